@@ -1,0 +1,136 @@
+"""Process meshes: named axes over logical devices."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+_AXIS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class MeshError(ValueError):
+    """A mesh, or a reference to one of its axes, is malformed."""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A process mesh: axis names with sizes, major to minor.
+
+    `device_ids` maps the position in the mesh (row-major) to a logical device; None is 0, 1, 2, ...
+
+    Raises:
+      MeshError: no axis, a duplicate or ill-formed name, a size < 1, or device ids that are not
+        a permutation-like list of distinct ids, one per position.
+    """
+
+    axes: tuple[tuple[str, int], ...]
+    device_ids: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        if not self.axes:
+            raise MeshError("a mesh needs at least one axis")
+        for name, size in self.axes:
+            if not _AXIS_NAME.match(name):
+                raise MeshError(f"axis name {name!r} is not an identifier")
+            if name in seen:
+                raise MeshError(f"mesh has two axes named {name!r}")
+            if size < 1:
+                raise MeshError(f"axis {name!r} has size {size}; sizes are at least 1")
+            seen.add(name)
+        if self.device_ids is not None:
+            if len(self.device_ids) != self.size:
+                raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
+            if len(set(self.device_ids)) != self.size or min(self.device_ids) < 0:
+                raise MeshError(f"device ids {list(self.device_ids)} are not distinct and non-negative")
+
+    @classmethod
+    def of(cls, axes: Mapping[str, int] | Iterable[tuple[str, int]], device_ids: Sequence[int] | None = None) -> Mesh:
+        """Build a mesh from a dict or pairs; identity device ids are normalised to None."""
+        pairs = tuple((str(n), int(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
+        ids = None if device_ids is None or list(device_ids) == list(range(len(device_ids))) else tuple(device_ids)
+        return cls(pairs, ids)
+
+    @classmethod
+    def parse(cls, text: str) -> Mesh:
+        """Parse `data=2,model=4` (also `data=2;model=4` and `data:2,model:4`)."""
+        axes = []
+        for item in re.split(r"[,;]", text):
+            m = re.fullmatch(r"\s*([^=:\s]+)\s*[=:]\s*(-?\d+)\s*", item)
+            if not m:
+                raise MeshError(f"cannot read mesh axis {item.strip()!r}; write name=size,name=size,...")
+            axes.append((m[1], int(m[2])))
+        return cls(tuple(axes))
+
+    def __str__(self) -> str:
+        return ",".join(f"{n}={s}" for n, s in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(n for n, _ in self.axes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(s for _, s in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of devices."""
+        return math.prod(self.sizes)
+
+    def axis_size(self, name: str) -> int:
+        for n, s in self.axes:
+            if n == name:
+                return s
+        raise MeshError(f"unknown axis {name!r}; the mesh has {', '.join(map(repr, self.names))}")
+
+    def axes_size(self, names: Iterable[str]) -> int:
+        """Product of the sizes of `names` (1 for none)."""
+        return math.prod(self.axis_size(n) for n in names)
+
+    def order(self, names: Iterable[str]) -> tuple[str, ...]:
+        """`names` in mesh order."""
+        wanted = set(names)
+        for n in wanted:
+            self.axis_size(n)
+        return tuple(n for n in self.names if n in wanted)
+
+    def coordinates(self, position: int) -> dict[str, int]:
+        """Coordinate per axis of a row-major position."""
+        out: dict[str, int] = {}
+        for name, size in reversed(self.axes):
+            position, out[name] = divmod(position, size)
+        return {n: out[n] for n in self.names}
+
+    def index(self, position: int, names: Sequence[str]) -> int:
+        """Linear index of `position` along `names`, given major to minor."""
+        c = self.coordinates(position)
+        i = 0
+        for n in names:
+            i = i * self.axis_size(n) + c[n]
+        return i
+
+    def groups(self, names: Sequence[str]) -> list[list[int]]:
+        """Positions partitioned into groups that differ only along `names`.
+
+        Inside a group, positions are ordered by `names` major to minor; groups are ordered by
+        their first position.  This is the `replica_groups` of a collective over `names`.
+        """
+        strides: dict[str, int] = {}
+        stride = 1
+        for name, size in reversed(self.axes):
+            strides[name] = stride
+            stride *= size
+        for n in names:
+            self.axis_size(n)
+        rest = [n for n in self.names if n not in names]
+
+        def offsets(axes: Sequence[str]) -> list[int]:
+            ranges = [range(self.axis_size(n)) for n in axes]
+            return [sum(i * strides[n] for i, n in zip(c, axes, strict=True)) for c in itertools.product(*ranges)]
+
+        inner = offsets(names)
+        return [[base + o for o in inner] for base in offsets(rest)]

@@ -1,0 +1,172 @@
+"""Local forms: what one device executes of an op under an assignment.
+
+The default local form is the same op on local shapes.  An op for which that is not right (its
+attributes hold sizes, or it needs to know where its shard starts) registers a function here, in
+`lower/local_<family>.py`, mirroring `rules/<family>.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.layout import Mesh
+from pcg.rules.factor import Assignment, FactorRule
+
+LocalForm = Callable[["LocalContext"], Sequence[ir.Value]]
+_FORMS: dict[str, LocalForm] = {}
+
+
+def local_form(*names: str) -> Callable[[LocalForm], LocalForm]:
+    """Register the local form of ops `names`."""
+
+    def register(function: LocalForm) -> LocalForm:
+        for name in names:
+            if name in _FORMS:
+                raise ValueError(f"op {name!r} has two local forms")
+            _FORMS[name] = function
+        return function
+
+    return register
+
+
+@cache
+def _load() -> None:
+    package = importlib.import_module("pcg.lower")
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name.startswith("local_"):
+            importlib.import_module(f"pcg.lower.{module.name}")
+
+
+@dataclass
+class LocalContext:
+    """What a local form may use.  New ops go to the current insertion point.
+
+    `op` is the global op (never mutate it), `operands` its local operands, `result_types` the local
+    result types.
+    """
+
+    op: ir.Operation
+    operands: list[ir.Value]
+    result_types: list[ir.Type]
+    rule: FactorRule
+    assignment: Assignment
+    mesh: Mesh
+
+    def create(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        result_types: Sequence[ir.Type],
+        regions: int = 0,
+        **attributes: Any,
+    ) -> ir.Operation:
+        return ir.Operation.create(
+            name, results=list(result_types), operands=list(operands), attributes=attributes,
+            regions=regions, loc=self.op.location,
+        )
+
+    def same_op(self, operands: Sequence[ir.Value] | None = None, **attributes: ir.Attribute) -> list[ir.Value]:
+        """The same op on local operands, with `attributes` replaced; regions are cloned."""
+        return clone_local(self.op, self.operands if operands is None else operands, self.result_types, attributes)
+
+    def axes_of(self, factor: int) -> tuple[str, ...]:
+        """Axes assigned to `factor`."""
+        return self.assignment.axes[factor]
+
+    def parts(self, factor: int) -> int:
+        """Into how many shards `factor` is split."""
+        return self.mesh.axes_size(self.axes_of(factor))
+
+    def constant(self, value: Any, type_: ir.RankedTensorType) -> ir.Value:
+        """A splat constant of `type_` (its element type decides how `value` is written)."""
+        element = type_.element_type
+        if isinstance(element, ir.IntegerType):
+            attr: ir.Attribute = ir.IntegerAttr.get(element, int(value))
+        else:
+            attr = ir.FloatAttr.get(element, float(value))
+        dense = ir.DenseElementsAttr.get_splat(type_, attr)
+        return self.create("stablehlo.constant", [], [type_], value=dense).result
+
+    def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: this device's linear index along `axes` (major to minor); i32 unless `element`."""
+        element = element or ir.IntegerType.get_signless(32)
+        scalar = ir.RankedTensorType.get([], element)
+        table = np.array([self.mesh.index(p, axes) for p in range(self.mesh.size)])
+        u32 = ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32))
+        pid = self.create("stablehlo.partition_id", [], [u32]).result
+        i32 = ir.IntegerType.get_signless(32)
+        position = self.create("stablehlo.convert", [pid], [ir.RankedTensorType.get([], i32)]).result
+        row_type = ir.RankedTensorType.get([len(table)], i32)
+        row = self.create(
+            "stablehlo.constant", [], [row_type], value=ir.DenseElementsAttr.get(table.astype(np.int32), type=row_type)
+        ).result
+        one = self.create(
+            "stablehlo.dynamic_slice", [row, position], [ir.RankedTensorType.get([1], i32)],
+            slice_sizes=ir.DenseI64ArrayAttr.get([1]),
+        ).result
+        index = self.create("stablehlo.reshape", [one], [ir.RankedTensorType.get([], i32)]).result
+        return index if element == i32 else self.create("stablehlo.convert", [index], [scalar]).result
+
+    def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: global index at which this device's shard of `factor` starts."""
+        axes = self.axes_of(factor)
+        block = self.rule.factors[factor].size // self.mesh.axes_size(axes)
+        index = self.axis_index(axes, element)
+        size = self.constant(block, index.type)
+        return self.create("stablehlo.multiply", [index, size], [index.type]).result
+
+
+def clone_local(
+    op: ir.Operation, operands: Sequence[ir.Value], result_types: Sequence[ir.Type], attributes: dict[str, ir.Attribute]
+) -> list[ir.Value]:
+    """`op` again with other operands, result types and attributes; sharding attributes are dropped."""
+    attrs = {a.name: a.attr for a in op.attributes} if _named(op) else {n: op.attributes[n] for n in op.attributes}
+    attrs = {n: a for n, a in attrs.items() if not n.startswith("dist.")} | attributes
+    new = ir.Operation.create(
+        op.name, results=list(result_types), operands=list(operands), attributes=attrs,
+        regions=len(op.regions), loc=op.location,
+    )
+    for old_region, new_region in zip(op.regions, new.regions, strict=True):
+        for block in old_region.blocks:
+            copy = new_region.blocks.append(*[a.type for a in block.arguments])
+            values = dict(zip(block.arguments, copy.arguments, strict=True))
+            with ir.InsertionPoint(copy):
+                for inner in block.operations:
+                    clone_mapped(inner.operation, values)
+    return list(new.results)
+
+
+def clone_mapped(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Clone `op` at the insertion point, mapping its operands (and those of nested ops); extend `values`."""
+    new = op.clone()
+    _remap(new, values)
+    values.update(zip(op.results, new.results, strict=True))
+    return new
+
+
+def _remap(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+    for i, v in enumerate(op.operands):
+        if v in values:
+            op.operands[i] = values[v]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _remap(inner.operation, values)
+
+
+def _named(op: ir.Operation) -> bool:
+    return any(not isinstance(a, str) for a in op.attributes)
+
+
+def local_form_of(op: ir.Operation) -> LocalForm:
+    """The registered local form of `op`, or the default: the same op on local shapes."""
+    _load()
+    return _FORMS.get(op.name, LocalContext.same_op)

@@ -1,0 +1,220 @@
+"""Factor rules: an op's dimensions as factors, like an einsum, and assignments of axes to them.
+
+`dot: (i,k),(k,j)->(i,j)` with `k` a reduction factor.  Everything that pcg knows about an op
+(propagation, strategies, communication, local form) derives from its rule.  No MLIR here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pcg.layout import Mesh, ShardSpec
+
+#: Factors of one tensor: per dimension, factor ids major to minor.  `()` is never split.
+DimFactors = tuple[tuple[int, ...], ...]
+
+
+class RuleError(ValueError):
+    """Specs are not consistent with a rule; the text says which dimension or factor and why."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One index of an op.
+
+    `reduce`: when the factor is split, every result is partial over the axes by this reduction.
+    `splittable`: False when devices must hold the whole factor; `reason` then says why.
+    """
+
+    size: int
+    reduce: str | None = None
+    splittable: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """If exactly `operands` are partial by `kind` over an axis on which nothing else varies, so are the results."""
+
+    kind: str
+    operands: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A strategy of an op: per factor its axes major to minor, and axes passed through as partial.
+
+    `linear` are `(axis, index into FactorRule.linear)` pairs.
+    """
+
+    axes: tuple[tuple[str, ...], ...]
+    linear: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def used(self) -> frozenset[str]:
+        return frozenset(a for f in self.axes for a in f) | frozenset(a for a, _ in self.linear)
+
+
+@dataclass(frozen=True)
+class FactorRule:
+    """The rule of one op instance.
+
+    `operands[i]` / `results[i]` give the factors of each dimension.  `flops` is the work of the
+    whole op on one device; `reason` is set when the op can only run replicated.
+    """
+
+    factors: tuple[Factor, ...]
+    operands: tuple[DimFactors, ...]
+    results: tuple[DimFactors, ...]
+    linear: tuple[Linear, ...] = ()
+    flops: float = 0.0
+    reason: str = ""
+    _cache: dict = field(default_factory=dict, compare=False, hash=False, repr=False)
+
+    def __str__(self) -> str:
+        def tensor(t: DimFactors) -> str:
+            return "(" + ",".join("*".join(name(f) for f in d) or "1" for d in t) + ")"
+
+        return ",".join(map(tensor, self.operands)) + "->" + ",".join(map(tensor, self.results))
+
+    # -- specs ---------------------------------------------------------------------------------
+
+    def _dims(self, tensor: DimFactors, a: Assignment) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(x for f in dim for x in a.axes[f]) for dim in tensor)
+
+    def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
+        """Spec that operand `i` must have under `a`."""
+        partial = [(x, self.linear[k].kind) for x, k in a.linear if i in self.linear[k].operands]
+        return ShardSpec.of(self._dims(self.operands[i], a), partial)
+
+    def result_spec(self, i: int, a: Assignment) -> ShardSpec:
+        """Spec that result `i` has under `a`."""
+        partial = [(x, self.linear[k].kind) for x, k in a.linear]
+        partial += [(x, f.reduce) for f, axes in zip(self.factors, a.axes, strict=True) if f.reduce for x in axes]
+        return ShardSpec.of(self._dims(self.results[i], a), partial)
+
+    # -- legality and enumeration --------------------------------------------------------------
+
+    def why_illegal(self, a: Assignment, mesh: Mesh) -> str:
+        """Empty when `a` is a legal strategy on `mesh`, else the reason."""
+        kinds = {self.factors[f].reduce for f, axes in enumerate(a.axes) if axes and self.factors[f].reduce}
+        kinds |= {self.linear[k].kind for _, k in a.linear}
+        if len(kinds) > 1:
+            return f"results would be partial by {' and '.join(sorted(map(str, kinds)))} at once"
+        for f, axes in enumerate(a.axes):
+            if not axes:
+                continue
+            if not self.factors[f].splittable:
+                return f"factor {name(f)} cannot be split: {self.factors[f].reason}"
+            n = mesh.axes_size(axes)
+            if self.factors[f].size % n:
+                return f"factor {name(f)} of size {self.factors[f].size} is not divisible by {n} ({'+'.join(axes)})"
+        for tensor in (*self.operands, *self.results):
+            for dim in tensor:
+                for major, minor in itertools.pairwise(dim):
+                    n = mesh.axes_size(a.axes[major])
+                    if a.axes[minor] and n != self.factors[major].size:
+                        return f"factor {name(minor)} lies inside {name(major)}, which is not wholly split"
+        return ""
+
+    def assignment(self, choices: Sequence[int], mesh: Mesh) -> Assignment:
+        """Assignment from one choice per mesh axis: -1 nothing, f < len(factors) a factor, then linears."""
+        n = len(self.factors)
+        axes: list[list[str]] = [[] for _ in self.factors]
+        linear = []
+        for name_, c in zip(mesh.names, choices, strict=True):
+            if 0 <= c < n:
+                axes[c].append(name_)
+            elif c >= n:
+                linear.append((name_, c - n))
+        return Assignment(tuple(map(tuple, axes)), tuple(linear))
+
+    def strategies(self, mesh: Mesh) -> Iterator[Assignment]:
+        """Every legal assignment on `mesh` (axes on one factor in mesh order); replicated comes first."""
+        options = []
+        for _, size in mesh.axes:
+            if size == 1:
+                options.append([-1])
+                continue
+            ok = [f for f, x in enumerate(self.factors) if x.splittable and x.size % size == 0 and x.size > 1]
+            options.append([-1, *ok, *range(len(self.factors), len(self.factors) + len(self.linear))])
+        for choices in itertools.product(*options):
+            a = self.assignment(choices, mesh)
+            if not self.why_illegal(a, mesh):
+                yield a
+
+    # -- the other direction -------------------------------------------------------------------
+
+    def infer(self, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], mesh: Mesh) -> Assignment:
+        """The assignment under which the op has exactly these operand and result specs.
+
+        Raises:
+          RuleError: there is none.
+        """
+        axes: list[tuple[str, ...] | None] = [None] * len(self.factors)
+        tensors = [*zip(self.operands, operands, strict=True), *zip(self.results, results, strict=True)]
+        for tensor, spec in tensors:
+            for d, (dim, have) in enumerate(zip(tensor, spec.dims, strict=True)):
+                for f, part in self._distribute(dim, have, d, mesh):
+                    if axes[f] is None:
+                        axes[f] = part
+                    elif axes[f] != part:
+                        raise RuleError(
+                            f"factor {name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
+                        )
+        found = tuple(x or () for x in axes)
+        reduced = {x for f, ax in enumerate(found) if self.factors[f].reduce for x in ax}
+        linear = []
+        for axis in mesh.names:
+            who = {i: k for i, s in enumerate(operands) for x, k in s.partial if x == axis}
+            if not who:
+                continue
+            for k, rule in enumerate(self.linear):
+                if rule.operands == frozenset(who) and set(who.values()) == {rule.kind}:
+                    linear.append((axis, k))
+                    break
+            else:
+                raise RuleError(f"operand {min(who)} is partial over {axis!r}, which the op cannot pass through")
+        a = Assignment(found, tuple(linear))
+        if why := self.why_illegal(a, mesh):
+            raise RuleError(why)
+        for i, spec in enumerate(results):
+            want = self.result_spec(i, a)
+            if want != spec:
+                raise RuleError(f"result {i} is {spec}, but its operands make it {want}")
+        for x in reduced & {x for x, _ in linear}:
+            raise RuleError(f"axis {x!r} is used twice")
+        return a
+
+    def _distribute(
+        self, dim: tuple[int, ...], have: tuple[str, ...], d: int, mesh: Mesh
+    ) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Split the axes of one dimension over its factors, major to minor."""
+        left = list(have)
+        for f in dim:
+            part: list[str] = []
+            n = 1
+            while left and self.factors[f].size % (n * mesh.axis_size(left[0])) == 0:
+                if n == self.factors[f].size:
+                    break
+                n *= mesh.axis_size(left[0])
+                part.append(left.pop(0))
+            yield f, tuple(part)
+            if left and n != self.factors[f].size:
+                break
+        if left:
+            raise RuleError(f"dimension {d} cannot be split by {'+'.join(left)}")
+
+
+def name(f: int) -> str:
+    """Letter of factor `f`: i, j, k, ..., z, then f18, f19, ..."""
+    return chr(ord("i") + f) if f < 18 else f"f{f}"
+
+
+def replicated(operand_ranks: Sequence[int], result_ranks: Sequence[int], reason: str, flops: float = 0.0) -> FactorRule:
+    """The rule of an op that every device must run whole."""
+    return FactorRule(
+        (), tuple(((),) * r for r in operand_ranks), tuple(((),) * r for r in result_ranks), (), flops, reason
+    )

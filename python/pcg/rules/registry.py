@@ -1,0 +1,66 @@
+"""The registry of factor rules: op name -> function from an op to its `FactorRule`."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from torch_mlir import ir
+
+from pcg.rules.factor import FactorRule, replicated
+
+RuleFunction = Callable[[ir.Operation], FactorRule]
+_RULES: dict[str, RuleFunction] = {}
+
+#: Ops whose regions are programs; graph building, propagation and lowering treat them structurally.
+CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
+TERMINATORS = frozenset({"func.return", "stablehlo.return", "pcg.yield"})
+
+
+def rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the rule of ops `names`.  One file per op family defines them."""
+
+    def register(function: RuleFunction) -> RuleFunction:
+        for name in names:
+            if name in _RULES:
+                raise ValueError(f"op {name!r} has two rules")
+            _RULES[name] = function
+        return function
+
+    return register
+
+
+@cache
+def _load() -> None:
+    package = importlib.import_module("pcg.rules")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"pcg.rules.{module.name}")
+
+
+def shape(value: ir.Value) -> tuple[int, ...]:
+    """Static shape of a tensor value; `()` for tokens."""
+    t = value.type
+    return tuple(t.shape) if isinstance(t, ir.RankedTensorType) else ()
+
+
+def rule_for(op: ir.Operation) -> FactorRule:
+    """The rule of `op`; an op without one gets a rule that replicates it and says why."""
+    _load()
+    op = op.operation
+    elements = float(sum(math.prod(shape(r)) for r in op.results))
+    function = _RULES.get(op.name)
+    if function is None:
+        ranks = [len(shape(v)) for v in op.operands]
+        return replicated(ranks, [len(shape(r)) for r in op.results], f"no rule for {op.name}", elements)
+    found = function(op)
+    return found if found.flops else replace(found, flops=elements)
+
+
+def registered() -> dict[str, RuleFunction]:
+    """All rules by op name."""
+    _load()
+    return dict(_RULES)
