@@ -1,1 +1,5 @@
+"""Programs in: JAX functions and StableHLO modules, as text with the names of what goes in and out."""
 
+from pcg.frontend.program import Leaf, Program
+
+__all__ = ["Leaf", "Program"]

@@ -1,1 +1,1 @@
-
+"""Running compiled programs.  The submodules import jax."""

@@ -1,1 +1,1 @@
-
+"""Reports about compiled programs: costs and explanations.  No jax here."""

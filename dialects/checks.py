@@ -1,0 +1,126 @@
+"""Checks that the verifiers of `dist` and `pcg` share.
+
+Verifiers run *before* the declared shape of an op (attribute kinds, operand counts) is checked, so
+each check returns True when what it looks at is missing or of the wrong kind: that is then reported
+by the declaration itself.  The numbers (D1, P1, ...) are those of docs/reference/semantics.md.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pcg.layout.spec import REDUCTIONS
+
+
+def fail(op: ir.Operation, message: str) -> bool:
+    """Emit an error at the op, in MLIR's wording; returns False."""
+    op.location.emit_error(f"'{op.name}' op {message}")
+    return False
+
+
+def attribute(op: ir.Operation, name: str, kind: type) -> ir.Attribute | None:
+    """Attribute `name` if present and of `kind`."""
+    if name not in op.attributes:
+        return None
+    found = op.attributes[name]
+    return found if isinstance(found, kind) else None
+
+
+def strings(attr: ir.Attribute | None) -> list[str] | None:
+    """The strings of an array of strings; None if it is something else."""
+    if not isinstance(attr, ir.ArrayAttr):
+        return None
+    items = list(attr)
+    return [s.value for s in items] if all(isinstance(s, ir.StringAttr) for s in items) else None
+
+
+def tensor_operand(op: ir.Operation) -> bool:
+    """P1: one operand and one result, of the same ranked tensor type with static shape."""
+    if len(op.operands) != 1 or len(op.results) != 1:
+        return True
+    have, want = op.operands[0].type, op.results[0].type
+    if not isinstance(have, ir.RankedTensorType) or not have.has_static_shape:
+        return fail(op, f"moves a {have}; allowed: ranked tensors of static shape")
+    if have != want:
+        return fail(op, f"result type {want} differs from operand type {have}; the op is the identity on the value")
+    return True
+
+
+def dim_in_range(op: ir.Operation, name: str = "dim") -> bool:
+    """P2: `name` is a dimension of the operand."""
+    dim = attribute(op, name, ir.IntegerAttr)
+    if dim is None or len(op.operands) != 1 or not isinstance(op.operands[0].type, ir.RankedTensorType):
+        return True
+    rank = op.operands[0].type.rank
+    if not 0 <= dim.value < rank:
+        allowed = f"0 to {rank - 1}" if rank else "none, the tensor has rank 0"
+        return fail(op, f"{name} {dim.value} is out of range; allowed: {allowed}")
+    return True
+
+
+def axes_distinct(op: ir.Operation) -> bool:
+    """P3: `axes` is a non-empty list of distinct axis names."""
+    attr = attribute(op, "axes", ir.ArrayAttr)
+    if attr is None:
+        return True
+    axes = strings(attr)
+    if axes is None:
+        return fail(op, f"axes {attr} are not axis names; write strings, e.g. [\"data\"]")
+    if not axes:
+        return fail(op, "has no axes; at least one is needed")
+    for i, axis in enumerate(axes):
+        if axis in axes[:i]:
+            return fail(op, f'axes name "{axis}" twice; each axis may be used once')
+    return True
+
+
+def kind_known(op: ir.Operation) -> bool:
+    """P4: `kind` is a reduction."""
+    kind = attribute(op, "kind", ir.StringAttr)
+    if kind is not None and kind.value not in REDUCTIONS:
+        return fail(op, f'reduction kind "{kind.value}" is unknown; allowed: {", ".join(REDUCTIONS)}')
+    return True
+
+
+def positive(op: ir.Operation, name: str) -> bool:
+    """P5: integer attribute `name` is at least 1."""
+    value = attribute(op, name, ir.IntegerAttr)
+    if value is not None and value.value < 1:
+        return fail(op, f"{name} {value.value} is not positive; at least 1 is needed")
+    return True
+
+
+def spec_error(spec: ir.Attribute, rank: int | None) -> str:
+    """D4-D6: why a `#dist.shard_spec` is ill formed by itself (the mesh is not looked up); empty if it is not."""
+    dims, partial = spec.dims.maybe_downcast(), spec.partial.maybe_downcast()
+    seen: set[str] = set()
+    for d, dim in enumerate(dims):
+        axes = strings(dim)
+        if axes is None:
+            return f'dimension {d} of {spec} is {dim}; allowed: a list of axis names, e.g. ["data"] or []'
+        for axis in axes:
+            if axis in seen:
+                return f'axis "{axis}" is used twice in {spec}; each axis may be used once'
+            seen.add(axis)
+    for item in partial:
+        axis = item if isinstance(item, str) else item.name
+        kind = partial[axis]
+        if axis in seen:
+            return f'axis "{axis}" is used twice in {spec}; each axis may be used once'
+        if not isinstance(kind, ir.StringAttr) or kind.value not in REDUCTIONS:
+            return f'axis "{axis}" is partial by {kind} in {spec}; allowed: {", ".join(REDUCTIONS)}'
+    if rank is not None and len(dims) != rank:
+        return f"{spec} has {len(dims)} dimensions, the tensor has {rank}"
+    return ""
+
+
+def spec_fits(op: ir.Operation) -> bool:
+    """D7: the op's `spec` is well formed and has the tensor's rank."""
+    if "spec" not in op.attributes or len(op.operands) != 1:
+        return True
+    spec, type_ = op.attributes["spec"], op.operands[0].type
+    if not hasattr(spec, "partial") or not isinstance(type_, ir.RankedTensorType):
+        return True
+    if why := spec_error(spec, type_.rank):
+        return fail(op, f"spec: {why}")
+    return True

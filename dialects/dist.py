@@ -1,0 +1,200 @@
+"""`dist`: process meshes, how tensors are laid out on them, and the collectives that move them.
+
+A layout is an attribute, never a type: an annotated program computes what it computed before.
+`dist.spec` annotates function arguments and results, `dist.specs` the results of an op (`unit` for
+a result whose layout is unknown), `dist.operand_specs` what an op needs of its operands.  Only
+`pcg.ir.shardings` reads and writes them.  Numbered constraints: docs/reference/semantics.md.
+"""
+
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import ext
+
+from pcg.dialects import checks
+from pcg.layout.mesh import Mesh, MeshError
+
+
+class Dist(ext.Dialect, name="dist"):
+    """Process meshes, shard specs and collectives."""
+
+
+class ProcessMeshAttr(Dist.Attribute, name="process_mesh"):
+    """Named axes with sizes, major to minor, over logical devices.
+
+    `#dist.process_mesh<["data", "model"], [2, 4], []>`.  The last list maps the position in the mesh
+    (row-major) to a logical device; empty means 0, 1, 2, ...
+    """
+
+    names: ir.ArrayAttr
+    sizes: ir.ArrayAttr
+    device_ids: ir.ArrayAttr
+
+
+class ShardSpecAttr(Dist.Attribute, name="shard_spec"):
+    """The layout of one tensor: axes that split each dimension, and axes over which it is partial.
+
+    `#dist.shard_spec<@mesh, [["data"], []], {model = "sum"}>`: dimension 0 is split over `data`;
+    devices along `model` hold addends of the value.  An axis named nowhere replicates.  Axes of one
+    dimension are listed major to minor.  Reductions: sum, max, min, prod, and, or.
+    """
+
+    mesh: ir.FlatSymbolRefAttr
+    dims: ir.ArrayAttr
+    partial: ir.DictAttr
+
+
+class MeshOp(Dist.Operation, name="mesh"):
+    """Declares a process mesh under a symbol.
+
+    `"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()`
+    """
+
+    sym_name: ir.StringAttr
+    value: ProcessMeshAttr
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        value = op.attributes["value"] if "value" in op.attributes else None
+        if not isinstance(value, ProcessMeshAttr):
+            return True
+        try:  # D1, D2, D3
+            read_mesh(value)
+        except MeshError as error:
+            return checks.fail(op, str(error))
+        return True
+
+
+def read_mesh(attr: ProcessMeshAttr) -> Mesh:
+    """The mesh an attribute denotes.
+
+    Raises:
+      MeshError: names are not strings, counts differ, or the mesh itself is ill formed.
+    """
+    names = checks.strings(attr.names.maybe_downcast())
+    sizes = list(attr.sizes.maybe_downcast())
+    devices = list(attr.device_ids.maybe_downcast())
+    if names is None:
+        raise MeshError(f'axis names {attr.names} are not strings; write e.g. ["data", "model"]')
+    for what, items in (("sizes", sizes), ("device ids", devices)):
+        if not all(isinstance(i, ir.IntegerAttr) for i in items):
+            raise MeshError(f"{what} {[str(i) for i in items]} are not integers")
+    if len(names) != len(sizes):
+        raise MeshError(f"mesh has {len(names)} axis names but {len(sizes)} sizes; one size per axis is needed")
+    axes = zip(names, (s.value for s in sizes), strict=True)
+    return Mesh.of(axes, [d.value for d in devices] or None)
+
+
+class ConstraintOp(Dist.Operation, name="constraint", traits=[ext.Pure]):
+    """The user's demand that a value has layout `spec` here; the identity on the value."""
+
+    input: ext.Operand[Any]
+    spec: ShardSpecAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.spec_fits(op)
+
+
+class ReshardOp(Dist.Operation, name="reshard", traits=[ext.Pure]):
+    """Redistributes a value to layout `spec`, by whatever moves are cheapest."""
+
+    input: ext.Operand[Any]
+    spec: ShardSpecAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.spec_fits(op)
+
+
+class AllReduceOp(Dist.Operation, name="all_reduce", traits=[ext.Pure]):
+    """Partial over `axes` by `kind` -> whole on every device."""
+
+    input: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    kind: ir.StringAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+
+
+class AllGatherOp(Dist.Operation, name="all_gather", traits=[ext.Pure]):
+    """`axes`, the minor-most axes of `dim`, stop splitting it: every device gets all their shards."""
+
+    input: ext.Operand[Any]
+    dim: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+
+
+class ReduceScatterOp(Dist.Operation, name="reduce_scatter", traits=[ext.Pure]):
+    """Partial over `axes` by `kind` -> whole, split over `axes` along `dim` (as its minor-most axes)."""
+
+    input: ext.Operand[Any]
+    dim: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    kind: ir.StringAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return (
+            checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op) and checks.kind_known(op)
+        )
+
+
+class AllToAllOp(Dist.Operation, name="all_to_all", traits=[ext.Pure]):
+    """`axes`, the minor-most axes of `concat_dim`, become the minor-most axes of `split_dim`."""
+
+    input: ext.Operand[Any]
+    split_dim: ir.IntegerAttr
+    concat_dim: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        if not (
+            checks.tensor_operand(op)
+            and checks.dim_in_range(op, "split_dim")
+            and checks.dim_in_range(op, "concat_dim")
+            and checks.axes_distinct(op)
+        ):
+            return False
+        split = checks.attribute(op, "split_dim", ir.IntegerAttr)
+        concat = checks.attribute(op, "concat_dim", ir.IntegerAttr)
+        if split is not None and concat is not None and split.value == concat.value:  # D9
+            return checks.fail(op, f"split_dim and concat_dim are both {split.value}; they must differ")
+        return True
+
+
+class PermuteOp(Dist.Operation, name="permute", traits=[ext.Pure]):
+    """Devices exchange whole shards: operand and result spec split the same dimensions as finely, over other axes."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op)
+
+
+class SliceOp(Dist.Operation, name="slice", traits=[ext.Pure]):
+    """Replicated over `axes` -> split over them along `dim`, without communication: each device keeps its part."""
+
+    input: ext.Operand[Any]
+    dim: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)

@@ -1,0 +1,1 @@
+"""Python module of the `interpreter` namespace (upstream ships none); see `pcg.dialects`."""

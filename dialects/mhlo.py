@@ -1,0 +1,1 @@
+"""Python module of the `mhlo` namespace (upstream ships none); see `pcg.dialects`."""

@@ -1,0 +1,190 @@
+"""`pcg`: the operators of a parallel computation graph, and its stages.
+
+Each moving operator is the identity on the logical value; what it changes is the value's shard spec
+(the operand's to the result's).  Numbered constraints: docs/reference/semantics.md.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import ext
+
+from pcg.dialects import checks
+from pcg.dialects.dist import ShardSpecAttr
+
+
+class Pcg(ext.Dialect, name="pcg"):
+    """Operators that redistribute tensors in space and time, stages, and transfers between meshes."""
+
+
+class PartitionOp(Pcg.Operation, name="partition", traits=[ext.Pure]):
+    """Replicated over `axes` -> split over them along `dim`, as its minor-most axes.
+
+    `"pcg.partition"(%x) {dim = 0, axes = ["data"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>`
+    """
+
+    input: ext.Operand[Any]
+    dim: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+
+
+class CombineOp(Pcg.Operation, name="combine", traits=[ext.Pure]):
+    """`axes`, the minor-most axes of `dim`, stop splitting it: the value becomes replicated over them.
+
+    `"pcg.combine"(%x) {dim = 0, axes = ["data"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>`
+    """
+
+    input: ext.Operand[Any]
+    dim: ir.IntegerAttr
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+
+
+class ReplicateOp(Pcg.Operation, name="replicate", traits=[ext.Pure]):
+    """The value is held by every index of `axes`; inside one mesh the spec stays the same.
+
+    Its transpose (the gradient's way back) is `pcg.reduce`.
+    """
+
+    input: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.axes_distinct(op)
+
+
+class ReduceOp(Pcg.Operation, name="reduce", traits=[ext.Pure]):
+    """Partial over `axes` by `kind` -> whole.
+
+    `"pcg.reduce"(%x) {axes = ["model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>`
+    """
+
+    input: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    kind: ir.StringAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+
+
+def _microbatches_divide(op: ir.Operation) -> bool:
+    """P6: `microbatches` divides dimension `dim`."""
+    dim = checks.attribute(op, "dim", ir.IntegerAttr)
+    count = checks.attribute(op, "microbatches", ir.IntegerAttr)
+    if dim is None or count is None or len(op.operands) != 1:
+        return True
+    size = op.operands[0].type.get_dim_size(dim.value)
+    if size % count.value:
+        return checks.fail(op, f"dim {dim.value} of size {size} is not divisible by {count.value} microbatches")
+    return True
+
+
+class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
+    """Whole -> `microbatches` slices of `dim`, one after another in time: a partition over a temporal axis."""
+
+    input: ext.Operand[Any]
+    dim: ir.IntegerAttr
+    microbatches: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return (
+            checks.tensor_operand(op)
+            and checks.dim_in_range(op)
+            and checks.positive(op, "microbatches")
+            and _microbatches_divide(op)
+        )
+
+
+class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
+    """Slices over time -> whole: concatenated along `dim`, or accumulated by `kind`.
+
+    Exactly one of the attributes `dim` (an i64) and `kind` (a reduction) is present.
+    """
+
+    input: ext.Operand[Any]
+    microbatches: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        if not (checks.tensor_operand(op) and checks.positive(op, "microbatches")):
+            return False
+        dim, kind = (name in op.attributes for name in ("dim", "kind"))
+        if dim == kind:  # P7
+            have = "both dim and kind" if dim else "neither dim nor kind"
+            return checks.fail(op, f"has {have}; exactly one is needed")
+        for name, type_ in (("dim", ir.IntegerAttr), ("kind", ir.StringAttr)):
+            if name in op.attributes and not isinstance(op.attributes[name], type_):
+                what = "an i64" if name == "dim" else "a string"
+                return checks.fail(op, f"{name} is {op.attributes[name]}; allowed: {what}")
+        return checks.dim_in_range(op) and checks.kind_known(op) and _microbatches_divide(op)
+
+
+class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
+    """Moves a value to another mesh, where it has layout `spec`."""
+
+    input: ext.Operand[Any]
+    spec: ShardSpecAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.spec_fits(op)
+
+
+class YieldOp(Pcg.Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
+    """Ends a stage; its operands are the stage's results."""
+
+    values: Sequence[ext.Operand[Any]]
+
+
+class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, ext.Pure]):
+    """A part of the program that runs on one mesh; sees only its inputs.
+
+    `index` orders the stages of a pipeline, `mesh` names the `dist.mesh` it runs on.
+    """
+
+    inputs: Sequence[ext.Operand[Any]]
+    mesh: ir.FlatSymbolRefAttr
+    index: ir.IntegerAttr
+    outputs: Sequence[ext.Result[Any]]
+    body: ext.Region
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        index = checks.attribute(op, "index", ir.IntegerAttr)
+        if index is not None and index.value < 0:  # P8
+            return checks.fail(op, f"index {index.value} is negative; allowed: 0, 1, 2, ...")
+        return True
+
+    @staticmethod
+    def verify_region_invariants(op) -> bool:
+        blocks = list(op.regions[0].blocks) if len(op.regions) else []
+        if len(blocks) != 1:  # P9
+            return checks.fail(op, f"has {len(blocks)} blocks; exactly one is needed")
+        have, want = [a.type for a in blocks[0].arguments], [v.type for v in op.operands]
+        if have != want:  # P9
+            return checks.fail(op, f"block arguments {list(map(str, have))} differ from inputs {list(map(str, want))}")
+        last = list(blocks[0].operations)[-1].operation
+        if last.name != "pcg.yield":  # P10
+            return checks.fail(op, f"ends in '{last.name}'; allowed: 'pcg.yield'")
+        have, want = [v.type for v in last.operands], [r.type for r in op.results]
+        if have != want:  # P10
+            return checks.fail(op, f"yields {list(map(str, have))}, its results are {list(map(str, want))}")
+        return True

@@ -1,0 +1,1 @@
+"""Python module of the `sdy` namespace (upstream ships none); see `pcg.dialects`."""

@@ -1,0 +1,1 @@
+"""Python module of the `stablehlo` namespace (upstream ships none); see `pcg.dialects`."""

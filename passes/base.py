@@ -1,0 +1,163 @@
+"""Passes written in Python: their options, statistics, remarks, and textual form."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+import types
+import typing
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch_mlir import ir
+
+
+class PassError(Exception):
+    """A pass could not do its work; `op` (anything with a location, or a location) is where."""
+
+    def __init__(self, op: Any, message: str) -> None:
+        super().__init__(message)
+        self.op = op
+        self.location = location_of(op)
+
+
+def location_of(where: Any) -> ir.Location:
+    """The location of an op, an op view, a value, a module, or a location itself."""
+    if isinstance(where, ir.Location):
+        return where
+    if isinstance(where, ir.Module):
+        return where.operation.location
+    return where.location
+
+
+class Bytes(int):
+    """A number of bytes that may be written `16GiB`, `512MB`, `1.5e9` or `4096`."""
+
+    _UNITS: ClassVar[dict[str, int]] = {
+        "": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+        "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+        "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
+    }  # fmt: skip
+
+    def __new__(cls, value: str | float) -> Bytes:
+        if not isinstance(value, str):
+            return super().__new__(cls, int(value))
+        m = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)\s*([A-Za-z]*)\s*", value)
+        if m is None or m[2].lower() not in cls._UNITS:
+            raise ValueError(f"'{value}' is not a number of bytes; write 16GiB, 512MB or 4096")
+        return super().__new__(cls, int(float(m[1]) * cls._UNITS[m[2].lower()]))
+
+
+def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any:
+    """A dataclass field that is a pass option with a help sentence."""
+    return dataclasses.field(default=default, metadata={"help": help, "choices": choices})
+
+
+@dataclass
+class Pass:
+    """A module pass.  Its dataclass fields are its options, its docstring its documentation.
+
+    Subclasses set `name`, are decorated with `@dataclass` and implement `run`.  Field types may be
+    bool, int, float, str, `Bytes`, `tuple[T, ...]`, or one of these with `| None`; an underscore
+    in a field name is a dash in the textual option.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        self.statistics: Counter[str] = Counter()
+        self.remarks: list[tuple[ir.Location, str]] = []
+
+    def run(self, module: ir.Operation) -> None:
+        """Transform `module` (the builtin.module operation) in place.  Raise `PassError` to fail."""
+        raise NotImplementedError
+
+    def remark(self, op: Any, message: str) -> None:
+        """Tell the user something about `op` (an op, a value or a location); shown with `--remarks`."""
+        self.remarks.append((location_of(op), message))
+
+    @classmethod
+    def option_fields(cls) -> dict[str, dataclasses.Field[Any]]:
+        """The options by their textual name."""
+        return {f.name.replace("_", "-"): f for f in dataclasses.fields(cls)}
+
+    @classmethod
+    def from_options(cls, options: str) -> Pass:
+        """Build the pass from the text between braces, e.g. `mesh=data=2,model=4 max-cost=3`.
+
+        Raises:
+          ValueError: unknown option, or a value that does not have the option's type.
+        """
+        try:
+            items = shlex.split(options)
+        except ValueError as error:
+            raise ValueError(f"pass '{cls.name}': cannot read options '{options}': {error}") from None
+        made = cls()
+        for item in items:
+            key, has_value, text = item.partition("=")
+            made.set_option(key, text if has_value else "true")
+        return made
+
+    def set_option(self, key: str, text: str) -> None:
+        """Set one option from its text."""
+        fields = self.option_fields()
+        field = fields.get(key.replace("_", "-"))
+        if field is None:
+            known = ", ".join(sorted(fields)) or "none"
+            raise ValueError(f"pass '{self.name}' has no option '{key}' (options: {known})")
+        try:
+            value = _parse(typing.get_type_hints(type(self))[field.name], text)
+            choices = field.metadata.get("choices")
+            if choices and value not in choices:
+                raise ValueError(f"expected one of {', '.join(choices)}, got '{text}'")
+        except ValueError as error:
+            raise ValueError(f"pass '{self.name}', option '{key}': {error}") from None
+        setattr(self, field.name, value)
+
+    def __str__(self) -> str:
+        """The pass as an element of a textual pipeline; options at their default are left out."""
+        changed = [
+            f"{key}={_print(getattr(self, f.name))}"
+            for key, f in self.option_fields().items()
+            if getattr(self, f.name) != f.default and _printable(getattr(self, f.name))
+        ]
+        return self.name + (f"{{{' '.join(changed)}}}" if changed else "")
+
+
+def _parse(hint: Any, text: str) -> Any:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        if text == "none" and type(None) in typing.get_args(hint):
+            return None
+        hint = next(h for h in typing.get_args(hint) if h is not type(None))
+    if typing.get_origin(hint) is tuple:
+        return tuple(_parse(typing.get_args(hint)[0], t) for t in text.split(",") if t)
+    if hint is bool:
+        if text not in ("true", "false"):
+            raise ValueError(f"expected true or false, got '{text}'")
+        return text == "true"
+    if hint is Bytes:
+        return Bytes(text)
+    if hint not in (int, float, str):
+        raise ValueError(f"cannot be given as text (its type is {getattr(hint, '__name__', hint)})")
+    try:
+        return hint(text)
+    except ValueError:
+        raise ValueError(f"expected {hint.__name__}, got '{text}'") from None
+
+
+def _printable(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str | tuple)
+
+
+def _print(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(_print, value))
+    text = str(value)
+    return shlex.quote(text) if any(c in text for c in " {}'\"") else text

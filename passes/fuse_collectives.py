@@ -1,0 +1,85 @@
+"""dist-fuse-collectives: chains of PCG operators become single collectives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.walk import walk
+from pcg.layout import Mesh, ShardSpec
+from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
+from pcg.passes.base import Pass, PassError
+from pcg.reshard import ReshardError, plan
+from pcg.rules.registry import shape
+
+
+@dataclass
+class FuseCollectivesPass(Pass):
+    """Replace every chain of PCG operators by the cheapest collectives with the same effect.
+
+    A chain ends where a value in it has a second use.  `reduce` + `partition` becomes
+    `dist.reduce_scatter`, `combine` + `partition` of another dimension `dist.all_to_all`, a change
+    of device order `dist.permute`, `partition` alone `dist.slice`; `replicate` vanishes.
+
+    Before:
+    ```mlir
+    %1 = "pcg.reduce"(%0) {axes = ["model"], kind = "sum", ...}
+    %2 = "pcg.partition"(%1) {axes = ["model"], dim = 0, ...}
+    ```
+    After:
+    ```mlir
+    %1 = "dist.reduce_scatter"(%0) {axes = ["model"], dim = 0, kind = "sum", ...}
+    ```
+    """
+
+    name: ClassVar[str] = "dist-fuse-collectives"
+
+    def run(self, module: ir.Operation) -> None:
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            return
+        with module.context:
+            for op in [op for op in walk(module) if op.name in PCG_MOVES]:
+                if next(iter(op.results[0].uses), None) is None:
+                    continue  # no use; removed with its chain, or below
+                if self.next(op) is None:
+                    self.fuse(op, mesh)
+            for op in [op for op in walk(module) if op.name in PCG_MOVES][::-1]:
+                if next(iter(op.results[0].uses), None) is None:
+                    op.erase()
+
+    @staticmethod
+    def next(op: ir.Operation) -> ir.Operation | None:
+        """The operator that goes on the chain after `op`, if `op` has no other use."""
+        uses = list(op.results[0].uses)
+        if len(uses) != 1:
+            return None
+        user = uses[0].owner.operation
+        return user if user.name in PCG_MOVES and user.block == op.block else None
+
+    def fuse(self, last: ir.Operation, mesh: Mesh) -> None:
+        """Replace the chain that ends in `last`."""
+        first = last
+        while True:
+            value = first.operands[0]
+            before = None if isinstance(value, ir.BlockArgument) else value.owner
+            if before is None or before.name not in PCG_MOVES or self.next(before) is None:
+                break
+            first = before
+        value, result = first.operands[0], last.results[0]
+        src, dst = _spec(value), _spec(result)
+        try:
+            steps = plan(src, dst, shape(value), itemsize(value), mesh)
+        except ReshardError as error:
+            raise PassError(last, f"'{last.name}' op: {error}") from None
+        made = emit_dist(steps, value, src, last.location, ir.InsertionPoint(first))
+        result.replace_all_uses_with(made)
+        for step in steps:
+            self.statistics[step.name] += 1
+
+
+def _spec(value: ir.Value) -> ShardSpec:
+    return shardings.get(value) or ShardSpec.replicated(len(shape(value)))

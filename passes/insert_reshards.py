@@ -1,0 +1,232 @@
+"""dist-insert-reshards: make every change of layout an operator of the parallel computation graph."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.walk import functions
+from pcg.layout import Mesh, ShardSpec
+from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
+from pcg.passes.base import Pass, PassError
+from pcg.reshard import ReshardError, cost, plan
+from pcg.rules import RuleError, rule_for
+from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
+
+#: Up to so many wanted layouts of one value, every order of producing them is tried.
+_TRY_ALL = 4
+
+
+@dataclass
+class InsertReshardsPass(Pass):
+    """Insert PCG operators where a value's layout is not what its consumer needs.
+
+    What an op needs is its `dist.operand_specs` (removed afterwards); without them it is derived from
+    the op's factor rule.  Function results, loop carries and branch results need the layout that the
+    function, the loop or the conditional gives its results.  `dist.constraint` and `dist.reshard`
+    become operators too.  Operators stand behind the producer, so those of loop-invariant values
+    are outside the loop, and consumers that need the same layout share them.
+
+    Before:
+    ```mlir
+    %0 = stablehlo.dot_general %x, %w, ... {dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "sum"}>]}
+    %1 = stablehlo.tanh %0 {dist.operand_specs = [#dist.shard_spec<@mesh, [[], []], {}>], ...}
+    ```
+    After:
+    ```mlir
+    %0 = stablehlo.dot_general %x, %w, ... {dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "sum"}>]}
+    %1 = "pcg.reduce"(%0) {axes = ["model"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]}
+    %2 = stablehlo.tanh %1 {...}
+    ```
+    """
+
+    name: ClassVar[str] = "dist-insert-reshards"
+
+    def run(self, module: ir.Operation) -> None:
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            return
+        with module.context:
+            for func in functions(module):
+                for region in func.regions:
+                    for block in region.blocks:
+                        _Inserter(self, mesh, func).run(block)
+
+
+Uses = list[tuple[ir.Operation, int]]
+
+
+class _Inserter:
+    """Inserts the operators of one function."""
+
+    def __init__(self, owner: InsertReshardsPass, mesh: Mesh, func: ir.Operation) -> None:
+        self.owner, self.mesh, self.func = owner, mesh, func
+        self.specs: dict[ir.Value, ShardSpec] = {}
+        self.wanted: dict[ir.Value, dict[ShardSpec, Uses]] = {}
+        self.requests: list[ir.Operation] = []
+
+    def run(self, block: ir.Block) -> None:
+        self.visit(block, shardings.function_result_specs(self.func))
+        for value, wanted in self.wanted.items():
+            self.redistribute(value, wanted)
+        for op in self.requests:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+
+    # -- what is needed ------------------------------------------------------------------------
+
+    def spec(self, value: ir.Value) -> ShardSpec:
+        """Layout of a value; one without any is replicated."""
+        found = self.specs.get(value)
+        if found is None:
+            found = shardings.get(value) or ShardSpec.replicated(len(shape(value)))
+            self.specs[value] = found
+        return found
+
+    def visit(self, block: ir.Block, results: list[ShardSpec | None]) -> None:
+        """Note what the ops of `block` need; `results` is what its terminator needs."""
+        for op in block.operations:
+            op = op.operation
+            if op.name in TERMINATORS:
+                self.terminator(op, results)
+            elif op.name in CONTROL_FLOW:
+                self.control_flow(op)
+            elif op.name in REQUESTS:
+                spec = shardings.from_attr(op.attributes["spec"])
+                self.need(op, 0, spec)
+                self.specs[op.results[0]] = spec
+                self.requests.append(op)
+            elif op.name not in PCG_MOVES and op.name not in DIST_MOVES and op.name != "pcg.stage":
+                self.ordinary(op)
+
+    def ordinary(self, op: ir.Operation) -> None:
+        needs = shardings.operand_specs(op)
+        if needs is None:
+            needs = self.derive(op) if len(op.operands) else []
+        elif len(needs) != len(op.operands):
+            raise PassError(
+                op, f"'{op.name}' op has {len(op.operands)} operands but {len(needs)} dist.operand_specs"
+            )
+        for i, spec in enumerate(needs):
+            self.need(op, i, spec if spec is not None else ShardSpec.replicated(len(shape(op.operands[i]))))
+        shardings.set_operand_specs(op, None)
+
+    def terminator(self, op: ir.Operation, results: list[ShardSpec | None]) -> None:
+        for i, value in enumerate(op.operands):
+            spec = results[i]
+            if spec is None:
+                spec = self.spec(value).without_partial()
+                if op.name == "func.return":
+                    shardings.set_function_result_spec(self.func, i, spec)
+            self.need(op, i, spec)
+
+    def control_flow(self, op: ir.Operation) -> None:
+        specs: list[ShardSpec | None] = [self.spec(r) for r in op.results]
+        replicated: list[ShardSpec | None] = [ShardSpec.replicated(0)]
+        if op.name == "stablehlo.while":
+            for i, spec in enumerate(specs):
+                self.need(op, i, spec)
+            self.visit(op.regions[0].blocks[0], replicated)
+            self.visit(op.regions[1].blocks[0], specs)
+        else:
+            self.need(op, 0, replicated[0])
+            for region in op.regions:
+                self.visit(region.blocks[0], specs)
+        shardings.set_operand_specs(op, None)
+
+    def need(self, op: ir.Operation, i: int, spec: ShardSpec | None) -> None:
+        value = op.operands[i]
+        if spec is not None and spec != self.spec(value):
+            self.wanted.setdefault(value, {}).setdefault(spec, []).append((op, i))
+
+    def derive(self, op: ir.Operation) -> list[ShardSpec | None]:
+        """Operand layouts of an op that only says those of its results: the cheapest its rule allows."""
+        have = [self.spec(v) for v in op.operands]
+        results = [self.spec(r) for r in op.results]
+        if not any(s.used_axes for s in (*have, *results)):
+            return list(have)
+        rule = rule_for(op)
+        try:
+            rule.infer(have, results, self.mesh)
+            return list(have)
+        except RuleError as error:
+            why = error
+        best: tuple[float, list[ShardSpec]] | None = None
+        for a in rule.strategies(self.mesh):
+            if any(rule.result_spec(i, a) != s for i, s in enumerate(results)):
+                continue
+            wants = [rule.operand_spec(i, a) for i in range(len(have))]
+            try:
+                price = sum(
+                    cost(h, w, shape(v), itemsize(v), self.mesh)[0]
+                    for h, w, v in zip(have, wants, op.operands, strict=True)
+                )
+            except ReshardError:
+                continue
+            if best is None or price < best[0]:
+                best = price, wants
+        if best is None:
+            layouts = ", ".join(map(str, results))
+            raise PassError(op, f"'{op.name}' op cannot give its results the layout {layouts}: {why}; its rule is {rule}")
+        return list(best[1])
+
+    # -- the operators -------------------------------------------------------------------------
+
+    def redistribute(self, value: ir.Value, wanted: dict[ShardSpec, Uses]) -> None:
+        """Give every use in `wanted` its layout of `value`, each layout made from the nearest one at hand."""
+        op, _ = next(iter(wanted.values()))[0]
+        src, dims, size = self.spec(value), shape(value), itemsize(value)
+        if isinstance(value, ir.BlockArgument):
+            point = ir.InsertionPoint.at_block_begin(value.owner)
+        else:
+            point = ir.InsertionPoint.after(value.owner)
+        try:
+            order = self.order(src, list(wanted), dims, size)
+            at_hand: dict[ShardSpec, tuple[ir.Value, ir.InsertionPoint]] = {src: (value, point)}
+            for spec in order:
+                op, _ = wanted[spec][0]
+                if spec not in at_hand:
+                    near = min(at_hand, key=lambda s: self.price(s, spec, dims, size))
+                    steps = plan(near, spec, dims, size, self.mesh)
+                    start, point = at_hand[near]
+                    for made, layout in emit_pcg(steps, start, near, op.location, point):
+                        at_hand[layout] = made, ir.InsertionPoint.after(made.owner)
+                    self.owner.statistics["layout changes"] += 1
+                    self.owner.statistics["operators"] += len(steps)
+                for user, i in wanted[spec]:
+                    user.operands[i] = at_hand[spec][0]
+        except ReshardError as error:
+            raise PassError(op, f"'{op.name}' op: operand of type {value.type}: {error}") from None
+
+    def price(self, src: ShardSpec, dst: ShardSpec, dims: tuple[int, ...], size: float) -> float:
+        try:
+            return cost(src, dst, dims, size, self.mesh)[0]
+        except ReshardError:
+            return float("inf")
+
+    def order(
+        self, src: ShardSpec, wanted: list[ShardSpec], dims: tuple[int, ...], size: float
+    ) -> list[ShardSpec]:
+        """In which order to make the wanted layouts so that one may be made cheaply from another."""
+        if len(wanted) == 1:
+            return wanted
+        if len(wanted) > _TRY_ALL:
+            return sorted(wanted, key=lambda s: -self.price(src, s, dims, size))
+
+        def total(order: tuple[ShardSpec, ...]) -> float:
+            seconds, at_hand = 0.0, [src]
+            for spec in order:
+                near = min(at_hand, key=lambda s: self.price(s, spec, dims, size))
+                seconds += self.price(near, spec, dims, size)
+                if near != spec:
+                    for step in plan(near, spec, dims, size, self.mesh):
+                        near = step.apply(near)
+                        at_hand.append(near)
+            return seconds
+
+        return list(min(itertools.permutations(wanted), key=total))
+

@@ -1,0 +1,94 @@
+"""pcg-lower-spmd: the program that every device runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.walk import entry, functions
+from pcg.layout import ShardSpec
+from pcg.lower.spmd import LoweringError, SpmdLowering
+from pcg.passes.base import Pass, PassError
+from pcg.rules.registry import shape
+
+
+@dataclass
+class LowerSpmdPass(Pass):
+    """Replace the annotated program by per-device StableHLO with collectives.
+
+    `main` gets local shapes; layouts, `dist.mesh` and `dist` collectives disappear.  Replica groups
+    are positions in the mesh.  What a caller must know is left as module attributes:
+    `mhlo.num_partitions`, `pcg.mesh`, and per argument and result `pcg.in_specs`, `pcg.out_specs`.
+    Layouts must be complete and consistent, as dist-insert-reshards leaves them.
+
+    Before:
+    ```mlir
+    func.func @main(%x: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], []], {}>}) ... {
+      %0 = stablehlo.tanh %x {dist.specs = [#dist.shard_spec<@mesh, [["data"], []], {}>]} : tensor<8x4xf32>
+    ```
+    After, with `data` of size 2:
+    ```mlir
+    func.func @main(%x: tensor<4x4xf32>) ... {
+      %0 = stablehlo.tanh %x : tensor<4x4xf32>
+    ```
+    """
+
+    name: ClassVar[str] = "pcg-lower-spmd"
+
+    def run(self, module: ir.Operation) -> None:
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            raise PassError(module, "the module has no dist.mesh; add one with --mesh name=size,...")
+        main = entry(module)
+        if main is None:
+            names = ", ".join(ir.StringAttr(f.attributes["sym_name"]).value for f in functions(module)) or "none"
+            raise PassError(module, f"the module has no function @main to lower; its functions: {names}")
+        with module.context, main.location:
+            lowering = SpmdLowering(mesh)
+            arguments = main.regions[0].blocks[0].arguments
+            in_specs = [lowering.spec(a) for a in arguments]
+            try:
+                new = lowering.function(main)
+            except LoweringError as error:
+                raise PassError(error.op, error.message) from None
+            results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
+            out_specs = [lowering.spec(v) for v in results]
+            self.statistics["collectives"] += lowering.collectives.channels
+            main.erase()
+            for op in list(module.regions[0].blocks[0].operations):
+                if op.operation.name == "dist.mesh":
+                    op.operation.erase()
+                elif op.operation.name == "func.func" and op.operation != new:
+                    _strip(op.operation)
+            i32 = ir.IntegerType.get_signless(32)
+            module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(i32, mesh.size)
+            module.attributes["pcg.mesh"] = ir.StringAttr.get(str(mesh))
+            module.attributes["pcg.in_specs"] = _strings(in_specs)
+            module.attributes["pcg.out_specs"] = _strings(out_specs)
+
+
+def _strings(specs: list[ShardSpec]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.StringAttr.get(str(s)) for s in specs])
+
+
+def _strip(func: ir.Operation) -> None:
+    """Remove layouts from a function that only a composite or a custom call refers to."""
+    for i, argument in enumerate(func.regions[0].blocks[0].arguments if len(func.regions[0].blocks) else ()):
+        if shardings.get(argument) is not None:
+            shardings.set(argument, None)
+    for i, spec in enumerate(shardings.function_result_specs(func)):
+        if spec is not None:
+            shardings.set_function_result_spec(func, i, None)
+    for op in _ops(func):
+        for name in (shardings.SPECS, shardings.OPERAND_SPECS):
+            if name in op.attributes:
+                del op.attributes[name]
+
+
+def _ops(func: ir.Operation) -> list[ir.Operation]:
+    from pcg.ir.walk import walk
+
+    return list(walk(func))

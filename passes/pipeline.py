@@ -1,0 +1,212 @@
+"""Textual pass pipelines that mix C++ and Python passes.
+
+The bindings cannot register Python passes, so a pipeline is parsed here: C++ passes go to the MLIR
+parser as text, Python passes are added as callables.  The result is one MLIR `PassManager`, so
+verification, timing and IR printing treat both kinds alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from torch_mlir import ir, passmanager
+
+from pcg import passes
+from pcg.ir.errors import PcgError
+from pcg.passes.base import Pass, PassError
+
+
+class PipelineError(ValueError):
+    """A pipeline could not be parsed: unbalanced text, unknown pass, unknown or ill-typed option."""
+
+
+class UnknownPass(PipelineError):
+    """The pipeline names a pass that neither MLIR nor this project has."""
+
+    def __init__(self, name: str) -> None:
+        close = suggestions(name)
+        super().__init__(f"unknown pass '{name}'" + (f"; did you mean {close}?" if close else ""))
+        self.name = name
+
+
+def split(text: str) -> Iterator[str]:
+    """Split `a,b{x=1,2},c(d,e)` at top-level commas."""
+    stack: list[str] = []
+    start = 0
+    for i, c in enumerate(text):
+        if c in "({":
+            stack.append(c)
+        elif c in ")}":
+            if not stack or stack.pop() + c not in ("()", "{}"):
+                raise PipelineError(f"unbalanced '{c}' at column {i + 1} of pipeline '{text}'")
+        elif c == "," and not stack:
+            yield text[start:i].strip()
+            start = i + 1
+    if stack:
+        raise PipelineError(f"unclosed '{stack[-1]}' in pipeline '{text}'")
+    yield text[start:].strip()
+
+
+def elements(text: str) -> Iterator[str | Pass]:
+    """Yield Python passes as objects and everything else as C++ pipeline text."""
+    for item in split(text):
+        if not item:
+            continue
+        name, brace, rest = item.partition("{")
+        name = name.strip()
+        if brace and not rest.endswith("}") and "(" not in name:
+            raise PipelineError(f"text after '}}' in pipeline element '{item}'")
+        if item.endswith(")") and "(" in name:
+            inner = item[item.index("(") + 1 : -1]
+            if item.startswith("builtin.module("):
+                yield from elements(inner)
+                continue
+            if any(isinstance(e, Pass) for e in elements(inner)):
+                raise PipelineError(f"'{item}': Python passes run on builtin.module; move them out")
+            yield item
+        elif (cls := passes.lookup(name)) is not None:
+            try:
+                yield cls.from_options(rest.removesuffix("}") if brace else "")
+            except ValueError as error:
+                raise PipelineError(str(error)) from None
+        elif name in passes.PIPELINES:
+            if brace:
+                raise PipelineError(f"named pipeline '{name}' has no options")
+            yield from elements(passes.PIPELINES[name].elements)
+        else:
+            yield item
+
+
+class Pipeline:
+    """A parsed pipeline, runnable on modules.
+
+    Built from text (`"pcg-normalize,canonicalize,func.func(cse)"`) or from a list of pass objects and
+    texts.  After a run, `remarks()` and the passes' `statistics` tell what happened.
+
+    Raises:
+      PipelineError: the text is not a pipeline.
+    """
+
+    def __init__(self, source: str | Iterable[str | Pass]) -> None:
+        self.elements: list[str | Pass] = []
+        for part in [source] if isinstance(source, str) else source:
+            self.elements += [part] if isinstance(part, Pass) else list(elements(part.strip()))
+        self.failure: tuple[Pass, PassError | PcgError] | None = None
+
+    def __str__(self) -> str:
+        return f"builtin.module({','.join(map(str, self.elements))})"
+
+    @property
+    def python_passes(self) -> list[Pass]:
+        return [e for e in self.elements if isinstance(e, Pass)]
+
+    def remarks(self) -> list[tuple[Pass, ir.Location, str]]:
+        """All remarks, in order of emission."""
+        return [(p, location, text) for p in self.python_passes for location, text in p.remarks]
+
+    def build(
+        self,
+        before: Callable[[str, ir.Operation], None] | None = None,
+        after: Callable[[str, ir.Operation], None] | None = None,
+    ) -> passmanager.PassManager:
+        """The MLIR pass manager (needs a current context).
+
+        `before` and `after`, when given, are called around every element with its text and the module.
+        """
+        pm = passmanager.PassManager("builtin.module")
+        for e in self.elements:
+            if before:
+                pm.add(_observer(before, str(e)), name="Observer", argument="observe")
+            if isinstance(e, Pass):
+                pm.add(self._callable(e), name=type(e).__name__, argument=str(e), description=summary(type(e)))
+            else:
+                add_native(pm, e)
+            if after:
+                pm.add(_observer(after, str(e)), name="Observer", argument="observe")
+        return pm
+
+    def run(self, module: ir.Module | ir.Operation, verify: bool = True) -> None:
+        """Run on `module` in place (in its context).
+
+        Raises:
+          PcgError: a pass failed, or the verifier rejects what it produced; at the op's location.
+        """
+        op = module.operation
+        self.failure = None
+        with op.context, ir.Location.unknown():
+            pm = self.build()
+            pm.enable_verifier(verify)
+            try:
+                pm.run(op)
+            except ir.MLIRError as error:
+                if self.failure is not None:
+                    p, cause = self.failure
+                    raise PcgError(f"{p.name}: {message_of(cause)}", cause.location) from cause
+                found = getattr(error, "error_diagnostics", None) or []
+                raise PcgError(
+                    found[0].message if found else str(error), found[0].location if found else op.location
+                ) from None
+
+    def _callable(self, p: Pass) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        def run(op: ir.Operation, external: passmanager.ExternalPass) -> None:
+            try:
+                p.run(op.operation)
+            except (PassError, PcgError) as error:
+                self.failure = (p, error)
+                where = error.location if isinstance(error.location, ir.Location) else op.location
+                where.emit_error(f"{p.name}: {message_of(error)}")
+                external.signal_pass_failure()
+            except Exception as error:
+                error.add_note(f"in pass '{p.name}'")
+                raise
+
+        return run
+
+
+def add_native(pm: passmanager.PassManager, text: str) -> None:
+    """Add C++ passes; one that runs on functions only is nested in `func.func` as mlir-opt's flags do.
+
+    Raises:
+      PipelineError: no such pass, or it rejects its options.
+    """
+    problems = []
+    for candidate in [text] if "(" in text.split("{")[0] else [text, f"func.func({text})"]:
+        try:
+            pm.add(candidate)
+            return
+        except ValueError as error:
+            problems.append(_first_line(str(error)))
+    unknown = re.search(r"'([^']*)' does not refer to a registered pass", problems[0])
+    if unknown:
+        raise UnknownPass(unknown[1]) from None
+    raise PipelineError(f"'{text}': {problems[0]}") from None
+
+
+def message_of(error: PassError | PcgError) -> str:
+    """What is wrong, without the place."""
+    return error.message if isinstance(error, PcgError) else str(error)
+
+
+def suggestions(name: str, extra: Sequence[str] = (), dashes: str = "") -> str:
+    """Known pass and pipeline names close to `name`, quoted, or an empty string."""
+    import difflib
+
+    known = [*passes.pass_names(), *passes.PIPELINES, *passes.NATIVE, *extra]
+    return " or ".join(f"'{dashes}{n}'" for n in difflib.get_close_matches(name, known, n=2))
+
+
+def summary(cls: type[Pass]) -> str:
+    """First line of a pass's docstring."""
+    return (cls.__doc__ or "").strip().split("\n")[0]
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), text)
+
+
+def _observer(f: Callable[[str, ir.Operation], None], text: str) -> Callable[..., None]:
+    def run(op: ir.Operation, external: passmanager.ExternalPass) -> None:
+        f(text, op.operation)
+
+    return run

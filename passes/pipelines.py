@@ -1,0 +1,52 @@
+"""The named pipelines, what `--auto-parallel` and its like stand for, and the C++ passes worth knowing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NamedPipeline:
+    """A pipeline with a name: usable as a flag and as an element of `--pass-pipeline`."""
+
+    summary: str
+    elements: str
+
+
+#: name -> pipeline.  `pcg-opt --NAME` runs it; several on one command line run one after another.
+PIPELINES: dict[str, NamedPipeline] = {
+    "auto-parallel": NamedPipeline(
+        "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards.",
+        "sdy-import,pcg-normalize,pcg-search,dist-insert-reshards,dist-verify",
+    ),
+    "auto-propagate": NamedPipeline(
+        "As --auto-parallel, but placement is propagated from the annotations in the program instead of searched.",
+        "sdy-import,pcg-normalize,dist-propagate,dist-insert-reshards,dist-verify",
+    ),
+    "lower": NamedPipeline(
+        "A parallel computation graph to the per-device StableHLO program with collectives.",
+        "dist-fuse-collectives,pcg-lower-spmd",
+    ),
+}
+
+#: C++ passes of MLIR and StableHLO worth using on these programs (any registered one may be named).
+NATIVE: dict[str, str] = {
+    "canonicalize": "Apply the simplifications that ops define.",
+    "chlo-legalize-to-stablehlo": "Expand CHLO ops (erf, top_k, ...) into StableHLO.",
+    "control-flow-sink": "Sink ops into the branch that uses them.",
+    "cse": "Merge equal ops without effects.",
+    "inline": "Inline calls.",
+    "loop-invariant-code-motion": "Hoist what does not change out of loops.",
+    "print-op-stats": "Print how often each op occurs.",
+    "remove-dead-values": "Remove unused results, arguments and block arguments.",
+    "sccp": "Propagate constants.",
+    "snapshot-op-locations": "Write the program to a file and point locations into it.",
+    "stablehlo-canonicalize-dynamism": "Replace dynamic ops by static ones where shapes are known.",
+    "stablehlo-complex-math-expander": "Expand complex functions.",
+    "stablehlo-legalize-composite-to-call": "Replace composites by calls of their decompositions.",
+    "stablehlo-legalize-deprecated-ops": "Replace deprecated ops.",
+    "stablehlo-refine-shapes": "Infer static shapes from those of the arguments.",
+    "strip-debuginfo": "Remove source locations.",
+    "symbol-dce": "Remove private functions that nothing uses.",
+    "view-op-graph": "Print the program as a Graphviz graph.",
+}

@@ -1,0 +1,73 @@
+"""The cost model: seconds of compute and communication on a machine.
+
+Compute is a roofline: the larger of FLOPs over peak and bytes over memory bandwidth.  A collective
+is alpha-beta: hops times latency, plus wire bytes per device over the bandwidth of the slowest axis
+it crosses.  Everything is per device and per execution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pcg.layout import Mesh
+from pcg.machine import Machine
+
+#: Ops that XLA folds into a neighbour: they touch memory only in part.
+_FUSED_SHARE = 0.25
+_FREE = frozenset(
+    {
+        "stablehlo.reshape", "stablehlo.constant", "stablehlo.iota", "stablehlo.bitcast_convert",
+        "stablehlo.optimization_barrier", "dist.constraint", "dist.reshard", "stablehlo.tuple",
+        "stablehlo.get_tuple_element",
+    }
+)  # fmt: skip
+_HEAVY = frozenset(
+    {
+        "stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution", "stablehlo.sort", "stablehlo.scatter",
+        "stablehlo.gather", "stablehlo.fft", "stablehlo.cholesky", "stablehlo.triangular_solve",
+        "stablehlo.custom_call", "stablehlo.reduce_window", "stablehlo.select_and_scatter", "chlo.top_k",
+        "stablehlo.concatenate", "stablehlo.reduce",
+    }
+)  # fmt: skip
+_TENSOR_CORE = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Prices work on `machine` for programs on `mesh`."""
+
+    machine: Machine
+    mesh: Mesh
+
+    def memory_share(self, op_name: str) -> float:
+        """Share of an op's operand and result bytes that reach memory after fusion."""
+        if op_name in _FREE:
+            return 0.0
+        return 1.0 if op_name in _HEAVY else _FUSED_SHARE
+
+    def peak(self, op_name: str, element: str) -> float:
+        """FLOP/s that `op_name` can reach: matrix units serve only contractions."""
+        d = self.machine.device
+        return d.peak(element) if op_name in _TENSOR_CORE else min(d.default_flops, d.peak(element))
+
+    def compute(self, op_name: str, element: str, flops: float, touched: float) -> float:
+        """Seconds of one op that does `flops` and has `touched` bytes of operands and results."""
+        bandwidth = self.machine.device.memory_bandwidth
+        return max(flops / self.peak(op_name, element), touched * self.memory_share(op_name) / bandwidth)
+
+    def link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """Seconds of one collective over `axes` that sends `wire_bytes` per device.
+
+        `kind` is the step's name (all_reduce, all_gather, reduce_scatter, all_to_all, permute, slice).
+        """
+        if kind == "slice" or not axes:
+            return 0.0
+        links = [self.machine.link_of(a) for a in axes]
+        hops = math.ceil(math.log2(max(2, self.mesh.axes_size(axes))))
+        if kind == "all_reduce":
+            hops *= 2
+        elif kind == "permute":
+            hops = 1
+        return hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)

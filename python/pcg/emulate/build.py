@@ -1,0 +1,92 @@
+"""The few StableHLO ops that the emulator creates, at the current insertion point and location."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch_mlir import ir
+
+
+def create(name: str, operands: Sequence[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
+    return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).result
+
+
+def tensor(shape: Sequence[int], like: ir.Type) -> ir.RankedTensorType:
+    return ir.RankedTensorType.get(list(shape), like.element_type)
+
+
+def i64(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def slice_box(value: ir.Value, start: Sequence[int], limit: Sequence[int]) -> ir.Value:
+    """`value[start:limit]` in every dimension."""
+    if list(limit) == list(value.type.shape) and not any(start):
+        return value
+    array = ir.DenseI64ArrayAttr.get
+    return create(
+        "stablehlo.slice", [value], tensor([b - a for a, b in zip(start, limit, strict=True)], value.type),
+        start_indices=array(list(start)), limit_indices=array(list(limit)), strides=array([1] * len(start)),
+    )
+
+
+def slice_dim(value: ir.Value, dim: int, start: int, limit: int) -> ir.Value:
+    """`value[start:limit]` in dimension `dim`."""
+    starts, limits = [0] * value.type.rank, list(value.type.shape)
+    starts[dim], limits[dim] = start, limit
+    return slice_box(value, starts, limits)
+
+
+def concatenate(values: Sequence[ir.Value], dim: int) -> ir.Value:
+    if len(values) == 1:
+        return values[0]
+    shape = list(values[0].type.shape)
+    shape[dim] = sum(v.type.shape[dim] for v in values)
+    return create("stablehlo.concatenate", values, tensor(shape, values[0].type), dimension=i64(dim))
+
+
+def constant_u32(value: int) -> ir.Value:
+    type_ = ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32))
+    attr = ir.DenseElementsAttr.get(np.array(value, dtype=np.uint32), type=type_)
+    return create("stablehlo.constant", [], type_, value=attr)
+
+
+def zeros(type_: ir.RankedTensorType) -> ir.Value:
+    """Zeros of any element type (via a conversion, for complex numbers and small floats)."""
+    i1 = ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(1))
+    attr = ir.DenseElementsAttr.get_splat(i1, ir.BoolAttr.get(False))
+    value = create("stablehlo.constant", [], i1, value=attr)
+    return value if i1 == type_ else create("stablehlo.convert", [value], type_)
+
+
+def same_bits(a: ir.Value, b: ir.Value) -> ir.Value:
+    """0-d i1: whether two tensors agree bit for bit (NaNs of equal bits agree)."""
+    element = a.type.element_type
+    if isinstance(element, ir.ComplexType):
+        part = ir.RankedTensorType.get(a.type.shape, element.element_type)
+        halves = [same_bits(*(create(f"stablehlo.{p}", [x], part) for x in (a, b))) for p in ("real", "imag")]
+        return create("stablehlo.and", halves, halves[0].type)
+    kind = "UNSIGNED" if isinstance(element, ir.IntegerType) else "UNSIGNED"
+    if not isinstance(element, ir.IntegerType):
+        bits = ir.RankedTensorType.get(a.type.shape, ir.IntegerType.get_unsigned(element.width))
+        a, b = (create("stablehlo.bitcast_convert", [x], bits) for x in (a, b))
+    elif element.is_signed or (element.is_signless and element.width > 1):
+        kind = "SIGNED"
+    i1 = ir.IntegerType.get_signless(1)
+    scalar = ir.RankedTensorType.get([], i1)
+    equal = create(
+        "stablehlo.compare", [a, b], ir.RankedTensorType.get(a.type.shape, i1),
+        comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction EQ>"),
+        compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {kind}>"),
+    )
+    true = create("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True)))
+    reduce = ir.Operation.create(
+        "stablehlo.reduce", results=[scalar], operands=[equal, true], regions=1,
+        attributes={"dimensions": ir.DenseI64ArrayAttr.get(list(range(a.type.rank)))},
+    )
+    block = reduce.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        both = create("stablehlo.and", list(block.arguments), scalar)
+        ir.Operation.create("stablehlo.return", operands=[both])
+    return reduce.result

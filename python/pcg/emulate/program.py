@@ -1,0 +1,135 @@
+"""A per-device program with its layouts as one single-device program of the global signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from pcg.emulate.build import concatenate, create, same_bits, slice_box, tensor
+from pcg.emulate.lockstep import LockStep
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import entry
+from pcg.layout import Mesh, ShardSpec
+
+
+def lowered_layouts(module: ir.Module | ir.Operation) -> tuple[Mesh, list[ShardSpec], list[ShardSpec]]:
+    """Mesh, argument and result layouts that the lowering left on a module.
+
+    Raises:
+      PcgError: the module was not made by pcg-lower-spmd.
+    """
+    attrs = module.operation.attributes
+    for name in ("pcg.mesh", "pcg.in_specs", "pcg.out_specs"):
+        if name not in attrs:
+            raise PcgError(f"the module has no {name}; only what pcg-lower-spmd made can be emulated")
+    mesh = Mesh.parse(ir.StringAttr(attrs["pcg.mesh"]).value)
+    ins, outs = (
+        [ShardSpec.parse(ir.StringAttr(s).value) for s in ir.ArrayAttr(attrs[n])]
+        for n in ("pcg.in_specs", "pcg.out_specs")
+    )
+    return mesh, ins, outs
+
+
+def emulate_in_place(
+    module: ir.Module | ir.Operation, mesh: Mesh, ins: Sequence[ShardSpec], outs: Sequence[ShardSpec],
+    check_replicas: bool = False,
+) -> None:
+    """Replace the entry function, written for one device of `mesh`, by one that runs all devices.
+
+    Arguments and results become the global tensors: arguments are cut up by `ins`, results put
+    together by `outs`, where of several devices that hold the same shard the first is taken.
+    `check_replicas` adds a last result, tensor<i1>: whether all those devices agree bit for bit.
+
+    Raises:
+      PcgError: counts do not match, or the program has an op that cannot be emulated.
+    """
+    func = entry(module)
+    if func is None:
+        raise PcgError("the module has no function to emulate", module.operation.location)
+    with module.operation.context, func.location:
+        old = func.regions[0].blocks[0]
+        returned = [v.type for v in list(old.operations)[-1].operation.operands]
+        if len(ins) != len(old.arguments) or len(outs) != len(returned):
+            raise PcgError(
+                f"function has {len(old.arguments)} arguments and {len(returned)} results, "
+                f"but layouts of {len(ins)} and {len(outs)} are given", func.location,
+            )
+        arguments = [_global(a.type, s, mesh) for a, s in zip(old.arguments, ins, strict=True)]
+        results = [_global(t, s, mesh) for t, s in zip(returned, outs, strict=True)]
+        if check_replicas:
+            results.append(ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
+        with ir.InsertionPoint(func):
+            new = ir.Operation.create(
+                "func.func", regions=1,
+                attributes={
+                    "sym_name": func.attributes["sym_name"],
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
+                },
+            )
+        block = new.regions[0].blocks.append(*arguments, arg_locs=[a.location for a in old.arguments])
+        with ir.InsertionPoint(block):
+            machine = LockStep(mesh.size)
+            for argument, local, spec in zip(block.arguments, old.arguments, ins, strict=True):
+                for d, env in enumerate(machine.env):
+                    env[local] = _shard(argument, local.type, spec, mesh, d)
+            shards = machine.block(old)
+            whole = [_assemble(v, s, mesh) for v, s in zip(shards, outs, strict=True)]
+            if check_replicas:
+                whole.append(_replicas_agree(shards, outs, mesh))
+            ir.Operation.create("func.return", operands=whole)
+        func.erase()
+
+
+def _is_tensor(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType)
+
+
+def _global(type_: ir.Type, spec: ShardSpec, mesh: Mesh) -> ir.Type:
+    if not _is_tensor(type_):
+        return type_
+    return tensor([n * k for n, k in zip(type_.shape, spec.shards(mesh), strict=True)], type_)
+
+
+def _place(spec: ShardSpec, mesh: Mesh, device: int) -> tuple[int, ...]:
+    """Which shard, per dimension, a device holds."""
+    return tuple(mesh.index(device, d) for d in spec.dims)
+
+
+def _shard(value: ir.Value, local: ir.Type, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
+    if not _is_tensor(local):
+        return value
+    start = [i * n for i, n in zip(_place(spec, mesh, device), local.shape, strict=True)]
+    return slice_box(value, start, [a + n for a, n in zip(start, local.shape, strict=True)])
+
+
+def _assemble(shards: Sequence[ir.Value], spec: ShardSpec, mesh: Mesh) -> ir.Value:
+    """The global tensor of one value's shards."""
+    if not any(spec.dims):
+        return shards[0]
+    holder: dict[tuple[int, ...], ir.Value] = {}
+    for d, value in enumerate(shards):
+        holder.setdefault(_place(spec, mesh, d), value)
+    counts = spec.shards(mesh)
+
+    def build(prefix: tuple[int, ...]) -> ir.Value:
+        d = len(prefix)
+        if d == len(counts):
+            return holder[prefix]
+        return concatenate([build((*prefix, i)) for i in range(counts[d])], d)
+
+    return build(())
+
+
+def _replicas_agree(shards: Sequence[Sequence[ir.Value]], specs: Sequence[ShardSpec], mesh: Mesh) -> ir.Value:
+    """0-d i1: whether devices that hold the same shard of a result hold the same bits."""
+    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    true = ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True))
+    agree = create("stablehlo.constant", [], scalar, value=true)
+    for values, spec in zip(shards, specs, strict=True):
+        holder: dict[tuple[int, ...], ir.Value] = {}
+        for d, value in enumerate(values):
+            first = holder.setdefault(_place(spec, mesh, d), value)
+            if first != value and _is_tensor(value.type):
+                agree = create("stablehlo.and", [agree, same_bits(first, value)], scalar)
+    return agree

@@ -1,0 +1,124 @@
+"""JAX functions as programs.  Imports jax."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import source_info_util
+
+from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
+from pcg.runtime import jax_compat
+
+# Locations in the module are those of the user's frames, not of ours.
+for _file in (__file__, jax_compat.__file__):
+    source_info_util.register_exclusion(_file)
+
+_ELEMENTS = {dtype: element for element, dtype in ELEMENT_DTYPES.items()}
+
+
+def abstract(name: str, value: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of one argument leaf, as jax will see it.
+
+    Raises:
+      ProgramError: it is not an array; names the argument.
+    """
+    if isinstance(value, jax.ShapeDtypeStruct):
+        dtype = value.dtype if jax_compat.is_key(value.dtype) else jax.dtypes.canonicalize_dtype(value.dtype)
+        return jax.ShapeDtypeStruct(value.shape, dtype)
+    try:
+        aval = jax.typeof(value)
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    except (TypeError, ValueError, AttributeError):
+        raise ProgramError(
+            f"argument {name} is {value!r:.60} of type {type(value).__name__}; expected a numpy or jax array or a number"
+            " (name it in static_argnums if it is a constant of the program)"
+        ) from None
+
+
+def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the first `count` positional parameters; `args[i]` past the named ones."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [*named[:count], *(f"args[{i}]" for i in range(len(named), count))]
+
+
+def leaf_names(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """How a user reaches each leaf of `(args, kwargs)`: `params['w1']`, `batch[0]`."""
+    out = []
+    for name, value in [*zip(names, args, strict=True), *sorted(kwargs.items())]:
+        for path, _ in jax.tree_util.tree_flatten_with_path(value)[0]:
+            out.append(name + jax.tree_util.keystr(path))
+    return out
+
+
+def leaf(name: str, aval: Any) -> Leaf:
+    """The module's tensor behind one traced value."""
+    if jax_compat.is_key(aval.dtype):
+        inner = jax_compat.key_data_shape(aval.dtype)
+        return Leaf(name, (*aval.shape, *inner), "ui32", jax_compat.key_impl(aval.dtype), len(inner))
+    dtype = np.dtype(aval.dtype).name
+    if dtype not in _ELEMENTS:
+        raise ProgramError(f"{name} has dtype {dtype}, which StableHLO does not have")
+    return Leaf(name, tuple(aval.shape), _ELEMENTS[dtype])
+
+
+def trace(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    static: Mapping[int, Any] | None = None,
+    donate_argnums: Sequence[int] = (),
+    mesh: jax.sharding.Mesh | None = None,
+) -> Program:
+    """Trace `function` for arguments of these shapes into a program.
+
+    `args` are the dynamic positional arguments (trees of arrays or ShapeDtypeStructs); `static` maps
+    positions among all positional arguments to constants.  `donate_argnums` count all positional
+    arguments.  `mesh` is the mesh that bare PartitionSpecs in the function refer to.
+
+    Raises:
+      ProgramError: an argument is not an array.
+    """
+    static = dict(static or {})
+    count = len(args) + len(static)
+    all_names = parameter_names(function, count)
+    dynamic = [i for i in range(count) if i not in static]
+    names = leaf_names([all_names[i] for i in dynamic], args, kwargs)
+    flat, in_tree = jax.tree.flatten((tuple(args), dict(kwargs)))
+    avals = [abstract(n, x) for n, x in zip(names, flat, strict=True)]
+    kept_args, kept_kwargs = jax.tree.unflatten(in_tree, avals)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = iter(args)
+        return function(*(static[i] if i in static else next(given) for i in range(count)), **kwargs)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "main")
+    donated_args = [dynamic.index(i) for i in donate_argnums if i in dynamic]
+    jitted = jax.jit(call, keep_unused=True, donate_argnums=donated_args)
+    with jax_compat.tracing_mesh(mesh):
+        traced = jitted.trace(*kept_args, **kept_kwargs)
+        lowered = jax_compat.quietly(traced.lower)
+    out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
+    donated, at = set(), 0
+    for i, value in enumerate(args):
+        size = len(jax.tree.leaves(value))
+        if i in donated_args:
+            donated |= set(range(at, at + size))
+        at += size
+    return Program(
+        name=call.__name__,
+        source=lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
+        arguments=tuple(leaf(n, a) for n, a in zip(names, avals, strict=True)),
+        results=tuple(leaf("result" + jax.tree_util.keystr(p), a) for p, a in out_flat),
+        in_tree=in_tree,
+        out_tree=out_tree,
+        donated=frozenset(donated),
+    )

@@ -1,0 +1,73 @@
+"""StableHLO modules as programs: argument and result types of `@main`.  Needs no jax."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg.frontend.program import Leaf, Program, ProgramError
+
+
+def entry_function(module: ir.Module) -> ir.Operation:
+    """`@main`, or the only public function of `module`.
+
+    Raises:
+      ProgramError: there is none, or more than one candidate.
+    """
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    named = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions}
+    if "main" in named:
+        return named["main"]
+    public = [f for f in functions if "sym_visibility" not in f.attributes]
+    if len(public) == 1:
+        return public[0]
+    found = ", ".join("@" + n for n in named) or "no function"
+    raise ProgramError(f"a program needs a function @main or a single public function; the module has {found}")
+
+
+def module_program(
+    module: ir.Module, source: str | bytes, *, donated: frozenset[int] = frozenset(), path: str | None = None
+) -> Program:
+    """`module` (already parsed from `source`) as a program that is called with a flat list of arrays.
+
+    Raises:
+      ProgramError: no entry function, a dynamic shape, an argument that is not a tensor.
+    """
+    function = entry_function(module)
+    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    names = _names(function, len(kind.inputs))
+    arguments = tuple(_leaf(n, t) for n, t in zip(names, kind.inputs, strict=True))
+    results = tuple(_leaf(n, t) for n, t in zip(_result_names(function, len(kind.results)), kind.results, strict=True))
+    if bad := sorted(i for i in donated if not 0 <= i < len(arguments)):
+        raise ProgramError(f"donate_argnums {bad} are out of range: the program has {len(arguments)} arguments")
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    return Program(name, source, arguments, results, donated=donated, path=path)
+
+
+def _leaf(name: str, type_: ir.Type) -> Leaf:
+    if not isinstance(type_, ir.RankedTensorType):
+        raise ProgramError(f"{name} has type {type_}; programs take and return ranked tensors")
+    if not type_.has_static_shape:
+        raise ProgramError(f"{name} has type {type_}; dynamic shapes are not supported, give every size")
+    return Leaf(name, tuple(type_.shape), str(type_.element_type))
+
+
+def _names(function: ir.Operation, count: int) -> list[str]:
+    """Argument names from locations (`loc("params['w']")`), where the module has them."""
+    block = function.regions[0].blocks[0]
+    out = []
+    for i in range(count):
+        m = re.match(r'loc\("([^"]+)"\)$', str(block.arguments[i].location))
+        out.append(m[1] if m and not m[1].startswith("-") else f"arg{i}")
+    return out if len(set(out)) == count else [f"arg{i}" for i in range(count)]
+
+
+def _result_names(function: ir.Operation, count: int) -> list[str]:
+    attrs: Any = function.attributes["res_attrs"] if "res_attrs" in function.attributes else None
+    out = []
+    for i in range(count):
+        m = re.search(r'jax\.result_info = "result([^"]*)"', str(attrs[i])) if attrs is not None else None
+        out.append("result" + m[1] if m else f"result[{i}]" if count > 1 else "result")
+    return out

@@ -1,0 +1,66 @@
+"""How often a `stablehlo.while` runs, where its text says so."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_mlir import ir
+
+#: Assumed trip count of a loop whose bound is not a constant.
+UNKNOWN_TRIPS = 10
+
+
+def trip_count(op: ir.Operation) -> int | None:
+    """Iterations of a counted loop (`i = a; while i < b: ...; i += c`), or None if it is not of that form."""
+    op = op.operation
+    cond, body = (r.blocks[0] for r in op.regions)
+    compare = _owner(list(cond.operations)[-1].operands[0])
+    if compare is None or compare.name != "stablehlo.compare":
+        return None
+    left, right = compare.operands
+    if not isinstance(left, ir.BlockArgument) or left.owner != cond:
+        return None
+    if "LT" not in str(compare.attributes["comparison_direction"]):
+        return None
+    i = left.arg_number
+    limit = _constant(right, op, cond)
+    start = _constant(op.operands[i], op, None)
+    step = _owner(list(body.operations)[-1].operands[i])
+    if limit is None or start is None or step is None or step.name != "stablehlo.add":
+        return None
+    a, b = step.operands
+    if not isinstance(a, ir.BlockArgument):
+        a, b = b, a
+    by = _constant(b, op, body)
+    if not isinstance(a, ir.BlockArgument) or a.owner != body or a.arg_number != i or not by or by < 0:
+        return None
+    return max(0, -(-(limit - start) // by))
+
+
+def _owner(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value, ir.BlockArgument) else value.owner.operation
+
+
+def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> int | None:
+    """The integer a scalar value always has; a loop-invariant carried value counts as its initial value."""
+    for _ in range(8):
+        if isinstance(value, ir.BlockArgument):
+            if block is None or value.owner != block:
+                return None
+            j = value.arg_number
+            carried = list(loop.regions[1].blocks[0].operations)[-1].operands[j]
+            body_block = loop.regions[1].blocks[0]
+            if not (isinstance(carried, ir.BlockArgument) and carried.owner == body_block and carried.arg_number == j):
+                return None
+            value, block = loop.operands[j], None
+            continue
+        op = value.owner.operation
+        if op.name == "stablehlo.constant":
+            t = op.results[0].type
+            if t.rank or not isinstance(t.element_type, ir.IntegerType):
+                return None
+            return int(np.array(op.attributes["value"]).reshape(-1)[0])
+        if op.name in ("stablehlo.convert", "stablehlo.reshape", "dist.reshard", "dist.constraint"):
+            value = op.operands[0]
+            continue
+        return None
+    return None

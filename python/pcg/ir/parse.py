@@ -1,0 +1,244 @@
+"""Reading programs, however they come.
+
+Text (pretty or generic, of StableHLO, CHLO, Shardy and our dialects), MLIR bytecode, portable
+StableHLO artifacts, and what `jax.export` serialises (a table with such an artifact inside).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from pcg.ir.errors import PcgError, describe
+from pcg.ir.sdy_text import to_generic
+from pcg.ir.walk import functions, walk
+
+BYTECODE_MAGIC = b"ML\xefR"
+_PORTABLE_PRODUCER = b"StableHLO_v"
+
+
+def load_module(
+    source: str | bytes | os.PathLike, context: ir.Context, name: str | None = None, *, static: bool = True
+) -> ir.Module:
+    """Read a program into `context`.
+
+    `source` is text, bytes, or a path (a `Path`, or a one-line string that names a file).  `name`
+    stands for the source in error messages and locations.  Programs with `sdy` ops switch
+    `context.allow_unregistered_dialects` on; the sdy-import pass translates the ops and switches it off.
+    `static` demands static shapes.
+
+    Raises:
+      PcgError: the source is no program, has ops of unknown dialects, or dynamic shapes.
+    """
+    data, name = _read(source, name)
+    with context, ir.Location.unknown():
+        if isinstance(data, bytes):
+            at = data.find(BYTECODE_MAGIC)
+            if at >= 0:
+                module = _from_bytecode(data if at == 0 else _embedded(data, at), context, name)
+                return _checked(module, static)
+            try:
+                data = data.decode()
+            except UnicodeDecodeError:
+                raise PcgError("neither MLIR text, MLIR bytecode nor a jax.export artifact", f"{name}:1:1") from None
+        module = parse_text(data, context, name)
+        return _checked(module, static)
+
+
+def _checked(module: ir.Module, static: bool) -> ir.Module:
+    if static:
+        check_static(module)
+    return module
+
+
+def parse_text(text: str, context: ir.Context, name: str = "-") -> ir.Module:
+    """Parse text, with `sdy` in any form; see `load_module`, which also checks the program."""
+    if not text.strip():
+        raise PcgError("the program is empty", f"{name}:1:1")
+    with context, ir.Location.unknown():
+        if not context.allow_unregistered_dialects:
+            _check_dialects(text, context, name)
+        if uses_sdy(text):
+            text = to_generic(text, name)
+            context.allow_unregistered_dialects = True
+        try:
+            return _parse_named(text, name)
+        except ir.MLIRError as error:
+            raise _syntax_error(error, name) from None
+
+
+def _syntax_error(error: ir.MLIRError, name: str) -> PcgError:
+    """The first error MLIR reported, with the rest below it."""
+    found = list(getattr(error, "error_diagnostics", ()))
+    if not found:
+        return PcgError(str(error).strip(), name)
+    first = describe(found[0].location)
+    rest = [f"\n{describe(d.location)}: {d.message}" for d in found[1:]]
+    text = found[0].message + "".join(rest)
+    return PcgError(text.replace("\n-:", f"\n{name}:"), re.sub(r"\A-:", f"{name}:", first))
+
+
+_GENERIC_OP = re.compile(r'"([A-Za-z_][\w$]*)(\.[\w.$]+)"\s*\(')
+
+
+def _check_dialects(text: str, context: ir.Context, name: str) -> None:
+    """Refuse generic ops of dialects nobody registered (MLIR's own message does not name the op)."""
+    known = {"sdy": True}
+    for m in _GENERIC_OP.finditer(text):
+        space = m[1]
+        if space not in known:
+            try:
+                context.get_dialect_descriptor(space)
+                known[space] = True
+            except ValueError:
+                known[space] = False
+        if not known[space]:
+            line, column = text.count("\n", 0, m.start()) + 1, m.start() - text.rfind("\n", 0, m.start())
+            raise PcgError(
+                f"unknown operation '{space}{m[2]}'; allowed: func, stablehlo, chlo, sdy, dist and pcg operations",
+                f"{name}:{line}:{column}",
+            )
+
+
+def uses_sdy(text: str) -> bool:
+    """Whether text has Shardy ops or attributes."""
+    return re.search(r'(?<![\w.])"?#?sdy\.|#sdy<', text) is not None
+
+
+def _read(source: str | bytes | os.PathLike, name: str | None) -> tuple[str | bytes, str]:
+    if isinstance(source, bytes):
+        return source, name or "-"
+    if isinstance(source, str):
+        if "\n" in source or not (source and os.path.exists(source)):
+            if "\n" not in source and re.fullmatch(r"[^\s(){}]+\.(mlir|mlirbc|bc|stablehlo|txt|export)", source):
+                raise PcgError("no such file", source)
+            return source, name or "-"
+    try:
+        return Path(source).read_bytes(), name or str(source)
+    except OSError as error:
+        raise PcgError(str(error.strerror).lower(), str(source)) from None
+
+
+# An alias (`#loc = ...`), a comment or a blank line: what may stand before the first op.
+_PREAMBLE = re.compile(r"(?:\s+|//[^\n]*|[#!][\w$.\-]+\s*=[^\n]*)*")
+_ALIASES_AT_END = re.compile(r"(?:\n(?:#[\w$.\-]+\s*=[^\n]*|//[^\n]*|\s*))*\Z")
+
+
+def _parse_named(text: str, name: str) -> ir.Module:
+    """`Module.parse`, with `name` in the locations (it calls every buffer "-")."""
+    start = _PREAMBLE.match(text).end()  # type: ignore[union-attr]
+    if name == "-":
+        return ir.Module.parse(text)
+    if not re.match(r'(builtin\.)?module\b|"builtin\.module"', text[start:]):
+        end = _ALIASES_AT_END.search(text, start).start()  # type: ignore[union-attr]
+        # On the line above, if that is blank or a comment, so that columns stay what the user sees.
+        above = text.rfind("\n", 0, max(text.rfind("\n", 0, start), 0)) + 1
+        line = text[above:start].partition("\n")
+        at = above if line[1] and not line[2].strip() and not line[0].lstrip().startswith(("#", "!")) else start
+        text = f"{text[:at]}module {{ {text[at:end]}\n}}{text[end:]}"
+    parsed = ir.Operation.parse(text, source_name=name).operation
+    if parsed.name != "builtin.module":
+        raise PcgError(f"the program is a '{parsed.name}'; allowed: a module, or functions", f"{name}:1:1")
+    module = ir.Module.create(parsed.location)
+    for attr in list(parsed.attributes):
+        key = attr if isinstance(attr, str) else attr.name
+        module.operation.attributes[key] = parsed.attributes[key]
+    for op in list(parsed.regions[0].blocks[0].operations):
+        op.operation.detach_from_parent()
+        module.body.append(op)
+    return module
+
+
+def _embedded(data: bytes, at: int) -> bytes:
+    """The MLIR bytecode inside a serialised `jax.export.Exported`: a byte vector, length first."""
+    size = int.from_bytes(data[at - 4 : at], "little") if at >= 4 else 0
+    return data[at : at + size] if 0 < size <= len(data) - at else data[at:]
+
+
+def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
+    portable = data[len(BYTECODE_MAGIC) : 64].lstrip(b"\r").startswith(_PORTABLE_PRODUCER) or (
+        _PORTABLE_PRODUCER in data[:64]
+    )
+    with _quiet_stderr() as said:
+        try:
+            return _stablehlo.deserialize_portable_artifact(context, data) if portable else ir.Module.parse(data)
+        except (ValueError, ir.MLIRError) as error:
+            why = said() or str(error)
+    # The bindings lack Shardy's bytecode; jaxlib, if installed, has it.
+    if "sdy" in why or b"sdy" in data:
+        return parse_text(_text_from_jaxlib(data, name), context, name)
+    raise PcgError(f"cannot read the bytecode: {why.strip().splitlines()[0] if why.strip() else 'malformed'}", name)
+
+
+def _text_from_jaxlib(data: bytes, name: str) -> str:
+    """Bytecode with Shardy attributes as text, by a process of its own (jax is never imported here)."""
+    found = subprocess.run(
+        [sys.executable, "-m", "pcg.frontend.artifact_text"], input=data, capture_output=True, check=False
+    )
+    if found.returncode:
+        lines = found.stderr.decode(errors="replace").strip().splitlines()
+        raise PcgError(
+            "the artifact has Shardy attributes in binary form, which only jaxlib reads: "
+            + (lines[-1] if lines else "it failed"), name,
+        )
+    return found.stdout.decode()
+
+
+class _quiet_stderr:
+    """Catches what C++ writes to stderr (deserialisation prints its errors); yields a function that returns it."""
+
+    def __enter__(self):
+        import tempfile
+
+        self._file = tempfile.TemporaryFile()
+        self._saved = os.dup(2)
+        os.dup2(self._file.fileno(), 2)
+        return self._text
+
+    def _text(self) -> str:
+        self._file.seek(0)
+        return self._file.read().decode(errors="replace")
+
+    def __exit__(self, *exc) -> None:
+        os.dup2(self._saved, 2)
+        os.close(self._saved)
+        self._file.close()
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def check_static(module: ir.Module) -> None:
+    """Refuse dynamic shapes.
+
+    Raises:
+      PcgError: names the argument or op, its type, and what to do.
+    """
+    for func in functions(module):
+        symbol = ir.StringAttr(func.attributes["sym_name"]).value
+        for block in func.regions[0].blocks:
+            for argument in block.arguments:
+                if _is_dynamic(argument.type):
+                    raise PcgError(
+                        f"argument {argument.arg_number} of function '{symbol}' is a {argument.type}; "
+                        "allowed: static shapes (export or lower the program for fixed sizes)",
+                        argument.location,
+                    )
+    for op in walk(module.operation):
+        for i, result in enumerate(op.results):
+            if _is_dynamic(result.type):
+                raise PcgError(
+                    f"result {i} of '{op.name}' is a {result.type}; "
+                    "allowed: static shapes (export or lower the program for fixed sizes)",
+                    op.location,
+                )
+
+
+def _is_dynamic(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.ShapedType) and not (type_.has_rank and type_.has_static_shape)

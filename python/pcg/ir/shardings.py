@@ -1,0 +1,262 @@
+"""The only reader and writer of layouts in the IR.
+
+Where a layout lives: function arguments and results have the attribute `dist.spec`; the results of
+an op share `dist.specs`, one entry per result, `unit` for unknown.  Block arguments of
+`stablehlo.while` have the layouts of its results, those of `pcg.stage` the layouts of its operands.
+`dist.operand_specs` is what the chosen strategy of an op needs of each operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from torch_mlir import ir
+
+from pcg.dialects.dist import ProcessMeshAttr, ShardSpecAttr, read_mesh
+from pcg.ir.walk import body
+from pcg.layout import Mesh, ShardSpec
+
+SPEC = "dist.spec"
+SPECS = "dist.specs"
+OPERAND_SPECS = "dist.operand_specs"
+#: Symbol of the mesh when a module has one.
+MESH = "mesh"
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=65536)
+def _text(spec: ShardSpec, mesh: str) -> str:
+    dims = ", ".join("[" + ", ".join(f'"{a}"' for a in d) + "]" for d in spec.dims)
+    partial = ", ".join(f'{a} = "{k}"' for a, k in spec.partial)
+    return f"#dist.shard_spec<@{mesh}, [{dims}], {{{partial}}}>"
+
+
+_FROM_TEXT: dict[str, ShardSpec] = {}
+
+
+def to_attr(spec: ShardSpec, mesh: str = MESH) -> ir.Attribute:
+    """The attribute of a spec, on the mesh with symbol `mesh`; needs a current context."""
+    return ir.Attribute.parse(_text(spec, mesh))
+
+
+def from_attr(attr: ir.Attribute) -> ShardSpec:
+    """The spec an attribute denotes.
+
+    Raises:
+      ValueError: the attribute is not a well-formed `#dist.shard_spec`.
+    """
+    text = str(attr)
+    spec = _FROM_TEXT.get(text)
+    if spec is None:
+        attr = attr.maybe_downcast()
+        if not isinstance(attr, ShardSpecAttr):
+            raise ValueError(f"{text} is not a #dist.shard_spec")
+        try:
+            dims = [[ir.StringAttr(a).value for a in ir.ArrayAttr(d)] for d in attr.dims.maybe_downcast()]
+            partial = [(n.name, ir.StringAttr(n.attr).value) for n in _items(attr.partial.maybe_downcast())]
+        except (ValueError, TypeError):
+            raise ValueError(f'{text} is not a shard spec; write <@mesh, [["axis"], []], {{axis = "sum"}}>') from None
+        spec = _FROM_TEXT[text] = ShardSpec.of(dims, partial)
+        if len(_FROM_TEXT) > 65536:
+            _FROM_TEXT.clear()
+    return spec
+
+
+def _items(attrs: ir.DictAttr) -> list[ir.NamedAttribute]:
+    return [attrs[i] for i in range(len(attrs))]
+
+
+def mesh_symbol(attr: ir.Attribute) -> str:
+    """Name of the mesh a spec attribute refers to."""
+    return ir.FlatSymbolRefAttr(ShardSpecAttr(attr).mesh.maybe_downcast()).value
+
+
+def _optional(attr: ir.Attribute | None) -> ShardSpec | None:
+    return None if attr is None or isinstance(attr, ir.UnitAttr) else from_attr(attr)
+
+
+def _array(specs: Sequence[ShardSpec | None], mesh: str) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.UnitAttr.get() if s is None else to_attr(s, mesh) for s in specs])
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def get(value: ir.Value) -> ShardSpec | None:
+    """Layout of a value, None if unknown."""
+    if not isinstance(value, ir.BlockArgument):
+        result = value if isinstance(value, ir.OpResult) else ir.OpResult(value)
+        attrs = result.owner.attributes
+        if SPECS not in attrs:
+            return None
+        specs, i = attrs[SPECS], result.result_number
+        return _optional(specs[i]) if i < len(specs) else None
+    op, i = value.owner.owner.operation, value.arg_number
+    if op.name == "func.func":
+        return _function_spec(op, "arg_attrs", i)
+    if op.name == "stablehlo.while":
+        return get(op.results[i])
+    if op.name == "pcg.stage":
+        return get(op.operands[i])
+    return None
+
+
+def set(value: ir.Value, spec: ShardSpec | None, mesh: str = MESH) -> None:  # noqa: A001 (reads as shardings.set)
+    """Give a value a layout, or take it away (None).
+
+    Raises:
+      ValueError: the value is an argument of a region whose arguments have no layouts of their own.
+    """
+    if not isinstance(value, ir.BlockArgument):
+        result = value if isinstance(value, ir.OpResult) else ir.OpResult(value)
+        op = result.owner
+        specs = result_specs(op)
+        specs[result.result_number] = spec
+        set_result_specs(op, specs, mesh)
+        return
+    op, i = value.owner.owner.operation, value.arg_number
+    if op.name == "func.func":
+        _set_function_spec(op, "arg_attrs", len(value.owner.arguments), i, spec, mesh)
+    elif op.name == "stablehlo.while":
+        set(op.results[i], spec, mesh)
+    else:
+        raise ValueError(f"arguments of the region of '{op.name}' have no layouts")
+
+
+def result_specs(op: ir.Operation) -> list[ShardSpec | None]:
+    """Layouts of the results of an op, one each."""
+    op = op.operation
+    count, attrs = len(op.results), op.attributes
+    if SPECS not in attrs:
+        return [None] * count
+    specs = [_optional(a) for a in attrs[SPECS]][:count]
+    return specs + [None] * (count - len(specs))
+
+
+def set_result_specs(op: ir.Operation, specs: Sequence[ShardSpec | None], mesh: str = MESH) -> None:
+    """Replace the layouts of all results; all None removes the attribute."""
+    op = op.operation
+    _set_or_remove(op, SPECS, specs, mesh)
+
+
+def operand_specs(op: ir.Operation) -> list[ShardSpec | None] | None:
+    """What the op needs of each operand; None if nothing was decided."""
+    attrs = op.operation.attributes
+    return [_optional(a) for a in attrs[OPERAND_SPECS]] if OPERAND_SPECS in attrs else None
+
+
+def set_operand_specs(op: ir.Operation, specs: Sequence[ShardSpec | None] | None, mesh: str = MESH) -> None:
+    """Replace what the op needs of its operands; None removes it."""
+    _set_or_remove(op.operation, OPERAND_SPECS, specs or (), mesh)
+
+
+def _set_or_remove(op: ir.Operation, name: str, specs: Sequence[ShardSpec | None], mesh: str) -> None:
+    if any(s is not None for s in specs):
+        with op.context:
+            op.attributes[name] = _array(specs, mesh)
+    elif name in op.attributes:
+        del op.attributes[name]
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def _function_spec(func: ir.Operation, where: str, i: int) -> ShardSpec | None:
+    attrs = func.attributes
+    if where not in attrs:
+        return None
+    own = attrs[where][i]
+    return from_attr(own[SPEC]) if SPEC in own else None
+
+
+def _set_function_spec(func: ir.Operation, where: str, count: int, i: int, spec: ShardSpec | None, mesh: str) -> None:
+    with func.context:
+        attrs = func.attributes
+        every = list(attrs[where]) if where in attrs else [ir.DictAttr.get({})] * count
+        own = {n.name: n.attr for n in _items(every[i]) if n.name != SPEC}
+        if spec is not None:
+            own[SPEC] = to_attr(spec, mesh)
+        every[i] = ir.DictAttr.get(own)
+        func.attributes[where] = ir.ArrayAttr.get(every)
+
+
+def function_result_specs(func: ir.Operation) -> list[ShardSpec | None]:
+    """Layouts of the results of a function, as its signature gives them."""
+    func = func.operation
+    count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+    return [_function_spec(func, "res_attrs", i) for i in range(count)]
+
+
+def set_function_result_spec(func: ir.Operation, i: int, spec: ShardSpec | None, mesh: str = MESH) -> None:
+    """Give result `i` of a function a layout, or take it away (None)."""
+    func = func.operation
+    count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
+    _set_function_spec(func, "res_attrs", count, i, spec, mesh)
+
+
+# -- meshes ----------------------------------------------------------------------------------------
+
+
+def meshes_of(module: ir.Module | ir.Operation) -> dict[str, Mesh]:
+    """All meshes of a module by symbol."""
+    found = {}
+    for op in body(module).operations:
+        op = op.operation
+        if op.name == "dist.mesh":
+            value = ProcessMeshAttr(op.attributes["value"])
+            found[ir.StringAttr(op.attributes["sym_name"]).value] = read_mesh(value)
+    return found
+
+
+def mesh_of(module: ir.Module | ir.Operation) -> Mesh | None:
+    """The mesh of a module (the first, if there are several)."""
+    return next(iter(meshes_of(module).values()), None)
+
+
+def mesh_to_attr(mesh: Mesh) -> ir.Attribute:
+    """The `#dist.process_mesh` of a mesh; needs a current context."""
+    names = ", ".join(f'"{n}"' for n in mesh.names)
+    sizes = ", ".join(map(str, mesh.sizes))
+    devices = ", ".join(map(str, mesh.device_ids or ()))
+    return ir.Attribute.parse(f"#dist.process_mesh<[{names}], [{sizes}], [{devices}]>")
+
+
+def set_mesh(module: ir.Module | ir.Operation, mesh: Mesh, name: str = MESH) -> None:
+    """Declare (or redefine) mesh `name` at the top of the module, after other meshes."""
+    block, context = body(module), module.operation.context
+    with context, ir.Location.unknown():
+        value = mesh_to_attr(mesh)
+        point = ir.InsertionPoint.at_block_begin(block)
+        for op in block.operations:
+            op = op.operation
+            if op.name != "dist.mesh":
+                continue
+            if ir.StringAttr(op.attributes["sym_name"]).value == name:
+                op.attributes["value"] = value
+                return
+            point = ir.InsertionPoint.after(op)
+        ir.Operation.create("dist.mesh", attributes={"sym_name": ir.StringAttr.get(name), "value": value}, ip=point)
+
+
+def set_function_specs(
+    func: ir.Operation,
+    arguments: Sequence[ShardSpec | None],
+    results: Sequence[ShardSpec | None],
+    mesh: str = MESH,
+) -> None:
+    """Give every argument and result of a function its layout in one go (linear in their number)."""
+    func = func.operation
+    attrs = func.attributes
+    with func.context:
+        for where, specs in (("arg_attrs", arguments), ("res_attrs", results)):
+            every = list(attrs[where]) if where in attrs else [ir.DictAttr.get({})] * len(specs)
+            new = []
+            for old, spec in zip(every, specs, strict=True):
+                own = {n.name: n.attr for n in _items(ir.DictAttr(old)) if n.name != SPEC}
+                if spec is not None:
+                    own[SPEC] = to_attr(spec, mesh)
+                new.append(ir.DictAttr.get(own))
+            attrs[where] = ir.ArrayAttr.get(new)

@@ -1,0 +1,55 @@
+"""Traversing operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch_mlir import ir
+
+
+def walk(root: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield `root` and all operations nested in it, in pre-order.
+
+    Unlike `Operation.walk`, exceptions keep their type (the binding turns an exception raised
+    in its callback into a RuntimeError with the traceback as text).  Operations of the block
+    being visited may be erased or added by the caller: each block is listed when it is entered.
+    """
+    root = root.operation
+    yield root
+    for region in root.regions:
+        for block in region.blocks:
+            for op in list(block.operations):
+                op = op.operation
+                if len(op.regions):
+                    yield from walk(op)
+                else:
+                    yield op
+
+
+def functions(module: ir.Module | ir.Operation) -> list[ir.Operation]:
+    """The `func.func` ops of a module, in order."""
+    return [op.operation for op in body(module).operations if op.operation.name == "func.func"]
+
+
+def body(module: ir.Module | ir.Operation) -> ir.Block:
+    """The block of a module."""
+    return module.operation.regions[0].blocks[0]
+
+
+def entry(module: ir.Module | ir.Operation) -> ir.Operation | None:
+    """The function a module runs: `main`, else its only public function, else its only function."""
+    found = functions(module)
+    for f in found:
+        if ir.StringAttr(f.attributes["sym_name"]).value == "main":
+            return f
+    public = [f for f in found if not is_private(f)]
+    for candidates in (public, found):
+        if len(candidates) == 1:
+            return candidates[0]
+    return None
+
+
+def is_private(func: ir.Operation) -> bool:
+    """Whether a function can only be called from its own module."""
+    attrs = func.attributes
+    return "sym_visibility" in attrs and ir.StringAttr(attrs["sym_visibility"]).value != "public"

@@ -1,0 +1,238 @@
+"""From the annotated program to the program one device runs.
+
+The function is rebuilt op by op on local shapes.  An op's strategy is read off its operand and
+result layouts through its factor rule, and its local form does the rest; `dist` collectives become
+StableHLO collectives.  Nothing is repaired here: layouts that do not fit are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.errors import PcgError
+from pcg.layout import Mesh, ShardSpec, SpecError
+from pcg.lower.collectives import Collectives
+from pcg.lower.control_flow import lower_control_flow
+from pcg.lower.local import LocalContext, clone_mapped, local_form_of
+from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
+from pcg.reshard import ReshardError, plan
+from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
+from pcg.rules.registry import shape
+
+
+class LoweringError(PcgError):
+    """An op cannot be lowered; `op` is which."""
+
+    def __init__(self, op: ir.Operation, message: str) -> None:
+        super().__init__(message, op.location)
+        self.op = op
+
+
+class SpmdLowering:
+    """Lowers one function; `values` maps its values to local ones."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+        self.values: dict[ir.Value, ir.Value] = {}
+        self.collectives = Collectives(mesh)
+        self.specs: dict[ir.Value, ShardSpec] = {}
+        self._types: dict[tuple[ir.Type, ShardSpec], ir.Type] = {}
+
+    # -- values and layouts --------------------------------------------------------------------
+
+    def spec(self, value: ir.Value) -> ShardSpec:
+        """Layout of a global value; one without any is replicated."""
+        found = self.specs.get(value)
+        if found is None:
+            found = shardings.get(value) or ShardSpec.replicated(len(shape(value)))
+            self.specs[value] = found
+        return found
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """The local value of a global one."""
+        return self.values[value]
+
+    def local_type(self, value: ir.Value) -> ir.Type:
+        """Type of one device's shard."""
+        type_, spec = value.type, self.spec(value)
+        found = self._types.get((type_, spec))
+        if found is None:
+            found = type_
+            if isinstance(type_, ir.RankedTensorType) and any(spec.dims):
+                if spec.rank != type_.rank:
+                    raise LoweringError(_owner(value), f"layout {spec} has {spec.rank} dimensions, {type_} has {type_.rank}")
+                try:
+                    dims = spec.local_shape(type_.shape, self.mesh)
+                except (SpecError, ValueError) as error:
+                    raise LoweringError(_owner(value), f"value of type {type_} has layout {spec}: {error}") from None
+                found = ir.RankedTensorType.get(dims, type_.element_type)
+            self._types[type_, spec] = found
+        return found
+
+    def expect(self, op: ir.Operation, what: str, have: ShardSpec, want: ShardSpec) -> None:
+        """Raise unless the layouts agree."""
+        if have != want:
+            raise LoweringError(
+                op, f"'{op.name}' op: {what} has layout {have}, {want} is needed; run dist-insert-reshards first"
+            )
+
+    def expect_replicated(self, op: ir.Operation, what: str, have: ShardSpec) -> None:
+        self.expect(op, what, have, ShardSpec.replicated(have.rank))
+
+    @staticmethod
+    def attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+        """The attributes of an op that stay: all but the layouts."""
+        attrs = op.attributes
+        return {n: attrs[n] for n in attrs if not n.startswith("dist.")}
+
+    # -- ops -----------------------------------------------------------------------------------
+
+    def function(self, func: ir.Operation) -> ir.Operation:
+        """The lowered function, placed before `func`, under the same name."""
+        old = func.regions[0].blocks[0]
+        results = self._function_results(func)
+        arguments = [self.local_type(a) for a in old.arguments]
+        with ir.InsertionPoint(func):
+            new = ir.Operation.create(
+                "func.func", regions=1, loc=func.location,
+                attributes={
+                    n: a for n, a in self.attributes(func).items() if n not in ("arg_attrs", "res_attrs")
+                } | {"function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results))},
+            )
+        block = new.regions[0].blocks.append(*arguments, arg_locs=[a.location for a in old.arguments])
+        self.values.update(zip(old.arguments, block.arguments, strict=True))
+        with ir.InsertionPoint(block):
+            self.block(old)
+        for name, types in (("arg_attrs", arguments), ("res_attrs", results)):
+            if name in func.attributes:
+                kept = [_kept(a, i, arguments, results, name) for i, a in enumerate(func.attributes[name])]
+                if any(len(k) for k in kept) and types:
+                    new.attributes[name] = ir.ArrayAttr.get(kept)
+        return new
+
+    def _function_results(self, func: ir.Operation) -> list[ir.Type]:
+        terminator = list(func.regions[0].blocks[0].operations)[-1].operation
+        for i, (value, spec) in enumerate(
+            zip(terminator.operands, shardings.function_result_specs(func), strict=True)
+        ):
+            if spec is not None:
+                self.expect(terminator, f"operand {i}", self.spec(value), spec)
+            if self.spec(value).partial:
+                raise LoweringError(
+                    terminator, f"'func.return' op: operand {i} is partial ({self.spec(value)}); results must be whole"
+                )
+        return [self.local_type(v) for v in terminator.operands]
+
+    def block(self, block: ir.Block) -> list[ir.Value]:
+        """Lower the ops of a block to the insertion point; returns the global operands of its terminator."""
+        for op in block.operations:
+            op = op.operation
+            if op.name in TERMINATORS:
+                ir.Operation.create(
+                    op.name, operands=[self.values[v] for v in op.operands], attributes=self.attributes(op),
+                    loc=op.location,
+                )
+                return list(op.operands)
+            self.op(op)
+        raise LoweringError(_owner(block), "block has no terminator")
+
+    def op(self, op: ir.Operation) -> None:
+        """Lower one op and map its results."""
+        name = op.name
+        if name in CONTROL_FLOW:
+            results: Sequence[ir.Value] = lower_control_flow(self, op)
+        elif name in DIST_MOVES or name in PCG_MOVES or name in REQUESTS:
+            results = [self._move(op)]
+        elif name.startswith(("pcg.", "dist.")) or name == "func.call":
+            raise LoweringError(op, f"'{name}' op cannot be lowered to one program per device")
+        else:
+            results = self._ordinary(op)
+        self.values.update(zip(op.results, results, strict=True))
+
+    def _move(self, op: ir.Operation) -> ir.Value:
+        """A redistribution: what the layouts of operand and result say."""
+        src, dst, value = self.spec(op.operands[0]), self.spec(op.results[0]), self.values[op.operands[0]]
+        try:
+            if op.name in DIST_MOVES:
+                steps = (dist_step(op, dst),)
+                if (made := steps[0].apply(src)) != dst:
+                    raise ReshardError(f"it makes {made} of {src}, but its result has layout {dst}")
+            else:
+                steps = plan(src, dst, shape(op.operands[0]), 4, self.mesh)
+            for step in steps:
+                value = self.collectives.take(step, value, src, op.location)
+                src = step.apply(src)
+        except ReshardError as error:
+            raise LoweringError(op, f"'{op.name}' op: {error}") from None
+        return value
+
+    def _ordinary(self, op: ir.Operation) -> Sequence[ir.Value]:
+        have = [self.spec(v) for v in op.operands]
+        want = [self.spec(r) for r in op.results]
+        if all(s.is_replicated for s in have) and all(s.is_replicated for s in want):
+            return self._same(op)
+        rule = rule_for(op)
+        try:
+            assignment = rule.infer(have, want, self.mesh)
+        except RuleError as error:
+            because = f" ({rule.reason})" if rule.reason else ""
+            raise LoweringError(
+                op, f"'{op.name}' op with operands {_list(have)} and results {_list(want)}: {error}; "
+                f"its rule is {rule}{because}"
+            ) from None
+        types = [self.local_type(r) for r in op.results]
+        context = LocalContext(op, [self.values[v] for v in op.operands], types, rule, assignment, self.mesh)
+        results = list(local_form_of(op)(context))
+        for result, type_ in zip(results, types, strict=True):
+            if result.type != type_:
+                raise LoweringError(op, f"the local form of '{op.name}' makes {result.type}, {type_} is needed")
+            if len(op.regions):
+                self._capture(result)
+        return results
+
+    def _same(self, op: ir.Operation) -> Sequence[ir.Value]:
+        """The op as it is, run whole by every device."""
+        new = clone_mapped(op, self.values)
+        for name in (shardings.SPECS, shardings.OPERAND_SPECS):
+            if name in new.attributes:
+                del new.attributes[name]
+        return list(new.results)
+
+    def _capture(self, result: ir.Value) -> None:
+        """Map what the regions of a new op still take from the global program."""
+        for region in result.owner.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    for i, v in enumerate(inner.operation.operands):
+                        if v in self.values:
+                            inner.operation.operands[i] = self.values[v]
+
+
+def _kept(
+    attr: ir.Attribute, i: int, arguments: Sequence[ir.Type], results: Sequence[ir.Type], where: str
+) -> ir.DictAttr:
+    """Argument or result attributes without layouts; an alias stays only between equal local types."""
+    own = ir.DictAttr(attr)
+    kept = {}
+    for k in range(len(own)):
+        name, value = own[k].name, own[k].attr
+        if name.startswith(("dist.", "sdy.")) or name == "mhlo.sharding":
+            continue
+        if name == "tf.aliasing_output" and where == "arg_attrs":
+            target = ir.IntegerAttr(value).value
+            if target >= len(results) or arguments[i] != results[target]:
+                name, value = "jax.buffer_donor", ir.BoolAttr.get(True)
+        kept[name] = value
+    return ir.DictAttr.get(kept)
+
+
+def _owner(value: ir.Value | ir.Block) -> ir.Operation:
+    owner = value.owner
+    return (owner.owner if isinstance(owner, ir.Block) else owner).operation
+
+
+def _list(specs: Sequence[ShardSpec]) -> str:
+    return ", ".join(map(str, specs)) or "none"

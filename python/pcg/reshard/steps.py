@@ -1,0 +1,215 @@
+"""The six moves that redistribute a tensor, as functions on shard specs.
+
+Each step says which spec it makes of a spec (`apply`) and how many bytes one device puts on the
+wire (`wire_bytes`).  Axes that a step adds to a dimension become its minor-most, and only the
+minor-most axes of a dimension can be taken away.  No MLIR here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pcg.layout import Mesh, ShardSpec
+
+
+class ReshardError(ValueError):
+    """A redistribution that does not exist; the text says which specs and why."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move.  `name` is the collective it is; `devices` the axes whose devices talk."""
+
+    name: ClassVar[str] = ""
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        """The spec after this step.
+
+        Raises:
+          ReshardError: the step cannot be taken from `spec`.
+        """
+        raise NotImplementedError
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        """Mesh axes along which the step moves data."""
+        raise NotImplementedError
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        """Bytes that one device sends when the step is taken from `spec`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class AllReduce(Step):
+    """Partial over `axes` by `kind` -> whole on every device."""
+
+    name: ClassVar[str] = "all_reduce"
+    axes: tuple[str, ...]
+    kind: str
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        return _without_partial(spec, self.axes, self.kind)
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return self.axes
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        n = mesh.axes_size(self.axes)
+        return 2 * (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
+
+
+@dataclass(frozen=True)
+class ReduceScatter(Step):
+    """Partial over `axes` by `kind` -> whole, with `dim` split over `axes`."""
+
+    name: ClassVar[str] = "reduce_scatter"
+    dim: int
+    axes: tuple[str, ...]
+    kind: str
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        return _split(_without_partial(spec, self.axes, self.kind), self.dim, self.axes)
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return self.axes
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        n = mesh.axes_size(self.axes)
+        return (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
+
+
+@dataclass(frozen=True)
+class AllGather(Step):
+    """`dim` split with `axes` its minor-most -> held whole along them."""
+
+    name: ClassVar[str] = "all_gather"
+    dim: int
+    axes: tuple[str, ...]
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        return _join(spec, self.dim, self.axes)
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return self.axes
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        return (mesh.axes_size(self.axes) - 1) * local_bytes(spec, shape, itemsize, mesh)
+
+
+@dataclass(frozen=True)
+class AllToAll(Step):
+    """`concat_dim` split with `axes` its minor-most -> `split_dim` split over them instead."""
+
+    name: ClassVar[str] = "all_to_all"
+    split_dim: int
+    concat_dim: int
+    axes: tuple[str, ...]
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        if self.split_dim == self.concat_dim:
+            raise ReshardError(f"all_to_all moves axes between two dimensions, both are {self.split_dim}")
+        return _split(_join(spec, self.concat_dim, self.axes), self.split_dim, self.axes)
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return self.axes
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        n = mesh.axes_size(self.axes)
+        return (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
+
+
+@dataclass(frozen=True)
+class Slice(Step):
+    """Held whole along `axes` -> `dim` split over them; nothing moves."""
+
+    name: ClassVar[str] = "slice"
+    dim: int
+    axes: tuple[str, ...]
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        return _split(spec, self.dim, self.axes)
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return ()
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Permute(Step):
+    """Devices exchange whole shards: as many shards per dimension, split over other axes or in another order."""
+
+    name: ClassVar[str] = "permute"
+    result: ShardSpec
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        if spec.rank != self.result.rank or spec.partial != self.result.partial:
+            raise ReshardError(f"a permute cannot turn {spec} into {self.result}: only the order of devices may change")
+        return self.result
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        pairs = zip(spec.dims, self.result.dims, strict=True)
+        return tuple(dict.fromkeys(a for x, y in pairs if x != y for a in (*x, *y)))
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        moved = sum(s != t for s, t in permutation(spec, self.result, mesh))
+        return moved / mesh.size * local_bytes(spec, shape, itemsize, mesh)
+
+
+def permutation(src: ShardSpec, dst: ShardSpec, mesh: Mesh) -> list[tuple[int, int]]:
+    """(from, to) mesh positions, each position once on either side, that turn layout `src` into `dst`.
+
+    A position that already holds what it must hold keeps it; the others are served in order.
+
+    Raises:
+      ReshardError: the numbers of shards differ in a dimension, or the partial axes do.
+    """
+    if src.partial != dst.partial or src.shards(mesh) != dst.shards(mesh):
+        raise ReshardError(
+            f"a permute needs as many shards per dimension and the same partial axes: "
+            f"{src} has {list(src.shards(mesh))}, {dst} has {list(dst.shards(mesh))}"
+        )
+
+    def held(spec: ShardSpec, position: int) -> tuple[int, ...]:
+        return (*(mesh.index(position, d) for d in spec.dims), mesh.index(position, spec.partial_axes))
+
+    free: dict[tuple[int, ...], list[int]] = {}
+    have = [held(src, p) for p in range(mesh.size)]
+    want = [held(dst, p) for p in range(mesh.size)]
+    for p in range(mesh.size):
+        if have[p] != want[p]:
+            free.setdefault(have[p], []).append(p)
+    return [(p if have[p] == want[p] else free[want[p]].pop(0), p) for p in range(mesh.size)]
+
+
+def local_bytes(spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+    """Bytes of one device's shard."""
+    return math.prod(shape) * itemsize / math.prod(spec.shards(mesh))
+
+
+def _without_partial(spec: ShardSpec, axes: tuple[str, ...], kind: str) -> ShardSpec:
+    gone = {(a, kind) for a in axes}
+    if missing := gone - set(spec.partial):
+        raise ReshardError(f"{spec} is not partial over {sorted(missing)[0][0]!r} by {kind}")
+    return ShardSpec(spec.dims, tuple(p for p in spec.partial if p not in gone))
+
+
+def _split(spec: ShardSpec, dim: int, axes: tuple[str, ...]) -> ShardSpec:
+    if not 0 <= dim < spec.rank:
+        raise ReshardError(f"{spec} has no dimension {dim}")
+    if used := sorted(spec.used_axes & set(axes)):
+        raise ReshardError(f"axis {used[0]!r} is already used in {spec}")
+    return spec.with_dim(dim, spec.dims[dim] + axes)
+
+
+def _join(spec: ShardSpec, dim: int, axes: tuple[str, ...]) -> ShardSpec:
+    if not 0 <= dim < spec.rank:
+        raise ReshardError(f"{spec} has no dimension {dim}")
+    keep = len(spec.dims[dim]) - len(axes)
+    if keep < 0 or spec.dims[dim][keep:] != axes:
+        raise ReshardError(f"{'+'.join(axes)} are not the minor-most axes of dimension {dim} of {spec}")
+    return spec.with_dim(dim, spec.dims[dim][:keep])

@@ -1,0 +1,75 @@
+"""Pieces that rules of several families share: plain factors, linear passes, cached pointwise rules.
+
+Programs repeat few shapes many times, so rules are built from shapes by cached functions: equal ops
+share one `FactorRule` object.  Dimensions of size 0 or 1 have no factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pcg.rules.factor import DimFactors, Factor, FactorRule, Linear
+
+Shape = tuple[int, ...]
+
+#: Data movement costs next to nothing, but 0 would mean "one per element".
+FREE = 1.0
+
+
+@lru_cache(maxsize=256)
+def linear(kind: str, *operands: int) -> Linear:
+    """`Linear` over the given operand numbers."""
+    return Linear(kind, frozenset(operands))
+
+
+class Factors:
+    """Collects the factors of one op while its rule is written."""
+
+    def __init__(self) -> None:
+        self.all: list[Factor] = []
+
+    def new(self, size: int, reduce: str | None = None) -> tuple[int, ...]:
+        """Factors of a dimension of `size` that may be split: one, or none when there is nothing to split."""
+        if size < 2:
+            return ()
+        self.all.append(Factor(size, reduce))
+        return (len(self.all) - 1,)
+
+    def whole(self, size: int, reason: str) -> tuple[int, ...]:
+        """Factors of a dimension that every device must hold whole; `reason` says why."""
+        if size < 2:
+            return ()
+        self.all.append(Factor(size, None, False, reason))
+        return (len(self.all) - 1,)
+
+    def dims(self, shape: Sequence[int]) -> DimFactors:
+        """One new factor per dimension of `shape`."""
+        return tuple(self.new(s) for s in shape)
+
+    def rule(
+        self, operands: Sequence[DimFactors], results: Sequence[DimFactors], linears: Sequence[Linear] = (),
+        flops: float = FREE,
+    ) -> FactorRule:  # fmt: skip
+        return FactorRule(tuple(self.all), tuple(operands), tuple(results), tuple(linears), flops)
+
+
+@lru_cache(maxsize=8192)
+def pointwise(
+    result: Shape, operands: tuple[Shape, ...], linears: tuple[Linear, ...] = (), results: int = 1
+) -> FactorRule:
+    """Rule of an op that maps elements to elements of `results` results of shape `result`.
+
+    An operand of another shape is broadcast: its trailing dimensions are aligned with those of the
+    result, and where its size is 1 it is not split.
+    """
+    f = Factors()
+    dims = f.dims(result)
+    rows = []
+    for shape in operands:
+        aligned = dims[len(result) - len(shape) :]
+        rows.append(tuple(d if s > 1 else () for s, d in zip(shape, aligned, strict=True)))
+    elements = 1.0
+    for s in result:
+        elements *= s
+    return f.rule(rows, [dims] * results, linears, max(elements, FREE))

@@ -1,0 +1,30 @@
+"""Rules of ops without tensor operands, and of ops that read only shapes: constant, iota, get_dimension_size."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from torch_mlir import ir
+
+from pcg.rules.build import FREE, Factors
+from pcg.rules.factor import FactorRule
+from pcg.rules.registry import rule, shape
+
+
+@rule("stablehlo.constant", "stablehlo.iota", "chlo.constant")
+def source(op: ir.Operation) -> FactorRule:
+    """Every dimension may be split: a device makes just its own part."""
+    return _source(shape(op.results[0]))
+
+
+@lru_cache(maxsize=4096)
+def _source(s: tuple[int, ...]) -> FactorRule:
+    f = Factors()
+    return f.rule([], [f.dims(s)], flops=FREE)
+
+
+@rule("stablehlo.get_dimension_size")
+def get_dimension_size(op: ir.Operation) -> FactorRule:
+    """The size is static, so the operand may be split in any way."""
+    f = Factors()
+    return f.rule([f.dims(shape(op.operands[0]))], [()], flops=FREE)

@@ -1,0 +1,68 @@
+"""Rules of dot_general and dot: batch, rows of each side, and contracted dimensions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from pcg.rules.build import Factors, Shape, linear
+from pcg.rules.factor import FactorRule
+from pcg.rules.registry import rule, shape
+
+_LINEAR = (linear("sum", 0), linear("sum", 1))
+
+
+@rule("stablehlo.dot_general")
+def dot_general(op: ir.Operation) -> FactorRule:
+    """`(b,i,k),(b,k,j) -> (b,i,j)`; splitting k makes the result a partial sum."""
+    n = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    return dot_rule(
+        shape(op.operands[0]), shape(op.operands[1]),
+        tuple(n.lhs_batching_dimensions), tuple(n.rhs_batching_dimensions),
+        tuple(n.lhs_contracting_dimensions), tuple(n.rhs_contracting_dimensions),
+        _sums(op),
+    )  # fmt: skip
+
+
+@rule("stablehlo.dot")
+def dot(op: ir.Operation) -> FactorRule:
+    """Last dimension of the left side with the first of the right, for ranks 1 and 2."""
+    a, b = shape(op.operands[0]), shape(op.operands[1])
+    return dot_rule(a, b, (), (), (len(a) - 1,), (0,), _sums(op))
+
+
+def _sums(op: ir.Operation) -> bool:
+    """Whether the contraction adds; on booleans it is a disjunction."""
+    element = op.results[0].type.element_type
+    return not (isinstance(element, ir.IntegerType) and element.width == 1)
+
+
+@lru_cache(maxsize=4096)
+def dot_rule(
+    lhs: Shape, rhs: Shape, lhs_batch: Shape, rhs_batch: Shape, lhs_contract: Shape, rhs_contract: Shape, sums: bool
+) -> FactorRule:
+    """Rule from shapes and dimension numbers; two flops per multiply-add."""
+    f = Factors()
+    a: list[tuple[int, ...]] = [()] * len(lhs)
+    b: list[tuple[int, ...]] = [()] * len(rhs)
+    out: list[tuple[int, ...]] = []
+    flops = 2.0
+    for s in lhs:
+        flops *= s
+    for i, j in zip(lhs_batch, rhs_batch, strict=True):
+        a[i] = b[j] = f.new(lhs[i])
+        out.append(a[i])
+    for i, size in enumerate(lhs):
+        if i not in lhs_batch and i not in lhs_contract:
+            a[i] = f.new(size)
+            out.append(a[i])
+    for j, size in enumerate(rhs):
+        if j not in rhs_batch and j not in rhs_contract:
+            b[j] = f.new(size)
+            out.append(b[j])
+            flops *= size
+    for i, j in zip(lhs_contract, rhs_contract, strict=True):
+        a[i] = b[j] = f.new(lhs[i], "sum") if sums else f.new(lhs[i], "or")
+    return f.rule([tuple(a), tuple(b)], [tuple(out)], _LINEAR if sums else (), max(flops, 1.0))

@@ -1,0 +1,146 @@
+"""Rules of elementwise ops: every dimension is a factor, shared by all operands and results.
+
+What differs is which partial values pass through.  `add` passes sums when both operands are partial,
+`multiply` when exactly one is; a non-linear op passes none.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pcg.rules.build import Factors, linear, pointwise
+from pcg.rules.factor import FactorRule, Linear, replicated
+from pcg.rules.registry import rule, shape
+from pcg.rules.values import is_zero
+
+_SUM_0 = (linear("sum", 0),)
+_SUM_BOTH = (linear("sum", 0, 1),)
+_SUM_EITHER = (linear("sum", 0), linear("sum", 1))
+
+#: Element type of a float -> float types to which its partial sums may be converted before they
+#: are added.  Wider ones, and bf16 for f32: the same range, so no addend overflows where the sum
+#: would not.
+_SUM_CONVERTS = {
+    "bf16": {"f32", "f64"},
+    "f16": {"f32", "f64"},
+    "f32": {"bf16", "f64"},
+}
+
+
+def _idempotent(kind: str) -> tuple[Linear, ...]:
+    """max(max_d x_d, y) = max_d max(x_d, y): one or both operands may be partial."""
+    return (linear(kind, 0, 1), linear(kind, 0), linear(kind, 1))
+
+
+_LINEAR: dict[str, tuple[Linear, ...]] = {
+    "stablehlo.add": _SUM_BOTH,
+    "stablehlo.subtract": _SUM_BOTH,
+    "stablehlo.complex": _SUM_BOTH,
+    "stablehlo.negate": _SUM_0,
+    "stablehlo.real": _SUM_0,
+    "stablehlo.imag": _SUM_0,
+    "chlo.conj": _SUM_0,
+    "stablehlo.multiply": _SUM_EITHER,
+    "stablehlo.divide": _SUM_0,
+    "stablehlo.maximum": _idempotent("max"),
+    "stablehlo.minimum": _idempotent("min"),
+    "stablehlo.and": _idempotent("and"),
+    "stablehlo.or": _idempotent("or"),
+}
+_NON_LINEAR_UNARY = (
+    "abs", "cbrt", "ceil", "cosine", "count_leading_zeros", "exponential", "exponential_minus_one", "floor",
+    "is_finite", "log", "log_plus_one", "logistic", "not", "popcnt", "reduce_precision", "round_nearest_afz",
+    "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh",
+)  # fmt: skip
+_NON_LINEAR_BINARY = (
+    "atan2", "compare", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "xor",
+)  # fmt: skip
+_CHLO = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma", "erf", "erf_inv", "erfc",
+    "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan", "zeta",
+    "constant_like",
+)  # fmt: skip
+_CHLO_BROADCAST = (
+    "add", "and", "atan2", "compare", "complex", "divide", "maximum", "minimum", "multiply", "next_after", "or",
+    "polygamma", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract",
+    "xor", "zeta",
+)  # fmt: skip
+
+
+@rule(
+    *(f"stablehlo.{n}" for n in (*_NON_LINEAR_UNARY, *_NON_LINEAR_BINARY)), "stablehlo.clamp",
+    *(f"chlo.{n}" for n in _CHLO),
+)  # fmt: skip
+def non_linear(op: ir.Operation) -> FactorRule:
+    """No partial value passes; scalar bounds of `clamp` are held by every device."""
+    return pointwise(shape(op.results[0]), tuple(shape(v) for v in op.operands))
+
+
+@rule(*_LINEAR)
+def with_linear(op: ir.Operation) -> FactorRule:
+    """Partial values pass as in `_LINEAR`; arithmetic on booleans is logic, so none pass there."""
+    result = op.results[0]
+    s = shape(result)
+    name = op.name
+    passes = _LINEAR[name]
+    element = result.type.element_type
+    if isinstance(element, ir.IntegerType):
+        if name == "stablehlo.divide" or (element.width == 1 and name not in ("stablehlo.and", "stablehlo.or")):
+            passes = ()
+    return pointwise(s, (s,) * len(op.operands), passes)
+
+
+@rule("stablehlo.convert")
+def convert(op: ir.Operation) -> FactorRule:
+    """Partial sums pass between floats where no addend can overflow (see `_SUM_CONVERTS`)."""
+    s = shape(op.results[0])
+    source, target = str(op.operands[0].type.element_type), str(op.results[0].type.element_type)
+    ok = source == target or target in _SUM_CONVERTS.get(source, ())
+    return pointwise(s, (s,), _SUM_0 if ok else ())
+
+
+@rule("stablehlo.select")
+def select(op: ir.Operation) -> FactorRule:
+    """Sums pass when both cases are partial, or one is and the other is zero: the sum of zeros."""
+    s = shape(op.results[0])
+    passes = [linear("sum", 1, 2)]
+    if _is_boolean(op.results[0]):
+        passes = []
+    elif is_zero(op.operands[2]):
+        passes = [linear("sum", 1)]
+    elif is_zero(op.operands[1]):
+        passes = [linear("sum", 2)]
+    return pointwise(s, (shape(op.operands[0]), s, s), tuple(passes))
+
+
+@rule("stablehlo.bitcast_convert")
+def bitcast_convert(op: ir.Operation) -> FactorRule:
+    """Between widths one side has a trailing dimension, the pieces of one element: never split."""
+    a, b = shape(op.operands[0]), shape(op.results[0])
+    if len(a) == len(b):
+        return pointwise(b, (a,))
+    f = Factors()
+    common = f.dims(a[: min(len(a), len(b))])
+    longer = max(a, b, key=len)
+    pieces = (f.whole(longer[-1], "it holds the pieces of one element"),)
+    return f.rule(
+        [common + pieces if len(a) > len(b) else common], [common + pieces if len(b) > len(a) else common]
+    )  # fmt: skip
+
+
+@rule(*(f"chlo.broadcast_{n}" for n in _CHLO_BROADCAST), "chlo.broadcast_select")
+def broadcasting(op: ir.Operation) -> FactorRule:
+    """numpy-style broadcasting: trailing dimensions are aligned."""
+    s = shape(op.results[0])
+    shapes = tuple(shape(v) for v in op.operands)
+    if "broadcast_dimensions" in op.attributes:
+        small = min(map(len, shapes))
+        where = list(op.attributes["broadcast_dimensions"])
+        if where != list(range(len(s) - small, len(s))):
+            return replicated([*map(len, shapes)], [len(s)], f"broadcast_dimensions {where} do not align trailing ones")
+    return pointwise(s, shapes)
+
+
+def _is_boolean(value: ir.Value) -> bool:
+    element = value.type.element_type
+    return isinstance(element, ir.IntegerType) and element.width == 1

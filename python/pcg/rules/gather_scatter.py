@@ -1,0 +1,124 @@
+"""Rules of gather and scatter.
+
+Dimensions that a gather copies whole, batch dimensions of the indices, and explicit batching
+dimensions are plain factors.  The *row* dimension (the one the indices pick from, with slice size 1)
+is a reduction factor of a gather: every device looks its own rows up and yields zero for the others,
+so the results are addends.  In a scatter the row dimension is a factor of operand and result, and
+the batch dimensions of the updates are reduction factors if the updates are accumulated.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from pcg.rules.dims import Dims
+from pcg.rules.factor import FactorRule, Linear
+from pcg.rules.regions import identity, is_bool, is_identity, reduction, returns_element
+from pcg.rules.registry import rule, shape
+
+_INDEX_VECTOR = "it holds the components of one index"
+_WINDOW = "the indices pick windows out of it, and a window may cross shards"
+_FIXED_WINDOW = "only its start is taken"
+_OVERWRITES = "updates overwrite each other, so the order of their indices matters"
+
+
+def gather_numbers(op: ir.Operation) -> _stablehlo.GatherDimensionNumbers:
+    """Typed dimension numbers of a gather."""
+    return _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+
+
+def scatter_numbers(op: ir.Operation) -> _stablehlo.ScatterDimensionNumbers:
+    """Typed dimension numbers of a scatter."""
+    return _stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+
+
+@rule("stablehlo.gather")
+def gather(op: ir.Operation) -> FactorRule:
+    operand, indices, result = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
+    n = gather_numbers(op)
+    sizes = list(op.attributes["slice_sizes"])
+    offset, collapsed, batching = n.offset_dims, set(n.collapsed_slice_dims), n.operand_batching_dims
+    index_batching, picked, vector = n.start_indices_batching_dims, set(n.start_index_map), n.index_vector_dim
+    dims = Dims(operand, indices, result)
+    batch = [d for d in range(len(indices)) if d != vector]
+    result_batch = [d for d in range(len(result)) if d not in set(offset)]
+    for d, r in zip(batch, result_batch, strict=True):
+        places = [(1, d), (2, r)]
+        if d in index_batching:
+            places.append((0, batching[index_batching.index(d)]))
+        dims.add(indices[d], *places)
+    if vector < len(indices):
+        dims.add(indices[vector], (1, vector), stuck=_INDEX_VECTOR)
+    kind = "or" if is_bool(op.results[0].type) else "sum"
+    offsets = iter(offset)
+    for d, size in enumerate(operand):
+        if d in batching:
+            continue
+        r = None if d in collapsed else next(offsets)
+        if r is not None and sizes[d] == size:
+            dims.add(size, (0, d), (2, r))
+        elif d in picked and sizes[d] == 1:
+            dims.add(size, (0, d), reduce=kind)
+        else:
+            dims.add(size, (0, d), stuck=_WINDOW if d in picked else _FIXED_WINDOW)
+            if r is not None:
+                dims.add(sizes[d], (2, r), stuck=_WINDOW)
+    return FactorRule(tuple(dims.factors), (dims[0], dims[1]), (dims[2],), (Linear(kind, frozenset({0})),))
+
+
+def update_kind(op: ir.Operation) -> str | None:
+    """The reduction by which a scatter accumulates its updates, None if it does something else."""
+    return reduction(op.regions[0], len(op.results))
+
+
+def adds_on(op: ir.Operation, kind: str) -> bool:
+    """Whether every operand of a scatter is the neutral element of `kind`, so updates may be spread freely."""
+    return all(is_identity(op.operands[i], kind) for i in range(len(op.results)))
+
+
+@rule("stablehlo.scatter")
+def scatter(op: ir.Operation) -> FactorRule:
+    count = len(op.results)
+    operand, indices, update = (shape(op.operands[i]) for i in (0, count, count + 1))
+    n = scatter_numbers(op)
+    windows, inserted, batching = n.update_window_dims, set(n.inserted_window_dims), n.input_batching_dims
+    index_batching, picked = n.scatter_indices_batching_dims, set(n.scattered_dims_to_operand_dims)
+    vector = n.index_vector_dim
+    kind = update_kind(op)
+    spread = kind is not None and all(identity(r.type.element_type, kind) is not None for r in op.results)
+    neutral = kind is not None and adds_on(op, kind)
+    dims = Dims(operand, indices, update)
+    batch = [d for d in range(len(indices)) if d != vector]
+    update_batch = [d for d in range(len(update)) if d not in set(windows)]
+    for d, u in zip(batch, update_batch, strict=True):
+        if d in index_batching:
+            dims.add(indices[d], (0, batching[index_batching.index(d)]), (1, d), (2, u))
+        elif spread or neutral:
+            dims.add(indices[d], (1, d), (2, u), reduce=kind)
+        else:
+            dims.add(indices[d], (1, d), (2, u), stuck=_OVERWRITES)
+    if vector < len(indices):
+        dims.add(indices[vector], (1, vector), stuck=_INDEX_VECTOR)
+    window = iter(windows)
+    for d, size in enumerate(operand):
+        if d in batching:
+            continue
+        u = None if d in inserted else next(window)
+        width = 1 if u is None else update[u]
+        if u is not None and width == size:
+            dims.add(size, (0, d), (2, u))
+        elif d in picked and width == 1:
+            dims.add(size, (0, d))
+        else:
+            dims.add(size, (0, d), stuck=_WINDOW if d in picked else _FIXED_WINDOW)
+            if u is not None:
+                dims.add(width, (2, u), stuck=_WINDOW)
+    inputs, updates = frozenset(range(count)), frozenset(range(count + 1, 2 * count + 1))
+    linear: tuple[Linear, ...] = ()
+    if kind is not None:
+        linear = (Linear(kind, updates if neutral else inputs | updates),)
+    elif returns_element(op.regions[0], count) and ir.BoolAttr(op.attributes["unique_indices"]).value:
+        linear = (Linear("sum", inputs | updates),)
+    operands = (*(dims[0],) * count, dims[1], *(dims[2],) * count)
+    return FactorRule(tuple(dims.factors), operands, (dims[0],) * count, linear)

@@ -1,0 +1,98 @@
+"""Rules of ops that pcg cannot look into, and of markers that only pass values through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from pcg.rules.dims import Dims
+from pcg.rules.factor import FactorRule, Linear, replicated
+from pcg.rules.regions import is_bool
+from pcg.rules.registry import rule, shape
+
+#: Custom calls that return their operands as they are.
+MARKERS = frozenset({"Sharding", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"})
+_TUPLES = "tuples hold tensors of unknown layout"
+_TOKENS = "it is ordered by tokens, and every device must do it the same way"
+_DYNAMIC = "shapes are not static"
+
+#: Ops that run replicated, and why.
+_REASONS = {
+    "stablehlo.tuple": _TUPLES,
+    "stablehlo.get_tuple_element": _TUPLES,
+    "stablehlo.create_token": _TOKENS,
+    "stablehlo.after_all": _TOKENS,
+    "stablehlo.infeed": _TOKENS,
+    "stablehlo.outfeed": _TOKENS,
+    "stablehlo.set_dimension_size": _DYNAMIC,
+}
+
+
+def run_replicated(op: ir.Operation, reason: str) -> FactorRule:
+    """The rule of an op that every device runs whole because of `reason`."""
+    return replicated([len(shape(v)) for v in op.operands], [len(shape(r)) for r in op.results], reason)
+
+
+def _because(reason: str) -> Callable[[ir.Operation], FactorRule]:
+    return lambda op: run_replicated(op, reason)
+
+
+for _name, _reason in _REASONS.items():
+    rule(_name)(_because(_reason))
+
+
+def pass_through(op: ir.Operation) -> FactorRule:
+    """Results are the operands: separate factors per operand, all of them partial or none."""
+    shapes = [shape(v) for v in op.operands]
+    dims = Dims(*shapes)
+    for t, whole in enumerate(shapes):
+        for d, size in enumerate(whole):
+            dims.add(size, (t, d))
+    tensors = tuple(dims[t] for t in range(len(shapes)))
+    numbers = all(isinstance(v.type, ir.RankedTensorType) and not is_bool(v.type) for v in op.operands)
+    linear = (Linear("sum", frozenset(range(len(shapes)))),) if shapes and numbers else ()
+    return FactorRule(tuple(dims.factors), tensors, tensors, linear)
+
+
+@rule("stablehlo.optimization_barrier")
+def optimization_barrier(op: ir.Operation) -> FactorRule:
+    return pass_through(op)
+
+
+def target(op: ir.Operation) -> str:
+    """Name of the function a custom call calls."""
+    return ir.StringAttr(op.attributes["call_target_name"]).value
+
+
+def is_marker(op: ir.Operation) -> bool:
+    """Whether a custom call only marks its operands."""
+    same = len(op.operands) == len(op.results)
+    return same and target(op) in MARKERS and all(a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
+
+
+@rule("stablehlo.custom_call")
+def custom_call(op: ir.Operation) -> FactorRule:
+    if is_marker(op):
+        return pass_through(op)
+    return run_replicated(op, f"custom call @{target(op)} is opaque")
+
+
+@rule("stablehlo.composite")
+def composite(op: ir.Operation) -> FactorRule:
+    name = ir.StringAttr(op.attributes["name"]).value
+    return run_replicated(op, f"composite {name!r} is a function on whole tensors")
+
+
+@rule("stablehlo.map")
+def map_(op: ir.Operation) -> FactorRule:
+    """The computation sees one element at a time, so every dimension is a factor."""
+    whole = shape(op.results[0])
+    dims = Dims(whole)
+    for d, size in enumerate(whole):
+        dims.add(size, (0, d))
+    flops = 1.0
+    for size in whole:
+        flops *= size
+    inner = max(len(list(op.regions[0].blocks[0].operations)) - 1, 1)
+    return FactorRule(tuple(dims.factors), (dims[0],) * len(op.operands), (dims[0],), (), flops * inner)

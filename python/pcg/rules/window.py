@@ -1,0 +1,82 @@
+"""Rules of windowed ops: reduce_window (pooling and cumulative sums) and select_and_scatter.
+
+Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors; the
+others stay whole, because windows would cross shards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from pcg.rules.dims import Dims
+from pcg.rules.factor import FactorRule, Linear
+from pcg.rules.regions import is_identity, reduction
+from pcg.rules.registry import rule, shape
+
+_WINDOW = "windows reach over it, and a window may cross shards"
+
+
+def _list(op: ir.Operation, name: str, rank: int, default: int) -> list[int]:
+    return list(op.attributes[name]) if name in op.attributes else [default] * rank
+
+
+def window_numbers(op: ir.Operation) -> dict[str, list[int]]:
+    """Attributes of a windowed op as lists; `padding` is flat: low, high, low, high, ..."""
+    rank = len(shape(op.operands[0]))
+    found = {
+        n: _list(op, n, rank, 1)
+        for n in ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    }
+    flat = [0] * (2 * rank)
+    if "padding" in op.attributes:
+        attr = op.attributes["padding"]
+        flat = [attr.get_splat_value().value] * (2 * rank) if attr.is_splat else list(attr)
+    return found | {"padding": flat}
+
+
+def untouched(numbers: dict[str, list[int]], d: int) -> bool:
+    """Whether the window leaves dimension `d` alone."""
+    ones = (numbers[n][d] for n in ("window_dimensions", "window_strides", "base_dilations"))
+    return all(x == 1 for x in ones) and numbers["padding"][2 * d] == numbers["padding"][2 * d + 1] == 0
+
+
+def _windowed(dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]]) -> None:
+    """Factors of tensor 0 (shape `big`) and tensor 1 (shape `small`)."""
+    for d, (a, b) in enumerate(zip(big, small, strict=True)):
+        if untouched(numbers, d):
+            dims.add(a, (0, d), (1, d))
+        else:
+            dims.add(a, (0, d), stuck=_WINDOW)
+            dims.add(b, (1, d), stuck=_WINDOW)
+
+
+@rule("stablehlo.reduce_window")
+def reduce_window(op: ir.Operation) -> FactorRule:
+    count = len(op.results)
+    operand, result = shape(op.operands[0]), shape(op.results[0])
+    numbers = window_numbers(op)
+    dims = Dims(operand, result)
+    _windowed(dims, operand, result, numbers)
+    kind = reduction(op.regions[0], count)
+    linear: tuple[Linear, ...] = ()
+    if kind is not None and all(is_identity(op.operands[count + i], kind) for i in range(count)):
+        linear = (Linear(kind, frozenset(range(count))),)
+    flops = float(count * math.prod(result) * math.prod(numbers["window_dimensions"]))
+    operands = (*(dims[0],) * count, *((),) * count)
+    return FactorRule(tuple(dims.factors), operands, (dims[1],) * count, linear, flops)
+
+
+@rule("stablehlo.select_and_scatter")
+def select_and_scatter(op: ir.Operation) -> FactorRule:
+    operand, source = shape(op.operands[0]), shape(op.operands[1])
+    numbers = window_numbers(op)
+    dims = Dims(operand, source)
+    _windowed(dims, operand, source, numbers)
+    linear: tuple[Linear, ...] = ()
+    if reduction(op.regions[1], 1) == "sum" and is_identity(op.operands[2], "sum"):
+        linear = (Linear("sum", frozenset({1})),)
+    flops = 2.0 * math.prod(source) * math.prod(numbers["window_dimensions"])
+    return FactorRule(tuple(dims.factors), (dims[0], dims[1], ()), (dims[0],), linear, flops)

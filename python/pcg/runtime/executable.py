@@ -1,0 +1,248 @@
+"""A compiled program as one jitted call.  Imports jax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding
+
+from pcg.compiler import Compilation
+from pcg.frontend.program import Leaf, ProgramError
+from pcg.plan import Plan
+from pcg.runtime import jax_compat, placement
+
+
+class SignatureError(ProgramError):
+    """A call does not fit the argument structure, shapes or dtypes that a program was compiled for."""
+
+
+class Executable:
+    """One compilation, for one argument structure and one set of shapes, ready to run.
+
+    Called with the arguments of the program (trees, or a flat list for a module).  `jitted` is the
+    jax function behind it; calling it directly skips the placement of arguments.
+    """
+
+    def __init__(self, compilation: Compilation, devices: Sequence[Any], donate: Sequence[int] = ()) -> None:
+        self.compilation = compilation
+        program = self.program = compilation.program
+        self.mesh = compilation.mesh
+        self.jax_mesh = jax_compat.jax_mesh(self.mesh, devices)
+        self._takes_tree = program.in_tree is not None
+        self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
+        self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
+        self._wide = program.has_64_bit
+        self.jitted = self._build(tuple(donate))
+
+    def _sharding(self, spec: Any, leaf: Leaf) -> NamedSharding:
+        return NamedSharding(self.jax_mesh, placement.partition_spec(placement.boundary_spec(spec, leaf)))
+
+    def _build(self, donate: tuple[int, ...]) -> Any:
+        program, c = self.program, self.compilation
+        results = []
+        for leaf, spec in zip(program.results, c.out_specs, strict=True):
+            results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf)))
+        local = jax_compat.LocalProgram(c.local_text, tuple(results))
+        body = jax_compat.shard_map(
+            lambda *args: jax_compat.inline_call(local, *args),
+            self.jax_mesh,
+            tuple(placement.partition_spec(s) for s in c.in_specs),
+            [placement.partition_spec(s) for s in c.out_specs],
+        )
+
+        def run(*args: Any) -> Any:
+            flat = self._flatten(args)
+            self._check(flat)
+            data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.arguments, strict=True)]
+            out = list(body(*data))
+            for i, leaf in enumerate(program.results):
+                if leaf.key:
+                    out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
+            return self._unflatten(out)
+
+        run.__name__ = run.__qualname__ = program.name
+        return jax.jit(
+            run, in_shardings=self._in_tree(self._in), out_shardings=self._unflatten(self._out), donate_argnums=donate
+        )
+
+    # -- calling -------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(args, kwargs)
+
+    def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Run: check the arguments, move those that lie elsewhere, dispatch.
+
+        Raises:
+          SignatureError: the arguments do not fit; names the first that does not.
+        """
+        packed = (*args, kwargs) if kwargs or self._has_keywords else tuple(args)
+        with jax_compat.x64(self._wide):
+            flat = self._flatten(packed)
+            self._check(flat)
+            placed = [self._place(x, s) for x, s in zip(flat, self._in, strict=True)]
+            return self.jitted(*self._in_tree(placed))
+
+    def _place(self, x: Any, sharding: NamedSharding) -> Any:
+        if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
+            return x
+        return jax.device_put(x, sharding)
+
+    # -- structure -----------------------------------------------------------------------------
+
+    @property
+    def _has_keywords(self) -> bool:
+        return self._takes_tree and bool(jax.tree.unflatten(self.program.in_tree, self.program.arguments)[1])
+
+    def _in_tree(self, flat: Sequence[Any]) -> tuple[Any, ...]:
+        """Flat arguments as the positional arguments of `jitted`: keywords, if any, come last as a dict."""
+        if not self._takes_tree:
+            return tuple(flat)
+        args, kwargs = jax.tree.unflatten(self.program.in_tree, flat)
+        return (*args, kwargs) if kwargs else tuple(args)
+
+    def _flatten(self, packed: Sequence[Any]) -> list[Any]:
+        program = self.program
+        if not self._takes_tree:
+            if len(packed) != len(program.arguments):
+                wanted = ", ".join(f"{x.name}: {x}" for x in program.arguments[:8])
+                more = ", ..." if len(program.arguments) > 8 else ""
+                raise SignatureError(
+                    f"{program.name} takes {len(program.arguments)} arguments ({wanted}{more}), got {len(packed)}"
+                )
+            return list(packed)
+        expected = self._in_tree(program.arguments)
+        flat, tree = jax.tree.flatten(tuple(packed))
+        if tree != jax.tree.structure(expected, is_leaf=lambda x: isinstance(x, Leaf)):
+            raise SignatureError(difference(program.name, expected, tuple(packed)))
+        return flat
+
+    def _check(self, flat: Sequence[Any]) -> None:
+        for x, leaf in zip(flat, self.program.arguments, strict=True):
+            shape, dtype = self._aval(x, leaf)
+            wanted = leaf.shape[: len(leaf.shape) - leaf.key_rank] if leaf.key else leaf.shape
+            if tuple(shape) != wanted or not _same_dtype(dtype, leaf):
+                kind = f"key<{leaf.key}>[{','.join(map(str, wanted))}]" if leaf.key else str(leaf)
+                raise SignatureError(
+                    f"argument {leaf.name} is {dtype}[{','.join(map(str, shape))}]; {self.program.name} was compiled"
+                    f" for {kind}"
+                )
+
+    def _aval(self, x: Any, leaf: Leaf) -> tuple[tuple[int, ...], Any]:
+        try:
+            aval = jax.typeof(x)
+        except (TypeError, ValueError):
+            raise SignatureError(
+                f"argument {leaf.name} is {x!r:.60} of type {type(x).__name__}; expected {leaf}"
+            ) from None
+        return aval.shape, aval.dtype
+
+    def _unflatten(self, out: Sequence[Any]) -> Any:
+        if self.program.out_tree is not None:
+            return jax.tree.unflatten(self.program.out_tree, out)
+        return out[0] if len(out) == 1 else tuple(out)
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def input_shardings(self) -> Any:
+        """NamedShardings in the structure of the positional arguments (then a dict of keyword arguments)."""
+        return self._in_tree(self._in)
+
+    @property
+    def output_shardings(self) -> Any:
+        """NamedShardings in the structure of the result."""
+        return self._unflatten(self._out)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, bound to this executable's trees."""
+        return self.compilation.plan
+
+    def as_text(self, stage: str = "pcg", *, generic: bool | None = None) -> str:
+        """The module at `stage`; see `Compilation.as_text`."""
+        return self.compilation.as_text(stage, generic=generic)
+
+    @property
+    def cost(self) -> Any:
+        """Estimated time, communication and memory; see `pcg.viz.cost.Cost`."""
+        from pcg.viz.cost import cost_of
+
+        return cost_of(self.compilation)
+
+    def explain(self) -> str:
+        """A report: what is sharded how, what it costs, what was rejected and why."""
+        from pcg.viz.explain import explain
+
+        return explain(self.compilation, self.cost)
+
+
+def np_dtype(leaf: Leaf) -> np.dtype:
+    """numpy (or ml_dtypes) dtype of a leaf."""
+    return np.dtype(jax.numpy.dtype(leaf.dtype))
+
+
+def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
+    if leaf.key:
+        return jax_compat.is_key(dtype) and jax_compat.key_impl(dtype) == leaf.key
+    return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf)
+
+
+def difference(name: str, expected: Any, got: Any, path: str = "") -> str:
+    """One line: where `got` departs from the structure of `expected` (whose leaves are `Leaf`)."""
+    found = _difference(expected, got, path)
+    return f"{name}: {found or 'the argument structure differs from the one compiled for'}"
+
+
+def _difference(expected: Any, got: Any, path: str) -> str | None:
+    where = f"argument {path}" if path else "the arguments"
+    if isinstance(expected, Leaf):
+        if jax.tree_util.treedef_is_leaf(jax.tree.structure(got)):
+            return None
+        return f"argument {expected.name} is {_short(got)}; expected {expected}"
+    if expected is None:
+        return None if got is None else f"{where} is {_short(got)}; expected None"
+    if isinstance(expected, dict):
+        if not isinstance(got, dict):
+            return f"{where} is {_short(got)}; expected a dict with keys {_keys(expected)}"
+        for key in expected:
+            if key not in got:
+                return f"{where} lacks the key {key!r}; expected {_keys(expected)}"
+        for key in got:
+            if key not in expected:
+                return f"{where} has the key {key!r}; expected {_keys(expected)}"
+        pairs = [(expected[k], got[k], f"{path}[{k!r}]") for k in expected]
+    elif isinstance(expected, list | tuple):
+        if type(got) is not type(expected) or len(got) != len(expected):
+            if not path:
+                return f"{len(got)} arguments were given; expected {len(expected)}"
+            return f"{where} is {_short(got)}; expected a {type(expected).__name__} of {len(expected)}"
+        at = [f"{path}[{i}]" if path else _root(e, i) for i, e in enumerate(expected)]
+        pairs = list(zip(expected, got, at, strict=True))
+    else:
+        e, g = jax.tree.flatten(expected, is_leaf=lambda x: isinstance(x, Leaf)), jax.tree.flatten(got)
+        if e[1] != g[1]:
+            return f"{where} is {_short(got)}; expected the structure {e[1]}"
+        pairs = [(x, y, path) for x, y in zip(e[0], g[0], strict=True)]
+    return next((d for e, g, p in pairs if (d := _difference(e, g, p))), None)
+
+
+def _root(expected: Any, i: int) -> str:
+    """Name of positional argument `i`, from the leaves under it."""
+    leaves = jax.tree.leaves(expected, is_leaf=lambda x: isinstance(x, Leaf))
+    return leaves[0].name.split("[")[0].split(".")[0] if leaves else f"{i}"
+
+
+def _keys(d: dict[Any, Any]) -> str:
+    return ", ".join(map(repr, d)) or "none"
+
+
+def _short(x: Any) -> str:
+    if isinstance(x, list | tuple | dict):
+        return f"a {type(x).__name__} of {len(x)}"
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return f"an array {x.dtype}[{','.join(map(str, x.shape))}]"
+    return f"{x!r:.60} of type {type(x).__name__}"

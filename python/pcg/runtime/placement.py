@@ -1,0 +1,172 @@
+"""Meshes and specs as jax sees them: devices, PartitionSpecs, NamedShardings.  Imports jax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from pcg.frontend.program import Leaf
+from pcg.layout import Mesh, MeshError, ShardSpec
+from pcg.plan import Plan
+from pcg.runtime import jax_compat
+
+
+def resolve_mesh(mesh: Any, devices: Sequence[Any] | None = None) -> tuple[Mesh, list[Any]]:
+    """A mesh in any form as our mesh and one jax device per position.
+
+    `mesh` is a dict of sizes, `name=size,...` text, a number of devices, a `Mesh`, or a jax mesh.
+
+    Raises:
+      MeshError: not a mesh, or it has more positions than there are devices.
+    """
+    if isinstance(mesh, jax.sharding.Mesh):
+        return Mesh.of(dict(mesh.shape)), list(mesh.devices.flat)
+    if isinstance(mesh, jax.sharding.AbstractMesh):
+        mesh = dict(mesh.shape)
+    if isinstance(mesh, bool) or not isinstance(mesh, Mesh | Mapping | str | int):
+        raise MeshError(
+            f"mesh {mesh!r:.80} of type {type(mesh).__name__}; expected a dict of axis sizes, 'name=size,...',"
+            " a number of devices, or a jax.sharding.Mesh"
+        )
+    if isinstance(mesh, int):
+        mesh = Mesh.of({"devices": mesh})
+    elif isinstance(mesh, str):
+        mesh = Mesh.parse(mesh)
+    elif isinstance(mesh, Mapping):
+        mesh = Mesh.of(mesh)
+    present = list(jax.devices() if devices is None else devices)
+    needed = max(mesh.device_ids) + 1 if mesh.device_ids else mesh.size
+    if needed > len(present):
+        kind = present[0].platform if present else "no"
+        raise MeshError(
+            f"mesh {mesh} needs {needed} devices, but there are {len(present)} ({kind});"
+            " for a trial on CPU set XLA_FLAGS=--xla_force_host_platform_device_count=" + str(needed)
+        )
+    return mesh, [present[i] for i in (mesh.device_ids or range(mesh.size))]
+
+
+def partition_spec(spec: ShardSpec) -> PartitionSpec:
+    """The PartitionSpec of a layout without partial axes."""
+    dims = [None if not d else d[0] if len(d) == 1 else d for d in spec.dims]
+    while dims and dims[-1] is None:
+        dims.pop()
+    return PartitionSpec(*dims)
+
+
+def boundary_spec(spec: ShardSpec, leaf: Leaf) -> ShardSpec:
+    """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers."""
+    return ShardSpec(spec.dims[: len(spec.dims) - leaf.key_rank]) if leaf.key_rank else spec.without_partial()
+
+
+def shard_spec(given: Any, rank: int, mesh: Mesh) -> ShardSpec | None:
+    """A user's sharding (NamedSharding, PartitionSpec, ShardSpec, its text) as a layout; None stays None.
+
+    Raises:
+      MeshError: it is none of these, names more dimensions than there are, or is of another mesh.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        given = ShardSpec.parse(given)
+    if isinstance(given, ShardSpec):
+        return given
+    if isinstance(given, NamedSharding):
+        theirs = {n: s for n, s in given.mesh.shape.items()}
+        used = [a for d in given.spec for a in (d if isinstance(d, tuple) else (d,)) if isinstance(a, str)]
+        for axis in used:
+            if axis in mesh.names and mesh.axis_size(axis) != theirs[axis]:
+                raise MeshError(f"axis {axis!r} has size {theirs[axis]} in {given}; in the mesh it has {mesh}")
+        given = given.spec
+    if not isinstance(given, PartitionSpec):
+        raise MeshError(
+            f"sharding {given!r:.80} of type {type(given).__name__};"
+            " expected a NamedSharding, PartitionSpec, pcg ShardSpec or None"
+        )
+    if len(given) > rank:
+        raise MeshError(f"{given} names {len(given)} dimensions; the tensor has {rank}")
+    dims = [() if d is None else (d,) if isinstance(d, str) else tuple(d) for d in given]
+    return ShardSpec.of(dims + [()] * (rank - len(dims)))
+
+
+def flat_shardings(given: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, what: str) -> dict[int, ShardSpec]:
+    """User shardings (a tree that is a prefix of `tree`, None: free) as layouts by flat index.
+
+    Raises:
+      MeshError: the structure does not fit, or a leaf is not a sharding.
+    """
+    if given is None:
+        return {}
+    template = jax.tree.unflatten(tree, list(range(len(leaves))))
+    out: dict[int, ShardSpec] = {}
+
+    def visit(given: Any, template: Any, path: str) -> None:
+        if given is None:
+            return
+        if _is_sharding(given):
+            for i in jax.tree.leaves(template):
+                rank = len(leaves[i].shape) - leaves[i].key_rank
+                try:
+                    spec = shard_spec(given, rank, mesh)
+                except ValueError as error:
+                    raise MeshError(f"{what}: {leaves[i].name}: {error}") from None
+                assert spec is not None
+                out[i] = ShardSpec.of([*spec.dims, *[()] * leaves[i].key_rank], spec.partial)
+            return
+        if isinstance(given, Mapping) and isinstance(template, Mapping):
+            if unknown := [k for k in given if k not in template]:
+                raise MeshError(f"{what}{path}: unknown key {unknown[0]!r}; there are {sorted(map(str, template))}")
+            for key in given:
+                visit(given[key], template[key], f"{path}[{key!r}]")
+            return
+        if isinstance(given, list | tuple) and isinstance(template, list | tuple):
+            if len(given) != len(template):
+                raise MeshError(f"{what}{path} has {len(given)} entries; expected {len(template)}")
+            for i, (g, t) in enumerate(zip(given, template, strict=True)):
+                visit(g, t, f"{path}[{i}]")
+            return
+        ours = jax.tree.flatten(given, is_leaf=lambda x: x is None or _is_sharding(x))
+        theirs = jax.tree.flatten(template, is_leaf=lambda x: x is None)
+        if ours[1] != theirs[1]:
+            raise MeshError(f"{what}{path} is {given!r:.60}; expected a sharding, None, or the structure {theirs[1]}")
+        for g, t in zip(ours[0], theirs[0], strict=True):
+            visit(g, t, path)
+
+    visit(given, template, "")
+    return out
+
+
+def _is_sharding(x: Any) -> bool:
+    return isinstance(x, NamedSharding | PartitionSpec | ShardSpec | str)
+
+
+def plan_shardings(plan: Plan, *, results: bool) -> Any:
+    """NamedShardings of a plan's arguments or results; in their trees when the plan knows them, else a list."""
+    mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
+    jmesh = jax_compat.jax_mesh(mesh, devices)
+    tree = plan.trees[results] if plan.trees else None
+    flat = []
+    for value in plan.results if results else plan.arguments:
+        spec = value.spec
+        if value.key_rank:
+            spec = ShardSpec(spec.dims[: len(spec.dims) - value.key_rank])
+        flat.append(NamedSharding(jmesh, partition_spec(spec)))
+    if tree is None:
+        return flat
+    whole = jax.tree.unflatten(tree, flat)
+    return whole if results or whole[1] else whole[0]
+
+
+def plan_constraints(plan: Plan) -> list[tuple[str, str, Any]]:
+    """See `Plan.constraints`."""
+    mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
+    jmesh = jax_compat.jax_mesh(mesh, devices)
+    chosen = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.reduce", "stablehlo.gather",
+              "stablehlo.scatter", "dist.constraint", "dist.reshard")  # fmt: skip
+    out = []
+    for d in plan.operations:
+        if d.op in chosen and d.results and d.results[0] is not None and any(d.results[0].dims):
+            out.append((d.where, d.op, NamedSharding(jmesh, partition_spec(d.results[0].without_partial()))))
+    return out

@@ -1,0 +1,301 @@
+"""From the IR to the graph of the search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.layout import ShardSpec
+from pcg.rules import rule_for
+from pcg.search.graph import Edge, Graph, Node
+from pcg.search.network import FORBIDDEN
+from pcg.search.table import Table, Tables
+
+_CHAIN = frozenset(
+    {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert", "stablehlo.transpose", "stablehlo.negate"}
+)
+
+
+@dataclass(slots=True)
+class Source:
+    """Where a value comes from: result `slot` of node `node`, or nowhere (free: made in whatever spec is wanted)."""
+
+    node: int
+    slot: int = 0
+    free: bool = False
+
+
+@dataclass
+class Built:
+    """The graph of a function and how to find one in the other.
+
+    `op_node[i]` is the node of the i-th op in walk order; `value_hub` maps a value's op position and
+    result number to its hub.
+    """
+
+    graph: Graph
+    ops: list[tuple[ir.Operation, int]] = field(default_factory=list)
+    free: list[ir.Operation] = field(default_factory=list)
+    hubs: list[tuple[ir.OpResult, int]] = field(default_factory=list)
+    carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
+    arguments: list[int] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+    state: dict[int, int] = field(default_factory=dict)
+    """Result number -> argument number whose layout it keeps."""
+    constraints: list[tuple[ir.Operation, int]] = field(default_factory=list)
+    births: list[tuple[int, int, float, int, int]] = field(default_factory=list)
+    """Values for the memory model: node, slot, global bytes, first and last position in program order."""
+    values: dict[ir.Value, Source] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def rule_reason(self, node: int) -> str:
+        """Why the op of `node` can only run replicated; empty if it can be split."""
+        return self.reasons.get(node, "")
+
+
+@dataclass
+class Builder:
+    """Builds the graph of one function."""
+
+    model: CostModel
+    tables: Tables
+    progress: Callable[[str], None] = lambda _: None
+    _clock: int = 0
+    _last: dict[tuple[int, int], int] = field(default_factory=dict)
+    _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
+
+    def build(self, func: ir.Operation, state: dict[int, int]) -> Built:
+        """The graph of `func`; `state` maps results to the arguments whose layout they keep."""
+        graph = Graph()
+        self.built = built = Built(graph, state=state)
+        self.graph = graph
+        block = func.regions[0].blocks[0]
+        for arg in block.arguments:
+            shape, itemsize, _ = describe(arg)
+            fixed = shardings.get(arg)
+            table = self.tables.fixed(fixed) if fixed else self.tables.of_value(shape, None)
+            node = self._node("argument", "argument", table, label=str(itemsize))
+            built.arguments.append(node)
+            built.values[arg] = Source(node)
+            self._born(node, 0, arg)
+            self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
+        fixed_results = shardings.function_result_specs(func)
+        returned = self._block(block, 1.0)
+        for i, value in enumerate(returned):
+            shape, itemsize, _ = describe(value)
+            if i in state and fixed_results[i] is None:
+                node = built.arguments[state[i]]
+            else:
+                spec = fixed_results[i]
+                table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
+                node = self._node("result", "result", table)
+            built.results.append(node)
+            self._connect(value, node, 0, 1.0)
+        end = self._clock + 1
+        for key, (first, size) in self._first.items():
+            built.births.append((*key, size, first, end if key[0] in built.arguments else self._last.get(key, first)))
+        return built
+
+    # -- nodes and edges -----------------------------------------------------------------------
+
+    def _node(self, kind: str, name: str, table: Table, times: float = 1.0, label: str = "") -> int:
+        return self.graph.add(Node(kind, name, table, np.zeros(len(table)), times, label))
+
+    def _keep_cost(self, table: Table, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
+        """A breath of preference for argument layouts that take less memory: breaks ties, decides nothing else."""
+        share = 1.0 / table.outs[0].shards(self.tables.mesh)
+        return 1e-3 * share * math.prod(shape) * itemsize / self.model.machine.device.memory_bandwidth
+
+    def _born(self, node: int, slot: int, value: ir.Value) -> None:
+        shape, itemsize, _ = describe(value)
+        self._first[(node, slot)] = (self._clock, math.prod(shape) * itemsize)
+
+    def _connect(self, value: ir.Value, dst: int, index: int, times: float) -> None:
+        """Make `value` operand `index` of node `dst`."""
+        source = self.built.values[value]
+        if source.free:
+            partial = self.graph.nodes[dst].table.ins[index].is_partial()
+            if partial.any():
+                self.graph.nodes[dst].seconds = self.graph.nodes[dst].seconds + FORBIDDEN * partial
+            return
+        shape, itemsize, _ = describe(value)
+        self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
+        self._last[(source.node, source.slot)] = self._clock
+
+    # -- programs ------------------------------------------------------------------------------
+
+    def _block(self, block: ir.Block, times: float) -> list[ir.Value]:
+        """Add all ops of `block`; return the operands of its terminator."""
+        ops = [op.operation for op in block.operations]
+        for op in ops[:-1]:
+            self._clock += 1
+            if op.name == "stablehlo.while":
+                self._while(op, times)
+            elif op.name in ("stablehlo.if", "stablehlo.case"):
+                self._branches(op, times)
+            elif op.name in ("dist.constraint", "dist.reshard"):
+                self._constraint(op, times)
+            elif self._is_free(op):
+                self.built.free.append(op)
+                self.built.values[op.results[0]] = Source(-1, free=True)
+            else:
+                self._op(op, times)
+        self._clock += 1
+        return list(ops[-1].operands)
+
+    def _is_free(self, op: ir.Operation) -> bool:
+        """Ops that any device can make any part of, at no cost worth counting."""
+        if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:
+            return False
+        if op.name in ("stablehlo.constant", "stablehlo.iota"):
+            return True
+        return op.name in _CHAIN and all(self.built.values[v].free for v in op.operands) and _uses(op.results[0]) <= 1
+
+    def _op(self, op: ir.Operation, times: float) -> None:
+        built = self.built
+        rule = rule_for(op)
+        table = self.tables.of_rule(rule)
+        node = self._node("op", op.name, table, times)
+        built.ops.append((op, node))
+        if rule.reason:
+            built.reasons[node] = rule.reason
+        operands = list(op.operands)
+        mesh = self.tables.mesh
+        touched = np.zeros(len(table))
+        element = "f32"
+        for value, port in zip((*operands, *op.results), (*table.ins, *table.outs), strict=True):
+            shape, itemsize, element_ = describe(value)
+            touched += math.prod(shape) * itemsize / port.shards(mesh)
+            element = element_ or element
+        flops = rule.flops / table.parts
+        model = self.model
+        rate = model.peak(op.name, element)
+        self.graph.nodes[node].seconds = times * np.maximum(
+            flops / rate, touched * model.memory_share(op.name) / model.machine.device.memory_bandwidth
+        )
+        fixed = shardings.result_specs(op)
+        for i, spec in enumerate(fixed):
+            if spec is not None:
+                bad = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
+                if not bad.all():
+                    self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
+        for i, value in enumerate(operands):
+            self._connect(value, node, i, times)
+        for slot, result in enumerate(op.results):
+            self._produce(result, node, slot, times)
+
+    def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
+        """Register a result; give it a hub when several ops read it."""
+        built = self.built
+        built.values[result] = Source(node, slot)
+        self._born(node, slot, result)
+        if _uses(result) < 2:
+            return
+        shape, itemsize, _ = describe(result)
+        port = self.graph.nodes[node].table.outs[slot]
+        kinds = [k for s in port.specs for _, k in s.partial]
+        table = self.tables.of_value(shape, kinds[0] if kinds else None, port.specs)
+        hub = self._node("hub", "hub", table, times)
+        self._connect(result, hub, 0, times)
+        built.values[result] = Source(hub)
+        built.hubs.append((result, hub))
+        self._born(hub, 0, result)
+
+    def _constraint(self, op: ir.Operation, times: float) -> None:
+        spec = shardings.from_attr(op.attributes["spec"])
+        node = self._node("hub", op.name, self.tables.fixed(spec), times)
+        self.built.constraints.append((op, node))
+        self._connect(op.operands[0], node, 0, times)
+        self.built.values[op.results[0]] = Source(node)
+        self._born(node, 0, op.results[0])
+
+    def _sink(self, value: ir.Value, times: float) -> None:
+        """A value that every device must hold whole."""
+        shape, _, _ = describe(value)
+        node = self._node("sink", "sink", self.tables.fixed(ShardSpec.replicated(len(shape))), times)
+        self._connect(value, node, 0, times)
+
+    def _while(self, op: ir.Operation, times: float) -> None:
+        built = self.built
+        trips = trip_count(op)
+        inner = times * (UNKNOWN_TRIPS if trips is None else max(1, trips))
+        carries = []
+        fixed = shardings.result_specs(op)
+        for i, value in enumerate(op.operands):
+            shape, _, _ = describe(value)
+            spec = fixed[i]
+            table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
+            node = self._node("carry", "carry", table, inner)
+            self._connect(value, node, 0, times)
+            carries.append(node)
+            for region in op.regions:
+                built.values[region.blocks[0].arguments[i]] = Source(node)
+            built.values[op.results[i]] = Source(node)
+            self._born(node, 0, value)
+        built.carries.append((op, carries))
+        (predicate,) = self._block(op.regions[0].blocks[0], inner)
+        self._sink(predicate, inner)
+        for node, value in zip(carries, self._block(op.regions[1].blocks[0], inner), strict=True):
+            self._connect(value, node, 0, inner)
+        self._touch(carries)
+
+    def _branches(self, op: ir.Operation, times: float) -> None:
+        built = self.built
+        self._sink(op.operands[0], times)
+        nodes = []
+        fixed = shardings.result_specs(op)
+        for i, result in enumerate(op.results):
+            shape, _, _ = describe(result)
+            spec = fixed[i]
+            table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
+            nodes.append(self._node("carry", "branch", table, times))
+            self._born(nodes[-1], 0, result)
+        for region in op.regions:
+            for node, value in zip(nodes, self._block(region.blocks[0], times), strict=True):
+                self._connect(value, node, 0, times)
+        for node, result in zip(nodes, op.results, strict=True):
+            built.values[result] = Source(node)
+        built.carries.append((op, nodes))
+
+    def _touch(self, nodes: list[int]) -> None:
+        for n in nodes:
+            self._last[(n, 0)] = self._clock
+
+
+def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:
+    """(shape, bytes per element, element type name) of a value; tokens are empty scalars."""
+    t = value.type
+    if not isinstance(t, ir.RankedTensorType):
+        return (), 0.0, ""
+    element = t.element_type
+    return tuple(t.shape), itemsize(element), str(element)
+
+
+def itemsize(element: ir.Type) -> float:
+    """Bytes of one element (half a byte for i4, one for i1)."""
+    if isinstance(element, ir.ComplexType):
+        return 2 * itemsize(element.element_type)
+    text = str(element)
+    digits = "".join(c for c in text.split("E")[0] if c.isdigit())
+    bits = int(digits) if digits else 32
+    if text.startswith("index"):
+        bits = 64
+    if text == "bf16":
+        bits = 16
+    return max(bits, 8 if bits == 1 else bits) / 8
+
+
+def _uses(value: ir.Value) -> int:
+    n = 0
+    for _ in value.uses:
+        n += 1
+        if n > 1:
+            break
+    return n

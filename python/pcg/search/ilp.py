@@ -1,0 +1,177 @@
+"""The core of a cost network as an integer linear program, solved by HiGHS.
+
+One binary per choice; per edge, continuous variables over *groups* of choices that cost the same
+against every choice of the other side, tied by the marginalisation constraints of the local
+polytope.  HiGHS runs single-threaded with node limits instead of time limits: the same input gives
+the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcg.search.network import FORBIDDEN, Network, reduce
+
+
+@dataclass(frozen=True)
+class Solution:
+    """`x[i]` is the choice of variable i; `bound` is a proven lower bound on the cost of any solution."""
+
+    x: list[int]
+    cost: float
+    bound: float
+    variables: int
+    """Binary variables of the ILP that was left after simplification (0: solved without)."""
+
+
+def solve(
+    network: Network,
+    starts: Sequence[Sequence[int]] = (),
+    *,
+    gap: float = 1e-4,
+    max_nodes: int = 2000,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Solution:
+    """A cheapest solution of `network`, never costlier than any of `starts`.
+
+    Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice; the
+    returned `bound` tells.
+    """
+    starts = [list(s) for s in starts]
+    reduction = reduce(network)
+    core = reduction.core
+    if not core.unary:
+        x = reduction.expand([])
+        cost = network.cost(x)
+        return _best(network, Solution(x, cost, cost, 0), starts)
+    size = sum(map(len, core.unary))
+    progress(f"solving a core of {len(core.unary)} decisions, {size} choices")
+    guess = _core_start(core)
+    x_core, bound, count = _highs(core, guess, gap, max_nodes)
+    x = reduction.expand(x_core)
+    return _best(network, Solution(x, network.cost(x), reduction.constant + bound, count), starts)
+
+
+def _best(network: Network, found: Solution, starts: list[list[int]]) -> Solution:
+    best, cost = found.x, found.cost
+    for s in starts:
+        better = network.descend(s)
+        c = network.cost(better)
+        if c < cost - 1e-15:
+            best, cost = better, c
+    return Solution(best, cost, min(found.bound, cost), found.variables)
+
+
+def _core_start(core: Network) -> list[int]:
+    """A good solution of the core: descend from the all-cheapest choice and from a greedy elimination."""
+    n = len(core.unary)
+    first = core.descend([int(np.argmin(u)) for u in core.unary])
+    greedy: list[int] = [-1] * n
+    order = sorted(range(n), key=lambda i: (-len(core.pair[i]), i))
+    for i in order:
+        c = core.unary[i].copy()
+        for j, m in core.pair[i].items():
+            c += m[:, greedy[j]] if greedy[j] >= 0 else m.min(axis=1)
+        greedy[i] = int(np.argmin(c))
+    second = core.descend(greedy)
+    return min((first, second), key=core.cost)
+
+
+def _groups(rows: np.ndarray) -> np.ndarray:
+    """Group index per row; equal rows share one."""
+    _, inverse = np.unique(np.round(rows, 15), axis=0, return_inverse=True)
+    return inverse.reshape(-1)
+
+
+def _highs(core: Network, guess: list[int], gap: float, max_nodes: int) -> tuple[list[int], float, int]:
+    import highspy
+
+    unary = [u.copy() for u in core.unary]
+    edges: list[tuple[int, int, np.ndarray]] = []
+    for i, row in enumerate(core.pair):
+        for j, m in row.items():
+            if i < j:
+                # Move what a side costs whatever the other does into the unary costs.
+                rows = m.min(axis=1)
+                m = m - rows[:, None]
+                cols = m.min(axis=0)
+                unary[i] += rows
+                unary[j] += cols
+                m = m - cols[None, :]
+                if m.any():
+                    edges.append((i, j, m))
+    # Costs in microseconds keep HiGHS's absolute tolerances meaningful.
+    scale = 1e6
+    offset = sum(float(u.min()) for u in unary)
+    first = np.concatenate([[0], np.cumsum([len(u) for u in unary])]).astype(int)
+    cost = [scale * (u - u.min()) for u in unary]
+    cols = int(first[-1])
+    y_cost: list[np.ndarray] = []
+    starts: list[int] = [0]
+    index: list[np.ndarray] = []
+    value: list[np.ndarray] = []
+    rhs: list[float] = []
+    for i, u in enumerate(unary):
+        index.append(np.arange(first[i], first[i + 1]))
+        value.append(np.ones(len(u)))
+        rhs.append(1.0)
+        starts.append(starts[-1] + len(u))
+    next_col = cols
+    for i, j, m in edges:
+        gi, gj = _groups(m), _groups(m.T)
+        ni, nj = int(gi.max()) + 1, int(gj.max()) + 1
+        small = np.zeros((ni, nj))
+        small[gi[:, None], gj[None, :]] = m
+        y = next_col + np.arange(ni * nj).reshape(ni, nj)
+        next_col += ni * nj
+        y_cost.append(scale * np.minimum(small, FORBIDDEN).reshape(-1))
+        for r in range(ni):
+            xs = first[i] + np.flatnonzero(gi == r)
+            index.append(np.concatenate([y[r], xs]))
+            value.append(np.concatenate([np.ones(nj), -np.ones(len(xs))]))
+            rhs.append(0.0)
+            starts.append(starts[-1] + nj + len(xs))
+        for c in range(nj):
+            xs = first[j] + np.flatnonzero(gj == c)
+            index.append(np.concatenate([y[:, c], xs]))
+            value.append(np.concatenate([np.ones(ni), -np.ones(len(xs))]))
+            rhs.append(0.0)
+            starts.append(starts[-1] + ni + len(xs))
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    h.setOptionValue("threads", 1)
+    h.setOptionValue("random_seed", 0)
+    h.setOptionValue("mip_rel_gap", gap)
+    h.setOptionValue("mip_max_nodes", max_nodes)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = next_col, len(rhs)
+    lp.col_cost_ = np.concatenate(cost + y_cost)
+    lp.col_lower_ = np.zeros(next_col)
+    lp.col_upper_ = np.ones(next_col)
+    lp.row_lower_ = np.array(rhs)
+    lp.row_upper_ = np.array(rhs)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.array(starts, dtype=np.int32)
+    lp.a_matrix_.index_ = np.concatenate(index).astype(np.int32)
+    lp.a_matrix_.value_ = np.concatenate(value)
+    kinds = [highspy.HighsVarType.kInteger] * cols + [highspy.HighsVarType.kContinuous] * (next_col - cols)
+    lp.integrality_ = kinds
+    h.passModel(lp)
+    start = highspy.HighsSolution()
+    x0 = np.zeros(next_col)
+    for i, k in enumerate(guess):
+        x0[first[i] + k] = 1.0
+    start.col_value = list(x0)
+    h.setSolution(start)
+    h.run()
+    values = np.array(h.getSolution().col_value)
+    info = h.getInfo()
+    if len(values) != next_col:
+        return guess, offset, cols
+    x = [int(np.argmax(values[first[i] : first[i + 1]])) for i in range(len(unary))]
+    x = min((core.descend(x), guess), key=core.cost)
+    bound = offset + max(0.0, info.mip_dual_bound) / scale
+    return x, bound, cols

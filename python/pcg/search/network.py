@@ -1,0 +1,212 @@
+"""Cost networks: discrete variables with unary and pairwise costs, and exact simplification.
+
+Choosing a strategy per op is a partitioned boolean quadratic problem.  Most of it dissolves without
+search: a variable with at most two neighbours can be folded into them exactly (min-plus product;
+Scholz & Eckstein, "Register allocation for irregular architectures", LCTES'02), and a choice that another beats
+whatever the neighbours do can be dropped (dead-end elimination; Goldstein, Biophys. J. 66, 1994).
+What is left, the core, is for `search.ilp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+#: Cost of what is not allowed, in seconds.  Finite, so that differences stay numbers.
+FORBIDDEN = 1e5
+_EPS = 1e-15
+
+
+@dataclass
+class Network:
+    """Variables 0..n-1; `unary[i][k]` costs choice k of i; `pair[i][j][k, l]` costs k of i with l of j (both ways)."""
+
+    unary: list[np.ndarray] = field(default_factory=list)
+    pair: list[dict[int, np.ndarray]] = field(default_factory=list)
+
+    def add(self, unary: np.ndarray) -> int:
+        """Add a variable with one cost per choice; return its index."""
+        self.unary.append(np.asarray(unary, dtype=float).copy())
+        self.pair.append({})
+        return len(self.unary) - 1
+
+    def connect(self, i: int, j: int, cost: np.ndarray) -> None:
+        """Add `cost[k, l]` between choices of `i` and `j`; a self-edge adds its diagonal to the unary cost."""
+        if i == j:
+            self.unary[i] += np.diagonal(cost)
+            return
+        if j in self.pair[i]:
+            cost = self.pair[i][j] + cost
+        self.pair[i][j] = cost
+        self.pair[j][i] = cost.T
+
+    def cost(self, x: Sequence[int]) -> float:
+        """Total cost of the assignment `x`."""
+        total = float(sum(u[k] for u, k in zip(self.unary, x, strict=True)))
+        for i, row in enumerate(self.pair):
+            total += float(sum(m[x[i], x[j]] for j, m in row.items() if i < j))
+        return total
+
+    def copy(self) -> Network:
+        return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair])
+
+    def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
+        """This network with `extra[i]` added to the unary cost of `i`."""
+        other = self.copy()
+        for i, e in extra.items():
+            other.unary[i] = other.unary[i] + e
+        return other
+
+    def descend(self, x: Sequence[int]) -> list[int]:
+        """Improve `x` one variable at a time until none helps (deterministic order)."""
+        best = list(x)
+        work = set(range(len(self.unary)))
+        while work:
+            changed: set[int] = set()
+            for i in sorted(work):
+                c = self.unary[i].copy()
+                for j, m in self.pair[i].items():
+                    c += m[:, best[j]]
+                k = int(np.argmin(c))
+                if c[k] < c[best[i]] - _EPS:
+                    best[i] = k
+                    changed |= self.pair[i].keys()
+            work = changed
+        return best
+
+
+@dataclass
+class Reduction:
+    """A network after exact simplification.
+
+    `core` is what is left, over variables `kept` whose choices are `choices[i]` of the original's.
+    """
+
+    core: Network
+    constant: float
+    """What the folded variables cost whatever the core chooses."""
+    kept: list[int]
+    choices: list[np.ndarray]
+    _folded: list[tuple[int, np.ndarray, np.ndarray, list[tuple[int, np.ndarray, np.ndarray]]]]
+
+    def expand(self, core_solution: Sequence[int]) -> list[int]:
+        """The best solution of the original network, given one of the core."""
+        x = [0] * len(self.choices)
+        for i, k in zip(self.kept, core_solution, strict=True):
+            x[i] = int(self.choices[i][k])
+        for i, own, unary, neighbours in reversed(self._folded):
+            c = unary.copy()
+            for j, theirs, m in neighbours:
+                c += m[:, np.searchsorted(theirs, x[j])]
+            x[i] = int(own[np.argmin(c)])
+        return x
+
+
+def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
+    """Simplify exactly: an optimum of the core expands to an optimum of `network`.
+
+    Variables in `keep` stay in the core.
+    """
+    n = len(network.unary)
+    unary = [u.copy() for u in network.unary]
+    pair = [dict(p) for p in network.pair]
+    choices = [np.arange(len(u)) for u in unary]
+    alive = [True] * n
+    pinned = set(keep)
+    folded: list[tuple[int, np.ndarray, np.ndarray, list[tuple[int, np.ndarray, np.ndarray]]]] = []
+    constant = [0.0]
+
+    def shrink(i: int) -> bool:
+        good = _undominated(unary[i], list(pair[i].values()))
+        if good.all():
+            return False
+        unary[i] = unary[i][good]
+        choices[i] = choices[i][good]
+        for j in list(pair[i]):
+            pair[i][j] = pair[i][j][good]
+            pair[j][i] = pair[i][j].T
+        return True
+
+    def fold(i: int) -> tuple[int, ...]:
+        neighbours = tuple(sorted(pair[i]))
+        # Neighbours may lose choices later: keep which ones they had.
+        folded.append((i, choices[i], unary[i], [(j, choices[j], pair[i][j]) for j in neighbours]))
+        alive[i] = False
+        if not neighbours:
+            constant[0] += float(unary[i].min())
+        elif len(neighbours) == 1:
+            (j,) = neighbours
+            unary[j] = unary[j] + (unary[i][:, None] + pair[i][j]).min(axis=0)
+        elif len(neighbours) == 2:
+            j, k = neighbours
+            best = _min_plus(unary[i], pair[i][j], pair[i][k])
+            new = pair[j][k] + best if k in pair[j] else best
+            pair[j][k] = new
+            pair[k][j] = new.T
+        for j in neighbours:
+            del pair[j][i]
+        return neighbours
+
+    dirty = set(range(n))
+    while dirty:
+        # Fold whatever can be folded, smallest index first; prune where something changed.
+        for i in sorted(dirty):
+            if alive[i] and len(unary[i]) > 1:
+                shrink(i)
+        touched: set[int] = set()
+        queue = sorted(i for i in range(n) if alive[i] and i not in pinned and _foldable(i, pair))
+        while queue:
+            i = queue.pop(0)
+            if not alive[i] or not _foldable(i, pair):
+                continue
+            for j in fold(i):
+                touched.add(j)
+                if alive[j] and j not in pinned and _foldable(j, pair):
+                    queue.append(j)
+        dirty = {i for i in touched if alive[i]}
+    kept = [i for i in range(n) if alive[i]]
+    index = {i: p for p, i in enumerate(kept)}
+    core = Network([unary[i] for i in kept], [{index[j]: m for j, m in pair[i].items()} for i in kept])
+    return Reduction(core, constant[0], kept, choices, folded)
+
+
+def _foldable(i: int, pair: list[dict[int, np.ndarray]]) -> bool:
+    return len(pair[i]) <= 2
+
+
+def _min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`out[j, k] = min_i u[i] + a[i, j] + b[i, k]`, in slices that stay small."""
+    left = (u[:, None] + a).T
+    out = np.empty((a.shape[1], b.shape[1]))
+    for j in range(len(left)):
+        out[j] = (left[j][:, None] + b).min(axis=0)
+    return out
+
+
+def _undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
+    """Mask of choices that no other choice beats for every state of the neighbours."""
+    n = len(unary)
+    good = np.ones(n, dtype=bool)
+    good &= unary < FORBIDDEN / 2
+    if not good.any():
+        good[:] = True
+        return good
+    # worst[k, q] = how much choosing k instead of q can cost at most.
+    worst = unary[:, None] - unary[None, :]
+    for m in edges:
+        reduced = np.unique(m, axis=1)
+        step = np.empty((n, n))
+        for k in range(n):
+            step[k] = (reduced[k][None, :] - reduced).max(axis=1)
+        worst += step
+    for q in range(n):
+        if not good[q]:
+            continue
+        better = (worst[:, q] < -_EPS) | ((worst[:, q] <= _EPS) & (np.arange(n) < q))
+        better &= good
+        better[q] = False
+        if better.any():
+            good[q] = False
+    return good

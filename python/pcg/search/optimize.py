@@ -1,0 +1,265 @@
+"""Choosing a strategy for every op at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcg.cost import CostModel
+from pcg.reshard.planner import ReshardError
+from pcg.reshard.planner import cost as reshard_cost
+from pcg.search.graph import Edge, Graph
+from pcg.search.ilp import solve
+from pcg.search.memory import Lifetimes
+from pcg.search.network import FORBIDDEN, Network, reduce
+from pcg.search.table import Port
+
+
+class DoesNotFit(ValueError):
+    """No plan fits the memory limit; `needed` is the least bytes per device that a plan was found for."""
+
+    def __init__(self, limit: float, needed: float) -> None:
+        super().__init__(
+            f"no plan fits in {_bytes(limit)} per device; the smallest one found needs {_bytes(needed)}"
+        )
+        self.needed = needed
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A plan that was not chosen: estimated seconds per step and peak bytes per device."""
+
+    name: str
+    seconds: float
+    peak_bytes: float
+    fits: bool = True
+
+
+@dataclass
+class Outcome:
+    """The chosen strategy per node and what the search knows about it."""
+
+    choice: list[int]
+    seconds: float
+    bound: float
+    peak_bytes: float
+    alternatives: list[Alternative]
+    classes: int
+    ilp_variables: int
+    phases: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Optimizer:
+    """Joint choice over a graph; `limit` is the memory per device in bytes."""
+
+    graph: Graph
+    model: CostModel
+    lifetimes: Lifetimes
+    arguments: Sequence[int]
+    data: Sequence[int]
+    """Nodes of arguments that are data, not state or weights."""
+    limit: float | None = None
+    progress: Callable[[str], None] = lambda _: None
+    _matrices: dict[tuple, np.ndarray] = field(default_factory=dict)
+
+    def run(self) -> Outcome:
+        """The cheapest plan found, never worse than data parallelism, tensor parallelism or replication.
+
+        Raises:
+          DoesNotFit: no plan that was found fits in `limit`.
+        """
+        phases: dict[str, float] = {}
+        start = time.perf_counter()
+        self.colour = self.graph.classes()
+        self.classes = max(self.colour, default=-1) + 1
+        phases["classes"] = time.perf_counter() - start
+        self.progress(f"{len(self.graph.nodes)} decisions, {self.classes} after merging repeated structure")
+        start = time.perf_counter()
+        network = self.network()
+        phases["costs"] = time.perf_counter() - start
+        start = time.perf_counter()
+        plans = self.candidates(network)
+        solution = solve(network, [x for _, x in plans], progress=self.progress)
+        chosen, bound = solution.x, solution.bound
+        phases["solve"] = time.perf_counter() - start
+        peak = self.peak(chosen)
+        if self.limit is not None and peak > self.limit:
+            start = time.perf_counter()
+            plans.append(("fastest, ignoring memory", chosen))
+            chosen = self.fit(network, chosen, [x for _, x in plans])
+            phases["memory"] = time.perf_counter() - start
+        alternatives = []
+        for name, x in plans:
+            p = self.peak(x)
+            alternatives.append(Alternative(name, network.cost(x), p, self.limit is None or p <= self.limit))
+        return Outcome(
+            self.per_node(chosen), network.cost(chosen), bound, self.peak(chosen), alternatives, self.classes,
+            solution.variables, phases,
+        )
+
+    # -- the network ---------------------------------------------------------------------------
+
+    def network(self) -> Network:
+        """One variable per class; edges between classes carry the sum of their members' edges."""
+        nodes, colour = self.graph.nodes, self.colour
+        unary: list[np.ndarray | None] = [None] * self.classes
+        for n, c in zip(nodes, colour, strict=True):
+            have = unary[c]
+            unary[c] = n.seconds.copy() if have is None else have + n.seconds
+        network = Network()
+        for u in unary:
+            assert u is not None
+            network.add(u)
+        grouped: dict[tuple, float] = {}
+        for e in self.graph.edges:
+            key = (colour[e.src], e.slot, colour[e.dst], e.index, e.shape, e.itemsize)
+            grouped[key] = grouped.get(key, 0.0) + e.times
+        tables = {c: n.table for n, c in zip(nodes, colour, strict=True)}
+        for (a, slot, b, index, shape, itemsize), times in grouped.items():
+            m = self.matrix(tables[a].outs[slot], tables[b].ins[index], shape, itemsize)
+            if m.any():
+                network.connect(a, b, np.minimum(times * m, FORBIDDEN))
+        return network
+
+    def matrix(self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
+        """Seconds of resharding, per strategy of the producer and of the consumer."""
+        key = (id(src), id(dst), shape, itemsize)
+        small = self._matrices.get(key)
+        if small is None:
+            small = np.empty((len(src.specs), len(dst.specs)))
+            for i, a in enumerate(src.specs):
+                for j, b in enumerate(dst.specs):
+                    try:
+                        small[i, j] = reshard_cost(a, b, shape, itemsize, self.model.mesh, self.model.link)[0]
+                    except ReshardError:
+                        small[i, j] = FORBIDDEN
+            self._matrices[key] = small
+        return small[src.ids][:, dst.ids]
+
+    # -- plans that are always considered ------------------------------------------------------
+
+    def candidates(self, network: Network) -> list[tuple[str, list[int]]]:
+        """Replication, pure data parallelism and pure tensor parallelism, each completed as well as possible."""
+        replicated = [self._replicated(c) for c in range(self.classes)]
+        plans = [("replication", replicated)]
+        data = {self.colour[n] for n in self.data}
+        arguments = {self.colour[n] for n in self.arguments}
+        if data:
+            dp = {c: self._batch(c) if c in data else replicated[c] for c in arguments}
+            plans.append(("data parallelism", self._complete(network, dp)))
+            tp = {c: replicated[c] for c in data}
+            plans.append(("tensor parallelism", self._complete(network, tp)))
+        return plans
+
+    def _table(self, c: int):  # noqa: ANN202
+        if not hasattr(self, "_by_class"):
+            self._by_class = {k: n.table for n, k in zip(self.graph.nodes, self.colour, strict=True)}
+        return self._by_class[c]
+
+    def _replicated(self, c: int) -> int:
+        table = self._table(c)
+        parts = table.parts.copy()
+        for port in (*table.ins, *table.outs):
+            parts = parts + port.shards(self.model.mesh) - 1 + port.is_partial()
+        return int(np.argmin(parts))
+
+    def _batch(self, c: int) -> int:
+        """The choice that splits the first dimension (the only one split) as far as possible."""
+        port = self._table(c).outs[0]
+        best, most = self._replicated(c), 1
+        for k in range(len(port.ids)):
+            s = port[k].shards(self.model.mesh)
+            if s and s[0] > most and all(n == 1 for n in s[1:]) and not port[k].partial:
+                best, most = k, int(s[0])
+        return best
+
+    def _complete(self, network: Network, fixed: dict[int, int]) -> list[int]:
+        """A good solution with some choices given: exact folding, then greedy on the core."""
+        pinned = network.penalised(
+            {c: np.where(np.arange(len(network.unary[c])) == k, 0.0, FORBIDDEN) for c, k in fixed.items()}
+        )
+        from pcg.search.ilp import _core_start
+
+        reduction = reduce(pinned)
+        x = reduction.expand(_core_start(reduction.core) if reduction.core.unary else [])
+        return pinned.descend(x)
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def per_node(self, x: Sequence[int]) -> list[int]:
+        """Choice per node from choice per class."""
+        return [x[c] for c in self.colour]
+
+    def peak(self, x: Sequence[int]) -> float:
+        """Peak bytes per device under class choices `x`."""
+        return self.lifetimes.peak(self.graph, self.per_node(x), self.model.mesh)[0]
+
+    def fit(self, network: Network, start: list[int], starts: list[list[int]]) -> list[int]:
+        """The cheapest plan found within the limit, by a Lagrange multiplier on the bytes at the peak."""
+        assert self.limit is not None
+        best: list[int] | None = None
+        best_cost, least = np.inf, self.peak(start)
+
+        def consider(x: list[int]) -> bool:
+            nonlocal best, best_cost, least
+            p = self.peak(x)
+            least = min(least, p)
+            if p > self.limit:  # type: ignore[operator]
+                return False
+            if (c := network.cost(x)) < best_cost:
+                best, best_cost = x, c
+            return True
+
+        for x in starts:
+            consider(x)
+        weights = self.lifetimes.weights(self.graph, self.per_node(start), self.model.mesh)
+        low, high = 0.0, 0.0
+        rate = 1e-13
+        current = start
+        for _ in range(16):
+            self.progress(f"fitting memory: {_bytes(least)} of {_bytes(self.limit)}")
+            extra = self._penalty(weights, rate)
+            current = solve(network.penalised(extra), [current], max_nodes=200).x
+            if consider(current):
+                high = rate
+                break
+            low = rate
+            rate *= 8
+            # The peak may have moved: weigh what is alive at the new one as well.
+            for key, w in self.lifetimes.weights(self.graph, self.per_node(current), self.model.mesh).items():
+                weights[key] = max(weights.get(key, 0.0), w)
+        if best is None:
+            raise DoesNotFit(self.limit, least)
+        for _ in range(4 if high else 0):
+            rate = (low * high) ** 0.5 if low else high / 8
+            x = solve(network.penalised(self._penalty(weights, rate)), [current], max_nodes=200).x
+            if consider(x):
+                high = rate
+            else:
+                low = rate
+        return best
+
+    def _penalty(self, weights: dict[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
+        extra: dict[int, np.ndarray] = {}
+        for (node, slot), size in weights.items():
+            c = self.colour[node]
+            port = self.graph.nodes[node].table.outs[slot]
+            term = rate * size / port.shards(self.model.mesh)
+            extra[c] = extra[c] + term if c in extra else term
+        return extra
+
+
+def edge_bytes(e: Edge) -> float:
+    """Global bytes of the tensor on an edge."""
+    return float(np.prod(e.shape, dtype=float)) * e.itemsize
+
+
+def _bytes(n: float) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if n >= size:
+            return f"{n / size:.2f} {unit}"
+    return f"{n:.0f} B"

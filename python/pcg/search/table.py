@@ -1,0 +1,126 @@
+"""Strategy tables: what a node of the search may choose, as arrays.
+
+Ops with the same rule share one table, so a 24-layer model has a few dozen.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcg.layout import Mesh, ShardSpec
+from pcg.rules.factor import Assignment, FactorRule
+
+
+@dataclass(frozen=True, eq=False)
+class Port:
+    """The specs one operand or result takes over the strategies: `specs[ids[k]]` under strategy k."""
+
+    specs: tuple[ShardSpec, ...]
+    ids: np.ndarray
+
+    @classmethod
+    def of(cls, specs: Sequence[ShardSpec]) -> Port:
+        seen: dict[ShardSpec, int] = {}
+        ids = np.array([seen.setdefault(s, len(seen)) for s in specs], dtype=np.int32)
+        return cls(tuple(seen), ids)
+
+    def __getitem__(self, k: int) -> ShardSpec:
+        return self.specs[self.ids[k]]
+
+    def find(self, spec: ShardSpec) -> int | None:
+        """First strategy with `spec`, None if there is none."""
+        if spec not in self.specs:
+            return None
+        return int(np.flatnonzero(self.ids == self.specs.index(spec))[0])
+
+    def shards(self, mesh: Mesh) -> np.ndarray:
+        """Into how many pieces the tensor is cut, per strategy."""
+        per = np.array([np.prod(s.shards(mesh), dtype=float) for s in self.specs])
+        return per[self.ids]
+
+    def is_partial(self) -> np.ndarray:
+        """Whether the tensor is partial, per strategy."""
+        return np.array([bool(s.partial) for s in self.specs])[self.ids]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Strategies of a node: specs per operand and result, and into how many parts the work is cut."""
+
+    index: int
+    ins: tuple[Port, ...]
+    outs: tuple[Port, ...]
+    parts: np.ndarray
+    assignments: tuple[Assignment, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+
+@dataclass
+class Tables:
+    """Makes and shares tables on one mesh."""
+
+    mesh: Mesh
+    _rules: dict[FactorRule, Table] = field(default_factory=dict)
+    _hubs: dict[tuple, Table] = field(default_factory=dict)
+    _fixed: dict[ShardSpec, Table] = field(default_factory=dict)
+    _count: int = 0
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def of_rule(self, rule: FactorRule) -> Table:
+        """All strategies of an op with `rule`."""
+        table = self._rules.get(rule)
+        if table is None:
+            found = list(rule.strategies(self.mesh))
+            size = dict(self.mesh.axes)
+            parts = np.array([float(np.prod([size[x] for f in a.axes for x in f], dtype=float)) for a in found])
+            ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
+            outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
+            table = self._rules[rule] = Table(self._next(), ins, outs, parts, tuple(found))
+        return table
+
+    def of_value(self, shape: Sequence[int], partial: str | None, extra: Iterable[ShardSpec] = ()) -> Table:
+        """Every spec a value of `shape` may be kept in; also partial by `partial` if given."""
+        extra = tuple(dict.fromkeys(extra))
+        key = (tuple(shape), partial, extra)
+        table = self._hubs.get(key)
+        if table is None:
+            specs = dict.fromkeys(self._enumerate(tuple(shape), partial))
+            specs.update(dict.fromkeys(extra))
+            table = self._hubs[key] = self._of_specs(list(specs))
+        return table
+
+    def fixed(self, spec: ShardSpec) -> Table:
+        """A value that must have `spec`."""
+        if spec not in self._fixed:
+            self._fixed[spec] = self._of_specs([spec])
+        return self._fixed[spec]
+
+    def _of_specs(self, specs: list[ShardSpec]) -> Table:
+        port = Port.of(specs)
+        return Table(self._next(), (port,), (port,), np.ones(len(specs)))
+
+    def _enumerate(self, shape: tuple[int, ...], partial: str | None) -> Iterable[ShardSpec]:
+        options: list[list[int]] = []
+        for _, size in self.mesh.axes:
+            dims = [d for d, n in enumerate(shape) if size > 1 and n > 1 and n % size == 0]
+            options.append([-1, *dims] + ([-2] if partial and size > 1 else []))
+        for choice in itertools.product(*options):
+            dims_axes: list[list[str]] = [[] for _ in shape]
+            waiting = []
+            for axis, c in zip(self.mesh.names, choice, strict=True):
+                if c >= 0:
+                    dims_axes[c].append(axis)
+                elif c == -2:
+                    waiting.append((axis, partial or "sum"))
+            spec = ShardSpec.of(dims_axes, waiting)
+            if all(n % s == 0 for n, s in zip(shape, spec.shards(self.mesh), strict=True)):
+                yield spec

@@ -1,0 +1,103 @@
+"""The report behind `explain()`: what is sharded how, what moves, what it costs, what was rejected."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from pcg.compiler import Compilation
+from pcg.frontend.program import Leaf, element_bytes
+from pcg.layout import Mesh, ShardSpec
+from pcg.viz.cost import Collective, Cost
+from pcg.viz.table import bytes_text, table, time_text
+
+
+def explain(compilation: Compilation, cost: Cost) -> str:
+    """The whole report as plain text."""
+    p, mesh = compilation.program, compilation.mesh
+    parts = [
+        f"{p.name} on mesh {mesh} ({mesh.size} devices)",
+        summary(cost),
+        "Arguments\n" + tensors(p.arguments, compilation.in_specs, mesh),
+        "Results\n" + tensors(p.results, compilation.out_specs, mesh),
+        "Collectives (per step and device)\n" + collectives(cost.collectives),
+    ]
+    if cost.alternatives:
+        parts.append("Rejected\n" + alternatives(cost))
+    if notes := _notes(compilation):
+        parts.append("Notes\n" + notes)
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(cost: Cost) -> str:
+    """Three lines: time, communication, memory."""
+    lines = []
+    if cost.seconds is not None:
+        lines.append(f"  estimated step    {time_text(cost.seconds)}")
+    lines.append(
+        f"  communication     {bytes_text(cost.communication_bytes)} sent per device,"
+        f" {time_text(cost.communication_seconds)}"
+    )
+    lines.append(
+        f"  memory            {bytes_text(cost.peak_bytes)} peak per device"
+        f" (arguments {bytes_text(cost.argument_bytes)}, results {bytes_text(cost.result_bytes)})"
+    )
+    return "\n".join(lines)
+
+
+def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> str:
+    """One row per group of tensors with the same name up to numbers, type and layout."""
+    groups: dict[tuple[str, str, str], list[float]] = {}
+    for leaf, spec in zip(leaves, specs, strict=True):
+        local = math.prod(spec.local_shape(leaf.shape, mesh)) * element_bytes(leaf.element)
+        groups.setdefault((pattern(leaf.name), str(leaf), str(spec)), []).append(local)
+    rows = [
+        [name, str(len(sizes)), kind, spec if any(c.isalpha() for c in spec) else "replicated", bytes_text(sum(sizes))]
+        for (name, kind, spec), sizes in groups.items()
+    ]
+    return table(["tensor", "count", "type", "sharding", "per device"], rows, right=(1, 4))
+
+
+def pattern(name: str) -> str:
+    """`params['layers'][*]['wq']`: a name with its numbers starred, so that repeated layers are one row."""
+    return re.sub(r"\d+", "*", name)
+
+
+def collectives(found: Sequence[Collective]) -> str:
+    """One row per kind, axes, type and source line."""
+    if not found:
+        return "  none"
+    groups: dict[tuple[str, str, str, str], list[Collective]] = {}
+    for c in found:
+        groups.setdefault((c.kind, "+".join(c.axes), c.type, c.where), []).append(c)
+    rows = []
+    for (kind, axes, type_, where), cs in groups.items():
+        sent, seconds = sum(c.bytes * c.times for c in cs), sum(c.seconds * c.times for c in cs)
+        row = [kind, axes, str(sum(c.times for c in cs)), type_, bytes_text(sent), time_text(seconds), where]
+        rows.append((sent, row))
+    rows.sort(key=lambda r: -r[0])
+    header = ["collective", "over", "times", "type on a device", "sent", "estimate", "from"]
+    return table(header, [r for _, r in rows], right=(2, 4, 5))
+
+
+def alternatives(cost: Cost) -> str:
+    """One row per plan that was not chosen."""
+    rows = []
+    for a in cost.alternatives:
+        ratio = f"{a.seconds / cost.seconds:.2f}x" if cost.seconds else ""
+        rows.append([a.name, time_text(a.seconds), ratio, bytes_text(a.bytes), "" if a.fits else "does not fit"])
+    return table(["plan", "step", "against chosen", "peak memory", ""], rows, right=(1, 2, 3))
+
+
+def _notes(compilation: Compilation) -> str:
+    """Remarks about ops that run replicated, collapsed by text."""
+    counts: dict[tuple[str, str], list[str]] = {}
+    for name, where, text in compilation.remarks:
+        if not text.startswith("plan:"):
+            counts.setdefault((name, text), []).append(where)
+    lines = []
+    for (name, text), places in counts.items():
+        at = ", ".join(sorted({p for p in places if p})[:3])
+        lines.append(f"  {name}: {text}" + (f" ({len(places)}x)" if len(places) > 1 else "") + (f" at {at}" if at else ""))
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""pytest runs everything: each `.mlir` file with a RUN line is one test, executed by lit in this process.
+
+`python -m pytest` runs all tests, `python -m pytest test/passes/dist-verify.mlir` one lit file.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Before anything starts jax: tests run on eight CPU devices, and may import `examples`, `bench` and `support`.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
+
+_EXCLUDED = {"Inputs", "unit", "support"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "PCG_TEST_EXEC_ROOT" not in os.environ:
+        made = tempfile.mkdtemp(prefix="pcg-lit-")
+        os.environ["PCG_TEST_EXEC_ROOT"] = made
+        config.add_cleanup(lambda: (os.environ.pop("PCG_TEST_EXEC_ROOT", None), shutil.rmtree(made, True)))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".mlir" or _EXCLUDED & set(file_path.parts):
+        return None
+    if "RUN:" not in file_path.read_text(encoding="utf-8", errors="replace"):
+        return None
+    return LitFile.from_parent(parent, path=file_path)
+
+
+class LitFile(pytest.File):
+    """A `.mlir` file."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        yield LitItem.from_parent(self, name="lit")
+
+
+class LitItem(pytest.Item):
+    """All RUN lines of one file."""
+
+    def runtest(self) -> None:
+        import lit.worker
+        from lit.LitTestCase import load_test_suite
+
+        # What lit's own adaptor for unittest does, but telling a skipped test from a passed one.
+        for case in load_test_suite([str(self.path)]):
+            result = lit.worker._execute(case._test, case._lit_config)
+            if result.code.isFailure:
+                raise LitFailure(result.output)
+            if result.code.name == "UNSUPPORTED":
+                pytest.skip(result.output.strip())
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        if isinstance(excinfo.value, LitFailure):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo))
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, str(self.path.relative_to(self.config.rootpath))
+
+
+class LitFailure(Exception):
+    """Lit's report of a failed test: the RUN lines, their output and status."""

@@ -1,0 +1,66 @@
+"""Windowed ops: dimensions outside the window are factors."""
+
+import pytest
+from support.rulecheck import check_op
+
+from pcg.layout import Mesh
+
+MESH = Mesh.of({"data": 2, "model": 2})
+
+
+def pool(op, init, attributes, result, operand="4x8x8x4xf32"):
+    return f"""
+func.func @main(%x: tensor<{operand}>) -> tensor<{result}> {{
+  %z = stablehlo.constant dense<{init}> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %z) <{{{attributes}}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.{op}"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }}) : (tensor<{operand}>, tensor<f32>) -> tensor<{result}>
+  return %0 : tensor<{result}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "init", "kind"), [("add", "0.0", "sum"), ("maximum", "0xFF800000", "max"), ("add", "1.0", None)]
+)
+def test_pooling(op, init, kind):
+    attributes = "window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>"
+    checked = check_op(pool(op, init, attributes, "4x4x4x4xf32"), MESH)
+    assert [f.size for f in checked.rule.factors if f.splittable] == [4, 4]
+    assert [x.kind for x in checked.rule.linear] == ([kind] if kind else [])
+    assert checked.ran > 6
+
+
+def test_cumulative_sum():
+    attributes = "window_dimensions = array<i64: 1, 8>, padding = dense<[[0, 0], [7, 0]]> : tensor<2x2xi64>"
+    checked = check_op(pool("add", "0.0", attributes, "4x8xf32", "4x8xf32"), MESH)
+    assert "may cross shards" in checked.rule.factors[1].reason
+    assert str(checked.rule) == "(i,j),()->(i,k)"
+
+
+def test_padding_makes_a_dimension_stuck_though_its_window_is_one():
+    attributes = "window_dimensions = array<i64: 1, 1>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>"
+    checked = check_op(pool("add", "0.0", attributes, "4x8xf32", "4x6xf32"), MESH)
+    assert [f.size for f in checked.rule.factors if f.splittable] == [4]
+
+
+def test_select_and_scatter():
+    text = """
+func.func @main(%x: tensor<4x4x4x2xf32>, %s: tensor<4x2x2x2xf32>) -> tensor<4x4x4x2xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>,
+      window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4x4x4x2xf32>, tensor<4x2x2x2xf32>, tensor<f32>) -> tensor<4x4x4x2xf32>
+  return %0 : tensor<4x4x4x2xf32>
+}"""
+    checked = check_op(text, MESH)
+    assert [set(x.operands) for x in checked.rule.linear] == [{1}]
+    assert checked.ran > 6

@@ -1,0 +1,110 @@
+"""The command line of pcg-opt."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import NoReturn
+
+from pcg.passes.pipelines import PIPELINES
+
+
+class UsageError(ValueError):
+    """The command line asks for something that cannot be."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The argument parser; pass flags are not in it, see `parse`."""
+    p = _Parser(
+        prog="pcg-opt",
+        allow_abbrev=False,
+        description="Run passes on MLIR programs.  Every pass and named pipeline is also a flag: "
+        "--dist-verify, --pcg-search='option=value ...', --canonicalize; they run in the order given.",
+        epilog="named pipelines:\n" + "\n".join(f"  --{n:16s} {x.summary}" for n, x in PIPELINES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("input", nargs="?", default="-", help="program: MLIR text, bytecode or artifact; - is stdin")
+    p.add_argument("-o", dest="output", default="-", metavar="FILE", help="where the result goes; - is stdout")
+
+    g = p.add_argument_group("what to run")
+    g.add_argument("--pass-pipeline", metavar="TEXT", help="textual pipeline; C++ and Python passes mixed")
+    g.add_argument("--mesh", metavar="NAME=SIZE,...", help="declare the process mesh of the program first")
+    g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that ask for it")
+    g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
+    g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")
+
+    g = p.add_argument_group("input and output")
+    g.add_argument("--split-input-file", action="store_true", help="process the parts between '// -----' lines separately")
+    g.add_argument("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
+    g.add_argument("--emit-bytecode", action="store_true", help="write bytecode instead of text")
+    g.add_argument("--mlir-print-op-generic", action="store_true", help="print every op in generic form")
+    g.add_argument("--mlir-print-debuginfo", action="store_true", help="print source locations")
+    g.add_argument("--remarks", action="store_true", help="show the remarks of passes")
+
+    g = p.add_argument_group("checking")
+    g.add_argument("--verify-diagnostics", action="store_true", help="compare diagnostics with expected-* comments")
+    g.add_argument("--verify-each", default=True, action=argparse.BooleanOptionalAction, help="verify after every pass")
+    g.add_argument("--verify-roundtrip", action="store_true", help="check that the result prints and parses to itself")
+
+    g = p.add_argument_group("looking inside")
+    for when in ("before", "after"):
+        g.add_argument(
+            f"--mlir-print-ir-{when}", action="append", default=[], metavar="PASS", help=f"print the IR {when} this pass"
+        )
+        g.add_argument(f"--mlir-print-ir-{when}-all", action="store_true", help=f"print the IR {when} every pass")
+    g.add_argument("--mlir-print-ir-after-change", action="store_true", help="print the IR after passes that change it")
+    g.add_argument("--mlir-print-ir-after-failure", action="store_true", help="print the IR after a pass that fails")
+    g.add_argument("--mlir-print-ir-module-scope", action="store_true", help="print the whole module in IR dumps")
+    g.add_argument("--mlir-print-ir-tree-dir", metavar="DIR", help="write IR dumps to files in DIR")
+    g.add_argument("--mlir-timing", action="store_true", help="time of every pass, and peak memory")
+    g.add_argument("--mlir-pass-statistics", action="store_true", help="statistics of every pass")
+    g.add_argument("--mlir-generate-reproducer", metavar="FILE", help="write input and pipeline to FILE, then run")
+    g.add_argument(
+        "--mlir-pass-pipeline-crash-reproducer", metavar="FILE", help="leave input and pipeline in FILE if a pass fails"
+    )
+    g.add_argument("--debug", action="store_true", help="show the Python traceback of an internal error")
+
+    g = p.add_argument_group("about pcg-opt")
+    g.add_argument("--list-passes", action="store_true", help="list passes and named pipelines")
+    g.add_argument("--show-dialects", action="store_true", help="list the dialects a program may use")
+    g.add_argument("--version", action="store_true", help="versions of pcg and of the MLIR it runs on")
+    return p
+
+
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Options, and the pipeline elements that flags ask for, in order.
+
+    `--my-pass` and `--my-pass=opt=1 other=2` are shorthand for the pipeline elements `my-pass` and
+    `my-pass{opt=1 other=2}`, as in mlir-opt; one dash is as good as two.
+
+    Raises:
+      UsageError: malformed command line.
+    """
+    argv = [re.sub(r"^-(?=[A-Za-np-z][\w-])", "--", a) for a in argv]
+    p = parser()
+    try:
+        args, rest = p.parse_known_args(argv)
+    except argparse.ArgumentError as error:
+        raise UsageError(str(error)) from None
+    flags = []
+    for a in rest:
+        if not a.startswith("-") or a == "-":
+            raise UsageError(f"one input at a time; got '{args.input}' and '{a}'")
+        name, eq, options = a.lstrip("-").partition("=")
+        if f"--{name}" in p._option_string_actions:
+            raise UsageError(f"option '--{name}' takes no value, got '{options}'")
+        name = {"export-sdy": "sdy-export"}.get(name, name)
+        flags.append(f"{name}{{{options}}}" if eq else name)
+    if flags and args.pass_pipeline is not None:
+        raise UsageError(f"--pass-pipeline and pass flags (--{flags[0]}) exclude each other")
+    return args, flags
+
+
+def flag_suggestions() -> list[str]:
+    """All option names without their dashes, for 'did you mean'."""
+    return ["export-sdy", *(s.removeprefix("--") for s in parser()._option_string_actions if s.startswith("--"))]

@@ -1,0 +1,350 @@
+"""pcg-opt: run passes on MLIR programs, with the habits of mlir-opt."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from torch_mlir import ir, passmanager
+
+from pcg import passes
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.ir.walk import body
+from pcg.layout import Mesh
+from pcg.layout.mesh import MeshError
+from pcg.passes.base import Bytes
+from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
+from pcg.tools import diagnostics, reproducer
+from pcg.tools.options import UsageError, flag_suggestions, parse
+
+_SPLIT = re.compile(r"^// -----.*$", re.M)
+_BYTECODE = b"ML\xefR"
+
+
+@dataclass
+class Outcome:
+    """What became of one part of the input: the result (None if it failed) and the messages."""
+
+    result: str | bytes | None = None
+    messages: list[diagnostics.Message] = field(default_factory=list)
+
+
+class Job:
+    """One command line, applied to each part of the input."""
+
+    def __init__(self, args: argparse.Namespace, name: str, pipeline: str | list[str]) -> None:
+        self.args, self.name, self.elements = args, name, pipeline
+        self.mesh = Mesh.parse(args.mesh) if args.mesh is not None else None
+        try:
+            self.memory_limit = Bytes(args.memory_limit) if args.memory_limit is not None else None
+        except ValueError as error:
+            raise UsageError(f"--memory-limit: {error}") from None
+        self.seconds: dict[str, float] = {}
+        # `--mlir-print-ir-after=a,b` names two passes.
+        self.print_before = [n for text in args.mlir_print_ir_before for n in text.split(",")]
+        self.print_after = [n for text in args.mlir_print_ir_after for n in text.split(",")]
+
+    def pipeline(self) -> Pipeline:
+        """A fresh pipeline with --memory-limit filled in."""
+        p = Pipeline(self.elements)
+        if self.memory_limit is not None:
+            takers = [e for e in p.python_passes if "memory-limit" in e.option_fields()]
+            if not takers:
+                raise UsageError("--memory-limit: no pass of this pipeline has a memory limit")
+            for e in takers:
+                e.set_option("memory-limit", str(int(self.memory_limit)))
+        for n in (*self.print_before, *self.print_after):
+            if not any(n in _names(str(e)) for e in p.elements):
+                raise UsageError(f"cannot print the IR around pass '{n}': it is not in the pipeline {p}")
+        return p
+
+    @contextlib.contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+    def run(self, source: str | bytes) -> Outcome:
+        """Process one part of the input."""
+        out = Outcome()
+        with self.timed("set up"):
+            context = make_context(allow_unregistered=self.args.allow_unregistered_dialect)
+            context.emit_error_diagnostics = True
+
+        def handler(d: ir.Diagnostic) -> bool:
+            out.messages.append(diagnostics.from_diagnostic(d, self.name))
+            return True
+
+        context.attach_diagnostic_handler(handler)
+        pipeline = self.pipeline()
+        with context, ir.Location.unknown():
+            pm = self._pass_manager(pipeline)
+            try:
+                with self.timed("parse"):
+                    module = load_module(source, context, self.name)
+                if self.mesh is not None:
+                    self._add_mesh(module, self.mesh)
+                self._run_passes(pm, pipeline, module)
+                if self.args.verify_roundtrip:
+                    self._check_roundtrip(module, context)
+                with self.timed("print"):
+                    out.result = self._print(module)
+            except (ir.MLIRError, PcgError) as error:
+                if not any(m.severity == "error" for m in out.messages):
+                    out.messages += diagnostics.from_error(error, self.name)
+            if self.args.remarks or self.args.verify_diagnostics:
+                for p, location, text in pipeline.remarks():
+                    out.messages.append(diagnostics.at("remark", f"{p.name}: {text}", location, self.name))
+            del pm  # prints the timing report
+        if self.args.mlir_pass_statistics:
+            _print_statistics(pipeline)
+        return out
+
+    def _pass_manager(self, pipeline: Pipeline) -> passmanager.PassManager:
+        a = self.args
+        watch = [
+            (lambda text, op, w=when, n=names: _dump(w, text, op) if set(n) & _names(text) else None) if names else None
+            for when, names in (("Before", self.print_before), ("After", self.print_after))
+        ]
+        pm = pipeline.build(before=watch[0], after=watch[1])
+        pm.enable_verifier(a.verify_each)
+        printing = {
+            "print_before_all": a.mlir_print_ir_before_all,
+            "print_after_all": a.mlir_print_ir_after_all,
+            "print_after_change": a.mlir_print_ir_after_change,
+            "print_after_failure": a.mlir_print_ir_after_failure,
+        }
+        if any(printing.values()):
+            pm.enable_ir_printing(
+                print_module_scope=a.mlir_print_ir_module_scope, tree_printing_dir_path=a.mlir_print_ir_tree_dir,
+                **printing,
+            )  # fmt: skip
+        if a.mlir_timing:
+            pm.enable_timing()
+        if a.mlir_pass_statistics:
+            pm.enable_statistics()
+        return pm
+
+    def _add_mesh(self, module: ir.Module, mesh: Mesh) -> None:
+        for op in body(module).operations:
+            if op.operation.name == "dist.mesh":
+                have = shardings.mesh_of(module)
+                if have is not None and have.axes != mesh.axes:
+                    raise PcgError(f"--mesh={mesh} disagrees with the mesh of the program, {have}", op.operation.location)
+                return
+        shardings.set_mesh(module, mesh)
+
+    def _run_passes(self, pm: passmanager.PassManager, pipeline: Pipeline, module: ir.Module) -> None:
+        a = self.args
+        if a.mlir_generate_reproducer:
+            reproducer.write(a.mlir_generate_reproducer, module, str(pipeline))
+        crash = a.mlir_pass_pipeline_crash_reproducer
+        if crash:  # written first, so that it is there even if the process dies
+            reproducer.write(crash, module, str(pipeline))
+        with self.timed("passes"):
+            pm.run(module.operation)
+        if crash:
+            os.unlink(crash)
+
+    def _check_roundtrip(self, module: ir.Module, context: ir.Context) -> None:
+        def generic(m: ir.Module) -> str:
+            return m.operation.get_asm(print_generic_op_form=True)
+
+        if generic(load_module(str(module), context, self.name)) != generic(module):
+            raise PcgError("the module does not round-trip: printed and parsed again it differs", module.operation.location)
+
+    def _print(self, module: ir.Module) -> str | bytes:
+        if self.args.emit_bytecode:
+            import io
+
+            buffer = io.BytesIO()
+            module.operation.write_bytecode(buffer)
+            return buffer.getvalue()
+        text = module.operation.get_asm(
+            print_generic_op_form=self.args.mlir_print_op_generic, enable_debug_info=self.args.mlir_print_debuginfo
+        )
+        return text if text.endswith("\n") else text + "\n"
+
+
+def _names(element: str) -> set[str]:
+    """The pass names in a pipeline element."""
+    return set(re.findall(r"[\w.-]+", re.sub(r"\{[^}]*\}", "", element)))
+
+
+def _dump(when: str, text: str, op: ir.Operation) -> None:
+    print(f"// -----// IR Dump {when} {text} //----- //\n{op.get_asm(assume_verified=True)}\n", file=sys.stderr)
+
+
+def _print_statistics(pipeline: Pipeline) -> None:
+    for p in pipeline.python_passes:
+        if p.statistics:
+            print(p.name, file=sys.stderr)
+        for key, n in sorted(p.statistics.items()):
+            print(f"  (S) {n:>8} {key}", file=sys.stderr)
+
+
+def _print_phases(job: Job) -> None:
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    phases = ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in job.seconds.items())
+    print(f"{phases}; peak memory {peak:.0f} MiB", file=sys.stderr)
+
+
+def _list_passes() -> str:
+    lines = ["Named pipelines:"]
+    lines += [f"  --{n:28s} {p.summary}" for n, p in passes.PIPELINES.items()] + ["", "Passes:"]
+    for n in passes.pass_names():
+        cls = passes.lookup(n)
+        lines.append(f"  --{n:28s} {summary(cls) if cls else ''}".rstrip())
+        for key, f in (cls.option_fields() if cls else {}).items():
+            lines.append(f"      {key + '=' + str(f.default):26s} {f.metadata.get('help', '')}".rstrip())
+    lines += ["", "Passes of MLIR and StableHLO (these and all others that MLIR registers):"]
+    return "\n".join(lines + [f"  --{n:28s} {text}" for n, text in passes.NATIVE.items()]) + "\n"
+
+
+def _show_dialects() -> str:
+    import pkgutil
+
+    from torch_mlir import dialects as upstream
+
+    from pcg import dialects as own
+
+    context = make_context()
+    names = {m.name.lstrip("_").split("_ops_gen")[0] for p in (upstream, own) for m in pkgutil.iter_modules(p.__path__)}
+    return "Available Dialects: " + ", ".join(sorted(n for n in names if context.is_dialect_loaded(n))) + "\n"
+
+
+def _read(args: argparse.Namespace) -> str | bytes:
+    """The input, as text if it is text."""
+    if args.input == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        with open(args.input, "rb") as f:
+            data = f.read()
+    if data.startswith(_BYTECODE) or b"\0" in data:
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _write(args: argparse.Namespace, results: list[str | bytes]) -> None:
+    data = [r.encode() if isinstance(r, str) else r for r in results]
+    joined = b"// -----\n".join(data)
+    if args.output == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(joined)
+        sys.stdout.buffer.flush()
+    else:
+        with open(args.output, "wb") as f:
+            f.write(joined)
+
+
+def _split(source: str | bytes) -> list[str | bytes]:
+    """The parts of a file, each with the line numbers of the whole."""
+    if isinstance(source, bytes):
+        return [source]
+    parts: list[str | bytes] = []
+    line = 0
+    for part in _SPLIT.split(source):
+        parts.append("\n" * line + part)
+        line += part.count("\n")
+    return parts
+
+
+def _run(args: argparse.Namespace, flags: list[str]) -> int:
+    if args.list_passes or args.show_dialects or args.version:
+        from pcg.ir.version import versions
+
+        text = _list_passes() if args.list_passes else _show_dialects() if args.show_dialects else versions() + "\n"
+        sys.stdout.write(text)
+        return 0
+    pipeline: str | list[str] = flags if args.pass_pipeline is None else args.pass_pipeline
+    Pipeline(pipeline)  # a bad pipeline is reported before the input is read
+    source = _read(args)
+    if args.run_reproducer:
+        if not isinstance(source, str):
+            raise UsageError(f"'{args.input}' is not a reproducer: it is not text")
+        source, pipeline = reproducer.read(source)
+    name = "<stdin>" if args.input == "-" else args.input
+    job = Job(args, name, pipeline)
+    if args.dump_pass_pipeline:
+        print(f"Pass Manager with {len(job.pipeline().elements)} passes:\n{job.pipeline()}", file=sys.stderr)
+    results: list[str | bytes] = []
+    failed = False
+    parts = _split(source) if args.split_input_file else [source]
+    if args.emit_bytecode and len(parts) > 1:
+        raise UsageError("--emit-bytecode writes one module; it cannot be combined with several parts of a split file")
+    for part in parts:
+        outcome = job.run(part)
+        if args.verify_diagnostics:
+            text = part if isinstance(part, str) else ""
+            messages = diagnostics.check(text, outcome.messages, name)
+            failed |= bool(messages)
+        else:
+            messages = outcome.messages
+            failed |= outcome.result is None
+        for m in messages:
+            diagnostics.render(m, part.split("\n") if isinstance(part, str) else [], name)
+        if outcome.result is not None:
+            results.append(outcome.result)
+    if args.mlir_timing:
+        _print_phases(job)
+    if not args.verify_diagnostics and (not failed or args.split_input_file):
+        _write(args, results)
+    return 1 if failed else 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run pcg-opt; returns the exit status.  Every failure is one line on stderr, not a traceback."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    flags: list[str] = []
+    try:
+        args, flags = parse(argv)
+        return _run(args, flags)
+    except UnknownPass as error:
+        if error.name in {f.split("{")[0] for f in flags}:
+            close = suggestions(error.name, flag_suggestions(), "--")
+            return _fail(f"unknown option or pass '--{error.name}'" + (f"; did you mean {close}?" if close else ""))
+        return _fail(str(error))
+    except (PipelineError, UsageError) as error:
+        return _fail(str(error))
+    except MeshError as error:
+        return _fail(f"--mesh: {error}")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _fail(f"{error.filename or 'input'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if "--debug" in argv:
+            raise
+        return _fail(_internal(error))
+
+
+def _internal(error: Exception) -> str:
+    where = "".join(f" {n}" for n in getattr(error, "__notes__", ()))
+    text = " ".join(str(error).split())[:300]
+    return f"internal error{where}: {type(error).__name__}: {text} (--debug shows where)"
+
+
+def _fail(message: str) -> int:
+    print(f"pcg-opt: error: {message}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
