@@ -2,8 +2,8 @@
 
   python bench/bench_bert.py [--size large] [--mesh data=2,model=4] [--only unrolled|scan]
 
-Every variant runs twice: once through the command itself (wall time, CPU time, peak resident memory of the process), and
-once pass by pass in a fresh process that resets its peak before each pass.
+Every variant runs twice: once through the command itself (wall time, CPU time, peak resident memory), and once pass by
+pass in a fresh process that resets its peak before each pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -43,14 +45,14 @@ def phases(path: str, mesh: str) -> list[tuple[str, float, float]]:
     """(phase, seconds, peak MiB) of each pass, run one by one in this process."""
     rows = []
 
-    def measure(name: str, work):  # noqa: ANN001, ANN202
+    def measure(name: str, work: Callable[[], Any]) -> Any:
         reset_peak()
         start = time.perf_counter()
         result = work()
         rows.append((name, time.perf_counter() - start, peak_mib()))
         return result
 
-    def start_up():  # noqa: ANN202
+    def start_up() -> Any:
         from pcg.ir.context import make_context
 
         return make_context()

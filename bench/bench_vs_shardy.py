@@ -26,12 +26,12 @@ if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import jax  # noqa: E402
+import jax
 
-import pcg  # noqa: E402
-from bench import shardy  # noqa: E402
-from bench.collectives import Traffic, of_stablehlo_text  # noqa: E402
-from bench.timing import interleaved  # noqa: E402
+import pcg
+from bench import shardy
+from bench.collectives import Traffic, of_stablehlo_text
+from bench.timing import interleaved
 
 #: name -> (module, size, overrides, can be run on this machine)
 CASES: dict[str, tuple[str, str, dict[str, Any], bool]] = {
@@ -48,7 +48,10 @@ CASES: dict[str, tuple[str, str, dict[str, Any], bool]] = {
     "megatron4": ("megatron4", "large", {}, False),
     "megatron4_scan": ("megatron4", "large", {"scan": True}, False),
 }
-HEAD = f"{'model':<16}{'pcg MiB':>10}{'jax MiB':>10}{'jax+plan':>10}  {'pcg ms':>9}{'jax ms':>9}  {'search s':>8}  verdict"
+HEAD = (
+    f"{'model':<16}{'pcg MiB':>10}{'jax MiB':>10}{'jax+plan':>10}  {'pcg ms':>9}{'jax ms':>9}  {'search s':>8}"
+    "  verdict"
+)
 
 
 def mib(traffic: Traffic | None) -> str:
@@ -79,10 +82,8 @@ def run_case(name: str, mesh: str, rounds: int, run: bool) -> tuple[str, bool]:
     if run and small:
         _, args = example.make(size, **overrides)
         placed = jax.device_put(args, lowered.input_shardings)
-        medians = interleaved(
-            {"pcg": lambda: jax.block_until_ready(lowered(*placed)), "jax": lambda: jax.block_until_ready(plain(*placed))},
-            rounds,
-        )
+        calls = {"pcg": lowered, "jax": plain}
+        medians = interleaved({k: lambda f=f: jax.block_until_ready(f(*placed)) for k, f in calls.items()}, rounds)
         times = (f"{1e3 * medians['pcg']:.1f}", f"{1e3 * medians['jax']:.1f}")
     best = min(t.wire_bytes for t in (theirs, annotated) if t is not None)
     lost = ours.wire_bytes > best * (1 + 1e-9) + 64

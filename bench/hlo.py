@@ -49,7 +49,8 @@ def parse(text: str) -> tuple[dict[str, list[Instruction]], str]:
             entry = current if head[1] else entry
         elif current and (m := _LINE.match(line)):
             arguments, tail = _arguments(line, m.end())
-            shapes = tuple((t, tuple(int(d) for d in dims.split(",") if d)) for t, dims in re.findall(r"(\w+)\[([\d,]*)\]", m[2]))
+            parts = re.findall(r"(\w+)\[([\d,]*)\]", m[2])
+            shapes = tuple((t, tuple(int(d) for d in dims.split(",") if d)) for t, dims in parts)
             operands = tuple(re.findall(r"%([\w.\-]+)", arguments))
             if m[3] == "parameter" or m[3] == "constant":
                 operands, tail = (), arguments + tail

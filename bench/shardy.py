@@ -27,9 +27,8 @@ def annotated_traffic(sdy_text: str, devices: int) -> Traffic:
     from jaxlib import _jax
 
     cpus = jax.devices()[:devices]
-    options = get_compile_options(
-        num_replicas=1, num_partitions=devices, device_assignment=[[d.id for d in cpus]], use_spmd_partitioning=True,
-        use_shardy_partitioner=True,
-    )  # fmt: skip
+    options = get_compile_options(num_replicas=1, num_partitions=devices, device_assignment=[[d.id for d in cpus]])
+    options.executable_build_options.use_spmd_partitioning = True
+    options.executable_build_options.use_shardy_partitioner = True
     executable = cpus[0].client.compile_and_load(sdy_text.encode(), _jax.DeviceList(tuple(cpus)), options)
     return of_hlo(executable.hlo_modules()[0].to_string(), devices)

@@ -149,21 +149,34 @@ class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
 
 
 class YieldOp(Pcg.Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
-    """Ends a stage; its operands are the stage's results."""
+    """Ends a stage; its operand is the tuple of the stage's results."""
 
-    values: Sequence[ext.Operand[Any]]
+    values: ext.Operand[Any]
 
 
 class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, ext.Pure]):
     """A part of the program that runs on one mesh; sees only its inputs.
 
-    `index` orders the stages of a pipeline, `mesh` names the `dist.mesh` it runs on.
+    `index` orders the stages of a pipeline, `mesh` names the `dist.mesh` it runs on.  Inputs and results
+    are tuples (a variadic operand could only have values of one type); the block has one argument per
+    element of the inputs.
+
+    ```mlir
+    %in = stablehlo.tuple %x, %w : tuple<tensor<8x4xf32>, tensor<4x2xf32>>
+    %out = "pcg.stage"(%in) ({
+    ^bb0(%a: tensor<8x4xf32>, %b: tensor<4x2xf32>):
+      %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+      %t = stablehlo.tuple %c : tuple<tensor<8x2xf32>>
+      "pcg.yield"(%t) : (tuple<tensor<8x2xf32>>) -> ()
+    }) {mesh = @mesh, index = 0} : (tuple<tensor<8x4xf32>, tensor<4x2xf32>>) -> tuple<tensor<8x2xf32>>
+    ```
     """
 
-    inputs: Sequence[ext.Operand[Any]]
+    inputs: ext.Operand[Any]
     mesh: ir.FlatSymbolRefAttr
     index: ir.IntegerAttr
-    outputs: Sequence[ext.Result[Any]]
+    outputs: ext.Result[Any]
     body: ext.Region
 
     @staticmethod
@@ -171,20 +184,27 @@ class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, 
         index = checks.attribute(op, "index", ir.IntegerAttr)
         if index is not None and index.value < 0:  # P8
             return checks.fail(op, f"index {index.value} is negative; allowed: 0, 1, 2, ...")
+        for what, values in (("inputs", op.operands), ("results", op.results)):
+            if len(values) == 1 and not isinstance(values[0].type, ir.TupleType):  # P9
+                return checks.fail(op, f"{what} are a {values[0].type}; allowed: a tuple")
         return True
 
     @staticmethod
     def verify_region_invariants(op) -> bool:
-        blocks = list(op.regions[0].blocks) if len(op.regions) else []
+        blocks = list(op.regions[0].blocks)
         if len(blocks) != 1:  # P9
             return checks.fail(op, f"has {len(blocks)} blocks; exactly one is needed")
-        have, want = [a.type for a in blocks[0].arguments], [v.type for v in op.operands]
+        inputs = op.operands[0].type
+        have, want = [a.type for a in blocks[0].arguments], [inputs.get_type(i) for i in range(inputs.num_types)]
         if have != want:  # P9
-            return checks.fail(op, f"block arguments {list(map(str, have))} differ from inputs {list(map(str, want))}")
+            return checks.fail(op, f"block arguments are {_types(have)}; allowed: the inputs, {_types(want)}")
         last = list(blocks[0].operations)[-1].operation
         if last.name != "pcg.yield":  # P10
             return checks.fail(op, f"ends in '{last.name}'; allowed: 'pcg.yield'")
-        have, want = [v.type for v in last.operands], [r.type for r in op.results]
-        if have != want:  # P10
-            return checks.fail(op, f"yields {list(map(str, have))}, its results are {list(map(str, want))}")
+        if last.operands[0].type != op.results[0].type:  # P10
+            return checks.fail(op, f"yields a {last.operands[0].type}, its result is a {op.results[0].type}")
         return True
+
+
+def _types(types: Sequence[ir.Type]) -> str:
+    return "(" + ", ".join(map(str, types)) + ")"

@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from examples import MODELS  # noqa: E402
+from examples import MODELS
 
 
 def stablehlo_text(model: str, size: str, overrides: dict[str, Any], debug_info: bool = False) -> str:

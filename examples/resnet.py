@@ -100,12 +100,11 @@ def forward(params: Tree, running: Tree, images: jax.Array) -> tuple[jax.Array, 
 
 def running_shapes(params: Tree) -> Tree:
     """The running averages belonging to the batch normalisations of `params`: same structure, norms only."""
-    return {
-        "norm_stem": params["norm_stem"],
-        "stages": [
-            [{k: v for k, v in block.items() if k.startswith("norm")} for block in blocks] for blocks in params["stages"]
-        ],
-    }
+
+    def norms(block: Tree) -> Tree:
+        return {name: value for name, value in block.items() if name.startswith("norm")}
+
+    return {"norm_stem": params["norm_stem"], "stages": [[norms(b) for b in blocks] for blocks in params["stages"]]}
 
 
 def train_step(c: Config) -> Callable[..., tuple[Tree, Tree, jax.Array]]:

@@ -81,7 +81,13 @@ def adam_state(shapes: Tree) -> dict[str, Tree]:
 
 
 def adam(
-    params: Tree, state: dict[str, Tree], grads: Tree, rate: float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-6
+    params: Tree,
+    state: dict[str, Tree],
+    grads: Tree,
+    rate: float,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-6,
 ) -> tuple[Tree, dict[str, Tree]]:
     """Adam with bias correction: (new parameters, new state).
 

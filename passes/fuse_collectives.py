@@ -65,7 +65,7 @@ class FuseCollectivesPass(Pass):
         first = last
         while True:
             value = first.operands[0]
-            before = None if isinstance(value, ir.BlockArgument) else value.owner
+            before = None if isinstance(value, ir.BlockArgument) else value.owner.operation
             if before is None or before.name not in PCG_MOVES or self.next(before) is None:
                 break
             first = before

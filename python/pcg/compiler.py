@@ -90,8 +90,10 @@ class Compilation:
         return self.as_text("local", generic=True)
 
 
-def compile_program(program: Program, mesh: Mesh, options: Options | None = None) -> Compilation:
-    """Run the pipeline on `program` for `mesh`.
+def compile_program(
+    program: Program, mesh: Mesh, options: Options | None = None, *, devices: Sequence[Any] | None = None
+) -> Compilation:
+    """Run the pipeline on `program` for `mesh`; `devices` are kept in the plan.
 
     Raises:
       PcgError: the program is not valid, or a pass cannot do its work; at the op's location.
@@ -119,7 +121,7 @@ def compile_program(program: Program, mesh: Mesh, options: Options | None = None
     plan = plans.capture(
         module, identity, program=program.name,
         leaves=(program.arguments, program.results), own=own,
-        estimate=estimate_of(report, options.strategy), trees=(program.in_tree, program.out_tree),
+        estimate=estimate_of(report, options.strategy), trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None, devices=devices,
     )
     modules["plan"] = _clone(module)
     _run(module, ["dist-insert-reshards", "dist-verify"], remarks, seconds)
@@ -232,8 +234,8 @@ def _spec_texts(module: ir.Module, name: str) -> list[str]:
 def _clone(module: ir.Module) -> ir.Module:
     with module.context, ir.Location.unknown():
         copy = ir.Module.create(module.operation.location)
-        for attribute in module.operation.attributes:
-            copy.operation.attributes[attribute.name] = attribute.attr
+        for name in module.operation.attributes:
+            copy.operation.attributes[name] = module.operation.attributes[name]
         for op in module.body.operations:
             copy.body.append(op.operation.clone())
     return copy

@@ -351,7 +351,7 @@ def identity(module: ir.Module) -> list[str]:
 def fingerprint(module: ir.Module) -> str:
     """Digest of what a module computes: locations, names and argument attributes do not count."""
     op = module.operation.clone()
-    for name in [_name(a) for a in op.attributes]:
+    for name in list(op.attributes):
         if not name.startswith("sdy."):
             del op.attributes[name]
     for inner in [o.operation for o in op.regions[0].blocks[0].operations]:
@@ -363,10 +363,6 @@ def fingerprint(module: ir.Module) -> str:
                 del inner.attributes[name]
     text = op.get_asm(assume_verified=True, print_generic_op_form=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _name(attribute: Any) -> str:
-    return attribute if isinstance(attribute, str) else attribute.name
 
 
 def operation_signature(module: ir.Module) -> list[str]:

@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from bench.collectives import of_stablehlo_text
-from bench.hlo import of_hlo
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+
+from bench.collectives import of_stablehlo_text
+from bench.hlo import of_hlo
 
 REDUCER = """({
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -47,7 +48,8 @@ SLICED = f"""
 module attributes {{mhlo.num_partitions = 8 : i32}} {{
   func.func @main(%x: tensor<8x4xf32>, %i: tensor<i32>) -> tensor<2x4xf32> {{
     %0 = {ALL_REDUCE}
-    %1 = stablehlo.dynamic_slice %0, %i, %i, sizes = [2, 4] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+    %1 = stablehlo.dynamic_slice %0, %i, %i, sizes = [2, 4]
+      : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
     return %1 : tensor<2x4xf32>
   }}
 }}

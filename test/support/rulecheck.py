@@ -18,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from torch_mlir import ir
-from torch_mlir._mlir_libs import _stablehlo
+from pcg.ir import stablehlo as _stablehlo
 from torch_mlir.passmanager import PassManager
 
 from pcg.ir.context import make_context
@@ -32,8 +32,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 _NOT_INTERPRETED = (
     "custom_call", "rng_bit_generator", "stablehlo.rng", "batch_norm", "cholesky", "create_token", "uniform_",
     "triangular_solve", "set_dimension_size", "stablehlo.map", "stablehlo.einsum", "complex<", "bf16", "f16", "f8",
-    "stablehlo.fft", "stablehlo.dot ", '"stablehlo.dot"', "unary_einsum", "trace", "torch_index_select", "chlo.", "i4",
-)
+    "stablehlo.fft", "stablehlo.convolution", "stablehlo.dot ", '"stablehlo.dot"', "unary_einsum", "trace",
+    "torch_index_select", "chlo.", "i4",
+)  # fmt: skip
 _DTYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,
@@ -91,9 +92,12 @@ def check_op(
         rule = rule_for(op)
         assert len(rule.operands) == len(op.operands), f"rule has {len(rule.operands)} operands: {rule}"
         assert len(rule.results) == len(op.results), f"rule has {len(rule.results)} results: {rule}"
-        for tensor, value in [*zip(rule.operands, op.operands, strict=True), *zip(rule.results, op.results, strict=True)]:
+        for tensor, value in [
+            *zip(rule.operands, op.operands, strict=True),
+            *zip(rule.results, op.results, strict=True),
+        ]:
             check_dims(rule, tensor, value)
-        everything = run(_returning(text, len(op.operands)), values)
+        everything = run(_returning(text), values)
         operands, expected = everything[: len(op.operands)], everything[len(op.operands) :]
         all_strategies = list(rule.strategies(mesh))
         chosen = list(assignments) if assignments is not None else all_strategies
@@ -164,7 +168,9 @@ def local_module(
         if inner.operation.name == "stablehlo.partition_id":
             inner.operation.results[0].replace_all_uses_with(block.arguments[len(in_types)])
             inner.operation.erase()
-    assert [r.type for r in results] == out_types, f"{[str(r.type) for r in results]} are not {list(map(str, out_types))}"
+    assert [r.type for r in results] == out_types, (
+        f"{[str(r.type) for r in results]} are not {list(map(str, out_types))}"
+    )
     module.operation.verify()
     return str(module)
 
@@ -175,7 +181,7 @@ def last_op(module: ir.Module) -> ir.Operation:
     return list(main.operation.regions[0].blocks[0].operations)[-2].operation
 
 
-def _returning(text: str, _n: int) -> str:
+def _returning(text: str) -> str:
     """`text` with `@main` returning the operands of its last op, then its results."""
     module = ir.Module.parse(text)
     op = last_op(module)

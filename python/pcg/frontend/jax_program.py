@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.runtime import jax_compat
 
 # Locations in the module are those of the user's frames, not of ours.
-for _file in (__file__, jax_compat.__file__):
+for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api.py")):
     source_info_util.register_exclusion(_file)
 
 _ELEMENTS = {dtype: element for element, dtype in ELEMENT_DTYPES.items()}

@@ -8,6 +8,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.frontend.program import Leaf, Program, ProgramError
+from pcg.ir.walk import entry, functions
 
 
 def entry_function(module: ir.Module) -> ir.Operation:
@@ -16,15 +17,13 @@ def entry_function(module: ir.Module) -> ir.Operation:
     Raises:
       ProgramError: there is none, or more than one candidate.
     """
-    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
-    named = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions}
-    if "main" in named:
-        return named["main"]
-    public = [f for f in functions if "sym_visibility" not in f.attributes]
-    if len(public) == 1:
-        return public[0]
-    found = ", ".join("@" + n for n in named) or "no function"
-    raise ProgramError(f"a program needs a function @main or a single public function; the module has {found}")
+    found = entry(module)
+    if found is None:
+        names = ", ".join("@" + ir.StringAttr(f.attributes["sym_name"]).value for f in functions(module))
+        raise ProgramError(
+            f"a program needs a function @main or a single public function; the module has {names or 'no function'}"
+        )
+    return found
 
 
 def module_program(

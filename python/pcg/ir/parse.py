@@ -84,7 +84,8 @@ def _syntax_error(error: ir.MLIRError, name: str) -> PcgError:
     return PcgError(text.replace("\n-:", f"\n{name}:"), re.sub(r"\A-:", f"{name}:", first))
 
 
-_GENERIC_OP = re.compile(r'"([A-Za-z_][\w$]*)(\.[\w.$]+)"\s*\(')
+#: A generic op: a quoted name and operands (a named location is `"name"(` and a location).
+_GENERIC_OP = re.compile(r'"([A-Za-z_][\w$]*)(\.[\w.$]+)"\s*\(\s*[%)]')
 
 
 def _check_dialects(text: str, context: ir.Context, name: str) -> None:

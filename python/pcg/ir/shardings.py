@@ -2,7 +2,7 @@
 
 Where a layout lives: function arguments and results have the attribute `dist.spec`; the results of
 an op share `dist.specs`, one entry per result, `unit` for unknown.  Block arguments of
-`stablehlo.while` have the layouts of its results, those of `pcg.stage` the layouts of its operands.
+`stablehlo.while` have the layouts of its results.
 `dist.operand_specs` is what the chosen strategy of an op needs of each operand.
 """
 
@@ -99,8 +99,6 @@ def get(value: ir.Value) -> ShardSpec | None:
         return _function_spec(op, "arg_attrs", i)
     if op.name == "stablehlo.while":
         return get(op.results[i])
-    if op.name == "pcg.stage":
-        return get(op.operands[i])
     return None
 
 

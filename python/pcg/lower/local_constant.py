@@ -12,14 +12,20 @@ from pcg.lower.local import LocalContext, local_form
 @local_form("stablehlo.constant")
 def constant(ctx: LocalContext) -> Sequence[ir.Value]:
     """A splat of the local shape; other constants are made whole and cut."""
-    value = ctx.op.attributes["value"]
     (type_,) = ctx.result_types
     whole = ctx.op.results[0].type
+    if whole != type_ and not isinstance(type_.element_type, ir.ComplexType):
+        value = ctx.op.attributes["value"]
+        if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+            return ctx.same_op(value=ir.DenseElementsAttr.get_splat(type_, value.get_splat_value()))
+    # A clone, because the bindings cannot read the value attribute of a complex constant.
+    clone = ctx.op.clone()
+    for name in ("dist.specs", "dist.operand_specs"):
+        if name in clone.attributes:
+            del clone.attributes[name]
+    full = clone.operation.results[0]
     if whole == type_:
-        return ctx.same_op()
-    if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
-        return ctx.same_op(value=ir.DenseElementsAttr.get_splat(type_, value.get_splat_value()))
-    full = ctx.create("stablehlo.constant", [], [whole], value=value).result
+        return [full]
     zero = None
     starts = []
     for dim in ctx.rule.results[0]:

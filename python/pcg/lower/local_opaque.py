@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.lower.local import LocalContext, local_form
+from pcg.lower.manual import inline_manual
+from pcg.rules.manual import is_manual
 from pcg.rules.opaque import is_marker
 
 
@@ -14,4 +16,6 @@ from pcg.rules.opaque import is_marker
 def custom_call(ctx: LocalContext) -> Sequence[ir.Value]:
     if is_marker(ctx.op):
         return list(ctx.operands)
+    if is_manual(ctx.op):
+        return inline_manual(ctx)
     return ctx.same_op()

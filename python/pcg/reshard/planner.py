@@ -119,7 +119,8 @@ def _plan(
     if found is None:
         raise ReshardError(f"cannot redistribute {src} to {dst}: a shard count does not divide {list(shape)}")
     moves, seconds, wire = found
-    return _spell(moves, src, keep), seconds, wire
+    steps = _spell(moves, src, keep)
+    return steps, seconds - (len(moves) - len(steps)) * SLICE_SECONDS, wire
 
 
 def _spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tuple[Step, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from torch_mlir import ir
-from torch_mlir._mlir_libs import _stablehlo
+from pcg.ir import stablehlo as _stablehlo
 
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import FactorRule

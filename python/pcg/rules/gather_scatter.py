@@ -10,7 +10,7 @@ the batch dimensions of the updates are reduction factors if the updates are acc
 from __future__ import annotations
 
 from torch_mlir import ir
-from torch_mlir._mlir_libs import _stablehlo
+from pcg.ir import stablehlo as _stablehlo
 
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear

@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear, replicated
+from pcg.rules.manual import is_manual, manual_rule
 from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
 
@@ -75,6 +76,8 @@ def is_marker(op: ir.Operation) -> bool:
 def custom_call(op: ir.Operation) -> FactorRule:
     if is_marker(op):
         return pass_through(op)
+    if is_manual(op):
+        return manual_rule(op)
     return run_replicated(op, f"custom call @{target(op)} is opaque")
 
 

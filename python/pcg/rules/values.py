@@ -8,7 +8,8 @@ from torch_mlir import ir
 _SAME_ELEMENTS = frozenset({
     "stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice", "stablehlo.reverse",
     "stablehlo.dynamic_slice", "dist.constraint", "dist.reshard", "pcg.partition", "pcg.combine", "pcg.replicate",
-    "dist.all_gather", "dist.all_to_all", "dist.permute", "dist.slice",
+    "pcg.reduce", "dist.all_gather", "dist.all_reduce", "dist.reduce_scatter", "dist.all_to_all", "dist.permute",
+    "dist.slice",
 })  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def splat(value: ir.Value) -> bool | int | float | None:
         owner = owner.operation
         name = owner.name
         if name == "stablehlo.constant":
-            return _splat_constant(owner.attributes["value"])
+            return None if isinstance(value.type.element_type, ir.ComplexType) else _splat(owner.attributes["value"])
         if name not in _SAME_ELEMENTS:
             return None
         value = owner.operands[0]
@@ -35,7 +36,7 @@ def is_zero(value: ir.Value) -> bool:
     return splat(value) == 0
 
 
-def _splat_constant(attr: ir.Attribute) -> bool | int | float | None:
+def _splat(attr: ir.Attribute) -> bool | int | float | None:
     if not isinstance(attr, ir.DenseElementsAttr) or not attr.is_splat:
         return None
     number = attr.get_splat_value()

@@ -34,7 +34,7 @@ class Executable:
         self._takes_tree = program.in_tree is not None
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
-        self._wide = program.has_64_bit
+        self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.arguments)[1])
         self.jitted = self._build(tuple(donate))
 
     def _sharding(self, spec: Any, leaf: Leaf) -> NamedSharding:
@@ -80,7 +80,7 @@ class Executable:
           SignatureError: the arguments do not fit; names the first that does not.
         """
         packed = (*args, kwargs) if kwargs or self._has_keywords else tuple(args)
-        with jax_compat.x64(self._wide):
+        with jax_compat.x64(self.needs_x64):
             flat = self._flatten(packed)
             self._check(flat)
             placed = [self._place(x, s) for x, s in zip(flat, self._in, strict=True)]
@@ -94,8 +94,9 @@ class Executable:
     # -- structure -----------------------------------------------------------------------------
 
     @property
-    def _has_keywords(self) -> bool:
-        return self._takes_tree and bool(jax.tree.unflatten(self.program.in_tree, self.program.arguments)[1])
+    def needs_x64(self) -> bool:
+        """Whether calls must enable 64-bit arrays because the process has not."""
+        return self.program.has_64_bit and not jax.config.jax_enable_x64
 
     def _in_tree(self, flat: Sequence[Any]) -> tuple[Any, ...]:
         """Flat arguments as the positional arguments of `jitted`: keywords, if any, come last as a dict."""

@@ -105,7 +105,7 @@ def flat_shardings(given: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, wh
     def visit(given: Any, template: Any, path: str) -> None:
         if given is None:
             return
-        if _is_sharding(given):
+        if is_sharding(given):
             for i in jax.tree.leaves(template):
                 rank = len(leaves[i].shape) - leaves[i].key_rank
                 try:
@@ -127,18 +127,22 @@ def flat_shardings(given: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, wh
             for i, (g, t) in enumerate(zip(given, template, strict=True)):
                 visit(g, t, f"{path}[{i}]")
             return
-        ours = jax.tree.flatten(given, is_leaf=lambda x: x is None or _is_sharding(x))
+        ours = jax.tree.flatten(given, is_leaf=lambda x: x is None or is_sharding(x))
         theirs = jax.tree.flatten(template, is_leaf=lambda x: x is None)
         if ours[1] != theirs[1]:
             raise MeshError(f"{what}{path} is {given!r:.60}; expected a sharding, None, or the structure {theirs[1]}")
         for g, t in zip(ours[0], theirs[0], strict=True):
             visit(g, t, path)
 
-    visit(given, template, "")
+    if what == "in_shardings" and given[1] is None:
+        visit(given[0], template[0], "")
+    else:
+        visit(given, template, "")
     return out
 
 
-def _is_sharding(x: Any) -> bool:
+def is_sharding(x: Any) -> bool:
+    """Whether `x` is one sharding (and not a tree of them)."""
     return isinstance(x, NamedSharding | PartitionSpec | ShardSpec | str)
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.search.network import FORBIDDEN, Network, reduce
+from pcg.search.dual import ascend
+from pcg.search.network import FORBIDDEN, Network, Reduction, reduce
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,53 @@ def solve(
     returned `bound` tells.
     """
     starts = [list(s) for s in starts]
-    reduction = reduce(network)
-    core = reduction.core
-    if not core.unary:
-        x = reduction.expand([])
-        cost = network.cost(x)
-        return _best(network, Solution(x, cost, cost, 0), starts)
-    size = sum(map(len, core.unary))
-    progress(f"solving a core of {len(core.unary)} decisions, {size} choices")
-    guess = _core_start(core)
-    x_core, bound, count = _highs(core, guess, gap, max_nodes)
-    x = reduction.expand(x_core)
-    return _best(network, Solution(x, network.cost(x), reduction.constant + bound, count), starts)
+    layers: list[tuple[Reduction, list[np.ndarray]]] = []
+    constant = 0.0
+    core = network
+    bound = -np.inf
+    best: list[int] | None = None
+    for _ in range(8):
+        reduction = reduce(core)
+        constant += reduction.constant
+        inner = reduction.core
+        size = sum(map(len, inner.unary))
+        layers.append((reduction, []))
+        core = inner
+        if not core.unary:
+            break
+        progress(f"bounding {len(core.unary)} decisions, {size} choices")
+        guess = _core_start(core)
+        found = ascend(core, guess)
+        bound = max(bound, constant + found.bound)
+        best = _lift(layers, found.x)
+        layers[-1] = (reduction, found.open)
+        core = core.restrict(found.open)
+        left = sum(map(len, core.unary))
+        closed = found.cost - found.bound <= gap * abs(found.cost + constant)
+        if closed or left > 0.7 * size:
+            break
+    count = 0
+    if core.unary and not closed:
+        count = sum(map(len, core.unary))
+        progress(f"solving an ILP of {len(core.unary)} decisions, {count} choices")
+        inside = [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(found.open, found.x, strict=True)]
+        x_core, ilp_bound, _ = _highs(core, inside, gap, max_nodes)
+        x_core = [int(np.flatnonzero(m)[k]) for m, k in zip(found.open, x_core, strict=True)]
+        best = _lift(layers, x_core)
+        bound = max(bound, constant + ilp_bound)
+    if best is None or not core.unary:
+        best = _lift(layers, [])
+        bound = network.cost(best)
+    return _best(network, Solution(best, network.cost(best), bound, count), starts)
+
+
+def _lift(layers: list[tuple[Reduction, list[np.ndarray]]], x: list[int]) -> list[int]:
+    """A solution of the innermost core as one of the whole network."""
+    for depth, (reduction, masks) in enumerate(reversed(layers)):
+        if depth and masks:
+            x = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
+        x = reduction.expand(x)
+    return x
 
 
 def _best(network: Network, found: Solution, starts: list[list[int]]) -> Solution:

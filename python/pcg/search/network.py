@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 #: Cost of what is not allowed, in seconds.  Finite, so that differences stay numbers.
-FORBIDDEN = 1e5
+FORBIDDEN = 1e4
 _EPS = 1e-15
 
 
@@ -51,6 +51,12 @@ class Network:
 
     def copy(self) -> Network:
         return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair])
+
+    def restrict(self, masks: Sequence[np.ndarray]) -> Network:
+        """This network with only the choices that `masks` leave open."""
+        unary = [u[k] for u, k in zip(self.unary, masks, strict=True)]
+        pair = [{j: m[masks[i]][:, masks[j]] for j, m in row.items()} for i, row in enumerate(self.pair)]
+        return Network(unary, pair)
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`."""

@@ -48,14 +48,15 @@ def summary(cost: Cost) -> str:
 
 def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> str:
     """One row per group of tensors with the same name up to numbers, type and layout."""
-    groups: dict[tuple[str, str, str], list[float]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
     for leaf, spec in zip(leaves, specs, strict=True):
         local = math.prod(spec.local_shape(leaf.shape, mesh)) * element_bytes(leaf.element)
-        groups.setdefault((pattern(leaf.name), str(leaf), str(spec)), []).append(local)
-    rows = [
-        [name, str(len(sizes)), kind, spec if any(c.isalpha() for c in spec) else "replicated", bytes_text(sum(sizes))]
-        for (name, kind, spec), sizes in groups.items()
-    ]
+        groups.setdefault((pattern(leaf.name), str(leaf), str(spec)), []).append((leaf.name, local))
+    rows = []
+    for (name, kind, spec), found in groups.items():
+        shown = name if len(found) > 1 else found[0][0]
+        layout = spec if any(c.isalpha() for c in spec) else "replicated"
+        rows.append([shown, str(len(found)), kind, layout, bytes_text(sum(n for _, n in found))])
     return table(["tensor", "count", "type", "sharding", "per device"], rows, right=(1, 4))
 
 

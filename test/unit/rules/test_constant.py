@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.rulecheck import check_op
 
 from pcg.layout import Mesh
+from pcg.rules import Assignment
+from support.rulecheck import check_op
 
 MESH = Mesh.of({"x": 2, "y": 2})
 
@@ -39,8 +40,6 @@ def test_iota(type_: str) -> None:
 def test_axes_in_any_order_place_the_shards() -> None:
     text = source("stablehlo.iota dim = 0", "tensor<8xi32>")
     rule = check_op(text, MESH).rule
-    from pcg.rules import Assignment
-
     check_op(text, MESH, assignments=[Assignment((("y", "x"),))])
     assert rule.factors[0].splittable
 

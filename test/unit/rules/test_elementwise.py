@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.rulecheck import Checked, check_op, context, last_op
 from torch_mlir import ir
 
 from pcg.layout import Mesh
 from pcg.rules import rule_for
 from pcg.rules.build import linear
+from support.rulecheck import Checked, check_op, context, last_op
 
 MESH = Mesh.of({"x": 2, "y": 2})
 UNARY = (
@@ -151,7 +151,8 @@ def test_select_and_clamp_with_scalars() -> None:
     ("source", "target", "passes"),
     [
         ("f32", "f64", True), ("bf16", "f32", True), ("f32", "bf16", True), ("f16", "f32", True),
-        ("f32", "f16", False), ("f64", "f32", False), ("f32", "i32", False), ("i32", "f32", False), ("i1", "f32", False),
+        ("f32", "f16", False), ("f64", "f32", False), ("f32", "i32", False), ("i32", "f32", False),
+        ("i1", "f32", False),
     ],
 )  # fmt: skip
 def test_convert_passes_sums_between_floats_that_cannot_overflow(source: str, target: str, passes: bool) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.rulecheck import Checked, check_op
 
 from pcg.layout import Mesh
+from support.rulecheck import Checked, check_op
 
 MESH = Mesh.of({"x": 2, "y": 2})
 
@@ -40,7 +40,9 @@ def test_reducers(op: str, init: str, type_: str, want: str) -> None:
     assert checked.rule.flops == 32
 
 
-@pytest.mark.parametrize(("op", "init", "text"), [("add", "1.0", "known to be 0"), ("multiply", "2.0", "known to be 1")])
+@pytest.mark.parametrize(
+    ("op", "init", "text"), [("add", "1.0", "known to be 0"), ("multiply", "2.0", "known to be 1")]
+)
 def test_initial_value_that_counts_cannot_be_repeated(op: str, init: str, text: str) -> None:
     checked = check_op(reduce(op, init), MESH)
     assert kind(checked) is None and not checked.rule.linear
@@ -68,7 +70,7 @@ def two(body: str, second: str = "i32") -> str:
     return f"""func.func @main(%a: tensor<4x8xf32>, %b: tensor<4x8x{second}>) -> (tensor<4xf32>, tensor<4x{second}>) {{
       %i = stablehlo.constant dense<0.0> : tensor<f32>
       %j = stablehlo.constant dense<0> : tensor<i32>
-      %0:2 = stablehlo.reduce(%a init: %i), (%b init: %{'j' if second == 'i32' else 'i'}) across dimensions = [1]
+      %0:2 = stablehlo.reduce(%a init: %i), (%b init: %{"j" if second == "i32" else "i"}) across dimensions = [1]
         : (tensor<4x8xf32>, tensor<4x8x{second}>, tensor<f32>, tensor<{second}>) -> (tensor<4xf32>, tensor<4x{second}>)
         reducer(%x: tensor<f32>, %y: tensor<f32>) (%p: tensor<{second}>, %q: tensor<{second}>) {{ {body} }}
       return %0#0, %0#1 : tensor<4xf32>, tensor<4x{second}> }}"""

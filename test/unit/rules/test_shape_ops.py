@@ -7,10 +7,10 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.rulecheck import check_op
 
 from pcg.layout import Mesh
 from pcg.rules.reshape import reshape_rule
+from support.rulecheck import check_op
 
 MESH = Mesh.of({"x": 2, "y": 2})
 
@@ -87,6 +87,7 @@ def test_transpose(permutation: tuple[int, ...]) -> None:
     a = (2, 4, 6)
     b = tuple(a[d] for d in permutation)
     text = f"""func.func @main(%a: {tensor(a)}) -> {tensor(b)} {{
-      %0 = stablehlo.transpose %a, dims = {list(permutation)} : ({tensor(a)}) -> {tensor(b)} return %0 : {tensor(b)} }}"""
+      %0 = stablehlo.transpose %a, dims = {list(permutation)} : ({tensor(a)}) -> {tensor(b)}
+      return %0 : {tensor(b)} }}"""
     checked = check_op(text, MESH)
     assert str(checked.rule) == "(i,j,k)->(" + ",".join("ijk"[d] for d in permutation) + ")"

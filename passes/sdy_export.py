@@ -1,0 +1,134 @@
+"""sdy-export: the chosen layouts as StableHLO with Shardy attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.walk import body, functions, walk
+from pcg.layout import Mesh, ShardSpec
+from pcg.passes.base import Pass, PassError, option
+
+#: Ops of ours that are the identity on logical values, so that Shardy need not see them.
+_IDENTITIES = (
+    "dist.constraint", "dist.reshard", "dist.all_reduce", "dist.all_gather", "dist.reduce_scatter",
+    "dist.all_to_all", "dist.permute", "dist.slice", "pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce",
+)  # fmt: skip
+_CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
+
+
+@dataclass
+class SdyExportPass(Pass):
+    """Write layouts as `sdy.mesh`, `sdy.sharding` and `sdy.sharding_constraint`, and drop `dist` and `pcg`.
+
+    What comes out is plain StableHLO with Shardy annotations (print it in generic form): JAX and XLA
+    take it, and Shardy's partitioner carries the plan out.  Constraints are put where a value's
+    layout changes and, with `constraints=all`, on every value that is split.  Axes over which a
+    value is partial are left to Shardy as unreduced: it reduces where the next constraint says.
+
+    Before:
+    ```mlir
+    func.func @main(%x: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], []], {}>}) ...
+      %0 = stablehlo.tanh %x {dist.specs = [#dist.shard_spec<@mesh, [["data"], []], {}>]} : tensor<8x4xf32>
+    ```
+    After:
+    ```mlir
+    "sdy.mesh"() <{mesh = #sdy.mesh<["data"=2, "model"=4]>, sym_name = "mesh"}> : () -> ()
+    func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) ...
+      %0 = stablehlo.tanh %x : tensor<8x4xf32>
+    ```
+    """
+
+    name: ClassVar[str] = "sdy-export"
+
+    constraints: str = option(
+        "key", "which values get a sharding_constraint: 'key' (contractions, reshards) or 'all'", choices=("key", "all")
+    )
+
+    def run(self, module: ir.Operation) -> None:
+        module = module.operation
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            raise PassError(module, "the module has no dist.mesh, so there are no layouts to export")
+        context = module.context
+        context.allow_unregistered_dialects = True
+        with context, ir.Location.unknown():
+            for function in functions(module):
+                self._signature(function, mesh)
+            for op in list(walk(module)):
+                if op.name in _IDENTITIES:
+                    self._identity(op)
+                elif shardings.SPECS in op.attributes:
+                    self._constrain(op)
+            self._meshes(module, mesh)
+
+    def _meshes(self, module: ir.Operation, mesh: Mesh) -> None:
+        for op in list(body(module).operations):
+            if op.operation.name == "dist.mesh":
+                op.operation.erase()
+        axes = ", ".join(f'"{n}"={s}' for n, s in mesh.axes)
+        order = f", device_ids=[{', '.join(map(str, mesh.device_ids))}]" if mesh.device_ids else ""
+        ir.Operation.create(
+            "sdy.mesh",
+            attributes={
+                "sym_name": ir.StringAttr.get(shardings.MESH),
+                "mesh": ir.Attribute.parse(f"#sdy.mesh<[{axes}]{order}>"),
+            },
+            ip=ir.InsertionPoint.at_block_begin(body(module)),
+        )
+        i32 = ir.IntegerType.get_signless(32)
+        module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(i32, mesh.size)
+        module.attributes["mhlo.num_replicas"] = ir.IntegerAttr.get(i32, 1)
+
+    def _signature(self, function: ir.Operation, mesh: Mesh) -> None:
+        for key in ("arg_attrs", "res_attrs"):
+            if key not in function.attributes:
+                continue
+            every = []
+            for attrs in ir.ArrayAttr(function.attributes[key]):
+                given = ir.DictAttr(attrs)
+                own = {given[i].name: given[i].attr for i in range(len(given))}
+                spec = own.pop(shardings.SPEC, None)
+                if spec is not None:
+                    own["sdy.sharding"] = sharding_attr(shardings.from_attr(spec))
+                every.append(ir.DictAttr.get(own))
+            function.attributes[key] = ir.ArrayAttr.get(every)
+
+    def _identity(self, op: ir.Operation) -> None:
+        """A constraint or reshard becomes a sharding constraint, a move nothing."""
+        spec = shardings.get(op.results[0])
+        value = op.operands[0]
+        if spec is not None and not spec.partial:
+            with ir.InsertionPoint(op), op.location:
+                value = _constraint(value, spec)
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
+
+    def _constrain(self, op: ir.Operation) -> None:
+        specs = shardings.result_specs(op)
+        for name in (shardings.SPECS, shardings.OPERAND_SPECS):
+            if name in op.attributes:
+                del op.attributes[name]
+        if self.constraints == "key" and op.name not in _CONTRACTIONS:
+            return
+        for value, spec in zip(op.results, specs, strict=True):
+            if spec is None or spec.partial or not any(spec.dims):
+                continue
+            with ir.InsertionPoint.after(op), op.location:
+                new = _constraint(value, spec)
+            value.replace_all_uses_except(new, new.owner.operation)
+
+
+def sharding_attr(spec: ShardSpec) -> ir.Attribute:
+    """`#sdy.sharding<@mesh, [{"data"}, {}]>`: closed dimensions; partial axes are left out."""
+    dims = ", ".join("{" + ", ".join(f'"{a}"' for a in d) + "}" for d in spec.dims)
+    return ir.Attribute.parse(f"#sdy.sharding<@{shardings.MESH}, [{dims}]>")
+
+
+def _constraint(value: ir.Value, spec: ShardSpec) -> ir.Value:
+    return ir.Operation.create(
+        "sdy.sharding_constraint", results=[value.type], operands=[value], attributes={"sharding": sharding_attr(spec)}
+    ).result

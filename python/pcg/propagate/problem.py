@@ -1,0 +1,93 @@
+"""What propagation works on: values, the ops between them as factor rules, and annotations.  No MLIR here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pcg.layout import Mesh, ShardSpec
+from pcg.rules.factor import Assignment, Factor, FactorRule, Linear
+
+
+@dataclass
+class Value:
+    """One layout to decide: a tensor, or several that must share one (a loop carry and its block arguments).
+
+    `fixed` is an annotation, which propagation never changes; `name` says whose it is.  `size` is in
+    bytes.
+    """
+
+    shape: tuple[int, ...]
+    size: float = 0.0
+    fixed: ShardSpec | None = None
+    name: str = ""
+
+
+@dataclass
+class Node:
+    """One op.  `operands` and `results` are indices into `Problem.values`.
+
+    A `structural` node executes nothing: it ties the operand of a loop, a branch or a return to the
+    value it becomes, between which a reshard may stand.
+    """
+
+    rule: FactorRule
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    structural: bool = False
+
+
+@dataclass
+class Problem:
+    """A program.  Nodes are in program order, inner regions where their op is."""
+
+    mesh: Mesh
+    values: list[Value] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+
+    def value(self, shape: tuple[int, ...], size: float = 0.0, fixed: ShardSpec | None = None, name: str = "") -> int:
+        """Add a value; returns its index."""
+        self.values.append(Value(tuple(shape), size, fixed, name))
+        return len(self.values) - 1
+
+    def node(self, rule: FactorRule, operands: tuple[int, ...], results: tuple[int, ...]) -> int:
+        """Add an op; returns its index."""
+        self.nodes.append(Node(rule, tuple(operands), tuple(results)))
+        return len(self.nodes) - 1
+
+    def tie(self, source: int, target: int) -> int:
+        """Let `source` become `target`, both of one shape, with a reshard between if need be."""
+        self.nodes.append(Node(identity(self.values[source].shape), (source,), (target,), structural=True))
+        return len(self.nodes) - 1
+
+
+_IDENTITIES: dict[tuple[int, ...], FactorRule] = {}
+
+
+def identity(shape: tuple[int, ...]) -> FactorRule:
+    """The rule of an op that returns its operand."""
+    if shape not in _IDENTITIES:
+        factors = tuple(Factor(s) for s in shape)
+        dims = tuple((i,) for i in range(len(shape)))
+        _IDENTITIES[shape] = FactorRule(factors, (dims,), (dims,), (Linear("sum", frozenset({0})),), 1.0)
+    return _IDENTITIES[shape]
+
+
+@dataclass
+class Solution:
+    """The outcome.
+
+    `specs[v]` is the layout that propagation gives value `v`, never partial.  `assignments[n]` is
+    the strategy of node `n` (None for structural ones); what the op yields by itself, partial sums
+    included, is `natives[v]`.  `origins[v][axis]` is the value whose annotation put `axis` there.
+    """
+
+    specs: list[ShardSpec]
+    assignments: list[Assignment | None]
+    natives: list[ShardSpec]
+    origins: list[dict[str, int]]
+    delayed: int = 0
+
+    def why(self, problem: Problem, v: int, axis: str) -> str:
+        """Name of the annotation from which value `v` has `axis`; empty if it has not."""
+        source = self.origins[v].get(axis)
+        return "" if source is None else problem.values[source].name

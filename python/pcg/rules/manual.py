@@ -1,0 +1,66 @@
+"""The rule of per-device programs inside a global one (JAX's `shard_map`): one strategy, the user's.
+
+`stablehlo.custom_call @dist.manual(...) {called_computations = [@body], in_specs, out_specs}`: `@body` is
+what one device runs, on the shards that `in_specs` give it; its results are shards laid out by `out_specs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.layout import Mesh, ShardSpec
+from pcg.rules.factor import Assignment, Factor, FactorRule, RuleError
+
+MANUAL = "dist.manual"
+IN_SPECS = "in_specs"
+OUT_SPECS = "out_specs"
+
+
+@dataclass(frozen=True)
+class ManualRule(FactorRule):
+    """A rule with a single strategy: these operand and result specs.  Its one factor is the device."""
+
+    operand_specs: tuple[ShardSpec, ...] = ()
+    result_specs: tuple[ShardSpec, ...] = ()
+
+    def strategies(self, mesh: Mesh) -> Iterator[Assignment]:
+        """The one strategy; its work is spread over the whole mesh."""
+        yield Assignment((mesh.names,))
+
+    def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
+        return self.operand_specs[i]
+
+    def result_spec(self, i: int, a: Assignment) -> ShardSpec:
+        return self.result_specs[i]
+
+    def why_illegal(self, a: Assignment, mesh: Mesh) -> str:
+        return "" if a == Assignment((mesh.names,)) else "the layouts of a manual computation are fixed"
+
+    def assignment(self, choices: Sequence[int], mesh: Mesh) -> Assignment:
+        return Assignment((mesh.names,))
+
+    def infer(self, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], mesh: Mesh) -> Assignment:
+        for what, have, want in (("operand", operands, self.operand_specs), ("result", results, self.result_specs)):
+            for i, (h, w) in enumerate(zip(have, want, strict=True)):
+                if h != w:
+                    raise RuleError(f"{what} {i} is {h}; allowed: {w}, as the manual computation fixes it")
+        return Assignment((mesh.names,))
+
+
+def is_manual(op: ir.Operation) -> bool:
+    """Whether an op is a manual computation."""
+    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == MANUAL
+
+
+def manual_rule(op: ir.Operation) -> ManualRule:
+    """The rule of a manual computation."""
+    ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (IN_SPECS, OUT_SPECS))
+    work = sum(float(v.type.get_dim_size(d)) for v in op.operands for d in range(v.type.rank)) or 1.0
+    return ManualRule(
+        (Factor(1 << 62),), tuple(((),) * s.rank for s in ins), tuple(((),) * s.rank for s in outs),
+        flops=work, operand_specs=tuple(ins), result_specs=tuple(outs),
+    )

@@ -1,0 +1,102 @@
+"""Check the lowering of an annotated program by executing it.
+
+The program runs as it is (layouts never change what it means), and once more after insert-reshards,
+fuse, lower and emulate; results must agree, and devices that hold the same shard must hold the same
+bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.ir.walk import walk
+from pcg.passes.emulate import EmulatePass
+from pcg.passes.fuse_collectives import FuseCollectivesPass
+from pcg.passes.insert_reshards import InsertReshardsPass
+from pcg.passes.lower_spmd import LowerSpmdPass
+from support.rulecheck import context, random_value, run
+
+COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "collective_permute")
+
+
+def spec(dims: str, **partial: str) -> str:
+    """`spec("data,-", model="sum")` is the attribute of [data, -] sum(model)."""
+    parts = [d.strip() for d in dims.split(",")] if dims else []
+    text = ", ".join("[" + ", ".join(f'"{a}"' for a in p.split("+")) + "]" if p != "-" else "[]" for p in parts)
+    kinds = ", ".join(f'{a} = "{k}"' for a, k in partial.items())
+    return f"#dist.shard_spec<@mesh, [{text}], {{{kinds}}}>"
+
+
+def mesh_op(**axes: int) -> str:
+    names = ", ".join(f'"{a}"' for a in axes)
+    sizes = ", ".join(map(str, axes.values()))
+    return f'"dist.mesh"() {{sym_name = "mesh", value = #dist.process_mesh<[{names}], [{sizes}], []>}} : () -> ()\n'
+
+
+def lower(text: str, fuse: bool = True) -> ir.Module:
+    """The per-device module of an annotated program; every pass leaves valid IR."""
+    with context():
+        module = ir.Module.parse(text)
+        passes = [InsertReshardsPass(), *([FuseCollectivesPass()] if fuse else []), LowerSpmdPass()]
+        for p in passes:
+            p.run(module.operation)
+            module.operation.verify()
+    return module
+
+
+def collectives(module: ir.Module) -> Counter[str]:
+    """Number of collectives of each kind in a module."""
+    names = (op.name.removeprefix("stablehlo.") for op in walk(module.operation))
+    return Counter(n for n in names if n in COLLECTIVES)
+
+
+def strip(module: ir.Module) -> None:
+    """Remove every layout."""
+    for op in walk(module.operation):
+        for name in ("dist.specs", "dist.operand_specs"):
+            if name in op.attributes:
+                del op.attributes[name]
+        if op.name == "func.func":
+            for name in ("arg_attrs", "res_attrs"):
+                if name in op.attributes:
+                    del op.attributes[name]
+        if op.name in ("dist.constraint", "dist.reshard"):
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+
+
+def check(
+    text: str, inputs: Sequence[np.ndarray | None] | None = None, rtol: float = 1e-6, seed: int = 0, fuse: bool = True
+) -> tuple[Counter[str], str]:
+    """Run `text` before and after lowering; (collectives, text of the per-device module).
+
+    Raises:
+      AssertionError: results differ or replicas disagree.
+    """
+    rng = np.random.default_rng(seed)
+    with context():
+        plain = ir.Module.parse(text)
+        strip(plain)
+        for op in list(plain.body.operations):
+            if op.operation.name == "dist.mesh":
+                op.operation.erase()
+        main = list(plain.body.operations)[0].operation
+        arguments = list(main.regions[0].blocks[0].arguments)
+        given = inputs if inputs is not None else [None] * len(arguments)
+        values = [random_value(a.type, rng) if g is None else g for a, g in zip(arguments, given, strict=True)]
+        want = run(str(plain), values)
+        local = lower(text, fuse)
+        assert "dist." not in str(local) and '"pcg.' not in str(local).partition("{\n")[2], str(local)
+        emulated = ir.Module.parse(str(local))
+        EmulatePass(check_replicas=True).run(emulated.operation)
+        emulated.operation.verify()
+        assert not collectives(emulated)
+        *got, agree = run(str(emulated), values)
+        for i, (g, w) in enumerate(zip(got, want, strict=True)):
+            np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"result {i}\n{local}")
+        assert bool(agree), f"replicas differ\n{local}"
+        return collectives(local), str(local)

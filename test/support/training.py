@@ -1,0 +1,44 @@
+"""Training a step twice, on one device and through pcg, and comparing everything it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from bench.collectives import Traffic, of_stablehlo_text
+from pcg.machine import Device, Link, Machine
+
+#: A machine on which even toy models are worth splitting: slow arithmetic and memory, links without latency.
+SLOW_DEVICES = Machine(Device("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
+
+
+def train(step: Callable[..., Any], args: tuple[Any, Any, Any], steps: int) -> tuple[Any, Any, list[float]]:
+    """Parameters, optimizer state and losses after `steps` calls."""
+    params, state, batch = args
+    losses = []
+    for _ in range(steps):
+        params, state, loss = step(params, state, batch)
+        losses.append(float(loss))
+    return params, state, losses
+
+
+def assert_trees_close(got: Any, want: Any, rtol: float) -> None:
+    """Every leaf of `got` within `rtol` of `want`, relative to the largest magnitude of that leaf; integers exactly."""
+    assert jax.tree.structure(got) == jax.tree.structure(want)
+    for (path, a), b in zip(jax.tree_util.tree_leaves_with_path(got), jax.tree.leaves(want), strict=True):
+        name = jax.tree_util.keystr(path)
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.dtype == b.dtype and a.shape == b.shape, name
+        if a.dtype.kind != "f":
+            np.testing.assert_array_equal(a, b, err_msg=name)
+        elif a.size:
+            scale = float(np.max(np.abs(b)))
+            np.testing.assert_allclose(a, b, rtol=0, atol=rtol * scale + 1e-12, err_msg=name)
+
+
+def traffic(executable: Any) -> Traffic:
+    """What the lowered program of a compilation moves."""
+    return of_stablehlo_text(executable.as_text("local"))

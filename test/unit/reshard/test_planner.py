@@ -1,0 +1,177 @@
+"""Plans: shortest, legal, and cheap to find."""
+
+import itertools
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcg.layout import Mesh, ShardSpec
+from pcg.reshard import (
+    AllGather,
+    AllReduce,
+    AllToAll,
+    Permute,
+    ReduceScatter,
+    ReshardError,
+    Slice,
+    UniformLink,
+    cost,
+    permutation,
+    plan,
+    steps_cost,
+)
+
+MESH = Mesh.parse("data=2,model=4")
+BYTES = 64 * 64 * 4
+parse = ShardSpec.parse
+
+
+def steps(src: str, dst: str, shape=(64, 64), mesh=MESH):
+    return plan(parse(src), parse(dst), shape, 4, mesh)
+
+
+def wire(src: str, dst: str, shape=(64, 64), mesh=MESH):
+    return cost(parse(src), parse(dst), shape, 4, mesh)[1]
+
+
+@pytest.mark.parametrize("src,dst,want", [
+    ("[-, -]", "[-, -]", ()),
+    ("[-, -] sum(model)", "[-, -]", (AllReduce(("model",), "sum"),)),
+    ("[-, -] max(model)", "[-, -] max(model)", ()),
+    ("[-, -] sum(model, data)", "[-, -]", (AllReduce(("data", "model"), "sum"),)),
+    ("[-, -] sum(model)", "[model, -]", (ReduceScatter(0, ("model",), "sum"),)),
+    ("[data, -] sum(model)", "[data, model]", (ReduceScatter(1, ("model",), "sum"),)),
+    ("[data, -] sum(model)", "[-, -]", (AllReduce(("model",), "sum"), AllGather(0, ("data",)))),
+    ("[-, -]", "[data+model, -]", (Slice(0, ("data", "model")),)),
+    ("[data+model, -]", "[-, -]", (AllGather(0, ("data", "model")),)),
+    ("[data+model, -]", "[data, -]", (AllGather(0, ("model",)),)),
+    ("[model, -]", "[-, model]", (AllToAll(1, 0, ("model",)),)),
+    ("[data+model, -]", "[model+data, -]", (Permute(parse("[model+data, -]")),)),
+])  # fmt: skip
+def test_plans_one_expects(src, dst, want):
+    assert steps(src, dst) == want
+
+
+@pytest.mark.parametrize("src,dst,want", [
+    ("[-, -] sum(model)", "[-, -]", 2 * 3 / 4 * BYTES),
+    ("[-, -] sum(data, model)", "[-, -]", 2 * 7 / 8 * BYTES),
+    ("[-, -] sum(model)", "[-, model]", 3 / 4 * BYTES),
+    ("[data, model]", "[data, -]", 3 / 4 * BYTES / 2),
+    ("[-, model]", "[model, -]", 3 / 4 * BYTES / 4),
+    ("[-, -]", "[data, model]", 0),
+])  # fmt: skip
+def test_wire_bytes(src, dst, want):
+    assert wire(src, dst) == pytest.approx(want)
+
+
+def test_slicing_first_makes_the_reduction_smaller():
+    assert steps("[-, -] sum(model)", "[data, -]") == (Slice(0, ("data",)), AllReduce(("model",), "sum"))
+
+
+def test_axes_swap_places_in_equal_sizes_with_one_permute():
+    mesh = Mesh.parse("a=2,b=2")
+    assert steps("[a, b]", "[b, a]", mesh=mesh) == (Permute(parse("[b, a]")),)
+
+
+def test_major_axis_leaves_without_gathering_the_minor_one():
+    assert wire("[data+model, -]", "[model, -]") < wire("[data+model, -]", "[-, -]") / 3
+
+
+def test_a_step_that_does_not_divide_is_not_taken():
+    assert steps("[model, -]", "[-, model]", (4, 64)) == (AllToAll(1, 0, ("model",)),)
+    with pytest.raises(ReshardError, match="does not divide"):
+        steps("[model, -]", "[-, model]", (64, 6))
+
+
+@pytest.mark.parametrize("src,dst,text", [
+    ("[-, -]", "[-, -] sum(model)", "only ever made whole"),
+    ("[-, -] max(model)", "[-, -] sum(model)", "partial over 'model' by sum"),
+    ("[-]", "[-, -]", "2 dimensions"),
+])  # fmt: skip
+def test_impossible_goals_are_refused(src, dst, text):
+    with pytest.raises(ReshardError, match=text):
+        steps(src, dst)
+
+
+def test_different_kinds_of_partial_are_reduced_apart():
+    assert set(steps("[-, -] max(data) sum(model)", "[-, -]")) == {
+        AllReduce(("data",), "max"), AllReduce(("model",), "sum"),
+    }  # fmt: skip
+
+
+def test_the_link_decides():
+    """Where `data` is slow, the reduction over both axes is split so that little crosses it."""
+
+    def link(axes, sent, kind):
+        return 1e-9 + sent * (100 if "data" in axes else 1)
+
+    found = plan(parse("[-, -] sum(data, model)"), parse("[model, -]"), (64, 64), 4, MESH, link)
+    assert found == (ReduceScatter(0, ("model",), "sum"), AllReduce(("data",), "sum"))
+
+
+def all_specs(mesh: Mesh, rank: int, partial: bool) -> list[ShardSpec]:
+    out = set()
+    for order in itertools.permutations(mesh.names):
+        for choice in itertools.product(range(-1, rank + partial), repeat=len(order)):
+            dims: list[list[str]] = [[] for _ in range(rank)]
+            kinds = []
+            for axis, c in zip(order, choice, strict=True):
+                if c == rank:
+                    kinds.append((axis, "sum"))
+                elif c >= 0:
+                    dims[c].append(axis)
+            out.add(ShardSpec.of(dims, kinds))
+    return sorted(out, key=str)
+
+
+@pytest.mark.parametrize("mesh", ["a=2,b=4", "a=2,b=2,c=2"])
+def test_every_pair_has_a_plan_that_leads_there_at_the_stated_cost(mesh):
+    mesh = Mesh.parse(mesh)
+    for src in all_specs(mesh, 2, True):
+        for dst in all_specs(mesh, 2, False):
+            found = plan(src, dst, (16, 32), 2, mesh)
+            at = src
+            for step in found:
+                at.local_shape((16, 32), mesh)
+                at = step.apply(at)
+            assert at == dst, (src, dst, found)
+            assert steps_cost(src, found, (16, 32), 2, mesh) == pytest.approx(
+                cost(src, dst, (16, 32), 2, mesh)
+            )
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_detours_are_never_cheaper(data):
+    mesh = Mesh.parse("a=2,b=2")
+    specs = all_specs(mesh, 2, False)
+    a, b, c = (data.draw(st.sampled_from(specs)) for _ in range(3))
+    link = UniformLink(1e-12, 1e11)
+
+    def price(x, y):
+        return cost(x, y, (16, 16), 4, mesh, link)[0]
+
+    assert price(a, c) <= price(a, b) + price(b, c) + 1e-8  # slices are not free of steps
+
+
+@pytest.mark.parametrize("src,dst", [("[a, -]", "[b, -]"), ("[a+b, -]", "[b+a, -]"), ("[a, b]", "[b, a]")])
+def test_permutation_is_one_to_one_and_keeps_what_fits(src, dst):
+    mesh = Mesh.parse("a=2,b=2")
+    pairs = permutation(parse(src), parse(dst), mesh)
+    assert sorted(s for s, _ in pairs) == sorted(t for _, t in pairs) == [0, 1, 2, 3]
+    assert sum(s == t for s, t in pairs) >= 2
+    for s, t in pairs:
+        for x, y in zip(parse(src).dims, parse(dst).dims, strict=True):
+            assert mesh.index(s, x) == mesh.index(t, y)
+
+
+def test_ten_thousand_pairs_take_seconds():
+    mesh = Mesh.parse("a=2,b=2,c=2")
+    specs, goals = all_specs(mesh, 3, True)[::3], all_specs(mesh, 3, False)[::3]
+    start = time.process_time()
+    for n, (src, dst) in enumerate(itertools.product(specs, goals)):
+        cost(src, dst, (64, 64, 64), 4, mesh)
+    assert n > 2000
+    assert (time.process_time() - start) / n < 2e-3

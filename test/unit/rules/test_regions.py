@@ -1,0 +1,38 @@
+"""Reading reducers and constants."""
+
+import pytest
+from support.rulecheck import context
+from torch_mlir import ir
+
+from pcg.rules.regions import identity, is_identity, splat
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "kind"),
+    [
+        ("f32", "0.0", "sum"), ("f32", "-0.0", "sum"), ("f32", "1.0", "prod"), ("f32", "0xFF800000", "max"), ("f32", "0x7F800000", "min"),
+        ("i32", "-2147483648", "max"), ("i32", "2147483647", "min"), ("ui8", "0", "max"), ("ui8", "255", "min"),
+        ("i1", "true", "and"), ("i1", "false", "or"), ("i32", "-1", "and"), ("complex<f32>", "(0.0, 0.0)", "sum"),
+    ],
+)  # fmt: skip
+def test_identities_are_recognised(type_, text, kind):
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse(f"func.func @main() {{ %0 = stablehlo.constant dense<{text}> : tensor<4x{type_}> return }}")
+        constant = list(module.body.operations)[0].regions[0].blocks[0].operations[0].operation
+        value = constant.results[0]
+        assert is_identity(value, kind)
+
+
+def test_neutral_elements():
+    with context(), ir.Location.unknown():
+        i32, ui8, f8 = (ir.Type.parse(t) for t in ("i32", "ui8", "f8E4M3FN"))
+        assert identity(i32, "max") == -(2**31)
+        assert identity(ui8, "and") == 255
+        assert identity(f8, "max") is None
+        assert identity(ir.Type.parse("complex<f32>"), "sum") is None
+
+
+def test_splat_of_an_argument_is_unknown():
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse("func.func @main(%x: tensor<4xf32>) { return }")
+        assert splat(list(module.body.operations)[0].regions[0].blocks[0].arguments[0]) is None

@@ -1,0 +1,229 @@
+"""Which room may import which: the arrows of the design, read from the source text."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Package directories as they are in the repository, by the room's name.
+TOP_ROOMS = {"dialects": ROOT / "dialects", "passes": ROOT / "passes", "tools": ROOT / "tools"}
+CORE = ROOT / "python" / "pcg"
+#: A room may import from its own row and the rows above it.
+ROWS = [
+    {"layout", "machine"},
+    {"ir", "dialects"},
+    {"rules"},
+    {"propagate", "reshard", "substitute"},
+    {"cost"},
+    {"search", "pipeline"},
+    {"lower", "emulate"},
+    {"passes"},
+    {"tools"},
+]
+LEAVES = {"frontend", "runtime", "viz"}
+#: What may use the leaves, beside themselves: the modules directly in python/pcg (the API) and tools.
+USES_LEAVES = {"", "tools"} | LEAVES
+WITHOUT_MLIR = ["layout", "machine", "cost", "propagate", "reshard"]
+JAX = {"jax", "jaxlib", "flax"}
+JAX_ROOMS = {"frontend", "runtime"}
+HEAVY = {"jax", "jaxlib", "scipy", "ray", "z3", "torch", "matplotlib"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module name; `lazy` if inside a function."""
+
+    file: Path
+    line: int
+    module: str
+    lazy: bool
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports {self.module}"
+
+
+def room_of_file(file: Path) -> str:
+    """`reshard` for python/pcg/reshard/planner.py, "" for modules directly in python/pcg."""
+    for name, directory in TOP_ROOMS.items():
+        if file.is_relative_to(directory):
+            return name
+    parts = file.relative_to(CORE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def room_of_module(module: str) -> str | None:
+    """The room of a module of ours, None for others'."""
+    parts = module.split(".")
+    if parts[0] != "pcg":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in rooms() else ""
+
+
+@functools.cache
+def rooms() -> frozenset[str]:
+    core = {d.name for d in CORE.iterdir() if d.is_dir() and d.name != "__pycache__"}
+    return frozenset(core | set(TOP_ROOMS))
+
+
+def imports_of(file: Path) -> Iterator[Import]:
+    def visit(node: ast.AST, lazy: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            inner = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.Import):
+                for alias in child.names:
+                    yield Import(file, child.lineno, alias.name, lazy)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.level == 0, f"{file}:{child.lineno}: relative import; write the full name"
+                for alias in child.names:
+                    yield Import(file, child.lineno, f"{child.module}.{alias.name}", lazy)
+            yield from visit(child, inner)
+
+    yield from visit(ast.parse(file.read_text(encoding="utf-8")), False)
+
+
+@functools.cache
+def all_imports() -> tuple[Import, ...]:
+    files = [f for d in (CORE, *TOP_ROOMS.values()) for f in sorted(d.rglob("*.py")) if "__pycache__" not in f.parts]
+    return tuple(i for f in files for i in imports_of(f))
+
+
+def row(room: str) -> int:
+    return next(i for i, rooms_of_row in enumerate(ROWS) if room in rooms_of_row)
+
+
+def test_every_room_has_a_place():
+    known = set().union(*ROWS) | LEAVES
+    assert rooms() <= known, f"rooms the design does not place: {sorted(rooms() - known)}"
+
+
+def test_every_room_is_packaged():
+    import tomllib
+
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    found = {"pcg"}
+    for directory, prefix in ((CORE, "pcg"), *((d, f"pcg.{n}") for n, d in TOP_ROOMS.items())):
+        for init in directory.rglob("__init__.py"):
+            found.add(".".join([prefix, *init.parent.relative_to(directory).parts]))
+    assert listed == found
+
+
+def test_arrows_point_one_way():
+    wrong = []
+    for i in all_imports():
+        here, there = room_of_file(i.file), room_of_module(i.module)
+        if not here or there is None or here == there:
+            continue
+        if there == "":
+            # The API sits above everything but tools; `pcg` itself may be named to reach a room.
+            if i.module != "pcg" and here not in {"tools"} | LEAVES:
+                wrong.append(f"{i}: '{here}' may not use the API")
+        elif there in LEAVES:
+            if here not in USES_LEAVES:
+                wrong.append(f"{i}: '{there}' is a leaf; only the API and tools use it")
+        elif here in LEAVES:
+            if there == "tools":
+                wrong.append(f"{i}: '{here}' is below tools")
+        elif row(there) > row(here):
+            wrong.append(f"{i}: '{there}' is above '{here}'")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_jax_is_imported_only_where_it_may_be():
+    wrong = []
+    for i in all_imports():
+        if i.module.split(".")[0] in JAX:
+            here = room_of_file(i.file)
+            # The API may too: `import pcg` does not load it, see test_importing_pcg_does_not_import_jax.
+            if not (here in JAX_ROOMS or i.file == CORE / "api.py" or (here == "" and i.lazy)):
+                wrong.append(str(i))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_ir_touches_private_bindings():
+    wrong = [
+        str(i)
+        for i in all_imports()
+        if i.module.startswith("torch_mlir.") and any(p.startswith("_") for p in i.module.split("."))
+        if room_of_file(i.file) != "ir"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_theory_does_not_import_mlir():
+    wrong = [str(i) for i in all_imports() if room_of_file(i.file) in WITHOUT_MLIR if i.module.startswith("torch_mlir")]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_propagate_knows_rules_but_not_their_registry():
+    rules = {i.module for i in all_imports() if room_of_file(i.file) == "propagate" and i.module.startswith("pcg.rules")}
+    assert {m.rpartition(".")[0] for m in rules} <= {"pcg.rules.factor"}
+
+
+def _loaded_after(code: str) -> set[str]:
+    out = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print('\\n'.join(sys.modules))"],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert out.returncode == 0, out.stderr
+    return {m.split(".")[0] for m in out.stdout.split()}
+
+
+def test_theory_does_not_import_mlir_indirectly():
+    modules = []
+    for room in set(WITHOUT_MLIR) - {"propagate"}:  # it uses pcg.rules.factor, whose package has the registry
+        for f in sorted((CORE / room).rglob("*.py")):
+            parts = f.relative_to(CORE).with_suffix("").parts
+            modules.append(".".join(["pcg", *(p for p in parts if p != "__init__")]))
+    assert modules
+    assert "torch_mlir" not in _loaded_after("import " + ", ".join(modules))
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--auto-parallel", "--lower", "--mesh", "data=2"]], ids=str)
+def test_pcg_opt_imports_nothing_heavy(arguments, tmp_path):
+    program = tmp_path / "a.mlir"
+    program.write_text(
+        "func.func @main(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
+        "  %0 = stablehlo.tanh %a : tensor<4x4xf32>\n  return %0 : tensor<4x4xf32>\n}\n"
+    )
+    out = tmp_path / "out.mlir"
+    argv = [str(program), "-o", str(out), *arguments]
+    loaded = _loaded_after(
+        f"import io, sys; from pcg.tools.pcg_opt import main; keep = sys.stdout; sys.stdout = io.StringIO()\n"
+        f"assert main({argv!r}) == 0; sys.stdout = keep"
+    )
+    assert not loaded & HEAVY
+
+
+def test_importing_pcg_does_not_import_jax():
+    assert not _loaded_after("import pcg") & HEAVY
+
+
+def test_pcg_opt_starts_fast(tmp_path):
+    """Under 0.3 s CPU; on a slow or busy machine, under twice what importing the bindings costs."""
+    import os
+
+    program = tmp_path / "a.mlir"
+    program.write_text("func.func @main() { return }\n")
+
+    def cpu(*argv: str) -> float:
+        best = float("inf")
+        for _ in range(5):
+            before = os.times()
+            subprocess.run([sys.executable, *argv], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+            after = os.times()
+            spent = after.children_user + after.children_system - before.children_user - before.children_system
+            best = min(best, spent)
+        return best
+
+    bindings = cpu("-c", "import torch_mlir.ir")
+    assert cpu("-m", "pcg.tools.pcg_opt", str(program)) < max(0.3, 2 * bindings)
