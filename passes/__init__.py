@@ -22,6 +22,7 @@ _PASSES = {
     "pcg-emulate": ("emulate", "EmulatePass"),
     "pcg-lower-spmd": ("lower_spmd", "LowerSpmdPass"),
     "pcg-normalize": ("normalize", "NormalizePass"),
+    "pcg-reassociate": ("pcg_reassociate", "ReassociatePass"),
     "pcg-search": ("pcg_search", "SearchPass"),
     "sdy-export": ("sdy_export", "SdyExportPass"),
     "sdy-import": ("sdy_import", "SdyImportPass"),

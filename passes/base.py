@@ -81,8 +81,12 @@ class Pass:
 
     @classmethod
     def option_fields(cls) -> dict[str, dataclasses.Field[Any]]:
-        """The options by their textual name."""
-        return {f.name.replace("_", "-"): f for f in dataclasses.fields(cls)}
+        """The options by their textual name.
+
+        Fields without a plain default (results, objects made by a factory) are for Python callers only.
+        """
+        plain = (f for f in dataclasses.fields(cls) if f.init and f.default is not dataclasses.MISSING)
+        return {f.name.replace("_", "-"): f for f in plain}
 
     @classmethod
     def from_options(cls, options: str) -> Pass:

@@ -125,7 +125,8 @@ def check(source: str, messages: list[Message], name: str) -> list[Message]:
     expected = _expectations(source)
     kinds = {e.severity for e in expected} | {"error", "warning"}
     problems = []
-    for m in [x for m in messages for x in (m, *m.notes) if x.severity in kinds]:
+    flat = [x for m in messages for x in (m, *m.notes)]
+    for m in (x for x in flat if x.severity in kinds):
         line = m.line if not m.file else None
         for e in expected:
             hit = re.search(e.text, m.text) if e.is_regex else e.text in m.text

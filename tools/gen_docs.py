@@ -95,7 +95,8 @@ def _fields(cls: type) -> list[list[str]]:
             text = text.replace(noise, "")
         for noise in ("pcg.dialects.dist.", "pcg.dialects.pcg."):
             text = text.replace(noise, "")
-        rows.append([f"`{name}`", f"`{text}`"])
+        kind = "result" if text.startswith("OpResult[") else "operand" if text.startswith("Value[") else f"`{text}`"
+        rows.append([f"`{name}`", kind])
     return rows
 
 
@@ -111,16 +112,16 @@ def rules_md() -> str:
     out = [_HEADER, "# Ops\n"]
     out.append(
         f"{len(rules)} ops have a factor rule; an op without one runs replicated, with a remark.  Control flow "
-        f"({', '.join(f'`{n}`' for n in sorted(registry.CONTROL_FLOW))}) is handled structurally.  *Local form* is what "
-        "one device executes: the same op on local shapes, or a form of its own.\n"
+        f"({', '.join(f'`{n}`' for n in sorted(registry.CONTROL_FLOW))}) is handled structurally.  *Local form* is "
+        "what one device executes: the same op on local shapes, or a form of its own.\n"
     )
     for family in sorted(families):
         out.append(f"## {family}\n\n{_sentence(sys.modules[f'pcg.rules.{family}'])}\n")
-        rows = []
+        alike: dict[tuple[str, str], list[str]] = {}
         for op in sorted(families[family]):
-            form = _form(local, op)
-            rows.append([f"`{op}`", _sentence(rules[op]), form])
-        out.append(_table(["op", "rule", "local form"], rows))
+            alike.setdefault((_sentence(rules[op]), _form(local, op)), []).append(f"`{op}`")
+        rows = [[", ".join(ops), rule, form] for (rule, form), ops in alike.items()]
+        out.append(_table(["ops", "rule", "local form"], rows))
     return "\n".join(out)
 
 

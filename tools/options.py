@@ -34,12 +34,12 @@ def parser() -> argparse.ArgumentParser:
     g = p.add_argument_group("what to run")
     g.add_argument("--pass-pipeline", metavar="TEXT", help="textual pipeline; C++ and Python passes mixed")
     g.add_argument("--mesh", metavar="NAME=SIZE,...", help="declare the process mesh of the program first")
-    g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that ask for it")
+    g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that ask")
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")
 
     g = p.add_argument_group("input and output")
-    g.add_argument("--split-input-file", action="store_true", help="process the parts between '// -----' lines separately")
+    g.add_argument("--split-input-file", action="store_true", help="process parts between '// -----' lines separately")
     g.add_argument("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")
     g.add_argument("--emit-bytecode", action="store_true", help="write bytecode instead of text")
     g.add_argument("--mlir-print-op-generic", action="store_true", help="print every op in generic form")
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     g = p.add_argument_group("looking inside")
     for when in ("before", "after"):
         g.add_argument(
-            f"--mlir-print-ir-{when}", action="append", default=[], metavar="PASS", help=f"print the IR {when} this pass"
+            f"--mlir-print-ir-{when}", action="append", default=[], metavar="PASS", help=f"print the IR {when} a pass"
         )
         g.add_argument(f"--mlir-print-ir-{when}-all", action="store_true", help=f"print the IR {when} every pass")
     g.add_argument("--mlir-print-ir-after-change", action="store_true", help="print the IR after passes that change it")

@@ -139,7 +139,8 @@ class Job:
             if op.operation.name == "dist.mesh":
                 have = shardings.mesh_of(module)
                 if have is not None and have.axes != mesh.axes:
-                    raise PcgError(f"--mesh={mesh} disagrees with the mesh of the program, {have}", op.operation.location)
+                    text = f"--mesh={mesh} disagrees with the mesh of the program, {have}"
+                    raise PcgError(text, op.operation.location)
                 return
         shardings.set_mesh(module, mesh)
 
@@ -160,7 +161,8 @@ class Job:
             return m.operation.get_asm(print_generic_op_form=True)
 
         if generic(load_module(str(module), context, self.name)) != generic(module):
-            raise PcgError("the module does not round-trip: printed and parsed again it differs", module.operation.location)
+            text = "the module does not round-trip: printed and parsed again it differs"
+            raise PcgError(text, module.operation.location)
 
     def _print(self, module: ir.Module) -> str | bytes:
         if self.args.emit_bytecode:

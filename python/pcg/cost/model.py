@@ -16,6 +16,8 @@ from pcg.machine import Machine
 
 #: Ops that XLA folds into a neighbour: they touch memory only in part.
 _FUSED_SHARE = 0.25
+#: Seconds to start one collective, however small.
+_LAUNCH = 2e-6
 _FREE = frozenset(
     {
         "stablehlo.reshape", "stablehlo.constant", "stablehlo.iota", "stablehlo.bitcast_convert",
@@ -70,4 +72,4 @@ class CostModel:
             hops *= 2
         elif kind == "permute":
             hops = 1
-        return hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
+        return _LAUNCH + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)

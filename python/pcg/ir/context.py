@@ -7,12 +7,15 @@ import threading
 from torch_mlir import ir, passmanager
 from torch_mlir._mlir_libs import _mlir, _stablehlo
 
+from pcg.ir.version import warn_if_untested
+
 # `ext.Dialect.load` writes process-wide registries: concurrent loads crash.
 _LOAD_LOCK = threading.Lock()
 # Make `pcg.dialects.<name>` the Python module of dialect <name>.  Without an importable
 # module the bindings retry a failing import on *every* operation access (13 us each).
 _mlir.globals.append_dialect_search_prefix("pcg.dialects")
 _stablehlo.register_stablehlo_passes()
+warn_if_untested()
 
 
 def make_context(*, allow_unregistered: bool = False) -> ir.Context:

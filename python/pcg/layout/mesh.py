@@ -51,7 +51,8 @@ class Mesh:
     def of(cls, axes: Mapping[str, int] | Iterable[tuple[str, int]], device_ids: Sequence[int] | None = None) -> Mesh:
         """Build a mesh from a dict or pairs; identity device ids are normalised to None."""
         pairs = tuple((str(n), int(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
-        ids = None if device_ids is None or list(device_ids) == list(range(len(device_ids))) else tuple(device_ids)
+        size = math.prod(s for _, s in pairs)
+        ids = None if device_ids is None or list(device_ids) == list(range(size)) else tuple(device_ids)
         return cls(pairs, ids)
 
     @classmethod

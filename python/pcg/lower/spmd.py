@@ -20,6 +20,7 @@ from pcg.lower.local import LocalContext, clone_mapped, local_form_of
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
 from pcg.reshard import ReshardError, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
+from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 
 
@@ -172,7 +173,8 @@ class SpmdLowering:
     def _ordinary(self, op: ir.Operation) -> Sequence[ir.Value]:
         have = [self.spec(v) for v in op.operands]
         want = [self.spec(r) for r in op.results]
-        if all(s.is_replicated for s in have) and all(s.is_replicated for s in want):
+        whole = all(s.is_replicated for s in have) and all(s.is_replicated for s in want)
+        if whole and not is_manual(op):
             return self._same(op)
         rule = rule_for(op)
         try:

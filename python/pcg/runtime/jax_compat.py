@@ -28,7 +28,7 @@ TESTED = ((0, 10), (0, 13))
 
 @dataclass(frozen=True)
 class LocalProgram:
-    """A per-device StableHLO module: its text and the local types of its results."""
+    """A StableHLO module: its text and the types of its results (per device, inside `shard_map`)."""
 
     text: str = field(repr=False)
     results: tuple[jax.ShapeDtypeStruct, ...]
@@ -45,7 +45,11 @@ _inline_call_p.multiple_results = True
 
 
 def inline_call(program: LocalProgram, *args: Any) -> list[Any]:
-    """Run `program` on local arrays; only inside `jax.jit` + `jax.shard_map`."""
+    """Run `program`; only while `jax.jit` traces.
+
+    Inside `jax.shard_map` arguments and results are local; outside, `program` is a global module, for
+    example one with `sdy` shardings that XLA's partitioner carries out.
+    """
     return list(_inline_call_p.bind(*args, program=program))
 
 
@@ -81,8 +85,7 @@ def _merge(program: LocalProgram, module: Any, table: Any) -> None:
     for op in operations:
         old = ir.StringAttr(op.attributes["sym_name"]).value
         new = f"{program.key}_{old}"
-        for user in operations:
-            symbols.replace_all_symbol_uses(old, new, user)
+        symbols.replace_all_symbol_uses(old, new, source.operation)
         symbols.set_symbol_name(op, new)
         op.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
     for op in source.body.operations:

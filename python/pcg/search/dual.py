@@ -26,14 +26,14 @@ class Bounded:
     open: list[np.ndarray]
 
 
-def ascend(network: Network, x: list[int], *, sweeps: int = 60, patience: float = 1e-4) -> Bounded:
-    """Raise the bound until it stops growing by `patience` of the gap per sweep; `x` is a known solution."""
+def ascend(network: Network, x: list[int], *, sweeps: int = 400, patience: float = 1e-5) -> Bounded:
+    """Raise the bound until 20 sweeps close less than `patience` of the gap; `x` is a known solution."""
     unary = [u.copy() for u in network.unary]
     edges = [
         (i, j, m.copy()) for i, row in enumerate(network.pair) for j, m in sorted(row.items()) if i < j
     ]
     best, cost = list(x), network.cost(x)
-    bound = -np.inf
+    bound = checked = -np.inf
     for sweep in range(sweeps):
         for i, j, m in edges if sweep % 2 == 0 else reversed(edges):
             _handshake(unary, i, j, m)
@@ -42,10 +42,11 @@ def ascend(network: Network, x: list[int], *, sweeps: int = 60, patience: float 
             guess = network.descend(_round(network, unary))
             if (c := network.cost(guess)) < cost:
                 best, cost = guess, c
-        if new - bound <= patience * max(cost - new, 0.0) and sweep > 4:
-            bound = max(bound, new)
-            break
         bound = max(bound, new)
+        if sweep % 20 == 19:
+            if cost - bound <= 1e-9 * cost or bound - checked <= patience * (cost - bound):
+                break
+            checked = bound
     guess = network.descend(_round(network, unary))
     if (c := network.cost(guess)) < cost:
         best, cost = guess, c

@@ -1,0 +1,78 @@
+"""The dist-strip pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.ir.walk import walk
+from pcg.passes.base import Pass, PassError
+from pcg.rules.manual import is_manual
+
+#: Identities on the logical value: the program is the same without them.
+_IDENTITIES = ("dist.", "pcg.")
+
+
+@dataclass
+class StripPass(Pass):
+    """Remove placement: every `dist.*` attribute, mesh, and operator that moves tensors.
+
+    What remains computes the same function, for one device.  A program lowered to one device, or with
+    manual computations or stages in it, is refused: there the placement is part of the meaning.
+
+    Before:
+    ```mlir
+    "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x"], [2], []>} : () -> ()
+    func.func @main(%a: tensor<8xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"]], {}>}) -> tensor<8xf32> {
+      %0 = "pcg.combine"(%a) {axes = ["x"], dim = 0, dist.specs = [#dist.shard_spec<@mesh, [[]], {}>]}
+        : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+    After:
+    ```mlir
+    func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+      return %a : tensor<8xf32>
+    }
+    ```
+    """
+
+    name = "dist-strip"
+
+    def run(self, module: ir.Operation) -> None:
+        """Raises PassError where placement cannot be removed."""
+        for op in list(walk(module)):
+            if op.name.startswith(_IDENTITIES):
+                self._remove(op)
+                continue
+            if is_manual(op):
+                raise PassError(op, "a manual computation is written for its mesh; its placement cannot be removed")
+            attrs = op.attributes
+            for name in [n for n in attrs if n.startswith("dist.")]:
+                del attrs[name]
+                self.statistics["attributes"] += 1
+            if op.name == "func.func":
+                self._signature(op)
+
+    def _remove(self, op: ir.Operation) -> None:
+        if op.name in ("pcg.stage", "pcg.yield"):
+            raise PassError(op, f"'{op.name}' cannot be removed; allowed: operators on one value, and meshes")
+        if len(op.results) == 1 and len(op.operands) == 1:
+            op.results[0].replace_all_uses_with(op.operands[0])
+        op.erase()
+        self.statistics["ops"] += 1
+
+    def _signature(self, func: ir.Operation) -> None:
+        for where in ("arg_attrs", "res_attrs"):
+            if where not in func.attributes:
+                continue
+            every = []
+            for own in func.attributes[where]:
+                kept = {own[i].name: own[i].attr for i in range(len(own)) if not own[i].name.startswith("dist.")}
+                self.statistics["attributes"] += len(own) - len(kept)
+                every.append(ir.DictAttr.get(kept))
+            if any(len(d) for d in every):
+                func.attributes[where] = ir.ArrayAttr.get(every)
+            else:
+                del func.attributes[where]

@@ -1,0 +1,193 @@
+"""The pcg-normalize pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.inline import Inliner, RecursionFound
+from pcg.ir.walk import functions, is_private, walk
+from pcg.passes.base import Pass, PassError, option
+
+#: Ops that any device can make any part of: cloned so that each use has its own.
+_SOURCES = frozenset({"stablehlo.constant", "stablehlo.iota"})
+_CHAIN = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
+#: Ops that do something besides computing their results.
+_EFFECTS = frozenset(
+    {
+        "stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv", "func.return",
+        "stablehlo.return", "func.call", "pcg.yield",
+    }
+)  # fmt: skip
+
+
+@dataclass
+class NormalizePass(Pass):
+    """Bring a program into the form that propagation and search work on.
+
+    Every `func.call` and `stablehlo.composite` is replaced by the body of its function (a composite of
+    a CHLO op without attributes by that op), and functions that nothing refers to any more are
+    removed.  Constants, iotas and what is broadcast from a constant get one copy per use, next to it,
+    so that each use can have its own layout for nothing.  Ops that change nothing (conversions to the same type, reshapes to the same
+    shape, identity transposes) and ops that nobody uses are removed.  Locations and the attributes of
+    the functions that stay are kept.
+
+    Before:
+    ```mlir
+    func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<2.0> : tensor<4xf32>
+      %0 = func.call @f(%a, %c) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = stablehlo.add %0, %c : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    func.func private @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.multiply %a, %b : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    After:
+    ```mlir
+    func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+      %cst = stablehlo.constant dense<2.0> : tensor<4xf32>
+      %0 = stablehlo.multiply %a, %cst : tensor<4xf32>
+      %cst_0 = stablehlo.constant dense<2.0> : tensor<4xf32>
+      %1 = stablehlo.add %0, %cst_0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }
+    ```
+    """
+
+    name = "pcg-normalize"
+    max_constant: int = option(65536, "Largest number of elements of a constant that is copied per use.")
+
+    def run(self, module: ir.Operation) -> None:
+        """Raises PassError for recursive calls and calls of functions without a body."""
+        module = module.operation
+        inliner = Inliner(module)
+        try:
+            inliner.run()
+        except RecursionFound as error:
+            raise PassError(error.op, str(error)) from None
+        self.statistics["inlined calls"] += inliner.inlined
+        self._remove_functions(module)
+        for func in functions(module):
+            self._fold(func)
+            ops = list(walk(func))[1:]
+            ops.reverse()
+            self._clean(ops)
+
+    def _remove_functions(self, module: ir.Operation) -> None:
+        """Remove private functions that nothing refers to; keep all if none is public."""
+        found = functions(module)
+        named = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in found}
+        work = [f for f in found if not is_private(f)] or found
+        kept = {ir.StringAttr(f.attributes["sym_name"]).value for f in work}
+        while work:
+            for op in walk(work.pop()):
+                for symbol in _symbols(op):
+                    if symbol in named and symbol not in kept:
+                        kept.add(symbol)
+                        work.append(named[symbol])
+        for symbol, func in named.items():
+            if symbol not in kept:
+                func.erase()
+                self.statistics["functions removed"] += 1
+
+    def _fold(self, func: ir.Operation) -> None:
+        for op in list(walk(func)):
+            if _is_identity(op):
+                op.results[0].replace_all_uses_with(op.operands[0])
+                op.erase()
+                self.statistics["ops folded"] += 1
+
+    def _clean(self, ops: list[ir.Operation]) -> None:
+        """Users first: remove dead ops, and give each use of a free value its own copy."""
+        for op in ops:  # nested ops come before the op they are in, so erasing one leaves no handle behind
+            users = [use for r in op.results for use in r.uses]
+            if not users:
+                if _is_pure(op):
+                    op.erase()
+                    self.statistics["dead ops"] += 1
+                continue
+            if self._is_free(op):
+                self._spread(op, users)
+
+    def _is_free(self, op: ir.Operation, depth: int = 0) -> bool:
+        name = op.name
+        if name == "stablehlo.iota":
+            return True
+        if name == "stablehlo.constant":
+            value = op.attributes["value"]
+            type_ = op.results[0].type
+            small = not type_.has_static_shape or _elements(type_) <= self.max_constant
+            return small or getattr(value, "is_splat", False)
+        if name not in _CHAIN or depth > 4:
+            return False
+        source = op.operands[0]
+        if isinstance(source, ir.BlockArgument) or shardings.SPECS in op.attributes:
+            return False
+        return self._is_free(source.owner.operation, depth + 1)
+
+    def _spread(self, op: ir.Operation, users: list) -> None:
+        """The op stays with its first use (in that use's block); every other use gets a copy next to it."""
+        own = None
+        for use in reversed(users):  # MLIR lists the latest use first
+            user = use.owner.operation
+            if user.block != op.block and own is None:
+                op.move_before(user)
+            if own is None:
+                own = use
+                continue
+            with ir.InsertionPoint(user):
+                copy = op.clone()
+            user.operands[use.operand_number] = copy.results[0]
+            self.statistics["copies"] += 1
+
+
+def _elements(type_: ir.Type) -> int:
+    n = 1
+    for d in type_.shape:
+        n *= d
+    return n
+
+
+def _is_identity(op: ir.Operation) -> bool:
+    """Whether an op returns its operand."""
+    name = op.name
+    if name in ("stablehlo.convert", "stablehlo.reshape"):
+        return op.operands[0].type == op.results[0].type
+    if name in ("stablehlo.transpose", "stablehlo.broadcast_in_dim"):
+        if op.operands[0].type != op.results[0].type:
+            return False
+        dims = op.attributes["permutation" if name == "stablehlo.transpose" else "broadcast_dimensions"]
+        return list(dims) == list(range(len(dims)))
+    return False
+
+
+def _is_pure(op: ir.Operation) -> bool:
+    name = op.name
+    if name in _EFFECTS or not name.startswith(("stablehlo.", "chlo.", "dist.", "pcg.")) or name == "dist.mesh":
+        return False
+    if name == "stablehlo.custom_call" and "has_side_effect" in op.attributes:
+        if ir.BoolAttr(op.attributes["has_side_effect"]).value:
+            return False
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in list(block.operations)[:-1]:
+                if not _is_pure(inner.operation):
+                    return False
+    return True
+
+
+def _symbols(op: ir.Operation) -> list[str]:
+    """Functions an op refers to."""
+    attrs = op.attributes
+    if op.name == "func.call":
+        return [ir.FlatSymbolRefAttr(attrs["callee"]).value]
+    if op.name == "stablehlo.composite":
+        return [ir.FlatSymbolRefAttr(attrs["decomposition"]).value]
+    if op.name == "stablehlo.custom_call" and "called_computations" in attrs:
+        return [ir.FlatSymbolRefAttr(a).value for a in attrs["called_computations"]]
+    return []

@@ -1,0 +1,54 @@
+"""Process meshes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcg.layout import Mesh, MeshError
+
+MESH = Mesh.parse("data=2,model=4")
+
+
+def test_parse_and_print() -> None:
+    assert MESH == Mesh((("data", 2), ("model", 4)))
+    assert str(MESH) == "data=2,model=4"
+    assert Mesh.parse("data:2;model:4") == MESH
+    assert MESH.size == 8 and MESH.names == ("data", "model") and MESH.sizes == (2, 4)
+
+
+def test_groups_are_the_replica_groups_of_a_collective() -> None:
+    assert MESH.groups(["model"]) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert MESH.groups(["data"]) == [[0, 4], [1, 5], [2, 6], [3, 7]]
+    assert MESH.groups(["data", "model"]) == [list(range(8))]
+    assert MESH.groups(["model", "data"]) == [[0, 4, 1, 5, 2, 6, 3, 7]]
+    assert MESH.groups([]) == [[i] for i in range(8)]
+
+
+def test_coordinates_and_index_agree() -> None:
+    for p in range(8):
+        c = MESH.coordinates(p)
+        assert MESH.index(p, ["data", "model"]) == p
+        assert MESH.index(p, ["model", "data"]) == c["model"] * 2 + c["data"]
+
+
+def test_identity_device_order_is_the_default() -> None:
+    assert Mesh.of({"x": 2}, [0, 1]) == Mesh.of({"x": 2})
+    assert Mesh.of({"x": 2}, [1, 0]).device_ids == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Mesh.parse("data"), "cannot read mesh axis 'data'"),
+        (lambda: Mesh.parse("data=0"), "axis 'data' has size 0"),
+        (lambda: Mesh.parse("a=2,a=2"), "two axes named 'a'"),
+        (lambda: Mesh(()), "at least one axis"),
+        (lambda: Mesh.of({"2x": 2}), "not an identifier"),
+        (lambda: Mesh.of({"x": 2}, [0]), "2 positions but 1 device ids"),
+        (lambda: Mesh.of({"x": 2}, [1, 1]), "not distinct"),
+        (lambda: MESH.axis_size("seq"), "unknown axis 'seq'; the mesh has 'data', 'model'"),
+    ],
+)
+def test_errors_name_the_thing(make, text: str) -> None:  # noqa: ANN001
+    with pytest.raises(MeshError, match=text):
+        make()

@@ -1,0 +1,109 @@
+"""The solver against brute force: exact simplification, dual bounds, ILP."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcg.search.dual import ascend
+from pcg.search.ilp import solve
+from pcg.search.network import FORBIDDEN, Network, reduce
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    network = Network()
+    for _ in range(draw(st.integers(1, 6))):
+        network.add(rng.integers(0, 10, rng.integers(1, 6)) * 1e-6)
+    n = len(network.unary)
+    for i, j in itertools.combinations(range(n), 2):
+        if rng.random() < 0.6:
+            m = rng.integers(0, 5, (len(network.unary[i]), len(network.unary[j]))) * 3e-6
+            if rng.random() < 0.3:
+                m[rng.random(m.shape) < 0.2] = FORBIDDEN
+            network.connect(i, j, m)
+    return network
+
+
+def brute_force(network: Network) -> float:
+    return min(network.cost(x) for x in itertools.product(*(range(len(u)) for u in network.unary)))
+
+
+@given(networks())
+@settings(max_examples=150, deadline=None)
+def test_solve_is_exact_and_its_bound_holds(network: Network) -> None:
+    best = brute_force(network)
+    found = solve(network)
+    assert found.cost == pytest.approx(best, rel=1e-3, abs=1e-9)
+    assert network.cost(found.x) == pytest.approx(found.cost)
+    assert found.bound <= best + 1e-9
+
+
+@given(networks())
+@settings(max_examples=100, deadline=None)
+def test_reduction_keeps_an_optimum(network: Network) -> None:
+    reduction = reduce(network)
+    core = reduction.core
+    if core.unary:
+        inner = min(itertools.product(*(range(len(u)) for u in core.unary)), key=core.cost)
+    else:
+        inner = ()
+    x = reduction.expand(list(inner))
+    assert network.cost(x) == pytest.approx(brute_force(network), abs=1e-12)
+    assert reduction.constant + core.cost(inner) == pytest.approx(network.cost(x), abs=1e-9)
+
+
+@given(networks())
+@settings(max_examples=100, deadline=None)
+def test_dual_bound_is_a_bound_and_keeps_the_optimum_open(network: Network) -> None:
+    best = brute_force(network)
+    found = ascend(network, [0] * len(network.unary))
+    assert found.bound <= best + 1e-9
+    assert found.cost >= best - 1e-12
+    inside = [range(len(u)) for u in network.unary]
+    kept = [
+        x
+        for x in itertools.product(*inside)
+        if network.cost(x) <= best + 1e-12 and all(m[k] for m, k in zip(found.open, x, strict=True))
+    ]
+    assert kept or found.cost == pytest.approx(best)
+
+
+def test_the_ilp_closes_what_bounds_cannot() -> None:
+    # An odd cycle that prefers to differ: the local polytope is loose, so branch and bound must finish.
+    network = Network()
+    for _ in range(5):
+        network.add(np.array([0.0, 1e-7]))
+    for i, j in itertools.combinations(range(5), 2):
+        network.connect(i, j, 1e-5 * np.eye(2))
+    found = solve(network)
+    assert found.variables > 0
+    assert found.cost == pytest.approx(brute_force(network))
+    assert found.bound == pytest.approx(found.cost, rel=1e-3)
+
+
+def test_starts_are_never_beaten_by_the_answer() -> None:
+    rng = np.random.default_rng(1)
+    network = Network()
+    for _ in range(12):
+        network.add(rng.random(4) * 1e-6)
+    for i, j in itertools.combinations(range(12), 2):
+        network.connect(i, j, rng.random((4, 4)) * 1e-6)
+    start = [int(k) for k in rng.integers(0, 4, 12)]
+    assert solve(network, [start], max_nodes=1).cost <= network.cost(start)
+
+
+def test_solve_is_deterministic() -> None:
+    rng = np.random.default_rng(2)
+    network = Network()
+    for _ in range(20):
+        network.add(rng.integers(0, 3, 5) * 1e-6)
+    for i, j in itertools.combinations(range(20), 2):
+        if rng.random() < 0.3:
+            network.connect(i, j, rng.integers(0, 3, (5, 5)) * 1e-6)
+    assert solve(network).x == solve(network.copy()).x
