@@ -68,10 +68,10 @@ class PropagatePass(Pass):
                 self.remark(op, f"'{op.name}' op {why}")
         if self.origins:
             for n, op in graph.ops.items():
-                v = graph.problem.nodes[n].results
-                found = sorted({solution.why(graph.problem, v[0], a) for a in solution.specs[v[0]].used_axes}) if v else []
-                if found:
-                    self.remark(op, f"'{op.name}' op has layout {solution.specs[v[0]]} from {', '.join(found)}")
+                for v in graph.problem.nodes[n].results:
+                    spec = solution.specs[v]
+                    if found := sorted({solution.why(graph.problem, v, a) for a in spec.used_axes}):
+                        self.remark(op, f"'{op.name}' op has layout {spec} from {', '.join(found)}")
 
 
 def gathered(problem: Problem, solution: Solution, n: int) -> str:
@@ -180,10 +180,8 @@ class FunctionGraph:
 
     def write(self, solution: Solution) -> None:
         """Write layouts back into the IR."""
-        for arg in self.arguments:
-            shardings.set(arg, solution.specs[self.values[arg]])
-        for i, v in enumerate(self.results):
-            shardings.set_function_result_spec(self.func, i, solution.specs[v])
+        arguments = [solution.specs[self.values[arg]] for arg in self.arguments]
+        shardings.set_signature_specs(self.func, arguments, [solution.specs[v] for v in self.results])
         for op, results in self.structures:
             shardings.set_result_specs(op, [solution.specs[v] for v in results])
         for op in self.opaque:

@@ -15,6 +15,7 @@ from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
 from pcg.passes.base import Pass, PassError
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
+from pcg.rules.manual import is_manual
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 
 #: Up to so many wanted layouts of one value, every order of producing them is tried.
@@ -120,7 +121,7 @@ class _Inserter:
             spec = results[i]
             if spec is None:
                 spec = self.spec(value).without_partial()
-                if op.name == "func.return":
+                if op.name == "func.return" and shardings.get(value) is not None:
                     shardings.set_function_result_spec(self.func, i, spec)
             self.need(op, i, spec)
 
@@ -147,7 +148,7 @@ class _Inserter:
         """Operand layouts of an op that only says those of its results: the cheapest its rule allows."""
         have = [self.spec(v) for v in op.operands]
         results = [self.spec(r) for r in op.results]
-        if not any(s.used_axes for s in (*have, *results)):
+        if not any(s.used_axes for s in (*have, *results)) and not is_manual(op):
             return list(have)
         rule = rule_for(op)
         try:
@@ -171,7 +172,9 @@ class _Inserter:
                 best = price, wants
         if best is None:
             layouts = ", ".join(map(str, results))
-            raise PassError(op, f"'{op.name}' op cannot give its results the layout {layouts}: {why}; its rule is {rule}")
+            raise PassError(
+                op, f"'{op.name}' op cannot give its results the layout {layouts}: {why}; its rule is {rule}"
+            )
         return list(best[1])
 
     # -- the operators -------------------------------------------------------------------------
@@ -200,7 +203,8 @@ class _Inserter:
                 for user, i in wanted[spec]:
                     user.operands[i] = at_hand[spec][0]
         except ReshardError as error:
-            raise PassError(op, f"'{op.name}' op: operand of type {value.type}: {error}") from None
+            operand = wanted[spec][0][1]
+            raise PassError(op, f"'{op.name}' op operand {operand}: {error}") from None
 
     def price(self, src: ShardSpec, dst: ShardSpec, dims: tuple[int, ...], size: float) -> float:
         try:

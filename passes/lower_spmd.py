@@ -8,11 +8,11 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import shardings
-from pcg.ir.walk import entry, functions
+from pcg.ir.walk import entry, functions, walk
 from pcg.layout import ShardSpec
 from pcg.lower.spmd import LoweringError, SpmdLowering
 from pcg.passes.base import Pass, PassError
-from pcg.rules.registry import shape
+from pcg.rules.manual import manual_bodies
 
 
 @dataclass
@@ -57,11 +57,15 @@ class LowerSpmdPass(Pass):
             results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
             out_specs = [lowering.spec(v) for v in results]
             self.statistics["collectives"] += lowering.collectives.channels
+            inlined = manual_bodies(main)
             main.erase()
             for op in list(module.regions[0].blocks[0].operations):
                 if op.operation.name == "dist.mesh":
                     op.operation.erase()
                 elif op.operation.name == "func.func" and op.operation != new:
+                    if ir.StringAttr(op.operation.attributes["sym_name"]).value in inlined:
+                        op.operation.erase()
+                        continue
                     _strip(op.operation)
             i32 = ir.IntegerType.get_signless(32)
             module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(i32, mesh.size)
@@ -76,19 +80,13 @@ def _strings(specs: list[ShardSpec]) -> ir.ArrayAttr:
 
 def _strip(func: ir.Operation) -> None:
     """Remove layouts from a function that only a composite or a custom call refers to."""
-    for i, argument in enumerate(func.regions[0].blocks[0].arguments if len(func.regions[0].blocks) else ()):
+    for argument in func.regions[0].blocks[0].arguments if len(func.regions[0].blocks) else ():
         if shardings.get(argument) is not None:
             shardings.set(argument, None)
     for i, spec in enumerate(shardings.function_result_specs(func)):
         if spec is not None:
             shardings.set_function_result_spec(func, i, None)
-    for op in _ops(func):
+    for op in walk(func):
         for name in (shardings.SPECS, shardings.OPERAND_SPECS):
             if name in op.attributes:
                 del op.attributes[name]
-
-
-def _ops(func: ir.Operation) -> list[ir.Operation]:
-    from pcg.ir.walk import walk
-
-    return list(walk(func))

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
-from pcg.ir.inline import Inliner, RecursionFound
+from pcg.ir.inline import InlineError, Inliner
 from pcg.ir.walk import functions, is_private, walk
 from pcg.passes.base import Pass, PassError, option
 
-#: Ops that any device can make any part of: cloned so that each use has its own.
-_SOURCES = frozenset({"stablehlo.constant", "stablehlo.iota"})
+#: Ops that stay free (any device can make any part of them) when applied to constants and iotas.
 _CHAIN = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
 #: Ops that do something besides computing their results.
 _EFFECTS = frozenset(
@@ -68,7 +67,7 @@ class NormalizePass(Pass):
         inliner = Inliner(module)
         try:
             inliner.run()
-        except RecursionFound as error:
+        except InlineError as error:
             raise PassError(error.op, str(error)) from None
         self.statistics["inlined calls"] += inliner.inlined
         self._remove_functions(module)

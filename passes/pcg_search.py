@@ -15,7 +15,7 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh, MeshError
 from pcg.machine import Machine
 from pcg.passes.base import Bytes, Pass, PassError, option
-from pcg.search.build import Built, Builder
+from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN

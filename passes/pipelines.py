@@ -17,11 +17,11 @@ class NamedPipeline:
 PIPELINES: dict[str, NamedPipeline] = {
     "auto-parallel": NamedPipeline(
         "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards.",
-        "sdy-import,pcg-normalize,pcg-search,dist-insert-reshards,dist-verify",
+        "sdy-import,pcg-normalize,pcg-reassociate,pcg-search,dist-insert-reshards,dist-verify",
     ),
     "auto-propagate": NamedPipeline(
         "As --auto-parallel, but placement is propagated from the annotations in the program instead of searched.",
-        "sdy-import,pcg-normalize,dist-propagate,dist-insert-reshards,dist-verify",
+        "sdy-import,pcg-normalize,pcg-reassociate,dist-propagate,dist-insert-reshards,dist-verify",
     ),
     "lower": NamedPipeline(
         "A parallel computation graph to the per-device StableHLO program with collectives.",

@@ -10,7 +10,13 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.sdy_attrs import (
-    SdyMesh, SdySharding, SdySyntaxError, parse_manual_axes, parse_mesh, parse_per_value, parse_sharding,
+    SdyMesh,
+    SdySharding,
+    SdySyntaxError,
+    parse_manual_axes,
+    parse_mesh,
+    parse_per_value,
+    parse_sharding,
 )  # fmt: skip
 from pcg.ir.walk import body, entry, functions, walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError

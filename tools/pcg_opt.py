@@ -119,7 +119,10 @@ class Job:
         pm.enable_verifier(a.verify_each)
         printing = {
             "print_before_all": a.mlir_print_ir_before_all,
-            "print_after_all": a.mlir_print_ir_after_all,
+            # To MLIR, "on change" and "on failure" only restrict what is printed after passes.
+            "print_after_all": bool(
+                a.mlir_print_ir_after_all or a.mlir_print_ir_after_change or a.mlir_print_ir_after_failure
+            ),
             "print_after_change": a.mlir_print_ir_after_change,
             "print_after_failure": a.mlir_print_ir_after_failure,
         }
@@ -204,14 +207,14 @@ def _print_phases(job: Job) -> None:
 
 def _list_passes() -> str:
     lines = ["Named pipelines:"]
-    lines += [f"  --{n:28s} {p.summary}" for n, p in passes.PIPELINES.items()] + ["", "Passes:"]
+    lines += [f"  --{n:38s} {p.summary}" for n, p in passes.PIPELINES.items()] + ["", "Passes:"]
     for n in passes.pass_names():
         cls = passes.lookup(n)
-        lines.append(f"  --{n:28s} {summary(cls) if cls else ''}".rstrip())
+        lines.append(f"  --{n:38s} {summary(cls) if cls else ''}".rstrip())
         for key, f in (cls.option_fields() if cls else {}).items():
-            lines.append(f"      {key + '=' + str(f.default):26s} {f.metadata.get('help', '')}".rstrip())
+            lines.append(f"      {f'{key}={f.default}':36s} {f.metadata.get('help', '')}".rstrip())
     lines += ["", "Passes of MLIR and StableHLO (these and all others that MLIR registers):"]
-    return "\n".join(lines + [f"  --{n:28s} {text}" for n, text in passes.NATIVE.items()]) + "\n"
+    return "\n".join(lines + [f"  --{n:38s} {text}" for n, text in passes.NATIVE.items()]) + "\n"
 
 
 def _show_dialects() -> str:

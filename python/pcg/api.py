@@ -24,7 +24,7 @@ from pcg.runtime.executable import Executable, SignatureError
 STRATEGIES = ("auto", "propagate")
 
 
-def compile(  # noqa: A001 (reads as pcg.compile)
+def compile(
     program: Callable[..., Any] | str | bytes | Path,
     mesh: Any,
     *,

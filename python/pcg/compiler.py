@@ -21,7 +21,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.machine import Machine
-from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipeline import Pipeline, split
 from pcg.plan import Plan
 
 #: Stages of `Compilation.as_text`.
@@ -107,7 +107,8 @@ def compile_program(
     module = load_module(program.source, context, program.path or program.name)
     seconds["load"] = time.perf_counter() - start
     shardings.set_mesh(module, mesh)
-    _run(module, ["sdy-import", "pcg-normalize"], remarks, seconds)
+    before, after = _around_decision()
+    _run(module, before, remarks, seconds)
     _check_mesh(module, mesh)
     identity = plans.identity(module)
     own = [op for op in walk(module.operation) if op.name == "dist.reshard"]
@@ -124,11 +125,12 @@ def compile_program(
         estimate=estimate_of(report, options.strategy), trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None, devices=devices,
     )
     modules["plan"] = _clone(module)
-    _run(module, ["dist-insert-reshards", "dist-verify"], remarks, seconds)
+    _run(module, after, remarks, seconds)
     modules["pcg"] = _clone(module)
-    _run(module, ["dist-fuse-collectives"], remarks, seconds)
+    *fuse, lower = split(passes.PIPELINES["lower"].elements)
+    _run(module, fuse, remarks, seconds)
     modules["collectives"] = _clone(module)
-    _run(module, ["pcg-lower-spmd"], remarks, seconds)
+    _run(module, [lower], remarks, seconds)
     modules["local"] = module
     machine = options.search.get("machine") or Machine.default()
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
@@ -156,6 +158,13 @@ def estimate_of(report: Any, strategy: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(report):
         report = {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
     return {k: v for k, v in dict(report).items() if isinstance(v, bool | int | float | str)}
+
+
+def _around_decision() -> tuple[list[str], list[str]]:
+    """The passes of --auto-parallel before and after the search."""
+    elements = list(split(passes.PIPELINES["auto-parallel"].elements))
+    at = elements.index("pcg-search")
+    return elements[:at], elements[at + 1 :]
 
 
 def _run(module: ir.Module, names: Sequence[Any], remarks: list[tuple[str, str, str]], seconds: dict[str, float]) -> None:

@@ -58,7 +58,7 @@ def check(name: str, **options: Any) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_searched_plan_trains_like_one_device(name: str) -> None:
-    check(name, search={"machine": SLOW_DEVICES})
+    check(name, machine=SLOW_DEVICES)
 
 
 @pytest.mark.parametrize("name", ["bert", "resnet", "dlrm", "gpt", "lstm"])

@@ -114,5 +114,5 @@ def test_optimizer_state_is_sharded_when_memory_is_the_limit() -> None:
 def test_replication_wins_where_links_are_slow() -> None:
     """On a machine whose links are hopeless, nothing moves at all."""
     hopeless = Machine(Device("fast", {}, 1e15, 1e13, 1e12), Link(bandwidth=1e6, latency=1.0))
-    lowered = lower(megatron4, compile_options={"search": {"machine": hopeless}})
+    lowered = lower(megatron4, compile_options={"machine": hopeless})
     assert traffic(lowered).counts() == {}

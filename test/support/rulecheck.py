@@ -18,9 +18,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from torch_mlir import ir
-from pcg.ir import stablehlo as _stablehlo
 from torch_mlir.passmanager import PassManager
 
+from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.context import make_context
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.local import LocalContext, local_form_of

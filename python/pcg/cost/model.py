@@ -36,6 +36,16 @@ _HEAVY = frozenset(
 _TENSOR_CORE = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 
 
+#: Ops that touch only a window of their large operand: which operands and results they read and write in full.
+_WINDOWED: dict[str, tuple[frozenset[int], frozenset[int]]] = {
+    "stablehlo.slice": (frozenset(), frozenset({0})),
+    "stablehlo.dynamic_slice": (frozenset(), frozenset({0})),
+    "stablehlo.dynamic_update_slice": (frozenset({1}), frozenset()),
+    "stablehlo.gather": (frozenset({1}), frozenset({0})),
+    "stablehlo.scatter": (frozenset({1, 2}), frozenset()),
+}
+
+
 @dataclass(frozen=True)
 class CostModel:
     """Prices work on `machine` for programs on `mesh`."""
@@ -48,6 +58,19 @@ class CostModel:
         if op_name in _FREE:
             return 0.0
         return 1.0 if op_name in _HEAVY else _FUSED_SHARE
+
+    @staticmethod
+    def touches(op_name: str, kind: str, index: int) -> bool:
+        """Whether operand or result (`kind`) number `index` is read or written in full."""
+        if op_name not in _WINDOWED:
+            return True
+        operands, results = _WINDOWED[op_name]
+        return index in (operands if kind == "operand" else results)
+
+    @staticmethod
+    def in_place(op_name: str) -> bool:
+        """Whether the result takes over the memory of the first operand."""
+        return op_name == "stablehlo.dynamic_update_slice"
 
     def peak(self, op_name: str, element: str) -> float:
         """FLOP/s that `op_name` can reach: matrix units serve only contractions."""

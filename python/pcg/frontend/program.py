@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,7 +97,7 @@ def module_source(program: Any) -> tuple[str | bytes, str | None] | None:
     """
     if isinstance(program, bytes):
         return program, None
-    if isinstance(program, Path) or (isinstance(program, str) and "\n" not in program and "{" not in program):
+    if isinstance(program, Path) or (isinstance(program, str) and _is_path(program)):
         path = Path(program)
         if not path.is_file():
             raise ProgramError(f"no such file: {str(path)!r}")
@@ -113,3 +114,7 @@ def module_source(program: Any) -> tuple[str | bytes, str | None] | None:
     raise ProgramError(
         f"a program is a function, StableHLO text, bytes, or a path; got {program!r:.80} of type {type(program).__name__}"
     )
+
+
+def _is_path(text: str) -> bool:
+    return "\n" not in text and (re.fullmatch(r"[^\s(){}]+", text) is not None or Path(text).is_file())

@@ -8,8 +8,8 @@ from pcg.ir import shardings
 from pcg.ir.walk import functions, walk
 
 
-class RecursionFound(ValueError):
-    """A call cannot be inlined: the function calls itself, or has no body.  `op` is the call."""
+class InlineError(ValueError):
+    """A call cannot be inlined: the function calls itself, is missing, or has no body.  `op` is the call."""
 
     def __init__(self, op: ir.Operation, message: str) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class Inliner:
         self._active: list[str] = []
 
     def run(self) -> None:
-        """Raises RecursionFound."""
+        """Raises InlineError."""
         for symbol in list(self.functions):
             self._function(symbol, None)
 
@@ -36,14 +36,14 @@ class Inliner:
         if symbol in self._active:
             assert call is not None
             path = " -> ".join("@" + s for s in [*self._active[self._active.index(symbol) :], symbol])
-            raise RecursionFound(call, f"recursive call {path} cannot be inlined; allowed: calls without cycles")
+            raise InlineError(call, f"recursive call {path} cannot be inlined; allowed: calls without cycles")
         self._active.append(symbol)
         for op in list(walk(self.functions[symbol])):
             callee = callee_of(op)
             if callee is None or self._replace_by_chlo(op):
                 continue
             if callee not in self.functions:
-                raise RecursionFound(op, f"call of @{callee}, which the module does not define")
+                raise InlineError(op, f"call of @{callee}, which the module does not define")
             self._function(callee, op)
             self._inline(op, self.functions[callee])
         self._active.pop()
@@ -70,7 +70,9 @@ class Inliner:
         """Replace `call` by the body of `callee`; layouts in its signature become constraints."""
         blocks = list(callee.regions[0].blocks)
         if len(blocks) != 1:
-            raise RecursionFound(call, f"callee has {len(blocks)} blocks; allowed: one")
+            symbol = ir.StringAttr(callee.attributes["sym_name"]).value
+            what = f"has {len(blocks)} blocks; allowed: one" if blocks else "has no body"
+            raise InlineError(call, f"call of @{symbol}, which {what}")
         block = blocks[0]
         values: dict[ir.Value, ir.Value] = {}
         with ir.InsertionPoint(call):

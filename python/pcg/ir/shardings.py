@@ -102,7 +102,7 @@ def get(value: ir.Value) -> ShardSpec | None:
     return None
 
 
-def set(value: ir.Value, spec: ShardSpec | None, mesh: str = MESH) -> None:  # noqa: A001 (reads as shardings.set)
+def set(value: ir.Value, spec: ShardSpec | None, mesh: str = MESH) -> None:
     """Give a value a layout, or take it away (None).
 
     Raises:
@@ -193,6 +193,24 @@ def set_function_result_spec(func: ir.Operation, i: int, spec: ShardSpec | None,
     func = func.operation
     count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results)
     _set_function_spec(func, "res_attrs", count, i, spec, mesh)
+
+
+def set_signature_specs(
+    func: ir.Operation, arguments: Sequence[ShardSpec | None], results: Sequence[ShardSpec | None], mesh: str = MESH
+) -> None:
+    """Give all arguments and results of a function their layouts at once (one by one is quadratic in their number)."""
+    func = func.operation
+    with func.context:
+        attrs = func.attributes
+        for where, specs in (("arg_attrs", arguments), ("res_attrs", results)):
+            every = list(attrs[where]) if where in attrs else [ir.DictAttr.get({})] * len(specs)
+            for i, spec in enumerate(specs):
+                own = {n.name: n.attr for n in _items(every[i]) if n.name != SPEC}
+                if spec is not None:
+                    own[SPEC] = to_attr(spec, mesh)
+                every[i] = ir.DictAttr.get(own)
+            if every:
+                attrs[where] = ir.ArrayAttr.get(every)
 
 
 # -- meshes ----------------------------------------------------------------------------------------

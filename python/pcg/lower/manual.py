@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
+from pcg.ir.walk import walk
 from pcg.lower.local import LocalContext, clone_mapped
 
 
@@ -28,11 +31,18 @@ def body_of(op: ir.Operation) -> ir.Block:
 def inline_manual(ctx: LocalContext) -> list[ir.Value]:
     """The body on the local operands, at the insertion point; returns its results.
 
-    Channels of collectives keep their numbers; those of the lowered program must not use them.
+    Its collectives get channels of their own: the lowered program counts its channels from 1.
     """
     block = body_of(ctx.op)
     values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, ctx.operands, strict=True))
     ops = [o.operation for o in block.operations]
+    symbol = ir.FlatSymbolRefAttr(ctx.op.attributes["called_computations"][0]).value
+    number = int("".join(c for c in symbol if c.isdigit()) or 0)
+    channels = itertools.count((number + 1) << 16)
     for op in ops[:-1]:
-        clone_mapped(op, values)
+        for new in walk(clone_mapped(op, values)):
+            if "channel_handle" in new.attributes:
+                new.attributes["channel_handle"] = ir.Attribute.parse(
+                    f"#stablehlo.channel_handle<handle = {next(channels)}, type = 1>"
+                )
     return [values.get(v, v) for v in ops[-1].operands]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.propagate.engine import project
+from pcg.propagate.engine import Axes, project
 from pcg.rules.factor import Assignment, FactorRule
 
 #: Floating-point operations that take as long as moving one byte between devices, roughly.
@@ -82,19 +82,20 @@ def _bytes(
 
 
 def _legal(
-    rule: FactorRule, chosen: dict[int, list[str]], have: list[dict[int, tuple[str, ...]]], local: list[float], mesh: Mesh
+    rule: FactorRule, chosen: dict[int, list[str]], have: list[dict[int, Axes]], local: list[float], mesh: Mesh
 ) -> Assignment | None:
     """The assignment of `chosen`, axes in the order that the largest tensor has them; less is chosen if it must."""
     for f, axes in chosen.items():
-        order = max(
-            (found[f] for found in have if f in found),
-            key=lambda o: (sum(a in o for a in axes), sum(x for x, h in zip(local, have, strict=True) if h.get(f) == o)),
-        )  # fmt: skip
+        weight: dict[Axes, float] = {}
+        for found, size in zip(have, local, strict=True):
+            if f in found:
+                weight[found[f]] = weight.get(found[f], 0.0) + size
+        order = max(weight, key=lambda o: (len(set(o) & set(axes)), weight[o]))
         axes.sort(key=lambda a: order.index(a) if a in order else len(order))
     while chosen:
-        found = Assignment(tuple(tuple(chosen.get(f, ())) for f in range(len(rule.factors))))
-        if not rule.why_illegal(found, mesh):
-            return found
+        candidate = Assignment(tuple(tuple(chosen.get(f, ())) for f in range(len(rule.factors))))
+        if not rule.why_illegal(candidate, mesh):
+            return candidate
         last = max(chosen)
         chosen[last].pop()
         if not chosen[last]:

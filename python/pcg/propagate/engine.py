@@ -72,7 +72,9 @@ class Engine:
             for v in dict.fromkeys((*node.operands, *node.results)):
                 self.users[v].append(n)
         cache: dict[int, bool] = {}
-        self.plain = [node.structural or cache.setdefault(id(node.rule), passes_through(node.rule)) for node in problem.nodes]
+        self.plain = [
+            node.structural or cache.setdefault(id(node.rule), passes_through(node.rule)) for node in problem.nodes
+        ]
 
     def run(self) -> list[ShardSpec]:
         """Layouts at the fixpoint."""

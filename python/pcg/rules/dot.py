@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from torch_mlir import ir
-from pcg.ir import stablehlo as _stablehlo
 
+from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape

@@ -10,8 +10,8 @@ the batch dimensions of the updates are reduction factors if the updates are acc
 from __future__ import annotations
 
 from torch_mlir import ir
-from pcg.ir import stablehlo as _stablehlo
 
+from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear
 from pcg.rules.regions import identity, is_bool, is_identity, reduction, returns_element
@@ -43,8 +43,8 @@ def gather(op: ir.Operation) -> FactorRule:
     dims = Dims(operand, indices, result)
     batch = [d for d in range(len(indices)) if d != vector]
     result_batch = [d for d in range(len(result)) if d not in set(offset)]
-    for d, r in zip(batch, result_batch, strict=True):
-        places = [(1, d), (2, r)]
+    for d, b in zip(batch, result_batch, strict=True):
+        places = [(1, d), (2, b)]
         if d in index_batching:
             places.append((0, batching[index_batching.index(d)]))
         dims.add(indices[d], *places)
@@ -55,7 +55,7 @@ def gather(op: ir.Operation) -> FactorRule:
     for d, size in enumerate(operand):
         if d in batching:
             continue
-        r = None if d in collapsed else next(offsets)
+        r: int | None = None if d in collapsed else next(offsets)
         if r is not None and sizes[d] == size:
             dims.add(size, (0, d), (2, r))
         elif d in picked and sizes[d] == 1:
@@ -91,20 +91,20 @@ def scatter(op: ir.Operation) -> FactorRule:
     dims = Dims(operand, indices, update)
     batch = [d for d in range(len(indices)) if d != vector]
     update_batch = [d for d in range(len(update)) if d not in set(windows)]
-    for d, u in zip(batch, update_batch, strict=True):
+    for d, b in zip(batch, update_batch, strict=True):
         if d in index_batching:
-            dims.add(indices[d], (0, batching[index_batching.index(d)]), (1, d), (2, u))
+            dims.add(indices[d], (0, batching[index_batching.index(d)]), (1, d), (2, b))
         elif spread or neutral:
-            dims.add(indices[d], (1, d), (2, u), reduce=kind)
+            dims.add(indices[d], (1, d), (2, b), reduce=kind)
         else:
-            dims.add(indices[d], (1, d), (2, u), stuck=_OVERWRITES)
+            dims.add(indices[d], (1, d), (2, b), stuck=_OVERWRITES)
     if vector < len(indices):
         dims.add(indices[vector], (1, vector), stuck=_INDEX_VECTOR)
     window = iter(windows)
     for d, size in enumerate(operand):
         if d in batching:
             continue
-        u = None if d in inserted else next(window)
+        u: int | None = None if d in inserted else next(window)
         width = 1 if u is None else update[u]
         if u is not None and width == size:
             dims.add(size, (0, d), (2, u))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules.factor import Assignment, Factor, FactorRule, RuleError
 
@@ -54,6 +55,13 @@ class ManualRule(FactorRule):
 def is_manual(op: ir.Operation) -> bool:
     """Whether an op is a manual computation."""
     return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == MANUAL
+
+
+def manual_bodies(root: ir.Operation) -> set[str]:
+    """Symbols of the functions that manual computations inside `root` run."""
+    return {
+        ir.FlatSymbolRefAttr(a).value for op in walk(root) if is_manual(op) for a in op.attributes["called_computations"]
+    }
 
 
 def manual_rule(op: ir.Operation) -> ManualRule:

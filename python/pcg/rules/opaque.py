@@ -69,7 +69,9 @@ def target(op: ir.Operation) -> str:
 def is_marker(op: ir.Operation) -> bool:
     """Whether a custom call only marks its operands."""
     same = len(op.operands) == len(op.results)
-    return same and target(op) in MARKERS and all(a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
+    if not same or target(op) not in MARKERS:
+        return False
+    return all(a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
 
 
 @rule("stablehlo.custom_call")

@@ -13,6 +13,7 @@ from pcg.compiler import Compilation
 from pcg.frontend.program import Leaf, ProgramError
 from pcg.plan import Plan
 from pcg.runtime import jax_compat, placement
+from pcg.runtime.inputs import np_dtype
 
 
 class SignatureError(ProgramError):
@@ -44,7 +45,7 @@ class Executable:
         program, c = self.program, self.compilation
         results = []
         for leaf, spec in zip(program.results, c.out_specs, strict=True):
-            results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf)))
+            results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf.dtype)))
         local = jax_compat.LocalProgram(c.local_text, tuple(results))
         body = jax_compat.shard_map(
             lambda *args: jax_compat.inline_call(local, *args),
@@ -81,10 +82,16 @@ class Executable:
         """
         packed = (*args, kwargs) if kwargs or self._has_keywords else tuple(args)
         with jax_compat.x64(self.needs_x64):
-            flat = self._flatten(packed)
-            self._check(flat)
-            placed = [self._place(x, s) for x, s in zip(flat, self._in, strict=True)]
-            return self.jitted(*self._in_tree(placed))
+            return self.jitted(*self._in_tree(self.place(self._flatten(packed))))
+
+    def place(self, flat: Sequence[Any]) -> list[Any]:
+        """Flat arguments, checked, as jax Arrays where the program wants them.
+
+        Raises:
+          SignatureError: one has another shape or dtype than the program was compiled for.
+        """
+        self._check(flat)
+        return [self._place(x, s) for x, s in zip(flat, self._in, strict=True)]
 
     def _place(self, x: Any, sharding: NamedSharding) -> Any:
         if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
@@ -181,15 +188,10 @@ class Executable:
         return explain(self.compilation, self.cost)
 
 
-def np_dtype(leaf: Leaf) -> np.dtype:
-    """numpy (or ml_dtypes) dtype of a leaf."""
-    return np.dtype(jax.numpy.dtype(leaf.dtype))
-
-
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
     if leaf.key:
         return jax_compat.is_key(dtype) and jax_compat.key_impl(dtype) == leaf.key
-    return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf)
+    return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf.dtype)
 
 
 def difference(name: str, expected: Any, got: Any, path: str = "") -> str:

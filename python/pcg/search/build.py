@@ -170,10 +170,12 @@ class Builder:
         mesh = self.tables.mesh
         touched = np.zeros(len(table))
         element = "f32"
-        for value, port in zip((*operands, *op.results), (*table.ins, *table.outs), strict=True):
-            shape, itemsize, element_ = describe(value)
-            touched += math.prod(shape) * itemsize / port.shards(mesh)
-            element = element_ or element
+        for kind, values, ports in (("operand", operands, table.ins), ("result", op.results, table.outs)):
+            for i, (value, port) in enumerate(zip(values, ports, strict=True)):
+                shape, itemsize, element_ = describe(value)
+                if self.model.touches(op.name, kind, i):
+                    touched += math.prod(shape) * itemsize / port.shards(mesh)
+                element = element_ or element
         flops = rule.flops / table.parts
         model = self.model
         rate = model.peak(op.name, element)
@@ -195,7 +197,8 @@ class Builder:
         """Register a result; give it a hub when several ops read it."""
         built = self.built
         built.values[result] = Source(node, slot)
-        self._born(node, slot, result)
+        if not self.model.in_place(self.graph.nodes[node].name):
+            self._born(node, slot, result)
         if _uses(result) < 2:
             return
         shape, itemsize, _ = describe(result)
@@ -206,7 +209,8 @@ class Builder:
         self._connect(result, hub, 0, times)
         built.values[result] = Source(hub)
         built.hubs.append((result, hub))
-        self._born(hub, 0, result)
+        if not self.model.in_place(self.graph.nodes[node].name):
+            self._born(hub, 0, result)
 
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])

@@ -21,7 +21,7 @@ class Lifetimes:
         out = np.empty(len(self.values))
         for i, (node, slot, size, _, _) in enumerate(self.values):
             port = graph.nodes[node].table.outs[slot]
-            out[i] = size / np.prod(port[choice[node]].shards(mesh), dtype=float)
+            out[i] = size / port.shards(mesh)[choice[node]]
         return out
 
     def peak(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> tuple[float, int]:

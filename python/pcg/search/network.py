@@ -202,17 +202,16 @@ def _undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
     # worst[k, q] = how much choosing k instead of q can cost at most.
     worst = unary[:, None] - unary[None, :]
     for m in edges:
-        reduced = np.unique(m, axis=1)
-        step = np.empty((n, n))
-        for k in range(n):
-            step[k] = (reduced[k][None, :] - reduced).max(axis=1)
-        worst += step
-    for q in range(n):
-        if not good[q]:
-            continue
-        better = (worst[:, q] < -_EPS) | ((worst[:, q] <= _EPS) & (np.arange(n) < q))
-        better &= good
-        better[q] = False
-        if better.any():
-            good[q] = False
-    return good
+        if n * m.size < 1 << 18:
+            worst += (m[:, None, :] - m[None, :, :]).max(axis=2)
+        else:
+            for k in range(n):
+                worst[k] += (m[k][None, :] - m).max(axis=1)
+    # Of two choices that are as good as each other the first stays; that order makes one pass enough.
+    beats = (worst < -_EPS) | ((worst <= _EPS) & (np.arange(n)[:, None] < np.arange(n)[None, :]))
+    np.fill_diagonal(beats, False)
+    beaten = beats[good].any(axis=0)
+    left = good & ~beaten
+    if not left.any():  # a cycle of differences below _EPS: any of them will do
+        left[np.flatnonzero(good)[0]] = True
+    return left

@@ -155,7 +155,7 @@ class Optimizer:
             plans.append(("tensor parallelism", self._complete(network, tp)))
         return plans
 
-    def _table(self, c: int):  # noqa: ANN202
+    def _table(self, c: int):
         if not hasattr(self, "_by_class"):
             self._by_class = {k: n.table for n, k in zip(self.graph.nodes, self.colour, strict=True)}
         return self._by_class[c]

@@ -6,6 +6,7 @@ Ops with the same rule share one table, so a 24-layer model has a few dozen.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ class Port:
 
     specs: tuple[ShardSpec, ...]
     ids: np.ndarray
+    _shards: dict[Mesh, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, specs: Sequence[ShardSpec]) -> Port:
@@ -39,8 +41,11 @@ class Port:
 
     def shards(self, mesh: Mesh) -> np.ndarray:
         """Into how many pieces the tensor is cut, per strategy."""
-        per = np.array([np.prod(s.shards(mesh), dtype=float) for s in self.specs])
-        return per[self.ids]
+        found = self._shards.get(mesh)
+        if found is None:
+            per = np.array([float(math.prod(s.shards(mesh))) for s in self.specs])
+            found = self._shards[mesh] = per[self.ids]
+        return found
 
     def is_partial(self) -> np.ndarray:
         """Whether the tensor is partial, per strategy."""
@@ -81,7 +86,7 @@ class Tables:
         if table is None:
             found = list(rule.strategies(self.mesh))
             size = dict(self.mesh.axes)
-            parts = np.array([float(np.prod([size[x] for f in a.axes for x in f], dtype=float)) for a in found])
+            parts = np.array([float(math.prod(size[x] for f in a.axes for x in f)) for a in found])
             ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
             outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
             table = self._rules[rule] = Table(self._next(), ins, outs, parts, tuple(found))

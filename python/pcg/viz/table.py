@@ -14,7 +14,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
         text = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append((indent + "  ".join(text)).rstrip())
         if k == 0:
-            lines.append(indent + "  ".join("-" * w for w in widths))
+            lines.append((indent + "  ".join("-" * w for w in widths)).rstrip())
     return "\n".join(lines)
 
 

@@ -49,6 +49,6 @@ def test_identity_device_order_is_the_default() -> None:
         (lambda: MESH.axis_size("seq"), "unknown axis 'seq'; the mesh has 'data', 'model'"),
     ],
 )
-def test_errors_name_the_thing(make, text: str) -> None:  # noqa: ANN001
+def test_errors_name_the_thing(make, text: str) -> None:
     with pytest.raises(MeshError, match=text):
         make()

@@ -9,9 +9,9 @@ from torch_mlir import ir
 from pcg.emulate import lowered_layouts
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
+from support.layoutpairs import layouts, moves, program, sums
 from support.lowercheck import lower
 from support.rulecheck import context, dtype_of
-from unit.lower.test_reshards import layouts, moves, program, sums
 
 jax = pytest.importorskip("jax")
 

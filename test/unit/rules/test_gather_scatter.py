@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from support.rulecheck import check_op, context, last_op
 from torch_mlir import ir
 
 from pcg.layout import Mesh
 from pcg.rules import rule_for
+from support.rulecheck import check_op, context, last_op
 
 MESH = Mesh.of({"data": 2, "model": 2})
 
@@ -21,7 +21,8 @@ def gather(operand, indices, result, numbers, sizes):
     return f"""
 func.func @main(%t: tensor<{operand}>, %i: tensor<{indices}>) -> tensor<{result}> {{
   %0 = "stablehlo.gather"(%t, %i) {{dimension_numbers = #stablehlo.gather<{numbers}>,
-    slice_sizes = array<i64: {sizes}>, indices_are_sorted = false}} : (tensor<{operand}>, tensor<{indices}>) -> tensor<{result}>
+    slice_sizes = array<i64: {sizes}>, indices_are_sorted = false}}
+    : (tensor<{operand}>, tensor<{indices}>) -> tensor<{result}>
   return %0 : tensor<{result}>
 }}"""
 
@@ -109,7 +110,8 @@ func.func @main(%t: tensor<8x4xf32>, %i: tensor<{indices}>, %u: tensor<6x4xf32>)
 
 
 def reducing(op):
-    return f'%s = "stablehlo.{op}"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>\nstablehlo.return %s : tensor<f32>'
+    return f"""%s = "stablehlo.{op}"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    stablehlo.return %s : tensor<f32>"""
 
 
 ROWS = np.array([0, 3, 3, -1, 9, 7]).reshape(6, 1)

@@ -1,26 +1,27 @@
 """Reading reducers and constants."""
 
 import pytest
-from support.rulecheck import context
 from torch_mlir import ir
 
 from pcg.rules.regions import identity, is_identity, splat
+from support.rulecheck import context
 
 
 @pytest.mark.parametrize(
     ("type_", "text", "kind"),
     [
-        ("f32", "0.0", "sum"), ("f32", "-0.0", "sum"), ("f32", "1.0", "prod"), ("f32", "0xFF800000", "max"), ("f32", "0x7F800000", "min"),
+        ("f32", "0.0", "sum"), ("f32", "-0.0", "sum"), ("f32", "1.0", "prod"),
+        ("f32", "0xFF800000", "max"), ("f32", "0x7F800000", "min"),
         ("i32", "-2147483648", "max"), ("i32", "2147483647", "min"), ("ui8", "0", "max"), ("ui8", "255", "min"),
         ("i1", "true", "and"), ("i1", "false", "or"), ("i32", "-1", "and"), ("complex<f32>", "(0.0, 0.0)", "sum"),
     ],
 )  # fmt: skip
 def test_identities_are_recognised(type_, text, kind):
     with context(), ir.Location.unknown():
-        module = ir.Module.parse(f"func.func @main() {{ %0 = stablehlo.constant dense<{text}> : tensor<4x{type_}> return }}")
-        constant = list(module.body.operations)[0].regions[0].blocks[0].operations[0].operation
-        value = constant.results[0]
-        assert is_identity(value, kind)
+        constant = f"%0 = stablehlo.constant dense<{text}> : tensor<4x{type_}>"
+        module = ir.Module.parse(f"func.func @main() {{ {constant} return }}")
+        op = list(module.body.operations)[0].regions[0].blocks[0].operations[0].operation
+        assert is_identity(op.results[0], kind)
 
 
 def test_neutral_elements():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from support.rulecheck import check_op, context, last_op
 from torch_mlir import ir
 
 from pcg.layout import Mesh
 from pcg.rules import rule_for
+from support.rulecheck import check_op, context, last_op
 
 MESH = Mesh.of({"data": 2, "model": 2})
 
@@ -91,8 +91,10 @@ def test_batch_norm(which):
     count = len(results.split(", "))
     names = ", ".join(f"%0#{i}" for i in range(count)) if count > 1 else "%0"
     text = f"""
-func.func @main(%x: tensor<4x2x8xf32>, %y: tensor<4x2x8xf32>, %f: tensor<8xf32>, %g: tensor<8xf32>) -> ({spell(results)}) {{
-  %0{":3" if count > 1 else ""} = "stablehlo.batch_norm_{which}"({operands}) <{{epsilon = 1.0e-3 : f32, feature_index = 2 : i64}}>
+func.func @main(%x: tensor<4x2x8xf32>, %y: tensor<4x2x8xf32>, %f: tensor<8xf32>, %g: tensor<8xf32>)
+    -> ({spell(results)}) {{
+  %0{":3" if count > 1 else ""} = "stablehlo.batch_norm_{which}"({operands})
+    <{{epsilon = 1.0e-3 : f32, feature_index = 2 : i64}}>
     : ({spell(types)}) -> ({spell(results)})
   return {names} : {spell(results)}
 }}"""
@@ -128,7 +130,8 @@ func.func @main(%x: tensor<4x2xf32>, %y: tensor<4xf32>) -> (tensor<4x2xf32>, ten
 def test_sharding_marker_passes_through():
     text = """
 func.func @main(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
-  %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2,1]<=[2]}"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2,1]<=[2]}"}
+    : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }"""
     assert len(list(rule_of(text).strategies(MESH))) > 8

@@ -1,9 +1,9 @@
 """Windowed ops: dimensions outside the window are factors."""
 
 import pytest
-from support.rulecheck import check_op
 
 from pcg.layout import Mesh
+from support.rulecheck import check_op
 
 MESH = Mesh.of({"data": 2, "model": 2})
 

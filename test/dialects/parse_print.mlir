@@ -1,0 +1,62 @@
+// RUN: %pcg-opt %s --verify-roundtrip | FileCheck %s
+// RUN: %pcg-opt %s | %pcg-opt | FileCheck %s
+
+// CHECK: "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()
+// CHECK: "dist.mesh"() {sym_name = "other", value = #dist.process_mesh<["x"], [2], [5, 3]>} : () -> ()
+"dist.mesh"() {sym_name = "other", value = #dist.process_mesh<["x"], [2], [5, 3]>} : () -> ()
+
+// CHECK-LABEL: func.func @dist
+// CHECK-SAME: {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"data"], []], {model = "sum"}>}
+// CHECK-SAME: (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"data", "model"], []], {}>})
+func.func @dist(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], []], {model = "sum"}>})
+    -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data", "model"], []], {}>}) {
+  // CHECK: "dist.constraint"(%arg0) {spec = #dist.shard_spec<@mesh, {{\[\[}}"data"], ["model"]], {}>}
+  %0 = "dist.constraint"(%a) {spec = #dist.shard_spec<@mesh, [["data"], ["model"]], {}>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.reshard"
+  %1 = "dist.reshard"(%0) {spec = #dist.shard_spec<@mesh, [[], []], {}>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.all_reduce"(%{{.*}}) {axes = ["model"], kind = "max"}
+  %2 = "dist.all_reduce"(%1) {axes = ["model"], kind = "max"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.all_gather"(%{{.*}}) {axes = ["model"], dim = 1 : i64}
+  %3 = "dist.all_gather"(%2) {dim = 1, axes = ["model"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.reduce_scatter"(%{{.*}}) {axes = ["data", "model"], dim = 0 : i64, kind = "sum"}
+  %4 = "dist.reduce_scatter"(%3) {dim = 0, axes = ["data", "model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.all_to_all"(%{{.*}}) {axes = ["data"], concat_dim = 1 : i64, split_dim = 0 : i64}
+  %5 = "dist.all_to_all"(%4) {split_dim = 0, concat_dim = 1, axes = ["data"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.permute"
+  %6 = "dist.permute"(%5) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "dist.slice"
+  %7 = "dist.slice"(%6) {dim = 0, axes = ["data"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %7 : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: func.func @pcg
+func.func @pcg(%a: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
+  // CHECK-NEXT: "pcg.partition"(%arg0) {axes = ["data"], dim = 0 : i64}
+  %0 = "pcg.partition"(%a) {dim = 0, axes = ["data"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.combine"
+  %1 = "pcg.combine"(%0) {dim = 0, axes = ["data"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.replicate"(%{{.*}}) {axes = ["model"]}
+  %2 = "pcg.replicate"(%1) {axes = ["model"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.reduce"(%{{.*}}) {axes = ["model"], kind = "sum"}
+  %3 = "pcg.reduce"(%2) {axes = ["model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.pipeline"(%{{.*}}) {dim = 0 : i64, microbatches = 4 : i64}
+  %4 = "pcg.pipeline"(%3) {dim = 0, microbatches = 4} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.batch"(%{{.*}}) {dim = 0 : i64, microbatches = 4 : i64}
+  %5 = "pcg.batch"(%4) {dim = 0, microbatches = 4} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.transfer"
+  %6 = "pcg.transfer"(%5) {spec = #dist.shard_spec<@other, [["x"], []], {}>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %in = stablehlo.tuple %6, %w : tuple<tensor<8x4xf32>, tensor<4x2xf32>>
+  // CHECK: %[[OUT:.*]] = "pcg.stage"
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<8x4xf32>, %{{.*}}: tensor<4x2xf32>):
+  %out = "pcg.stage"(%in) ({
+  ^bb0(%x: tensor<8x4xf32>, %y: tensor<4x2xf32>):
+    %7 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    %8 = stablehlo.tuple %7 : tuple<tensor<8x2xf32>>
+    // CHECK: "pcg.yield"
+    "pcg.yield"(%8) : (tuple<tensor<8x2xf32>>) -> ()
+  // CHECK-NEXT: }) {index = 0 : i64, mesh = @other}
+  }) {mesh = @other, index = 0} : (tuple<tensor<8x4xf32>, tensor<4x2xf32>>) -> tuple<tensor<8x2xf32>>
+  %9 = stablehlo.get_tuple_element %out[0] : (tuple<tensor<8x2xf32>>) -> tensor<8x2xf32>
+  return %9 : tensor<8x2xf32>
+}

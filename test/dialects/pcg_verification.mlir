@@ -1,0 +1,144 @@
+// RUN: %pcg-opt %s --split-input-file --verify-diagnostics
+// The numbers are those of docs/reference/semantics.md.
+
+func.func @p1(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.partition' op result type tensor<4x4xf32> differs from operand type tensor<8x4xf32>; the op is the identity on the value}}
+  %0 = "pcg.partition"(%a) {dim = 0, axes = ["x"]} : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @p2(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.combine' op dim 2 is out of range; allowed: 0 to 1}}
+  %0 = "pcg.combine"(%a) {dim = 2, axes = ["x"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p2_scalar(%a: tensor<f32>) {
+  // expected-error @+1 {{dim 0 is out of range; allowed: none, the tensor has rank 0}}
+  %0 = "pcg.partition"(%a) {dim = 0, axes = ["x"]} : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @p3(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.replicate' op axes name "x" twice; each axis may be used once}}
+  %0 = "pcg.replicate"(%a) {axes = ["x", "x"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p3_empty(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.partition' op has no axes; at least one is needed}}
+  %0 = "pcg.partition"(%a) {dim = 0, axes = []} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p3_kind(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.partition' op axes [0] are not axis names; write strings, e.g. ["data"]}}
+  %0 = "pcg.partition"(%a) {dim = 0, axes = [0]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p4(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.reduce' op reduction kind "avg" is unknown; allowed: sum, max, min, prod, and, or}}
+  %0 = "pcg.reduce"(%a) {axes = ["x"], kind = "avg"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p5(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.pipeline' op microbatches 0 is not positive; at least 1 is needed}}
+  %0 = "pcg.pipeline"(%a) {dim = 0, microbatches = 0} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p6(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.pipeline' op dim 0 of size 8 is not divisible by 3 microbatches}}
+  %0 = "pcg.pipeline"(%a) {dim = 0, microbatches = 3} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p7(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.batch' op has neither dim nor kind; exactly one is needed}}
+  %0 = "pcg.batch"(%a) {microbatches = 2} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p7_both(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.batch' op has both dim and kind; exactly one is needed}}
+  %0 = "pcg.batch"(%a) {microbatches = 2, dim = 0, kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @missing(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{attribute "dim" is expected but not provided}}
+  %0 = "pcg.partition"(%a) {axes = ["x"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p8(%t: tuple<tensor<4xf32>>) {
+  // expected-error @+1 {{'pcg.stage' op index -1 is negative; allowed: 0, 1, 2, ...}}
+  %0 = "pcg.stage"(%t) ({
+  ^bb0(%a: tensor<4xf32>):
+    %1 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+    "pcg.yield"(%1) : (tuple<tensor<4xf32>>) -> ()
+  }) {mesh = @mesh, index = -1} : (tuple<tensor<4xf32>>) -> tuple<tensor<4xf32>>
+  return
+}
+
+// -----
+
+func.func @p9(%t: tuple<tensor<4xf32>>) {
+  // expected-error @+1 {{'pcg.stage' op block arguments are (tensor<2xf32>); allowed: the inputs, (tensor<4xf32>)}}
+  %0 = "pcg.stage"(%t) ({
+  ^bb0(%a: tensor<2xf32>):
+    %1 = stablehlo.tuple %a : tuple<tensor<2xf32>>
+    "pcg.yield"(%1) : (tuple<tensor<2xf32>>) -> ()
+  }) {mesh = @mesh, index = 0} : (tuple<tensor<4xf32>>) -> tuple<tensor<2xf32>>
+  return
+}
+
+// -----
+
+func.func @p9_tuple(%t: tensor<4xf32>) {
+  // expected-error @+1 {{'pcg.stage' op inputs are a tensor<4xf32>; allowed: a tuple}}
+  %0 = "pcg.stage"(%t) ({
+  ^bb0(%a: tensor<4xf32>):
+    %1 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+    "pcg.yield"(%1) : (tuple<tensor<4xf32>>) -> ()
+  }) {mesh = @mesh, index = 0} : (tensor<4xf32>) -> tuple<tensor<4xf32>>
+  return
+}
+
+// -----
+
+func.func @p10(%t: tuple<tensor<4xf32>>) {
+  // expected-error @+1 {{'pcg.stage' op yields a tuple<tensor<4xf32>>, its result is a tuple<tensor<2xf32>>}}
+  %0 = "pcg.stage"(%t) ({
+  ^bb0(%a: tensor<4xf32>):
+    %1 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+    "pcg.yield"(%1) : (tuple<tensor<4xf32>>) -> ()
+  }) {mesh = @mesh, index = 0} : (tuple<tensor<4xf32>>) -> tuple<tensor<2xf32>>
+  return
+}

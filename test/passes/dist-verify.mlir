@@ -1,0 +1,218 @@
+// RUN: %pcg-opt %s --dist-verify --split-input-file --verify-diagnostics
+// The numbers are those of docs/reference/semantics.md.
+
+// A complete and consistent program passes: sharded matmul, partial sum, reduction, loop.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @good(%x: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], ["y"]], {}>}, %w: tensor<16x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["y"], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {y = "sum"}>]} : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.negate %0 {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {y = "sum"}>]} : tensor<8x4xf32>
+  %2 = "pcg.reduce"(%1) {axes = ["y"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = stablehlo.while(%i = %2) : tensor<8x4xf32> attributes {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} cond {
+    %p = stablehlo.constant {dist.specs = [#dist.shard_spec<@mesh, [], {}>]} dense<true> : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %4 = stablehlo.tanh %i {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} : tensor<8x4xf32>
+    stablehlo.return %4 : tensor<8x4xf32>
+  }
+  return %3 : tensor<8x4xf32>
+}
+
+// -----
+
+// V1
+// expected-error @+1 {{function 'main' has layouts, but the module has no dist.mesh}}
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  return %a : tensor<8x4xf32>
+}
+
+// -----
+
+// V1
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{result 0 of 'stablehlo.tanh' has a layout on @other; declared meshes: @mesh}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@other, [[], []], {}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V2
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{result 0 of 'stablehlo.tanh' (tensor<8x4xf32>) has layout [z, -]: unknown axis 'z'; the mesh has 'x', 'y'}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [["z"], []], {}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V2
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{axis 'x' is used twice in [x, x]}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [["x"], ["x"]], {}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V3
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{dimension 1 of size 4 is not divisible by 8 (x+y)}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [[], ["x", "y"]], {}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V4
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{result 0 of 'stablehlo.tanh' has no layout; every tensor needs one}}
+  %0 = stablehlo.tanh %a : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V4
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+// expected-error @+1 {{argument 0 of function 'main' has no layout}}
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  return %a : tensor<8x4xf32>
+}
+
+// -----
+
+// V5
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{'stablehlo.tanh' has 1 results but 2 entries in dist.specs}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>, #dist.shard_spec<@mesh, [[], []], {}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V6: operand and result disagree.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{'stablehlo.tanh' with operands [-, -] and results [x, -]: factor i is split by [] and by ['x'] at once}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} : tensor<8x4xf32>
+  %1 = stablehlo.tanh %0 {dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+// -----
+
+// V6: a partial value must not reach an op that is not linear.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{operand 0 is partial over 'x', which the op cannot pass through}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [[], []], {x = "sum"}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V6: dist.operand_specs say what the op will get.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>}) {
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>], dist.operand_specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V7
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{'pcg.partition' makes [x, -] of [-, -], but its result has layout [y, -]}}
+  %0 = "pcg.partition"(%a) {dim = 0, axes = ["x"], dist.specs = [#dist.shard_spec<@mesh, [["y"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V7
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x", "y"], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{x are not the minor-most axes of dimension 0 of [x+y, -]}}
+  %0 = "pcg.combine"(%a) {dim = 0, axes = ["x"], dist.specs = [#dist.shard_spec<@mesh, [["y"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V7
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{is not partial over 'x' by sum}}
+  %0 = "pcg.reduce"(%a) {axes = ["x"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V7
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{'dist.all_to_all': unknown axis 'z'; the mesh has 'x', 'y'}}
+  %0 = "dist.all_to_all"(%a) {split_dim = 1, concat_dim = 0, axes = ["z"], dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V7
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>}) {
+  // expected-error @+1 {{'pcg.replicate': [x, -] already uses axis 'x'}}
+  %0 = "pcg.replicate"(%a) {axes = ["x"], dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V7
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{a permute needs as many shards per dimension}}
+  %0 = "dist.permute"(%a) {dist.specs = [#dist.shard_spec<@mesh, [["y"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V8
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  // expected-error @+1 {{init 0 of 'stablehlo.while' has layout [-, -]; allowed: [x, -]}}
+  %0 = stablehlo.while(%i = %a) : tensor<8x4xf32> attributes {dist.specs = [#dist.shard_spec<@mesh, [["x"], []], {}>]} cond {
+    %p = stablehlo.constant {dist.specs = [#dist.shard_spec<@mesh, [], {}>]} dense<true> : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    stablehlo.return %i : tensor<8x4xf32>
+  }
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// V8
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>}) {
+  // expected-error @+1 {{operand 0 of 'func.return' has layout [-, -]; allowed: [x, -]}}
+  return %a : tensor<8x4xf32>
+}
+
+// -----
+
+// V9
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) {
+  // expected-error @+1 {{operand 0 of 'func.return' is partial ([-, -] sum(x)); allowed: whole values}}
+  return %a : tensor<8x4xf32>
+}
