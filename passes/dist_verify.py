@@ -48,7 +48,8 @@ class VerifyPass(Pass):
         names = (shardings.SPECS, shardings.OPERAND_SPECS, "spec")
         if any(n in op.attributes for op in walk(func) for n in names):
             return True
-        return any(shardings.SPEC in d for n in ("arg_attrs", "res_attrs") if n in func.attributes for d in func.attributes[n])
+        signature = [d for n in ("arg_attrs", "res_attrs") if n in func.attributes for d in func.attributes[n]]
+        return any(shardings.SPEC in d for d in signature)
 
     def _function(self, func: ir.Operation) -> None:
         symbol = ir.StringAttr(func.attributes["sym_name"]).value
@@ -129,7 +130,8 @@ class VerifyPass(Pass):
             elif name in PCG_MOVES or name in DIST_MOVES:
                 self._move(op, results[0])
             elif name in REQUESTS:
-                self._equal(op, "result 0", results[0], self._attr(op, "spec", op.attributes["spec"], op.results[0].type))
+                wanted_spec = self._attr(op, "spec", op.attributes["spec"], op.results[0].type)
+                self._equal(op, "result 0", results[0], wanted_spec)
             elif not name.startswith("pcg."):
                 self._ordinary(op, results)
 
@@ -183,7 +185,8 @@ class VerifyPass(Pass):
             else:
                 for axis in _axes(op):
                     if axis not in self.mesh.names:
-                        raise ReshardError(f"unknown axis {axis!r}; the mesh has {', '.join(map(repr, self.mesh.names))}")
+                        known = ", ".join(map(repr, self.mesh.names))
+                        raise ReshardError(f"unknown axis {axis!r}; the mesh has {known}")
                 made = _step(op, result).apply(source)
         except ReshardError as error:
             raise PassError(op, f"'{op.name}': {error}") from None

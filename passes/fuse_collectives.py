@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
+from pcg.machine import Machine
 from pcg.passes.base import Pass, PassError
 from pcg.reshard import ReshardError, plan
 from pcg.rules.registry import shape
@@ -36,6 +38,8 @@ class FuseCollectivesPass(Pass):
     """
 
     name: ClassVar[str] = "dist-fuse-collectives"
+
+    machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
         mesh = shardings.mesh_of(module)
@@ -72,7 +76,7 @@ class FuseCollectivesPass(Pass):
         value, result = first.operands[0], last.results[0]
         src, dst = _spec(value), _spec(result)
         try:
-            steps = plan(src, dst, shape(value), itemsize(value), mesh)
+            steps = plan(src, dst, shape(value), itemsize(value), mesh, CostModel(self.machine, mesh).link)
         except ReshardError as error:
             raise PassError(last, f"'{last.name}' op: {error}") from None
         made = emit_dist(steps, value, src, last.location, ir.InsertionPoint(first))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
+from pcg.machine import Machine
 from pcg.passes.base import Pass, PassError
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
@@ -47,6 +49,8 @@ class InsertReshardsPass(Pass):
 
     name: ClassVar[str] = "dist-insert-reshards"
 
+    machine: Machine = field(default_factory=Machine.default)
+
     def run(self, module: ir.Operation) -> None:
         mesh = shardings.mesh_of(module)
         if mesh is None:
@@ -66,6 +70,7 @@ class _Inserter:
 
     def __init__(self, owner: InsertReshardsPass, mesh: Mesh, func: ir.Operation) -> None:
         self.owner, self.mesh, self.func = owner, mesh, func
+        self.link = CostModel(owner.machine, mesh).link
         self.specs: dict[ir.Value, ShardSpec] = {}
         self.wanted: dict[ir.Value, dict[ShardSpec, Uses]] = {}
         self.requests: list[ir.Operation] = []
@@ -163,7 +168,7 @@ class _Inserter:
             wants = [rule.operand_spec(i, a) for i in range(len(have))]
             try:
                 price = sum(
-                    cost(h, w, shape(v), itemsize(v), self.mesh)[0]
+                    cost(h, w, shape(v), itemsize(v), self.mesh, self.link)[0]
                     for h, w, v in zip(have, wants, op.operands, strict=True)
                 )
             except ReshardError:
@@ -194,7 +199,7 @@ class _Inserter:
                 op, _ = wanted[spec][0]
                 if spec not in at_hand:
                     near = min(at_hand, key=lambda s: self.price(s, spec, dims, size))
-                    steps = plan(near, spec, dims, size, self.mesh)
+                    steps = plan(near, spec, dims, size, self.mesh, self.link)
                     start, point = at_hand[near]
                     for made, layout in emit_pcg(steps, start, near, op.location, point):
                         at_hand[layout] = made, ir.InsertionPoint.after(made.owner)
@@ -208,7 +213,7 @@ class _Inserter:
 
     def price(self, src: ShardSpec, dst: ShardSpec, dims: tuple[int, ...], size: float) -> float:
         try:
-            return cost(src, dst, dims, size, self.mesh)[0]
+            return cost(src, dst, dims, size, self.mesh, self.link)[0]
         except ReshardError:
             return float("inf")
 
@@ -227,7 +232,7 @@ class _Inserter:
                 near = min(at_hand, key=lambda s: self.price(s, spec, dims, size))
                 seconds += self.price(near, spec, dims, size)
                 if near != spec:
-                    for step in plan(near, spec, dims, size, self.mesh):
+                    for step in plan(near, spec, dims, size, self.mesh, self.link):
                         near = step.apply(near)
                         at_hand.append(near)
             return seconds

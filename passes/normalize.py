@@ -29,9 +29,9 @@ class NormalizePass(Pass):
     Every `func.call` and `stablehlo.composite` is replaced by the body of its function (a composite of
     a CHLO op without attributes by that op), and functions that nothing refers to any more are
     removed.  Constants, iotas and what is broadcast from a constant get one copy per use, next to it,
-    so that each use can have its own layout for nothing.  Ops that change nothing (conversions to the same type, reshapes to the same
-    shape, identity transposes) and ops that nobody uses are removed.  Locations and the attributes of
-    the functions that stay are kept.
+    so that each use can have its own layout for nothing.  Ops that change nothing (conversions to the
+    same type, reshapes to the same shape, identity transposes) and ops that nobody uses are removed.
+    Locations and the attributes of the functions that stay are kept.
 
     Before:
     ```mlir

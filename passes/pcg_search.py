@@ -75,7 +75,8 @@ class SearchPass(Pass):
         finally:
             progress.done()
         if outcome.seconds >= FORBIDDEN / 2:
-            raise PassError(func, "the layouts that are fixed in the program contradict each other: no plan has them all")
+            text = "the layouts that are fixed in the program contradict each other: no plan has them all"
+            raise PassError(func, text)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         commit(func, built, outcome.choice, tables)
         self.statistics["decisions"] = len(built.graph.nodes)
@@ -86,7 +87,8 @@ class SearchPass(Pass):
             f"plan: {1e6 * outcome.seconds:.1f} us per step by estimate (bound {1e6 * outcome.bound:.1f} us), "
             f"{outcome.peak_bytes / 2**20:.1f} MiB per device; rejected: "
             + "; ".join(
-                f"{a.name} {1e6 * a.seconds:.1f} us, {a.peak_bytes / 2**20:.1f} MiB{'' if a.fits else ' (does not fit)'}"
+                f"{a.name} {1e6 * a.seconds:.1f} us, {a.peak_bytes / 2**20:.1f} MiB"
+                + ("" if a.fits else " (does not fit)")
                 for a in outcome.alternatives
             ),
         )

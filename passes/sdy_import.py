@@ -43,8 +43,8 @@ class SdyImportPass(Pass):
     Otherwise the axes that are named are fixed, and `dist.open = [dims]` lists the open dimensions, which
     may be split further.  Priorities are dropped: named axes are fixed whatever their priority.
     `unreduced` axes become partial sums.  A `sdy.manual_computation` over all axes of the mesh becomes
-    a custom call
-    `@dist.manual` of a private function (the body), with attributes `in_specs` and `out_specs`.  With Shardy off, `mhlo.sharding` other than replicated is refused.
+    a custom call `@dist.manual` of a private function (the body), with attributes `in_specs` and
+    `out_specs`.  With Shardy off, `mhlo.sharding` other than replicated is refused.
 
     Before:
     ```mlir
@@ -178,7 +178,8 @@ class SdyImportPass(Pass):
                         attrs[OPEN] = _dims(found[1])
                 elif found and blocks:
                     if where == "arg_attrs":
-                        self._constrain(blocks[0].arguments[i], found, ir.InsertionPoint.at_block_begin(blocks[0]), func)
+                        start = ir.InsertionPoint.at_block_begin(blocks[0])
+                        self._constrain(blocks[0].arguments[i], found, start, func)
                     else:
                         for block in blocks:
                             last = list(block.operations)[-1].operation
@@ -259,7 +260,8 @@ class SdyImportPass(Pass):
         text = ir.StringAttr(attr).value
         if not text.startswith(_HARMLESS_MHLO[:3]) and text:
             raise PassError(
-                where, f"{what} has the GSPMD sharding {text!r}; allowed: Shardy's (leave jax_use_shardy_partitioner on)"
+                where,
+                f"{what} has the GSPMD sharding {text!r}; allowed: Shardy's (leave jax_use_shardy_partitioner on)",
             )
 
     # -- shard_map -----------------------------------------------------------------------------
@@ -290,7 +292,8 @@ class SdyImportPass(Pass):
         free = [n for n, k in self.mesh.axes if k > 1 and n not in axes]
         if free:
             raise PassError(
-                op, f"is manual over {', '.join(map(repr, axes)) or 'no axis'} and automatic over "
+                op,
+                f"is manual over {', '.join(map(repr, axes)) or 'no axis'} and automatic over "
                 f"{', '.join(map(repr, free))}; allowed: manual over every axis of the mesh (no axis_names in shard_map)",
             )
         callee = self._outline(op)

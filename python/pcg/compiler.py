@@ -122,7 +122,8 @@ def compile_program(
     plan = plans.capture(
         module, identity, program=program.name,
         leaves=(program.arguments, program.results), own=own,
-        estimate=estimate_of(report, options.strategy), trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None, devices=devices,
+        estimate=estimate_of(report, options.strategy),
+        trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None, devices=devices,
     )
     modules["plan"] = _clone(module)
     _run(module, after, remarks, seconds)
@@ -167,7 +168,9 @@ def _around_decision() -> tuple[list[str], list[str]]:
     return elements[:at], elements[at + 1 :]
 
 
-def _run(module: ir.Module, names: Sequence[Any], remarks: list[tuple[str, str, str]], seconds: dict[str, float]) -> None:
+def _run(
+    module: ir.Module, names: Sequence[Any], remarks: list[tuple[str, str, str]], seconds: dict[str, float]
+) -> None:
     for element in names:
         pipeline = Pipeline([element])
         start = time.perf_counter()

@@ -281,7 +281,8 @@ def capture(
             continue
         decisions.append(
             Decision(
-                at, op.name, where(op.location), None if need is None else tuple(need), tuple(have) if any(have) else None
+                at, op.name, where(op.location),
+                None if need is None else tuple(need), tuple(have) if any(have) else None,
             )
         )
     return Plan(

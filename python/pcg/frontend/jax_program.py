@@ -35,8 +35,8 @@ def abstract(name: str, value: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
     except (TypeError, ValueError, AttributeError):
         raise ProgramError(
-            f"argument {name} is {value!r:.60} of type {type(value).__name__}; expected a numpy or jax array or a number"
-            " (name it in static_argnums if it is a constant of the program)"
+            f"argument {name} is {value!r:.60} of type {type(value).__name__}; expected a numpy or jax array or a"
+            " number (name it in static_argnums if it is a constant of the program)"
         ) from None
 
 

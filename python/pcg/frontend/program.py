@@ -112,7 +112,8 @@ def module_source(program: Any) -> tuple[str | bytes, str | None] | None:
     if isinstance(program, Callable):  # type: ignore[arg-type]
         return None
     raise ProgramError(
-        f"a program is a function, StableHLO text, bytes, or a path; got {program!r:.80} of type {type(program).__name__}"
+        "a program is a function, StableHLO text, bytes, or a path; "
+        f"got {program!r:.80} of type {type(program).__name__}"
     )
 
 

@@ -86,7 +86,8 @@ class _Parser:
     def axis(self) -> str:
         name = self.token(1, "an axis name")
         if self.peek(":"):
-            raise SdySyntaxError(f'{self.text} uses a part of axis "{name}"; allowed: whole axes (split the axis in two)')
+            text = f'{self.text} uses a part of axis "{name}"; allowed: whole axes (split the axis in two)'
+            raise SdySyntaxError(text)
         return name
 
     def dim(self) -> SdyDim:

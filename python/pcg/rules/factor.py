@@ -213,7 +213,9 @@ def name(f: int) -> str:
     return chr(ord("i") + f) if f < 18 else f"f{f}"
 
 
-def replicated(operand_ranks: Sequence[int], result_ranks: Sequence[int], reason: str, flops: float = 0.0) -> FactorRule:
+def replicated(
+    operand_ranks: Sequence[int], result_ranks: Sequence[int], reason: str, flops: float = 0.0
+) -> FactorRule:
     """The rule of an op that every device must run whole."""
     return FactorRule(
         (), tuple(((),) * r for r in operand_ranks), tuple(((),) * r for r in result_ranks), (), flops, reason

@@ -60,7 +60,10 @@ def is_manual(op: ir.Operation) -> bool:
 def manual_bodies(root: ir.Operation) -> set[str]:
     """Symbols of the functions that manual computations inside `root` run."""
     return {
-        ir.FlatSymbolRefAttr(a).value for op in walk(root) if is_manual(op) for a in op.attributes["called_computations"]
+        ir.FlatSymbolRefAttr(a).value
+        for op in walk(root)
+        if is_manual(op)
+        for a in op.attributes["called_computations"]
     }
 
 

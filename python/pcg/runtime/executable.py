@@ -57,6 +57,8 @@ class Executable:
         def run(*args: Any) -> Any:
             flat = self._flatten(args)
             self._check(flat)
+            if any(map(jax_compat.is_typed_by_mesh, flat)):
+                raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
             data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.arguments, strict=True)]
             out = list(body(*data))
             for i, leaf in enumerate(program.results):

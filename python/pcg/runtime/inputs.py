@@ -123,7 +123,8 @@ def _draw(rng: np.random.Generator, leaf: Leaf, use: Use) -> np.ndarray:
         low, high = (1, SMALL) if use.bound is None else (0, max(1, use.bound))
         if leaf.element in ("i2", "ui2"):
             high = 2
-        return rng.integers(low if low < high else 0, min(high, 7 if leaf.element in ("i4", "ui4") else high), shape).astype(dtype)
+        top = min(high, 7) if leaf.element in ("i4", "ui4") else high
+        return rng.integers(low if low < high else 0, top, shape).astype(dtype)
     if use.positive or not shape:
         return rng.uniform(0.1, 1.0, shape).astype(dtype)
     scale = 1 / math.sqrt(shape[-2]) if len(shape) >= 2 else 0.5

@@ -149,3 +149,9 @@ def quietly(call: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         return call()
+
+
+def is_typed_by_mesh(x: Any) -> bool:
+    """Whether the type of `x` names axes of a mesh (jax's explicit sharding)."""
+    mesh = getattr(getattr(jax.typeof(x), "sharding", None), "mesh", None)
+    return mesh is not None and not mesh.empty and bool(mesh.explicit_axes)

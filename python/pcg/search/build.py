@@ -233,16 +233,17 @@ class Builder:
         carries = []
         fixed = shardings.result_specs(op)
         for i, value in enumerate(op.operands):
-            shape, _, _ = describe(value)
+            shape, itemsize, _ = describe(value)
             spec = fixed[i]
             table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
             node = self._node("carry", "carry", table, inner)
             self._connect(value, node, 0, times)
             carries.append(node)
+            # The loop's buffer takes over its initial value's.
+            self._first[(node, 0)] = (self._clock + 1, math.prod(shape) * itemsize)
             for region in op.regions:
                 built.values[region.blocks[0].arguments[i]] = Source(node)
             built.values[op.results[i]] = Source(node)
-            self._born(node, 0, value)
         built.carries.append((op, carries))
         (predicate,) = self._block(op.regions[0].blocks[0], inner)
         self._sink(predicate, inner)

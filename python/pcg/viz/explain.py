@@ -100,5 +100,6 @@ def _notes(compilation: Compilation) -> str:
     lines = []
     for (name, text), places in counts.items():
         at = ", ".join(sorted({p for p in places if p})[:3])
-        lines.append(f"  {name}: {text}" + (f" ({len(places)}x)" if len(places) > 1 else "") + (f" at {at}" if at else ""))
+        times = f" ({len(places)}x)" if len(places) > 1 else ""
+        lines.append(f"  {name}: {text}{times}" + (f" at {at}" if at else ""))
     return "\n".join(lines)

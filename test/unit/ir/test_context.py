@@ -1,13 +1,13 @@
 """Contexts: dialects load in each, again, and from several threads."""
 
+import importlib
 import threading
-import time
 
+import pytest
 from torch_mlir import ir
 
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
-from pcg.ir.walk import walk
 
 
 def test_every_dialect_is_loaded():
@@ -30,7 +30,7 @@ def test_contexts_in_threads():
         try:
             with make_context():
                 ir.Attribute.parse('#dist.shard_spec<@m, [["x"]], {}>')
-        except Exception as error:  # noqa: BLE001 (reported below)
+        except Exception as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -51,10 +51,7 @@ def test_equal_attributes_and_types_are_not_forced_on_an_op():
     load_module(text, make_context())
 
 
-def test_walking_is_fast_because_namespaces_have_modules():
-    lines = "\n".join(f"  %{i + 1} = stablehlo.tanh %{i} : tensor<4xf32>" for i in range(5000))
-    text = f"func.func @f(%0: tensor<4xf32>) {{\n{lines}\n  return\n}}".replace("%0:", "%a:").replace("tanh %0 ", "tanh %a ")
-    module = load_module(text, make_context())
-    start = time.process_time()
-    assert sum(op.name == "stablehlo.tanh" for op in walk(module.operation)) == 5000
-    assert time.process_time() - start < 0.05  # 13 us per op, 0.065 s, if a namespace had no module
+@pytest.mark.parametrize("namespace", ["dist", "pcg", "stablehlo", "chlo", "sdy", "vhlo", "mhlo"])
+def test_every_namespace_has_a_module(namespace):
+    # Without one the bindings retry a failing import for every operation they hand out.
+    importlib.import_module(f"pcg.dialects.{namespace}")

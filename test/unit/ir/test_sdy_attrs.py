@@ -3,7 +3,14 @@
 import pytest
 
 from pcg.ir.sdy_attrs import (
-    SdyDim, SdyMesh, SdySharding, SdySyntaxError, parse_manual_axes, parse_mesh, parse_per_value, parse_sharding,
+    SdyDim,
+    SdyMesh,
+    SdySharding,
+    SdySyntaxError,
+    parse_manual_axes,
+    parse_mesh,
+    parse_per_value,
+    parse_sharding,
 )  # fmt: skip
 
 

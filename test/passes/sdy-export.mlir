@@ -1,0 +1,40 @@
+// RUN: %pcg-opt %s --split-input-file --sdy-export --mlir-print-op-generic | FileCheck %s
+// RUN: %pcg-opt %s --split-input-file --pass-pipeline='sdy-export{constraints=all}' --mlir-print-op-generic | FileCheck %s --check-prefix=ALL
+
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()
+
+// CHECK: "sdy.mesh"() {mesh = #sdy.mesh<["data"=2, "model"=4]>, sym_name = "mesh"}
+// CHECK: arg_attrs = [{sdy.sharding = #sdy.sharding<@mesh, {{\[}}{"data"}, {}]>}, {sdy.sharding = #sdy.sharding<@mesh, {{\[}}{}, {"model"}]>, tf.aliasing_output = 0 : i32}]
+// CHECK-SAME: res_attrs = [{sdy.sharding = #sdy.sharding<@mesh, {{\[}}{"data"}, {"model"}]>}]
+func.func @main(%x: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], []], {}>},
+    %w: tensor<4x8xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["model"]], {}>, tf.aliasing_output = 0 : i32})
+    -> (tensor<8x8xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], ["model"]], {}>}) {
+  /// Contractions get a constraint, elementwise ops only with constraints=all.
+  // CHECK: %[[T:.*]] = "stablehlo.tanh"(%{{.*}}) : (tensor<8x4xf32>)
+  // CHECK-NEXT: %[[D:.*]] = "stablehlo.dot_general"(%[[T]],
+  // CHECK-NEXT: %[[C:.*]] = "sdy.sharding_constraint"(%[[D]]) {sharding = #sdy.sharding<@mesh, {{\[}}{"data"}, {"model"}]>}
+  // CHECK-NEXT: "func.return"(%[[C]])
+  // ALL: "stablehlo.tanh"
+  // ALL-NEXT: "sdy.sharding_constraint"({{.*}}) {sharding = #sdy.sharding<@mesh, {{\[}}{"data"}, {}]>}
+  // ALL-NEXT: "stablehlo.dot_general"
+  %0 = stablehlo.tanh %x {dist.specs = [#dist.shard_spec<@mesh, [["data"], []], {}>]} : tensor<8x4xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] {dist.specs = [#dist.shard_spec<@mesh, [["data"], ["model"]], {}>]} : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  func.return %1 : tensor<8x8xf32>
+}
+
+// -----
+
+/// A reshard becomes a constraint; a partial value gets none; moves disappear; a device order is kept.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["a"], [2], [1, 0]>} : () -> ()
+// CHECK: #sdy.mesh<["a"=2], device_ids=[1, 0]>
+// CHECK: %[[D:.*]] = "stablehlo.dot_general"
+// CHECK-NEXT: %[[C:.*]] = "sdy.sharding_constraint"(%[[D]]) {sharding = #sdy.sharding<@mesh, {{\[}}{}, {}]>}
+// CHECK-NEXT: %[[R:.*]] = "sdy.sharding_constraint"(%[[C]]) {sharding = #sdy.sharding<@mesh, {{\[}}{}, {"a"}]>}
+// CHECK-NEXT: "func.return"(%[[R]])
+func.func @main(%x: tensor<4x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["a"]], {}>},
+    %w: tensor<4x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["a"], []], {}>}) -> tensor<4x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] {dist.specs = [#dist.shard_spec<@mesh, [[], []], {a = "sum"}>]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "pcg.reduce"(%0) {axes = ["a"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = "dist.reshard"(%1) {spec = #dist.shard_spec<@mesh, [[], ["a"]], {}>, dist.specs = [#dist.shard_spec<@mesh, [[], ["a"]], {}>]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %2 : tensor<4x4xf32>
+}

@@ -1,0 +1,76 @@
+"""Costs read off the lowered program, and the report."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcg.compiler import Options, compile_program, load_program
+from pcg.layout import Mesh, ShardSpec
+from pcg.viz.cost import axes_of_groups, cost_of
+from pcg.viz.explain import explain, pattern
+from pcg.viz.table import bytes_text, table, time_text
+
+#: Two equal layers with weights split column-row: one all-reduce per layer and direction of data.
+LAYERS = """
+func.func @main(%x: tensor<8x16xf32> loc("x"), %a0: tensor<16x32xf32> loc("l[0]['a']"),
+    %b0: tensor<32x16xf32> loc("l[0]['b']"), %a1: tensor<16x32xf32> loc("l[1]['a']"),
+    %b1: tensor<32x16xf32> loc("l[1]['b']")) -> tensor<8x16xf32> {
+  %0 = stablehlo.dot_general %x, %a0, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+  %1 = stablehlo.tanh %0 : tensor<8x32xf32>
+  %2 = stablehlo.dot_general %1, %b0, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+  %3 = stablehlo.tanh %2 : tensor<8x16xf32>
+  %4 = stablehlo.dot_general %3, %a1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+  %5 = stablehlo.tanh %4 : tensor<8x32xf32>
+  %6 = stablehlo.dot_general %5, %b1, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+  func.return %6 : tensor<8x16xf32>
+}
+"""
+MESH = Mesh.parse("data=2,model=4")
+
+
+@pytest.fixture(scope="module")
+def compilation():
+    specs = ["[data, -]", "[-, model]", "[model, -]", "[-, model]", "[model, -]"]
+    fixed = {i: ShardSpec.parse(s) for i, s in enumerate(specs)}
+    options = Options("propagate", in_specs=fixed, out_specs={0: ShardSpec.parse("[data, -]")})
+    return compile_program(load_program(LAYERS), MESH, options)
+
+
+def test_collectives_with_axes_bytes_and_time(compilation):
+    cost = cost_of(compilation)
+    assert [(c.kind, c.axes, c.type) for c in cost.collectives] == [("all_reduce", ("model",), "f32[4,16]")] * 2
+    assert cost.communication_bytes == 2 * (2 * 3 / 4 * 4 * 16 * 4)
+    assert cost.communication_seconds > 0 and cost.to_dict()["communication_bytes"] == cost.communication_bytes
+
+
+def test_memory_of_arguments_and_results(compilation):
+    cost = cost_of(compilation)
+    assert cost.argument_bytes == 4 * (8 * 16 / 2 + 4 * 16 * 32 / 4)
+    assert cost.result_bytes == 4 * 8 * 16 / 2
+
+
+def test_repeated_layers_are_one_row(compilation):
+    text = explain(compilation, cost_of(compilation))
+    rows = [line.split() for line in text.splitlines()]
+    assert any(r[:3] == ["l[*]['a']", "2", "f32[16,32]"] for r in rows), text
+    assert any(r[:3] == ["all_reduce", "model", "2"] for r in rows), text
+    assert "on mesh data=2,model=4 (8 devices)" in text
+
+
+def test_rejected_plans_are_shown():
+    compilation = compile_program(load_program(LAYERS), MESH)
+    text = explain(compilation, cost_of(compilation))
+    assert "Rejected" in text and "replication" in text and "data parallelism" in text
+
+
+def test_axes_of_groups():
+    assert axes_of_groups([[0, 1, 2, 3], [4, 5, 6, 7]], MESH) == ("model",)
+    assert axes_of_groups([[0, 4], [1, 5]], MESH) == ("data",)
+    assert axes_of_groups([list(range(8))], MESH) == ("data", "model")
+
+
+def test_texts():
+    assert pattern("params['layers'][12]['w1']") == "params['layers'][*]['w*']"
+    assert [bytes_text(n) for n in (12, 2048, 3 << 20, 5 << 30)] == ["12 B", "2.00 KiB", "3.00 MiB", "5.00 GiB"]
+    assert [time_text(s) for s in (2, 2e-3, 2e-6)] == ["2.00 s", "2.00 ms", "2.0 us"]
+    assert table(["a", "b"], [["x", "1"]], right=(1,)) == "  a  b\n  -  -\n  x  1"
