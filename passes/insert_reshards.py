@@ -237,5 +237,6 @@ class _Inserter:
                         at_hand.append(near)
             return seconds
 
-        return list(min(itertools.permutations(wanted), key=total))
+        best = min(itertools.permutations(wanted), key=total)
+        return list(best)
 

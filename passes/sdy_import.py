@@ -89,6 +89,8 @@ class SdyImportPass(Pass):
         self._known: dict[str, SdyMesh] = {}
         self._declared: list[ir.Operation] = []
         given = shardings.meshes_of(module)
+        self.symbol: str
+        self.mesh: Mesh | None
         self.symbol, self.mesh = next(iter(given.items()), (shardings.MESH, None))
         first = ""
         for op in body(module).operations:
@@ -294,7 +296,8 @@ class SdyImportPass(Pass):
             raise PassError(
                 op,
                 f"is manual over {', '.join(map(repr, axes)) or 'no axis'} and automatic over "
-                f"{', '.join(map(repr, free))}; allowed: manual over every axis of the mesh (no axis_names in shard_map)",
+                f"{', '.join(map(repr, free))}; allowed: manual over every axis of the mesh "
+                "(no axis_names in shard_map)",
             )
         callee = self._outline(op)
         attrs = {

@@ -138,6 +138,10 @@ def cli_md() -> str:
     out = [_HEADER, "# Command line\n"]
     for name, parser in (("pcg-opt", options.parser()), ("pcg-run", pcg_run.parser())):
         out.append(f"## {name}\n\n{' '.join((parser.description or '').split())}\n")
+        if parser.prog == "pcg-opt":
+            out.append("### Named pipelines\n")
+            flags = options.named_flags().items()
+            out.append(_table(["flag", "meaning"], [[f"`--{n}`", text] for n, text in flags]))
         for group in parser._action_groups:
             actions = [a for a in group._group_actions if not isinstance(a, argparse._HelpAction)]
             if not actions:

@@ -18,6 +18,13 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+def named_flags() -> dict[str, str]:
+    """Flags that are not passes but stand for some."""
+    return {n: x.summary for n, x in PIPELINES.items()} | {
+        "export-sdy": "Write the chosen layouts as StableHLO with Shardy annotations (the pass sdy-export)."
+    }
+
+
 def parser() -> argparse.ArgumentParser:
     """The argument parser; pass flags are not in it, see `parse`."""
     p = _Parser(
@@ -25,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         description="Run passes on MLIR programs.  Every pass and named pipeline is also a flag: "
         "--dist-verify, --pcg-search='option=value ...', --canonicalize; they run in the order given.",
-        epilog="named pipelines:\n" + "\n".join(f"  --{n:16s} {x.summary}" for n, x in PIPELINES.items()),
+        epilog="named pipelines:\n" + "\n".join(f"  --{n:16s} {text}" for n, text in named_flags().items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("input", nargs="?", default="-", help="program: MLIR text, bytecode or artifact; - is stdin")

@@ -244,9 +244,7 @@ class Compiled:
         count = len(args) + len(static)
         donate = tuple(i % count for i in self._settings.donate_argnums)
         mesh = jax_compat.jax_mesh(self.mesh, self._devices)
-        program = jax_program.trace(
-            self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh
-        )
+        program = jax_program.trace(self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh)
         dynamic = [i for i in range(count) if i not in static]
         return self._build(program, [dynamic.index(i) for i in donate if i in dynamic])
 

@@ -104,7 +104,7 @@ def compile_program(
     seconds: dict[str, float] = {}
     remarks: list[tuple[str, str, str]] = []
     start = time.perf_counter()
-    module = load_module(program.source, context, program.path or program.name)
+    module = load_module(program.source, context, program.path or "<program>")
     seconds["load"] = time.perf_counter() - start
     shardings.set_mesh(module, mesh)
     before, after = _around_decision()
@@ -120,10 +120,14 @@ def compile_program(
         _annotate(module, program, mesh, options)
         report = _decide(module, options, remarks, seconds)
     plan = plans.capture(
-        module, identity, program=program.name,
-        leaves=(program.arguments, program.results), own=own,
+        module,
+        identity,
+        program=program.name,
+        leaves=(program.arguments, program.results),
+        own=own,
         estimate=estimate_of(report, options.strategy),
-        trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None, devices=devices,
+        trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None,
+        devices=devices,
     )
     modules["plan"] = _clone(module)
     _run(module, after, remarks, seconds)
@@ -139,9 +143,7 @@ def compile_program(
     return Compilation(program, mesh, plan, in_specs, out_specs, modules, remarks, seconds, report, machine)
 
 
-def load_program(
-    source: str | bytes, *, path: str | None = None, donated: frozenset[int] = frozenset()
-) -> Program:
+def load_program(source: str | bytes, *, path: str | None = None, donated: frozenset[int] = frozenset()) -> Program:
     """A StableHLO module as a program.
 
     Raises:
@@ -180,9 +182,7 @@ def _run(
         remarks += [(p.name, plans.where(location), text) for p, location, text in pipeline.remarks()]
 
 
-def _decide(
-    module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]
-) -> Any:
+def _decide(module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]) -> Any:
     name = {"auto": "pcg-search", "propagate": "dist-propagate"}.get(str(options.strategy))
     if name is None:
         raise ValueError(f"strategy {options.strategy!r}; expected 'auto', 'propagate' or a plan")

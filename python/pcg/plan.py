@@ -157,7 +157,9 @@ class Plan:
                 ),
                 reshards=tuple(
                     Reshard(
-                        r["value"], ShardSpec.parse(r["spec"]), r.get("where", ""),
+                        r["value"],
+                        ShardSpec.parse(r["spec"]),
+                        r.get("where", ""),
                         tuple((a, b) for a, b in r["uses"]) if "uses" in r else None,
                     )
                     for r in d["reshards"]
@@ -270,8 +272,10 @@ def capture(
     results = []
     for leaf, type_, found in zip(leaves[1], result_types, shardings.function_result_specs(function), strict=True):
         results.append(Value(leaf.name, type_, found or ShardSpec.replicated(len(leaf.shape)), leaf.key_rank))
-    inserted = [op for op in _operations(module) if op.name == "dist.reshard" and op not in own]
-    ops = [op for op in _operations(module) if op not in inserted] if inserted else list(_operations(module))
+    every, before = list(_operations(module)), set(own)
+    inserted = [op for op in every if op.name == "dist.reshard" and op not in before]
+    new = set(inserted)
+    ops = [op for op in every if op not in new] if new else every
     decisions = []
     for at, op in enumerate(ops):
         if op.name in _SILENT:
@@ -281,14 +285,25 @@ def capture(
             continue
         decisions.append(
             Decision(
-                at, op.name, where(op.location),
-                None if need is None else tuple(need), tuple(have) if any(have) else None,
+                at,
+                op.name,
+                where(op.location),
+                None if need is None else tuple(need),
+                tuple(have) if any(have) else None,
             )
         )
     return Plan(
-        mesh, program, normalised[0], tuple(normalised[1:]), tuple(arguments), tuple(results), tuple(decisions),
+        mesh,
+        program,
+        normalised[0],
+        tuple(normalised[1:]),
+        tuple(arguments),
+        tuple(results),
+        tuple(decisions),
         tuple(_reshards(inserted, {op: at for at, op in enumerate(ops)})) if inserted else (),
-        dict(estimate or {}), trees, None if devices is None else tuple(devices),
+        dict(estimate or {}),
+        trees,
+        None if devices is None else tuple(devices),
     )
 
 
@@ -334,8 +349,12 @@ def _insert_reshard(
     with function.context:
         attr = shardings.to_attr(r.spec)
         new = ir.Operation.create(
-            "dist.reshard", results=[value.type], operands=[value],
-            attributes={"spec": attr, shardings.SPECS: ir.ArrayAttr.get([attr])}, ip=point, loc=location,
+            "dist.reshard",
+            results=[value.type],
+            operands=[value],
+            attributes={"spec": attr, shardings.SPECS: ir.ArrayAttr.get([attr])},
+            ip=point,
+            loc=location,
         )
     if r.uses is None:
         value.replace_all_uses_except(new.results[0], new)

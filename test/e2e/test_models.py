@@ -1,11 +1,14 @@
 """The example models, trained for five steps through `pcg.compile` on eight CPU devices and by jax on one.
 
 Tolerance. Both sides compute in float32 and differ only in the order of additions: a sum of n terms that is cut into
-pieces changes by about sqrt(n) * 6e-8 of its size, here (n up to a few thousand) a few 1e-6. Five steps of training
-carry that into the parameters, and Adam divides by the size of the gradient, so an element whose gradient is itself
-rounding noise moves by up to noise / eps of a step. Each leaf is compared relative to its largest magnitude; the bound
-is 2e-4 for the optimizers with a quotient (Adam, Adagrad) and 2e-5 for SGD. A misplaced shard, a missing reduction
-or a twice-counted gradient is an error of 0.1 to 10.
+pieces changes by about sqrt(n) * 6e-8 of its size, here (n up to a few thousand) a few 1e-6, and five steps of training
+carry that on. Every leaf is compared relative to its largest magnitude, within 2e-5 for SGD and 2e-4 for optimizers with
+a quotient. Two more things may differ by what is not small against the leaf itself, because its true gradient is zero
+(a key bias under softmax, a bias before batch normalisation) and what is left is noise, about 1e-8 here:
+  parameters  Adam moves by noise / eps = 1e-8 / 1e-6 of a step: 2 % of the five steps are allowed;
+  moments     1e-6 of the largest moment in the tree is allowed.
+Adam forgives gradients that are wrong by a factor; its moments, which are compared too, do not. A misplaced shard, a
+missing reduction or a twice-counted gradient is an error of 0.1 to 10.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from support.training import SLOW_DEVICES, assert_trees_close, traffic, train
+from support.training import SLOW_DEVICES, assert_trees_close, largest, traffic, train
 
 MESH = {"data": 2, "model": 4}
 STEPS = 5
@@ -42,17 +45,25 @@ MODELS: dict[str, tuple[str, dict[str, Any], float]] = {
 }
 
 
+def parts(state: Any) -> list[Any]:
+    """The entries of an optimizer state, each with a scale of its own."""
+    return list(state.values()) if isinstance(state, dict) else [state]
+
+
 def check(name: str, **options: Any) -> None:
     """Train both ways and compare; the plan must be a parallel one."""
     module, overrides, rtol = MODELS[name]
-    step, args = importlib.import_module(f"examples.{module}").make(**overrides)
+    example = importlib.import_module(f"examples.{module}")
+    step, args = example.make(**overrides)
     compiled = pcg.compile(step, MESH, **options)
     moved = traffic(compiled.lower(*args))
     assert moved.counts(), "the plan is replication: nothing was tested"
     want = train(jax.jit(step), args, STEPS)
     got = train(compiled, args, STEPS)
-    assert_trees_close(got[0], want[0], rtol)
-    assert_trees_close(got[1], want[1], 4 * rtol)
+    noise = 0.02 * STEPS * example.SIZES["small"].rate if rtol == ADAPTIVE else 0.0
+    assert_trees_close(got[0], want[0], rtol, noise)
+    for mine, reference in zip(parts(got[1]), parts(want[1]), strict=True):
+        assert_trees_close(mine, reference, 4 * rtol, 1e-6 * largest(reference))
     np.testing.assert_allclose(got[2], want[2], rtol=rtol)
 
 

@@ -25,8 +25,8 @@ def train(step: Callable[..., Any], args: tuple[Any, Any, Any], steps: int) -> t
     return params, state, losses
 
 
-def assert_trees_close(got: Any, want: Any, rtol: float) -> None:
-    """Every leaf of `got` within `rtol` of `want`, relative to the largest magnitude of that leaf; integers exactly."""
+def assert_trees_close(got: Any, want: Any, rtol: float, slack: float = 0.0) -> None:
+    """Every leaf of `got` within `rtol` of the largest magnitude of that leaf, plus `slack`; integers exactly."""
     assert jax.tree.structure(got) == jax.tree.structure(want)
     for (path, a), b in zip(jax.tree_util.tree_leaves_with_path(got), jax.tree.leaves(want), strict=True):
         name = jax.tree_util.keystr(path)
@@ -35,8 +35,13 @@ def assert_trees_close(got: Any, want: Any, rtol: float) -> None:
         if a.dtype.kind != "f":
             np.testing.assert_array_equal(a, b, err_msg=name)
         elif a.size:
-            scale = float(np.max(np.abs(b)))
-            np.testing.assert_allclose(a, b, rtol=0, atol=rtol * scale + 1e-12, err_msg=name)
+            np.testing.assert_allclose(a, b, rtol=0, atol=rtol * float(np.max(np.abs(b))) + slack, err_msg=name)
+
+
+def largest(tree: Any) -> float:
+    """The largest magnitude among the floating-point leaves of a tree."""
+    leaves = [np.asarray(x) for x in jax.tree.leaves(tree)]
+    return max((float(np.max(np.abs(x))) for x in leaves if x.dtype.kind == "f" and x.size), default=0.0)
 
 
 def traffic(executable: Any) -> Traffic:

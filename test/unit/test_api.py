@@ -10,6 +10,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from pcg.runtime import jax_compat
 from pcg.runtime.executable import SignatureError
 
 MESH = {"data": 2, "model": 4}
@@ -149,6 +150,18 @@ def test_stages(compiled):
     assert "sdy.sharding" in compiled.as_text("sdy")
     with pytest.raises(ValueError, match="unknown stage 'hlo'; stages are stablehlo, plan"):
         compiled.as_text("hlo")
+
+
+def test_the_exported_plan_is_carried_out_by_xla(compiled):
+    """The `sdy` stage is a program that jaxlib parses, partitions as the plan says, and runs."""
+    fixed = compiled.lower(PARAMS, X)
+    results = tuple(jax.ShapeDtypeStruct(r.shape, r.dtype) for r in fixed.program.results)
+    program = jax_compat.LocalProgram(fixed.as_text("sdy"), results)
+    flat_in, flat_out = jax.tree.leaves(fixed.input_shardings), jax.tree.leaves(fixed.output_shardings)
+    f = jax.jit(lambda *a: jax_compat.inline_call(program, *a), in_shardings=tuple(flat_in), out_shardings=flat_out)
+    args = jax.tree.leaves((PARAMS, X))
+    same(f(*args), jax.tree.leaves(jax.jit(mlp)(PARAMS, X)), 1e-4)
+    assert "all-reduce" in f.lower(*args).compile().as_text()
 
 
 def test_the_report(compiled):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 
 class SdySyntaxError(ValueError):
@@ -76,7 +77,7 @@ class _Parser:
 
     def list(self, opening: str, closing: str, item) -> tuple:
         self.expect(opening)
-        found = []
+        found: list[Any] = []
         while not self.accept(closing):
             if found:
                 self.expect(",")

@@ -18,7 +18,7 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.control_flow import lower_control_flow
 from pcg.lower.local import LocalContext, clone_mapped, local_form_of
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
-from pcg.reshard import ReshardError, plan
+from pcg.reshard import ReshardError, Step, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.registry import shape
 
@@ -157,7 +157,7 @@ class SpmdLowering:
         src, dst, value = self.spec(op.operands[0]), self.spec(op.results[0]), self.values[op.operands[0]]
         try:
             if op.name in DIST_MOVES:
-                steps = (dist_step(op, dst),)
+                steps: tuple[Step, ...] = (dist_step(op, dst),)
                 if (made := steps[0].apply(src)) != dst:
                     raise ReshardError(f"it makes {made} of {src}, but its result has layout {dst}")
             else:

@@ -48,7 +48,8 @@ def random_inputs(module: ir.Module, arguments: Sequence[Leaf], seed: int) -> li
 
 def use_of(value: ir.Value) -> Use:
     """Follow `value` through elementwise ops (and into loops) to what it is used for."""
-    found, seen, work = Use(), set(), [value]
+    found, work = Use(), [value]
+    seen: set[ir.Value] = set()
     integer = isinstance(ir.RankedTensorType(value.type).element_type, ir.IntegerType)
     while work and len(seen) < 2000:
         v = work.pop()

@@ -68,7 +68,9 @@ def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
     function = table[name]
     results = ir.FunctionType(function.attributes["function_type"].value).results
     call = ir.Operation.create(
-        "func.call", results=list(results), operands=list(args),
+        "func.call",
+        results=list(results),
+        operands=list(args),
         attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
     )
     return list(call.results)

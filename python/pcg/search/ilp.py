@@ -91,7 +91,7 @@ def _lift(layers: list[tuple[Reduction, list[np.ndarray]]], x: list[int]) -> lis
     return x
 
 
-def _best(network: Network, found: Solution, starts: list[list[int]]) -> Solution:
+def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) -> Solution:
     best, cost = found.x, found.cost
     for s in starts:
         better = network.descend(s)

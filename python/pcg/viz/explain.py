@@ -12,6 +12,9 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.viz.cost import Collective, Cost
 from pcg.viz.table import bytes_text, table, time_text
 
+#: Source lines shown per group of collectives.
+_LINES = 3
+
 
 def explain(compilation: Compilation, cost: Cost) -> str:
     """The whole report as plain text."""
@@ -53,28 +56,38 @@ def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> s
         local = math.prod(spec.local_shape(leaf.shape, mesh)) * element_bytes(leaf.element)
         groups.setdefault((pattern(leaf.name), str(leaf), str(spec)), []).append((leaf.name, local))
     rows = []
-    for (name, kind, spec), found in groups.items():
-        shown = name if len(found) > 1 else found[0][0]
-        layout = spec if any(c.isalpha() for c in spec) else "replicated"
+    for (name, kind, split), found in groups.items():
+        shown = common([n for n, _ in found])
+        layout = split if any(c.isalpha() for c in split) else "replicated"
         rows.append([shown, str(len(found)), kind, layout, bytes_text(sum(n for _, n in found))])
     return table(["tensor", "count", "type", "sharding", "per device"], rows, right=(1, 4))
 
 
 def pattern(name: str) -> str:
-    """`params['layers'][*]['wq']`: a name with its numbers starred, so that repeated layers are one row."""
+    """A name with its numbers starred, so that repeated layers look alike."""
     return re.sub(r"\d+", "*", name)
 
 
+def common(names: Sequence[str]) -> str:
+    """Names that differ in numbers only as one: the numbers that vary are starred (`layers[*]['w1']`)."""
+    numbers = [re.findall(r"\d+", n) for n in names]
+    varies = [len(set(column)) > 1 for column in zip(*numbers, strict=True)]
+    shown = iter("*" if v else n for v, n in zip(varies, numbers[0], strict=True))
+    return re.sub(r"\d+", lambda _: next(shown), names[0])
+
+
 def collectives(found: Sequence[Collective]) -> str:
-    """One row per kind, axes, type and source line."""
+    """One row per kind, axes and type, with the source lines they come from."""
     if not found:
         return "  none"
-    groups: dict[tuple[str, str, str, str], list[Collective]] = {}
+    groups: dict[tuple[str, str, str], list[Collective]] = {}
     for c in found:
-        groups.setdefault((c.kind, "+".join(c.axes), c.type, c.where), []).append(c)
+        groups.setdefault((c.kind, "+".join(c.axes), c.type), []).append(c)
     rows = []
-    for (kind, axes, type_, where), cs in groups.items():
+    for (kind, axes, type_), cs in groups.items():
         sent, seconds = sum(c.bytes * c.times for c in cs), sum(c.seconds * c.times for c in cs)
+        lines = list(dict.fromkeys(c.where for c in cs if c.where))
+        where = ", ".join(lines[:_LINES]) + (f" and {len(lines) - _LINES} more" if len(lines) > _LINES else "")
         row = [kind, axes, str(sum(c.times for c in cs)), type_, bytes_text(sent), time_text(seconds), where]
         rows.append((sent, row))
     rows.sort(key=lambda r: -r[0])

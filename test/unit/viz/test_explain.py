@@ -7,7 +7,7 @@ import pytest
 from pcg.compiler import Options, compile_program, load_program
 from pcg.layout import Mesh, ShardSpec
 from pcg.viz.cost import axes_of_groups, cost_of
-from pcg.viz.explain import explain, pattern
+from pcg.viz.explain import common, explain, pattern
 from pcg.viz.table import bytes_text, table, time_text
 
 #: Two equal layers with weights split column-row: one all-reduce per layer and direction of data.
@@ -70,6 +70,7 @@ def test_axes_of_groups():
 
 
 def test_texts():
+    assert common(["l[0]['w1']", "l[1]['w1']"]) == "l[*]['w1']" and common(["w1"]) == "w1"
     assert pattern("params['layers'][12]['w1']") == "params['layers'][*]['w*']"
     assert [bytes_text(n) for n in (12, 2048, 3 << 20, 5 << 30)] == ["12 B", "2.00 KiB", "3.00 MiB", "5.00 GiB"]
     assert [time_text(s) for s in (2, 2e-3, 2e-6)] == ["2.00 s", "2.00 ms", "2.0 us"]

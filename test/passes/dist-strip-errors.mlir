@@ -1,0 +1,11 @@
+// RUN: %pcg-opt %s --dist-strip --split-input-file --verify-diagnostics
+
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x"], [2], []>} : () -> ()
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{a manual computation is written for its mesh; its placement cannot be removed}}
+  %0 = stablehlo.custom_call @dist.manual(%a) {called_computations = [@body], in_specs = [#dist.shard_spec<@mesh, [["x"]], {}>], out_specs = [#dist.shard_spec<@mesh, [["x"]], {}>]} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
