@@ -118,10 +118,13 @@ class NormalizePass(Pass):
         if name == "stablehlo.iota":
             return True
         if name == "stablehlo.constant":
-            value = op.attributes["value"]
             type_ = op.results[0].type
-            small = not type_.has_static_shape or _elements(type_) <= self.max_constant
-            return small or getattr(value, "is_splat", False)
+            if not type_.has_static_shape or _elements(type_) <= self.max_constant:
+                return True
+            # The bindings cannot read the value attribute of a complex constant.
+            if isinstance(type_.element_type, ir.ComplexType):
+                return False
+            return getattr(op.attributes["value"], "is_splat", False)
         if name not in _CHAIN or depth > 4:
             return False
         source = op.operands[0]

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from torch_mlir import ir
 
-from pcg import passes
 from pcg import plan as plans
 from pcg.frontend.module_program import entry_function, module_program
 from pcg.frontend.program import Program
@@ -21,6 +20,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.machine import Machine
+from pcg.passes import PIPELINES, lookup
 from pcg.passes.pipeline import Pipeline, split
 from pcg.plan import Plan
 
@@ -132,7 +132,7 @@ def compile_program(
     modules["plan"] = _clone(module)
     _run(module, after, remarks, seconds)
     modules["pcg"] = _clone(module)
-    *fuse, lower = split(passes.PIPELINES["lower"].elements)
+    *fuse, lower = split(PIPELINES["lower"].elements)
     _run(module, fuse, remarks, seconds)
     modules["collectives"] = _clone(module)
     _run(module, [lower], remarks, seconds)
@@ -165,7 +165,7 @@ def estimate_of(report: Any, strategy: Any) -> dict[str, Any]:
 
 def _around_decision() -> tuple[list[str], list[str]]:
     """The passes of --auto-parallel before and after the search."""
-    elements = list(split(passes.PIPELINES["auto-parallel"].elements))
+    elements = list(split(PIPELINES["auto-parallel"].elements))
     at = elements.index("pcg-search")
     return elements[:at], elements[at + 1 :]
 
@@ -186,7 +186,7 @@ def _decide(module: ir.Module, options: Options, remarks: list[tuple[str, str, s
     name = {"auto": "pcg-search", "propagate": "dist-propagate"}.get(str(options.strategy))
     if name is None:
         raise ValueError(f"strategy {options.strategy!r}; expected 'auto', 'propagate' or a plan")
-    cls = passes.lookup(name)
+    cls = lookup(name)
     assert cls is not None
     chosen = cls()
     known = {f.name for f in dataclasses.fields(cls)}

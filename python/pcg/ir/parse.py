@@ -6,6 +6,7 @@ StableHLO artifacts, and what `jax.export` serialises (a table with such an arti
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -163,18 +164,22 @@ def _embedded(data: bytes, at: int) -> bytes:
 
 
 def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
-    portable = data[len(BYTECODE_MAGIC) : 64].lstrip(b"\r").startswith(_PORTABLE_PRODUCER) or (
-        _PORTABLE_PRODUCER in data[:64]
-    )
-    with _quiet_stderr() as said:
-        try:
-            return _stablehlo.deserialize_portable_artifact(context, data) if portable else ir.Module.parse(data)
-        except (ValueError, ir.MLIRError) as error:
-            why = said() or str(error)
     # The bindings lack Shardy's bytecode; jaxlib, if installed, has it.
-    if "sdy" in why or b"sdy" in data:
+    if b"sdy" in data and importlib.util.find_spec("jaxlib"):
         return parse_text(_text_from_jaxlib(data, name), context, name)
-    raise PcgError(f"cannot read the bytecode: {why.strip().splitlines()[0] if why.strip() else 'malformed'}", name)
+    said: list[str] = []
+    handler = context.attach_diagnostic_handler(lambda d: said.append(d.message) is None)
+    try:
+        if _PORTABLE_PRODUCER in data[:64]:
+            return _stablehlo.deserialize_portable_artifact(context, data)
+        return ir.Module.parse(data)
+    except (ValueError, ir.MLIRError) as error:
+        found = [d.message for d in getattr(error, "error_diagnostics", ())]
+        why = [line for text in (*said, *found, str(error)) for line in text.splitlines() if line.strip()]
+        sdy = "; its Shardy attributes need jaxlib to be installed" if b"sdy" in data else ""
+        raise PcgError(f"cannot read the bytecode: {why[0].strip() if why else 'malformed'}{sdy}", name) from None
+    finally:
+        handler.detach()
 
 
 def _text_from_jaxlib(data: bytes, name: str) -> str:
@@ -189,27 +194,6 @@ def _text_from_jaxlib(data: bytes, name: str) -> str:
             + (lines[-1] if lines else "it failed"), name,
         )
     return found.stdout.decode()
-
-
-class _quiet_stderr:
-    """Catches what C++ writes to stderr (deserialisation prints its errors); yields a function that returns it."""
-
-    def __enter__(self):
-        import tempfile
-
-        self._file = tempfile.TemporaryFile()
-        self._saved = os.dup(2)
-        os.dup2(self._file.fileno(), 2)
-        return self._text
-
-    def _text(self) -> str:
-        self._file.seek(0)
-        return self._file.read().decode(errors="replace")
-
-    def __exit__(self, *exc) -> None:
-        os.dup2(self._saved, 2)
-        os.close(self._saved)
-        self._file.close()
 
 
 # -- checks ----------------------------------------------------------------------------------------
