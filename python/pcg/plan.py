@@ -210,7 +210,7 @@ class Plan:
         """
         self.check(module)
         function, ops = entry_function(module), list(_operations(module))
-        shardings.set_function_specs(function, [v.spec for v in self.arguments], [v.spec for v in self.results])
+        shardings.set_signature_specs(function, [v.spec for v in self.arguments], [v.spec for v in self.results])
         for d in self.operations:
             if d.results is not None:
                 shardings.set_result_specs(ops[d.at], list(d.results))

@@ -168,7 +168,12 @@ def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
     if b"sdy" in data and importlib.util.find_spec("jaxlib"):
         return parse_text(_text_from_jaxlib(data, name), context, name)
     said: list[str] = []
-    handler = context.attach_diagnostic_handler(lambda d: said.append(d.message) is None)
+
+    def note(d: ir.Diagnostic) -> bool:
+        said.append(d.message)
+        return True
+
+    handler = context.attach_diagnostic_handler(note)
     try:
         if _PORTABLE_PRODUCER in data[:64]:
             return _stablehlo.deserialize_portable_artifact(context, data)

@@ -255,24 +255,3 @@ def set_mesh(module: ir.Module | ir.Operation, mesh: Mesh, name: str = MESH) -> 
                 return
             point = ir.InsertionPoint.after(op)
         ir.Operation.create("dist.mesh", attributes={"sym_name": ir.StringAttr.get(name), "value": value}, ip=point)
-
-
-def set_function_specs(
-    func: ir.Operation,
-    arguments: Sequence[ShardSpec | None],
-    results: Sequence[ShardSpec | None],
-    mesh: str = MESH,
-) -> None:
-    """Give every argument and result of a function its layout in one go (linear in their number)."""
-    func = func.operation
-    attrs = func.attributes
-    with func.context:
-        for where, specs in (("arg_attrs", arguments), ("res_attrs", results)):
-            every = list(attrs[where]) if where in attrs else [ir.DictAttr.get({})] * len(specs)
-            new = []
-            for old, spec in zip(every, specs, strict=True):
-                own = {n.name: n.attr for n in _items(ir.DictAttr(old)) if n.name != SPEC}
-                if spec is not None:
-                    own[SPEC] = to_attr(spec, mesh)
-                new.append(ir.DictAttr.get(own))
-            attrs[where] = ir.ArrayAttr.get(new)

@@ -45,6 +45,7 @@ class Built:
     free: list[ir.Operation] = field(default_factory=list)
     hubs: list[tuple[ir.OpResult, int]] = field(default_factory=list)
     carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
+    barriers: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
     arguments: list[int] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
     state: dict[int, int] = field(default_factory=dict)
@@ -140,6 +141,8 @@ class Builder:
                 self._while(op, times)
             elif op.name in ("stablehlo.if", "stablehlo.case"):
                 self._branches(op, times)
+            elif op.name == "stablehlo.optimization_barrier":
+                self._barrier(op, times)
             elif op.name in ("dist.constraint", "dist.reshard"):
                 self._constraint(op, times)
             elif self._is_free(op):
@@ -219,6 +222,19 @@ class Builder:
         self._connect(op.operands[0], node, 0, times)
         self.built.values[op.results[0]] = Source(node)
         self._born(node, 0, op.results[0])
+
+    def _barrier(self, op: ir.Operation, times: float) -> None:
+        """Operands of a barrier have nothing to do with each other: each keeps a spec of its own."""
+        nodes = []
+        fixed = shardings.result_specs(op)
+        for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
+            shape, _, _ = describe(value)
+            node = self._node("hub", op.name, self.tables.fixed(spec) if spec else self.tables.of_value(shape, None), times)
+            self._connect(value, node, 0, times)
+            self.built.values[result] = Source(node)
+            self._born(node, 0, result)
+            nodes.append(node)
+        self.built.barriers.append((op, nodes))
 
     def _sink(self, value: ir.Value, times: float) -> None:
         """A value that every device must hold whole."""

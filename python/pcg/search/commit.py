@@ -20,13 +20,16 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
     def spec(node: int) -> ShardSpec:
         return nodes[node].table.outs[0][choice[node]]
 
-    shardings.set_function_specs(func, [spec(n) for n in built.arguments], [spec(n) for n in built.results])
+    shardings.set_signature_specs(func, [spec(n) for n in built.arguments], [spec(n) for n in built.results])
     for op, node in built.ops:
         table, k = nodes[node].table, choice[node]
         shardings.set_result_specs(op, [port[k] for port in table.outs])
         shardings.set_operand_specs(op, [port[k] for port in table.ins])
     for op, carried in built.carries:
         shardings.set_result_specs(op, [spec(n) for n in carried])
+    for op, kept in built.barriers:
+        shardings.set_result_specs(op, [spec(n) for n in kept])
+        shardings.set_operand_specs(op, [spec(n) for n in kept])
     for op, node in built.constraints:
         shardings.set_result_specs(op, [spec(node)])
     # Readers before makers: a free op is made in the spec its reader wants.

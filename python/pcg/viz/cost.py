@@ -16,6 +16,7 @@ from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.plan import where
+from pcg.viz.liveness import peak_bytes, size
 
 _KINDS = {
     "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
@@ -89,8 +90,7 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     program, mesh = compilation.program, compilation.mesh
     module = compilation.modules["local"]
     main = next(op.operation for op in module.body.operations if _symbol(op) == "main")
-    donated = program.donated
-    size = [
+    arguments = [
         math.prod(s.local_shape(x.shape, mesh)) * element_bytes(x.element)
         for s, x in zip(compilation.in_specs, program.arguments, strict=True)
     ]
@@ -98,15 +98,13 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
         math.prod(s.local_shape(x.shape, mesh)) * element_bytes(x.element)
         for s, x in zip(compilation.out_specs, program.results, strict=True)
     )
-    report = compilation.report
-    reusable = sum(size[i] for i in donated)
-    peak = getattr(report, "peak_bytes", None) or sum(size) + max(0.0, results - reusable)
+    report, estimate = compilation.report, compilation.plan.estimate
     return Cost(
-        seconds=getattr(report, "seconds", None),
+        seconds=getattr(report, "seconds", estimate.get("seconds")),
         collectives=tuple(_collectives(main, 1, model, mesh)),
-        argument_bytes=sum(size),
+        argument_bytes=sum(arguments),
         result_bytes=results,
-        peak_bytes=peak,
+        peak_bytes=getattr(report, "peak_bytes", estimate.get("peak_bytes")) or peak_bytes(main, program.donated),
         alternatives=tuple(
             Alternative(a.name, a.seconds, a.peak_bytes, a.fits) for a in getattr(report, "alternatives", ())
         ),
@@ -133,7 +131,7 @@ def _collectives(op: ir.Operation, times: int, model: CostModel, mesh: Mesh) -> 
 def _collective(op: ir.Operation, kind: str, times: int, model: CostModel, mesh: Mesh) -> Collective:
     groups = _groups(op, kind)
     axes, n = axes_of_groups(groups, mesh), max(map(len, groups), default=1)
-    operands, results = (sum(map(_bytes, vs)) for vs in (op.operands, op.results))
+    operands, results = (sum(map(size, vs)) for vs in (op.operands, op.results))
     wire = {
         "all_reduce": 2 * (n - 1) / n * operands,
         "all_gather": (n - 1) / n * results,
@@ -166,11 +164,6 @@ def axes_of_groups(groups: Sequence[Sequence[int]], mesh: Mesh) -> tuple[str, ..
 def _symbol(op: Any) -> str:
     attributes = op.operation.attributes
     return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
-
-
-def _bytes(value: ir.Value) -> float:
-    t = ir.RankedTensorType(value.type)
-    return math.prod(t.shape) * element_bytes(str(t.element_type))
 
 
 def _type(value: ir.Value) -> str:

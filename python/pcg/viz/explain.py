@@ -56,7 +56,7 @@ def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> s
         local = math.prod(spec.local_shape(leaf.shape, mesh)) * element_bytes(leaf.element)
         groups.setdefault((pattern(leaf.name), str(leaf), str(spec)), []).append((leaf.name, local))
     rows = []
-    for (name, kind, split), found in groups.items():
+    for (_, kind, split), found in groups.items():
         shown = common([n for n, _ in found])
         layout = split if any(c.isalpha() for c in split) else "replicated"
         rows.append([shown, str(len(found)), kind, layout, bytes_text(sum(n for _, n in found))])

@@ -4,11 +4,11 @@ import pytest
 
 jax = pytest.importorskip("jax")
 
-from pcg.ir.context import make_context  # noqa: E402
-from pcg.ir.locations import describe  # noqa: E402
-from pcg.ir.parse import load_module  # noqa: E402
-from pcg.ir.walk import walk  # noqa: E402
-from pcg.passes.sdy_import import SdyImportPass  # noqa: E402
+from pcg.ir.context import make_context
+from pcg.ir.locations import describe
+from pcg.ir.parse import load_module
+from pcg.ir.walk import walk
+from pcg.passes.sdy_import import SdyImportPass
 
 
 @pytest.fixture(scope="module")
