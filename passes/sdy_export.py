@@ -10,7 +10,10 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.walk import body, functions, walk
 from pcg.layout import Mesh, ShardSpec
+from pcg.lower.local import clone_mapped
+from pcg.lower.manual import body_of
 from pcg.passes.base import Pass, PassError, option
+from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual, manual_bodies
 
 #: Ops of ours that are the identity on logical values, so that Shardy need not see them.
 _IDENTITIES = (
@@ -58,11 +61,18 @@ class SdyExportPass(Pass):
         with context, ir.Location.unknown():
             for function in functions(module):
                 self._signature(function, mesh)
-            for op in list(walk(module)):
+            bodies = manual_bodies(module)
+            kept = [f for f in functions(module) if ir.StringAttr(f.attributes["sym_name"]).value not in bodies]
+            dropped = [f for f in functions(module) if f not in kept]
+            for op in [op for f in kept for op in walk(f)]:
                 if op.name in _IDENTITIES:
                     self._identity(op)
+                elif is_manual(op):
+                    self._manual(op, mesh)
                 elif shardings.SPECS in op.attributes:
                     self._constrain(op)
+            for function in dropped:
+                function.erase()
             self._meshes(module, mesh)
 
     def _meshes(self, module: ir.Operation, mesh: Mesh) -> None:
@@ -105,6 +115,39 @@ class SdyExportPass(Pass):
             with ir.InsertionPoint(op), op.location:
                 value = _constraint(value, spec)
         op.results[0].replace_all_uses_with(value)
+        op.erase()
+
+    def _manual(self, op: ir.Operation, mesh: Mesh) -> None:
+        """A manual computation gets its body back as a region."""
+        block = body_of(op)
+        every = {
+            side: ", ".join(map(str, (sharding_attr(shardings.from_attr(s)) for s in op.attributes[name])))
+            for side, name in (("in", IN_SPECS), ("out", OUT_SPECS))
+        }
+        # Inside a list the attributes are written without their dialect's prefix.
+        per_value = {k: f"#sdy.sharding_per_value<[{v.replace('#sdy.sharding', '')}]>" for k, v in every.items()}
+        axes = ", ".join(f'"{n}"' for n in mesh.names)
+        new = ir.Operation.create(
+            "sdy.manual_computation",
+            results=[r.type for r in op.results], operands=list(op.operands), regions=1,
+            attributes={
+                "in_shardings": ir.Attribute.parse(per_value["in"]),
+                "out_shardings": ir.Attribute.parse(per_value["out"]),
+                "manual_axes": ir.Attribute.parse(f"#sdy<manual_axes{{{axes}}}>"),
+            },
+            ip=ir.InsertionPoint(op), loc=op.location,
+        )  # fmt: skip
+        inside = new.regions[0].blocks.append(*[a.type for a in block.arguments])
+        values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, inside.arguments, strict=True))
+        *ops, last = [o.operation for o in block.operations]
+        with ir.InsertionPoint(inside):
+            for inner in ops:
+                for made in walk(clone_mapped(inner, values)):
+                    for name in [n for n in made.attributes if n.startswith("dist.")]:
+                        del made.attributes[name]
+            ir.Operation.create("sdy.return", operands=[values.get(v, v) for v in last.operands], loc=last.location)
+        for old, fresh in zip(op.results, new.results, strict=True):
+            old.replace_all_uses_with(fresh)
         op.erase()
 
     def _constrain(self, op: ir.Operation) -> None:

@@ -26,7 +26,6 @@ from pcg.rules.manual import IN_SPECS, MANUAL, OUT_SPECS
 _ATTR = "sdy.sharding"
 _MHLO = "mhlo.sharding"
 #: Dimensions of an argument, result or constraint that propagation and search may split further.
-OPEN = "dist.open"
 _HARMLESS_MHLO = ("{replicated}", "{manual}", "{maximal", "")
 
 
@@ -177,7 +176,7 @@ class SdyImportPass(Pass):
                 if found and is_entry:
                     attrs[shardings.SPEC] = shardings.to_attr(found[0], self.symbol)
                     if found[1]:
-                        attrs[OPEN] = _dims(found[1])
+                        attrs[shardings.OPEN] = _dims(found[1])
                 elif found and blocks:
                     if where == "arg_attrs":
                         start = ir.InsertionPoint.at_block_begin(blocks[0])
@@ -194,7 +193,7 @@ class SdyImportPass(Pass):
     def _constraint(self, value: ir.Value, found: tuple[ShardSpec, list[int]], ip, loc: ir.Location) -> ir.Operation:
         attrs: dict[str, ir.Attribute] = {"spec": shardings.to_attr(found[0], self.symbol)}
         if found[1]:
-            attrs[OPEN] = _dims(found[1])
+            attrs[shardings.OPEN] = _dims(found[1])
         return ir.Operation.create("dist.constraint", [value.type], [value], attrs, loc=loc, ip=ip)
 
     def _constrain(self, value: ir.Value, found: tuple[ShardSpec, list[int]], ip, at: ir.Operation) -> None:

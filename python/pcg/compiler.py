@@ -13,6 +13,7 @@ from torch_mlir import ir
 from pcg import plan as plans
 from pcg.frontend.module_program import entry_function, module_program
 from pcg.frontend.program import Program
+from pcg.frontend.state import state_of
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
@@ -23,6 +24,7 @@ from pcg.machine import Machine
 from pcg.passes import PIPELINES, lookup
 from pcg.passes.pipeline import Pipeline, split
 from pcg.plan import Plan
+from pcg.search.roles import STATE
 
 #: Stages of `Compilation.as_text`.
 STAGES = ("stablehlo", "plan", "pcg", "collectives", "local", "sdy")
@@ -219,12 +221,26 @@ def _annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options)
                 shardings.set(arguments[i], spec)
             else:
                 shardings.set_function_result_spec(function, i, spec)
+    if program.in_tree is not None:
+        _mark_state(function, state_of(program))
     for i, leaf in enumerate(program.arguments):
         if leaf.key_rank and shardings.get(arguments[i]) is None and len(leaf.shape) == leaf.key_rank:
             shardings.set(arguments[i], ShardSpec.replicated(len(leaf.shape)))
     for i, leaf in enumerate(program.results):
         if leaf.key_rank and len(leaf.shape) == leaf.key_rank:
             shardings.set_function_result_spec(function, i, ShardSpec.replicated(len(leaf.shape)))
+
+
+def _mark_state(function: ir.Operation, state: Mapping[int, int]) -> None:
+    """Tell the search which results keep the layout of which argument."""
+    if not state:
+        return
+    with function.context:
+        i64 = ir.IntegerType.get_signless(64)
+        every = [{n.name: n.attr for n in ir.DictAttr(d)} for d in function.attributes["res_attrs"]]
+        for result, argument in state.items():
+            every[result][STATE] = ir.IntegerAttr.get(i64, argument)
+        function.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(d) for d in every])
 
 
 def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> None:

@@ -38,3 +38,24 @@ func.func @main(%x: tensor<4x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["
   %2 = "dist.reshard"(%1) {spec = #dist.shard_spec<@mesh, [[], ["a"]], {}>, dist.specs = [#dist.shard_spec<@mesh, [[], ["a"]], {}>]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+/// A manual computation gets its body back.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["a"], [2], []>} : () -> ()
+// CHECK: "sdy.manual_computation"(%{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<2xf32>):
+// CHECK-NEXT: %[[N:.*]] = "stablehlo.negate"(%[[A]]) : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: "sdy.return"(%[[N]])
+// CHECK-NEXT: }) {in_shardings = #sdy.sharding_per_value<[<@mesh, {{\[}}{"a"}]>]>, manual_axes = #sdy<manual_axes{"a"}>,
+// CHECK-NOT: sym_name = "body"
+func.func private @body(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.negate %x {dist.specs = [#dist.shard_spec<@mesh, [[]], {}>]} : tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+func.func @main(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@mesh, [["a"]], {}>}) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @dist.manual(%x) {called_computations = [@body],
+    dist.specs = [#dist.shard_spec<@mesh, [["a"]], {}>],
+    in_specs = [#dist.shard_spec<@mesh, [["a"]], {}>], out_specs = [#dist.shard_spec<@mesh, [["a"]], {}>]} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}

@@ -12,7 +12,7 @@
 // CHECK: bytes moved
 // CHECK: memory
 // CHECK: run
-// CHECK: unsharded
+// CHECK: reference {{.*}} on one device
 // CHECK: AGREES: 2 results, worst relative error {{.*}} (seed 0)
 
 // JSON-DAG: "agrees": true

@@ -20,6 +20,7 @@ from pcg.layout import Mesh, ShardSpec
 SPEC = "dist.spec"
 SPECS = "dist.specs"
 OPERAND_SPECS = "dist.operand_specs"
+OPEN = "dist.open"
 #: Symbol of the mesh when a module has one.
 MESH = "mesh"
 
@@ -211,6 +212,17 @@ def set_signature_specs(
                 every[i] = ir.DictAttr.get(own)
             if every:
                 attrs[where] = ir.ArrayAttr.get(every)
+
+
+def open_dims(attrs: ir.DictAttr | ir.OpAttributeMap) -> tuple[int, ...]:
+    """Dimensions that the user left open: the axes a fixed layout names there may be extended."""
+    return tuple(int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(attrs[OPEN])) if OPEN in attrs else ()
+
+
+def signature_open_dims(func: ir.Operation, where: str, i: int) -> tuple[int, ...]:
+    """Open dimensions of argument (`where` is arg_attrs) or result (res_attrs) `i` of a function."""
+    attrs = func.operation.attributes
+    return open_dims(ir.DictAttr(attrs[where][i])) if where in attrs else ()
 
 
 # -- meshes ----------------------------------------------------------------------------------------

@@ -41,6 +41,8 @@ def inline_manual(ctx: LocalContext) -> list[ir.Value]:
     channels = itertools.count((number + 1) << 16)
     for op in ops[:-1]:
         for new in walk(clone_mapped(op, values)):
+            for name in [n for n in new.attributes if n.startswith("dist.")]:
+                del new.attributes[name]
             if "channel_handle" in new.attributes:
                 new.attributes["channel_handle"] = ir.Attribute.parse(
                     f"#stablehlo.channel_handle<handle = {next(channels)}, type = 1>"

@@ -168,6 +168,11 @@ class Executable:
         return self._unflatten(self._out)
 
     @property
+    def replicated(self) -> NamedSharding:
+        """Every device of the mesh holds the whole array."""
+        return NamedSharding(self.jax_mesh, jax.sharding.PartitionSpec())
+
+    @property
     def plan(self) -> Plan:
         """The plan, bound to this executable's trees."""
         return self.compilation.plan

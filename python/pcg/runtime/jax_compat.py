@@ -100,8 +100,11 @@ def shard_map(function: Callable[..., Any], mesh: jax.sharding.Mesh, in_specs: A
     return jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
 
 
-def single_device(text: str, results: Sequence[Any]) -> Callable[..., Any]:
-    """A StableHLO module in generic form as a jitted function of one device; `results` have shape and dtype names."""
+def plain_function(text: str, results: Sequence[Any]) -> Callable[..., Any]:
+    """A global StableHLO module in generic form as a jitted function; `results` have shape and dtype names.
+
+    It runs where its arguments are.
+    """
     types = tuple(jax.ShapeDtypeStruct(r.shape, jax.numpy.dtype(r.dtype)) for r in results)
     program = LocalProgram(text, types)
     return jax.jit(lambda *args: inline_call(program, *args))

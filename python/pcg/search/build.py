@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,10 +78,9 @@ class Builder:
         self.built = built = Built(graph, state=state)
         self.graph = graph
         block = func.regions[0].blocks[0]
-        for arg in block.arguments:
+        for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = describe(arg)
-            fixed = shardings.get(arg)
-            table = self.tables.fixed(fixed) if fixed else self.tables.of_value(shape, None)
+            table = self._value_table(shape, shardings.get(arg), shardings.signature_open_dims(func, "arg_attrs", i))
             node = self._node("argument", "argument", table, label=str(itemsize))
             built.arguments.append(node)
             built.values[arg] = Source(node)
@@ -94,8 +93,8 @@ class Builder:
             if i in state and fixed_results[i] is None:
                 node = built.arguments[state[i]]
             else:
-                spec = fixed_results[i]
-                table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
+                open_dims = shardings.signature_open_dims(func, "res_attrs", i)
+                table = self._value_table(shape, fixed_results[i], open_dims)
                 node = self._node("result", "result", table)
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
@@ -108,6 +107,10 @@ class Builder:
 
     def _node(self, kind: str, name: str, table: Table, times: float = 1.0, label: str = "") -> int:
         return self.graph.add(Node(kind, name, table, np.zeros(len(table)), times, label))
+
+    def _value_table(self, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = ()) -> Table:
+        """What a value may be kept in: anything, or what the user fixed."""
+        return self.tables.extending(fixed, open_dims, shape) if fixed else self.tables.of_value(shape, None)
 
     def _keep_cost(self, table: Table, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
         """A breath of preference for argument layouts that take less memory: breaks ties, decides nothing else."""
@@ -217,7 +220,9 @@ class Builder:
 
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])
-        node = self._node("hub", op.name, self.tables.fixed(spec), times)
+        shape, _, _ = describe(op.results[0])
+        table = self._value_table(shape, spec, shardings.open_dims(op.attributes))
+        node = self._node("hub", op.name, table, times)
         self.built.constraints.append((op, node))
         self._connect(op.operands[0], node, 0, times)
         self.built.values[op.results[0]] = Source(node)
@@ -229,7 +234,7 @@ class Builder:
         fixed = shardings.result_specs(op)
         for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
             shape, _, _ = describe(value)
-            node = self._node("hub", op.name, self.tables.fixed(spec) if spec else self.tables.of_value(shape, None), times)
+            node = self._node("hub", op.name, self._value_table(shape, spec), times)
             self._connect(value, node, 0, times)
             self.built.values[result] = Source(node)
             self._born(node, 0, result)
@@ -251,8 +256,7 @@ class Builder:
         for i, value in enumerate(op.operands):
             shape, itemsize, _ = describe(value)
             spec = fixed[i]
-            table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
-            node = self._node("carry", "carry", table, inner)
+            node = self._node("carry", "carry", self._value_table(shape, spec), inner)
             self._connect(value, node, 0, times)
             carries.append(node)
             # The loop's buffer takes over its initial value's.
@@ -275,8 +279,7 @@ class Builder:
         for i, result in enumerate(op.results):
             shape, _, _ = describe(result)
             spec = fixed[i]
-            table = self.tables.fixed(spec) if spec else self.tables.of_value(shape, None)
-            nodes.append(self._node("carry", "branch", table, times))
+            nodes.append(self._node("carry", "branch", self._value_table(shape, spec), times))
             self._born(nodes[-1], 0, result)
         for region in op.regions:
             for node, value in zip(nodes, self._block(region.blocks[0], times), strict=True):

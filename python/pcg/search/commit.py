@@ -31,6 +31,9 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
         shardings.set_result_specs(op, [spec(n) for n in kept])
         shardings.set_operand_specs(op, [spec(n) for n in kept])
     for op, node in built.constraints:
+        op.attributes["spec"] = shardings.to_attr(spec(node))
+        if shardings.OPEN in op.attributes:
+            del op.attributes[shardings.OPEN]
         shardings.set_result_specs(op, [spec(node)])
     # Readers before makers: a free op is made in the spec its reader wants.
     for op in reversed(built.free):

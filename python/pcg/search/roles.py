@@ -21,7 +21,7 @@ def state_of(func: ir.Operation) -> dict[int, int]:
     kind = ir.FunctionType(ir.TypeAttr(attrs["function_type"]).value)
     if "res_attrs" in attrs:
         said = {i: int(ir.IntegerAttr(a[STATE]).value) for i, a in enumerate(attrs["res_attrs"]) if STATE in a}
-        if said or any("pcg.no_state" in a for a in attrs["res_attrs"]):
+        if said:
             return said
     if "arg_attrs" in attrs:
         donated = {

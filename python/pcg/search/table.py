@@ -109,6 +109,21 @@ class Tables:
             self._fixed[spec] = self._of_specs([spec])
         return self._fixed[spec]
 
+    def extending(self, spec: ShardSpec, open_dims: Sequence[int], shape: Sequence[int]) -> Table:
+        """A value whose dimensions have the axes of `spec`, and possibly more on `open_dims`."""
+        if not open_dims:
+            return self.fixed(spec)
+        key = (spec, tuple(open_dims), tuple(shape))
+        if key not in self._hubs:
+
+            def fits(other: ShardSpec) -> bool:
+                pairs = enumerate(zip(spec.dims, other.dims, strict=True))
+                return all(b[: len(a)] == a if d in open_dims else a == b for d, (a, b) in pairs)
+
+            found = [s for s in self._enumerate(tuple(shape), None) if fits(s)]
+            self._hubs[key] = self._of_specs(list(dict.fromkeys([spec, *found])))
+        return self._hubs[key]
+
     def _of_specs(self, specs: list[ShardSpec]) -> Table:
         port = Port.of(specs)
         return Table(self._next(), (port,), (port,), np.ones(len(specs)))

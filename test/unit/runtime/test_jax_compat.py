@@ -81,7 +81,7 @@ def test_a_module_on_one_device():
       %0 = "stablehlo.tanh"(%x) : (tensor<3xf32>) -> tensor<3xf32>
       "func.return"(%0) : (tensor<3xf32>) -> ()
     }) {sym_name = "main", function_type = (tensor<3xf32>) -> tensor<3xf32>} : () -> () }) : () -> ()"""
-    f = jax_compat.single_device(one, [S((3,), np.float32)])
+    f = jax_compat.plain_function(one, [S((3,), np.float32)])
     np.testing.assert_allclose(f(np.ones(3, np.float32))[0], np.tanh(np.ones(3)), rtol=1e-6)
 
 

@@ -139,3 +139,24 @@ def test_repeated_layers_are_decided_once() -> None:
     assert found.outcome is not None and found.built is not None
     assert len(found.built.graph.nodes) >= 3 * layers
     assert found.outcome.classes < len(found.built.graph.nodes)
+
+
+def test_open_dimensions_may_be_split_further_and_closed_ones_not() -> None:
+    mesh = '"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["a", "b"], [2, 2], []>} : () -> ()\n'
+    given = '%x: tensor<4096x64xf32> {dist.spec = #dist.shard_spec<@mesh, [["a"], []], {}>OPEN}'
+    for text, want in ((", dist.open = [0, 1]", "[a+b, -]"), ("", "[a, -]")):
+        program = MLP.format(b=4096, d=64, h=64).replace("%x: tensor<4096x64xf32>", given.replace("OPEN", text))
+        module, _ = search(mesh + program, "a=2,b=2")
+        assert arguments(module)[2] == want
+
+
+def test_operands_of_a_barrier_are_independent() -> None:
+    text = """
+    func.func @main(%x: tensor<4096x64xf32>, %y: tensor<4096x64xf32>) -> (tensor<4096x64xf32>, tensor<4096x64xf32>) {
+      %0:2 = stablehlo.optimization_barrier %x, %y : tensor<4096x64xf32>, tensor<4096x64xf32>
+      %1 = stablehlo.tanh %0#0 : tensor<4096x64xf32>
+      %2 = stablehlo.exponential %0#1 : tensor<4096x64xf32>
+      return %1, %2 : tensor<4096x64xf32>, tensor<4096x64xf32>
+    }"""
+    module, _ = search(text)
+    assert all("x" in a for a in arguments(module))
