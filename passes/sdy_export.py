@@ -100,7 +100,7 @@ class SdyExportPass(Pass):
             every = []
             for attrs in ir.ArrayAttr(function.attributes[key]):
                 given = ir.DictAttr(attrs)
-                own = {given[i].name: given[i].attr for i in range(len(given))}
+                own = {n.name: n.attr for n in given if not n.name.startswith("pcg.")}
                 spec = own.pop(shardings.SPEC, None)
                 if spec is not None:
                     own["sdy.sharding"] = sharding_attr(shardings.from_attr(spec))

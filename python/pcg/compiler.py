@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from torch_mlir import ir
 
-from pcg import plan as plans
+from pcg import plan_ir
 from pcg.frontend.module_program import entry_function, module_program
 from pcg.frontend.program import Program
 from pcg.frontend.state import state_of
@@ -23,7 +23,7 @@ from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.machine import Machine
 from pcg.passes import PIPELINES, lookup
 from pcg.passes.pipeline import Pipeline, split
-from pcg.plan import Plan
+from pcg.plan import Plan, PlanError
 from pcg.search.roles import STATE
 
 #: Stages of `Compilation.as_text`.
@@ -112,7 +112,7 @@ def compile_program(
     before, after = _around_decision()
     _run(module, before, remarks, seconds)
     _check_mesh(module, mesh)
-    identity = plans.identity(module)
+    identity = plan_ir.identity(module)
     own = [op for op in walk(module.operation) if op.name == "dist.reshard"]
     modules = {"stablehlo": _clone(module)}
     report = None
@@ -121,7 +121,8 @@ def compile_program(
     else:
         _annotate(module, program, mesh, options)
         report = _decide(module, options, remarks, seconds)
-    plan = plans.capture(
+        _mark_state(entry_function(module), {})
+    plan = plan_ir.capture(
         module,
         identity,
         program=program.name,
@@ -181,7 +182,7 @@ def _run(
         pipeline.run(module)
         name = element if isinstance(element, str) else element.name
         seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
-        remarks += [(p.name, plans.where(location), text) for p, location, text in pipeline.remarks()]
+        remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
 
 
 def _decide(module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]) -> Any:
@@ -232,12 +233,12 @@ def _annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options)
 
 
 def _mark_state(function: ir.Operation, state: Mapping[int, int]) -> None:
-    """Tell the search which results keep the layout of which argument."""
-    if not state:
+    """Tell the search which results keep the layout of which argument; nothing else reads it."""
+    if "res_attrs" not in function.attributes:
         return
     with function.context:
         i64 = ir.IntegerType.get_signless(64)
-        every = [{n.name: n.attr for n in ir.DictAttr(d)} for d in function.attributes["res_attrs"]]
+        every = [{n.name: n.attr for n in ir.DictAttr(d) if n.name != STATE} for d in function.attributes["res_attrs"]]
         for result, argument in state.items():
             every[result][STATE] = ir.IntegerAttr.get(i64, argument)
         function.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(d) for d in every])
@@ -245,8 +246,8 @@ def _mark_state(function: ir.Operation, state: Mapping[int, int]) -> None:
 
 def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> None:
     if plan.mesh.axes != mesh.axes:
-        raise plans.PlanError(f"plan of program {plan.program!r} is for mesh {plan.mesh}; this mesh is {mesh}")
-    plan.apply(module)
+        raise PlanError(f"plan of program {plan.program!r} is for mesh {plan.mesh}; this mesh is {mesh}")
+    plan_ir.apply(plan, module)
 
 
 def _check_mesh(module: ir.Module, mesh: Mesh) -> None:

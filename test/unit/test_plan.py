@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +31,11 @@ def step(params, x):
     return jax.tree.map(lambda p, g: p - 1e-3 * g, params, grad), value
 
 
+def local_text(compiled):
+    """The lowered program without notes of the search on its signature."""
+    return re.sub(r", pcg\.state = \d+ : i64", "", compiled.as_text("local"))
+
+
 @pytest.fixture(scope="module")
 def compiled():
     fixed = ({"w1": P(None, "model"), "w2": None}, P("data"))
@@ -46,7 +52,7 @@ def test_saved_and_given_back(compiled, tmp_path):
     for strategy in (loaded, str(path), path):
         again = pcg.compile(step, MESH, strategy=strategy)
         again.lower(PARAMS, X)
-        assert again.as_text("local") == compiled.as_text("local")
+        assert local_text(again) == local_text(compiled)
     new, value = again(PARAMS, X)
     expected = jax.jit(step)(PARAMS, X)
     np.testing.assert_allclose(value, expected[1], rtol=2e-3, atol=2e-3)

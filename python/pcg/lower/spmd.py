@@ -220,7 +220,7 @@ def _kept(
     kept = {}
     for k in range(len(own)):
         name, value = own[k].name, own[k].attr
-        if name.startswith(("dist.", "sdy.")) or name == "mhlo.sharding":
+        if name.startswith(("dist.", "sdy.", "pcg.")) or name == "mhlo.sharding":
             continue
         if name == "tf.aliasing_output" and where == "arg_attrs":
             target = ir.IntegerAttr(value).value

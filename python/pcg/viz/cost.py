@@ -15,7 +15,7 @@ from pcg.frontend.program import element_bytes
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
 from pcg.layout import Mesh
 from pcg.machine import Machine
-from pcg.plan import where
+from pcg.plan_ir import where
 from pcg.viz.liveness import peak_bytes, size
 
 _KINDS = {

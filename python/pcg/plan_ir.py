@@ -1,0 +1,240 @@
+"""Plans from and to IR: reading the decisions off an annotated module, and writing them on another one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg.frontend.module_program import entry_function
+from pcg.frontend.program import Leaf
+from pcg.ir import shardings
+from pcg.ir.locations import file_line_col
+from pcg.ir.walk import walk
+from pcg.layout import ShardSpec
+from pcg.plan import Decision, Plan, PlanError, Reshard, Value
+
+#: Ops that carry no decision of their own.
+_SILENT = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "dist.mesh"})
+#: Ops per entry of `Plan.signature`.
+CHUNK = 64
+
+
+def apply(plan: Plan, module: ir.Module) -> None:
+    """Write the decisions of `plan` on a normalised `module`.
+
+    Raises:
+      PlanError: the module is not the program that the plan was made for; says what differs.
+    """
+    check(plan, module)
+    function, ops = entry_function(module), list(_operations(module))
+    shardings.set_signature_specs(function, [v.spec for v in plan.arguments], [v.spec for v in plan.results])
+    for d in plan.operations:
+        if d.results is not None:
+            shardings.set_result_specs(ops[d.at], list(d.results))
+        if d.operands is not None:
+            shardings.set_operand_specs(ops[d.at], list(d.operands))
+    made: list[ir.Operation] = []
+    for r in plan.reshards:
+        made.append(_insert_reshard(r, function, ops, made))
+
+
+def check(plan: Plan, module: ir.Module) -> None:
+    """Raise `PlanError` unless `plan` was made for the normalised `module`."""
+    if fingerprint(module) == plan.fingerprint:
+        return
+    mismatch = f"plan of program {plan.program!r} ({plan.fingerprint[:12]}) does not fit this one"
+    arguments, results = _types(module)
+    for what, mine, theirs in (("argument", plan.arguments, arguments), ("result", plan.results, results)):
+        if len(mine) != len(theirs):
+            raise PlanError(f"{mismatch}: it has {len(mine)} {what}s, the program {len(theirs)}")
+        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            if a.type != b:
+                raise PlanError(f"{mismatch}: {what} {i} ({a.name}) is {a.type} in the plan, {b} in the program")
+    here = operation_signature(module)
+    for i, (x, y) in enumerate(zip(plan.signature, here, strict=False)):
+        if x != y:
+            raise PlanError(f"{mismatch}: operations {i * CHUNK} to {(i + 1) * CHUNK - 1} differ")
+    if len(here) != len(plan.signature):
+        raise PlanError(f"{mismatch}: the program has about {CHUNK * len(here)} operations")
+    raise PlanError(f"{mismatch}: same operations and types, but attributes or constants differ")
+
+
+def capture(
+    module: ir.Module,
+    normalised: Sequence[str],
+    *,
+    program: str,
+    leaves: tuple[Sequence[Leaf], Sequence[Leaf]],
+    own: Sequence[ir.Operation] = (),
+    estimate: Mapping[str, Any] | None = None,
+    trees: Any = None,
+    devices: Sequence[Any] | None = None,
+) -> Plan:
+    """The plan written on an annotated `module`.
+
+    `normalised` is the `identity` of the module before it was annotated, `own` the `dist.reshard` ops
+    it had then.
+    """
+    mesh = shardings.mesh_of(module)
+    assert mesh is not None
+    function = entry_function(module)
+    argument_types, result_types = _types(module)
+    arguments = []
+    for leaf, type_, value in zip(leaves[0], argument_types, function.regions[0].blocks[0].arguments, strict=True):
+        spec = shardings.get(value) or ShardSpec.replicated(len(leaf.shape))
+        arguments.append(Value(leaf.name, type_, spec, leaf.key_rank))
+    results = []
+    for leaf, type_, found in zip(leaves[1], result_types, shardings.function_result_specs(function), strict=True):
+        results.append(Value(leaf.name, type_, found or ShardSpec.replicated(len(leaf.shape)), leaf.key_rank))
+    every, before = list(_operations(module)), set(own)
+    inserted = [op for op in every if op.name == "dist.reshard" and op not in before]
+    new = set(inserted)
+    ops = [op for op in every if op not in new] if new else every
+    decisions = []
+    for at, op in enumerate(ops):
+        if op.name in _SILENT:
+            continue
+        have, need = shardings.result_specs(op), shardings.operand_specs(op)
+        if need is None and not any(have):
+            continue
+        decisions.append(
+            Decision(
+                at,
+                op.name,
+                where(op.location),
+                None if need is None else tuple(need),
+                tuple(have) if any(have) else None,
+            )
+        )
+    return Plan(
+        mesh,
+        program,
+        normalised[0],
+        tuple(normalised[1:]),
+        tuple(arguments),
+        tuple(results),
+        tuple(decisions),
+        tuple(_reshards(inserted, {op: at for at, op in enumerate(ops)})) if inserted else (),
+        dict(estimate or {}),
+        trees,
+        None if devices is None else tuple(devices),
+    )
+
+
+def _reshards(inserted: Sequence[ir.Operation], at: Mapping[ir.Operation, int]) -> Iterator[Reshard]:
+    order = {op: k for k, op in enumerate(inserted)}
+    for op in inserted:
+        value = op.operands[0]
+        if isinstance(value, ir.BlockArgument):
+            parent = value.owner.owner.operation
+            region = next(i for i, r in enumerate(parent.regions) if r.blocks[0] == value.owner)
+            name = f"@{value.arg_number}" if parent.name == "func.func" else f"{at[parent]}^{region}:{value.arg_number}"
+        elif (maker := value.owner.operation) in order:
+            name = f"r{order[maker]}"
+        else:
+            name = f"{at[maker]}#{ir.OpResult(value).result_number}"
+        uses = None
+        if any(u.owner.operation != op for u in value.uses):
+            readers = [u for u in op.results[0].uses if u.owner.operation not in order]
+            uses = tuple(sorted((at[u.owner.operation], u.operand_number) for u in readers))
+        spec = shardings.get(op.results[0])
+        assert spec is not None
+        yield Reshard(name, spec, where(op.location), uses)
+
+
+def _insert_reshard(
+    r: Reshard, function: ir.Operation, ops: Sequence[ir.Operation], made: Sequence[ir.Operation]
+) -> ir.Operation:
+    """Build one `dist.reshard` and let its readers read it."""
+    if r.value.startswith("@"):
+        value: ir.Value = function.regions[0].blocks[0].arguments[int(r.value[1:])]
+    elif r.value.startswith("r"):
+        value = made[int(r.value[1:])].results[0]
+    elif "^" in r.value:
+        at, region, i = map(int, re.split(r"[\^:]", r.value))
+        value = ops[at].regions[region].blocks[0].arguments[i]
+    else:
+        at, i = map(int, r.value.split("#"))
+        value = ops[at].results[i]
+    if isinstance(value, ir.BlockArgument):
+        point, location = ir.InsertionPoint.at_block_begin(value.owner), function.location
+    else:
+        point, location = ir.InsertionPoint.after(value.owner), value.owner.location
+    with function.context:
+        attr = shardings.to_attr(r.spec)
+        new = ir.Operation.create(
+            "dist.reshard",
+            results=[value.type],
+            operands=[value],
+            attributes={"spec": attr, shardings.SPECS: ir.ArrayAttr.get([attr])},
+            ip=point,
+            loc=location,
+        )
+    if r.uses is None:
+        value.replace_all_uses_except(new.results[0], new)
+    for at, i in r.uses or ():
+        ops[at].operands[i] = new.results[0]
+    return new
+
+
+def identity(module: ir.Module) -> list[str]:
+    """(fingerprint, *signature) of a normalised module, to be taken before it is annotated."""
+    return [fingerprint(module), *operation_signature(module)]
+
+
+def fingerprint(module: ir.Module) -> str:
+    """Digest of what a module computes: locations, names and argument attributes do not count."""
+    op = module.operation.clone()
+    for name in list(op.attributes):
+        if not name.startswith("sdy."):
+            del op.attributes[name]
+    for inner in [o.operation for o in op.regions[0].blocks[0].operations]:
+        if inner.name == "dist.mesh":
+            inner.erase()
+            continue
+        for name in ("arg_attrs", "res_attrs", "sym_visibility"):
+            if name in inner.attributes:
+                del inner.attributes[name]
+    text = op.get_asm(assume_verified=True, print_generic_op_form=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def operation_signature(module: ir.Module) -> list[str]:
+    """Short digests of runs of `CHUNK` ops (names and result types)."""
+    out, digest, n = [], hashlib.sha256(), 0
+    for op in _operations(module):
+        digest.update(f"{op.name}:{','.join(str(r.type) for r in op.results)};".encode())
+        n += 1
+        if n % CHUNK == 0:
+            out.append(digest.hexdigest()[:8])
+            digest = hashlib.sha256()
+    return [*out, digest.hexdigest()[:8]]
+
+
+def where(location: ir.Location) -> str:
+    """`file.py:12` of the innermost user frame of a location, or an empty string."""
+    found = file_line_col(location)
+    if found is None:
+        return ""
+    name = found[0].rsplit("/", 1)[-1]
+    return f"line {found[1]}" if name in ("-", "") else f"{name}:{found[1]}"
+
+
+def _operations(module: ir.Module) -> Iterator[ir.Operation]:
+    return (op for op in walk(module.operation) if op.name not in ("builtin.module", "dist.mesh"))
+
+
+def _types(module: ir.Module) -> tuple[list[str], list[str]]:
+    kind = ir.FunctionType(ir.TypeAttr(entry_function(module).attributes["function_type"]).value)
+    return [type_text(t) for t in kind.inputs], [type_text(t) for t in kind.results]
+
+
+def type_text(type_: ir.Type) -> str:
+    """`f32[8,16]` for a tensor type."""
+    if isinstance(type_, ir.RankedTensorType):
+        return f"{type_.element_type}[{','.join(map(str, type_.shape))}]"
+    return str(type_)
