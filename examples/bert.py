@@ -37,7 +37,7 @@ class Config:
 
 SIZES = {
     "small": Config(),
-    "medium": Config(layers=4, hidden=256, ffn=1024, heads=8, vocab=1024, seq=64, batch=16, masked=8),
+    "medium": Config(layers=2, hidden=512, ffn=2048, heads=8, vocab=8192, seq=256, batch=16, masked=32),
     "large": Config(
         layers=24, hidden=1024, ffn=4096, heads=16, vocab=30528, seq=512, batch=32, masked=76, rate=1e-4
     ),

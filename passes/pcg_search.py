@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from torch_mlir import ir
 
@@ -22,6 +23,12 @@ from pcg.search.network import FORBIDDEN
 from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+#: Seconds without a word about progress.
+_QUIET = 2.0
 
 
 @dataclass
@@ -60,20 +67,18 @@ class SearchPass(Pass):
         model = CostModel(self.machine, mesh)
         tables = Tables(mesh)
         state = state_of(func)
-        progress = _Progress(self.progress)
-        start = time.perf_counter()
-        self.built = built = Builder(model, tables, progress).build(func, state)
-        build_seconds = time.perf_counter() - start
-        data = [built.arguments[i] for i in data_of(func, state)]
-        optimizer = Optimizer(
-            built.graph, model, Lifetimes(built.births), built.arguments, data, self.memory_limit, progress
-        )
-        try:
-            self.outcome = outcome = optimizer.run()
-        except DoesNotFit as error:
-            raise PassError(func, str(error)) from None
-        finally:
-            progress.done()
+        with _Progress(self.progress) as progress:
+            start = time.perf_counter()
+            self.built = built = Builder(model, tables, progress).build(func, state)
+            build_seconds = time.perf_counter() - start
+            data = [built.arguments[i] for i in data_of(func, state)]
+            optimizer = Optimizer(
+                built.graph, model, Lifetimes(built.births), built.arguments, data, self.memory_limit, progress
+            )
+            try:
+                self.outcome = outcome = optimizer.run()
+            except DoesNotFit as error:
+                raise PassError(func, str(error)) from None
         if outcome.seconds >= FORBIDDEN / 2:
             text = "the layouts that are fixed in the program contradict each other: no plan has them all"
             raise PassError(func, text)
@@ -112,21 +117,48 @@ class SearchPass(Pass):
 
 
 class _Progress:
-    """One line on stderr that is rewritten, on terminals only after two seconds."""
+    """What the search is doing, on stderr, once it has taken `_QUIET` seconds.
+
+    On a terminal one line that is rewritten and vanishes at the end; elsewhere a plain line per step.
+    """
 
     def __init__(self, wanted: bool) -> None:
         self.start = time.perf_counter()
         self.wanted = wanted
-        self.shown = False
+        self.text = ""
+        self.lock = threading.Lock()
+        self.over = False
+        self.status: Status | None = None
+        self.timer: threading.Timer | None = None
+
+    def __enter__(self) -> _Progress:
+        if self.wanted and sys.stderr.isatty():
+            # A step may take long: the line appears in time even if none is reported then.
+            self.timer = threading.Timer(_QUIET, self._show)
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        with self.lock:
+            self.over = True
+            if self.status is not None:
+                self.status.stop()
 
     def __call__(self, text: str) -> None:
-        if self.wanted and time.perf_counter() - self.start > 2:
-            end = "\r" if sys.stderr.isatty() else "\n"
-            sys.stderr.write(f"pcg-search: {text:70s}{end}")
-            sys.stderr.flush()
-            self.shown = True
+        with self.lock:
+            self.text = f"pcg-search: {text}"
+            if self.status is not None:
+                self.status.update(self.text)
+            elif self.wanted and self.timer is None and time.perf_counter() - self.start > _QUIET:
+                print(self.text, file=sys.stderr, flush=True)
 
-    def done(self) -> None:
-        if self.shown and sys.stderr.isatty():
-            sys.stderr.write(" " * 84 + "\r")
+    def _show(self) -> None:
+        from rich.console import Console
 
+        with self.lock:
+            if not self.over:
+                self.status = Console(stderr=True).status(self.text or "pcg-search", spinner="line", spinner_style="none")
+                self.status.start()

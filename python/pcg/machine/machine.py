@@ -38,7 +38,7 @@ class Machine:
     """A device kind and a link per mesh axis; axes that are not listed use `link`.
 
     The default is a generic accelerator: an A100-80GB's published arithmetic and memory rates (156 TFLOP/s
-    TF32, 312 TFLOP/s BF16, 2.0 TB/s), and per mesh axis 100 GB/s and 5 us a hop, between what collectives
+    TF32, 312 TFLOP/s BF16, 2.0 TB/s), and per mesh axis 100 GB/s and 2 us a hop, between what collectives
     reach over NVLink and what they reach over several NICs.  Only the ratios matter to which plan wins.
     """
 
@@ -50,7 +50,7 @@ class Machine:
     def default(cls) -> Machine:
         flops = {"f64": 9.7e12, "f32": 156e12, "bf16": 312e12, "f16": 312e12, "i8": 624e12}
         device = Device("generic", flops, 19.5e12, 2.0e12, 80e9)
-        return cls(device, Link(bandwidth=100e9, latency=5e-6))
+        return cls(device, Link(bandwidth=100e9, latency=2e-6))
 
     def with_axis(self, axis: str, link: Link) -> Machine:
         """This machine with another link for `axis`."""

@@ -5,6 +5,8 @@ Block-coordinate ascent on the dual of the local polytope with the handshake upd
 that the sum of all minima, a lower bound, grows.  A choice whose reparametrised cost lifts the bound
 over the cost of a known solution is in no better solution (reduced-cost fixing), so what remains
 for the ILP is small.
+
+Edges that share no variable are updated together, as one stack of matrices of like size.
 """
 
 from __future__ import annotations
@@ -26,60 +28,119 @@ class Bounded:
     open: list[np.ndarray]
 
 
+@dataclass
+class _Stack:
+    """Disjoint edges of like size: `m[e]` between variables `i[e]` and `j[e]`, padded with infinity."""
+
+    i: np.ndarray
+    j: np.ndarray
+    m: np.ndarray
+
+    def handshake(self, unary: np.ndarray) -> None:
+        """Move all cost of each edge and its ends to the edge, half of it back to `i`, the rest to `j`, then to `i`."""
+        rows, cols = self.m.shape[1:]
+        real_i = np.isfinite(unary[self.i, :rows])
+        real_j = np.isfinite(unary[self.j, :cols])
+        m = self.m
+        m += unary[self.i, :rows][:, :, None]
+        m += unary[self.j, :cols][:, None, :]
+        a = np.where(real_i, 0.5 * m.min(axis=2), 0.0)
+        m -= a[:, :, None]
+        b = np.where(real_j, m.min(axis=1), 0.0)
+        m -= b[:, None, :]
+        c = np.where(real_i, m.min(axis=2), 0.0)
+        m -= c[:, :, None]
+        unary[self.i, :rows] = np.where(real_i, a + c, np.inf)
+        unary[self.j, :cols] = np.where(real_j, b, np.inf)
+
+    def floor(self) -> float:
+        """Sum of the minima of the edges."""
+        return float(self.m.min(axis=(1, 2)).sum())
+
+
 def ascend(network: Network, x: list[int], *, sweeps: int = 400, patience: float = 1e-5) -> Bounded:
     """Raise the bound until 20 sweeps close less than `patience` of the gap; `x` is a known solution."""
-    unary = [u.copy() for u in network.unary]
-    edges = [
-        (i, j, m.copy()) for i, row in enumerate(network.pair) for j, m in sorted(row.items()) if i < j
-    ]
+    unary = _padded(network)
+    stacks = _stacks(network)
     best, cost = list(x), network.cost(x)
     bound = checked = -np.inf
+
+    def level() -> float:
+        return float(unary.min(axis=1).sum()) + sum(s.floor() for s in stacks)
+
+    def improve() -> None:
+        nonlocal best, cost
+        guess = network.descend(_round(network, unary))
+        if (c := network.cost(guess)) < cost:
+            best, cost = guess, c
+
     for sweep in range(sweeps):
-        for i, j, m in edges if sweep % 2 == 0 else reversed(edges):
-            _handshake(unary, i, j, m)
-        new = sum(float(u.min()) for u in unary) + sum(float(m.min()) for _, _, m in edges)
-        if sweep % 10 == 9:
-            guess = network.descend(_round(network, unary))
-            if (c := network.cost(guess)) < cost:
-                best, cost = guess, c
-        bound = max(bound, new)
+        for s in stacks if sweep % 2 == 0 else reversed(stacks):
+            s.handshake(unary)
         if sweep % 20 == 19:
+            bound = max(bound, level())
+            improve()
             if cost - bound <= 1e-9 * cost or bound - checked <= patience * (cost - bound):
                 break
             checked = bound
-    guess = network.descend(_round(network, unary))
-    if (c := network.cost(guess)) < cost:
-        best, cost = guess, c
+    else:
+        improve()
     # What each choice adds to the bound at least: its own cost and the cheapest entry on every edge.
-    current = sum(float(u.min()) for u in unary) + sum(float(m.min()) for _, _, m in edges)
-    rise = [u - u.min() for u in unary]
-    for i, j, m in edges:
-        low = m.min()
-        rise[i] = rise[i] + (m.min(axis=1) - low)
-        rise[j] = rise[j] + (m.min(axis=0) - low)
+    current = level()
+    rise = unary - unary.min(axis=1)[:, None]
+    for s in stacks:
+        low = s.m.min(axis=(1, 2))
+        rows, cols = s.m.shape[1:]
+        np.add.at(rise, (s.i[:, None], np.arange(rows)[None, :]), s.m.min(axis=2) - low[:, None])
+        np.add.at(rise, (s.j[:, None], np.arange(cols)[None, :]), s.m.min(axis=1) - low[:, None])
     slack = (cost - current) * (1 + 1e-9) + 1e-12
-    return Bounded(bound, best, cost, [r <= slack for r in rise])
+    return Bounded(
+        max(bound, current), best, cost, [rise[i, : len(u)] <= slack for i, u in enumerate(network.unary)]
+    )
 
 
-def _handshake(unary: list[np.ndarray], i: int, j: int, m: np.ndarray) -> None:
-    """Move all cost of an edge and its ends to the edge, half of it back to `i`, the rest to `j`, then to `i`."""
-    m += unary[i][:, None]
-    m += unary[j][None, :]
-    a = 0.5 * m.min(axis=1)
-    m -= a[:, None]
-    b = m.min(axis=0)
-    m -= b[None, :]
-    c = m.min(axis=1)
-    m -= c[:, None]
-    unary[i] = a + c
-    unary[j] = b
+def _padded(network: Network) -> np.ndarray:
+    width = max(map(len, network.unary))
+    unary = np.full((len(network.unary), width), np.inf)
+    for i, u in enumerate(network.unary):
+        unary[i, : len(u)] = u
+    return unary
 
 
-def _round(network: Network, unary: list[np.ndarray]) -> list[int]:
+def _stacks(network: Network) -> list[_Stack]:
+    """All edges, in stacks whose edges share no variable."""
+    found: dict[tuple[int, int, int], list[tuple[int, int, np.ndarray]]] = {}
+    taken: dict[tuple[int, int, int], set[int]] = {}
+    for i, row in enumerate(network.pair):
+        for j, m in sorted(row.items()):
+            if i >= j:
+                continue
+            size = (_bucket(m.shape[0]), _bucket(m.shape[1]))
+            colour = 0
+            while {i, j} & taken.setdefault((*size, colour), set()):
+                colour += 1
+            taken[(*size, colour)] |= {i, j}
+            found.setdefault((*size, colour), []).append((i, j, m))
+    stacks = []
+    for edges in found.values():
+        rows = max(m.shape[0] for _, _, m in edges)
+        cols = max(m.shape[1] for _, _, m in edges)
+        stack = np.full((len(edges), rows, cols), np.inf)
+        for e, (_, _, m) in enumerate(edges):
+            stack[e, : m.shape[0], : m.shape[1]] = m
+        stacks.append(_Stack(np.array([i for i, _, _ in edges]), np.array([j for _, j, _ in edges]), stack))
+    return stacks
+
+
+def _bucket(n: int) -> int:
+    return (n - 1).bit_length()
+
+
+def _round(network: Network, unary: np.ndarray) -> list[int]:
     """Choices by reparametrised cost, in order, given those already made."""
     x: list[int] = []
-    for i, u in enumerate(unary):
-        c = u.copy()
+    for i, u in enumerate(network.unary):
+        c = unary[i, : len(u)].copy()
         for j, m in network.pair[i].items():
             if j < i:
                 c = c + 0.5 * m[:, x[j]]

@@ -18,6 +18,14 @@ from pcg.search.network import FORBIDDEN, Network, Reduction, reduce
 
 
 @dataclass(frozen=True)
+class Limit:
+    """`sum of weights[i][x[i]]` may be at most `most`."""
+
+    weights: dict[int, np.ndarray]
+    most: float
+
+
+@dataclass(frozen=True)
 class Solution:
     """`x[i]` is the choice of variable i; `bound` is a proven lower bound on the cost of any solution."""
 
@@ -34,12 +42,13 @@ def solve(
     *,
     gap: float = 1e-4,
     max_nodes: int = 2000,
+    quick: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice; the
-    returned `bound` tells.
+    returned `bound` tells.  `quick` leaves out the ILP.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -57,7 +66,8 @@ def solve(
         if not core.unary:
             break
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
-        guess = _core_start(core)
+        projected = [_project(layers, s) for s in starts]
+        guess = min([_core_start(core), *projected], key=core.cost)
         found = ascend(core, guess)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
@@ -65,10 +75,10 @@ def solve(
         core = core.restrict(found.open)
         left = sum(map(len, core.unary))
         closed = found.cost - found.bound <= gap * abs(found.cost + constant)
-        if closed or left > 0.7 * size:
+        if quick or closed or left > 0.7 * size:
             break
     count = 0
-    if core.unary and not closed:
+    if core.unary and not closed and not quick:
         count = sum(map(len, core.unary))
         progress(f"solving an ILP of {len(core.unary)} decisions, {count} choices")
         inside = [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(found.open, found.x, strict=True)]
@@ -89,6 +99,20 @@ def _lift(layers: list[tuple[Reduction, list[np.ndarray]]], x: list[int]) -> lis
             x = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
         x = reduction.expand(x)
     return x
+
+
+def _project(layers: list[tuple[Reduction, list[np.ndarray]]], x: Sequence[int]) -> list[int]:
+    """A solution of the innermost core near the solution `x` of the whole network."""
+    for depth, (reduction, masks) in enumerate(layers):
+        x = reduction.project(x)
+        if depth + 1 < len(layers):
+            inner = []
+            for p, (m, k) in enumerate(zip(masks, x, strict=True)):
+                open_ = np.flatnonzero(m)
+                at = np.flatnonzero(open_ == k)
+                inner.append(int(at[0]) if len(at) else int(np.argmin(reduction.core.unary[p][m])))
+            x = inner
+    return list(x)
 
 
 def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) -> Solution:
@@ -122,7 +146,28 @@ def _groups(rows: np.ndarray) -> np.ndarray:
     return inverse.reshape(-1)
 
 
-def _highs(core: Network, guess: list[int], gap: float, max_nodes: int) -> tuple[list[int], float, int]:
+def merge(
+    network: Network, pool: Sequence[Sequence[int]], limits: Sequence[Limit], start: Sequence[int]
+) -> list[int] | None:
+    """The cheapest solution that takes every choice from some solution in `pool` and keeps `limits`.
+
+    `start` is a solution in the pool that keeps them.  None if HiGHS finds nothing.
+    """
+    masks = []
+    for i, u in enumerate(network.unary):
+        mask = np.zeros(len(u), dtype=bool)
+        mask[sorted({x[i] for x in pool})] = True
+        masks.append(mask)
+    kept = [np.flatnonzero(m) for m in masks]
+    inside = [int(np.searchsorted(kept[i], k)) for i, k in enumerate(start)]
+    rows = [Limit({i: w[masks[i]] for i, w in x.weights.items()}, x.most) for x in limits]
+    x, _, _ = _highs(network.restrict(masks), inside, 1e-3, 500, rows)
+    return [int(kept[i][k]) for i, k in enumerate(x)]
+
+
+def _highs(
+    core: Network, guess: list[int], gap: float, max_nodes: int, limits: Sequence[Limit] = ()
+) -> tuple[list[int], float, int]:
     import highspy
 
     unary = [u.copy() for u in core.unary]
@@ -176,6 +221,14 @@ def _highs(core: Network, guess: list[int], gap: float, max_nodes: int) -> tuple
             value.append(np.concatenate([np.ones(ni), -np.ones(len(xs))]))
             rhs.append(0.0)
             starts.append(starts[-1] + ni + len(xs))
+    lower, upper = list(rhs), list(rhs)
+    for limit in limits:
+        for i, w in limit.weights.items():
+            index.append(np.arange(first[i], first[i + 1]))
+            value.append(w / limit.most)
+        starts.append(starts[-1] + sum(map(len, limit.weights.values())))
+        lower.append(-np.inf)
+        upper.append(1.0)
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
     h.setOptionValue("threads", 1)
@@ -183,12 +236,12 @@ def _highs(core: Network, guess: list[int], gap: float, max_nodes: int) -> tuple
     h.setOptionValue("mip_rel_gap", gap)
     h.setOptionValue("mip_max_nodes", max_nodes)
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = next_col, len(rhs)
+    lp.num_col_, lp.num_row_ = next_col, len(lower)
     lp.col_cost_ = np.concatenate(cost + y_cost)
     lp.col_lower_ = np.zeros(next_col)
     lp.col_upper_ = np.ones(next_col)
-    lp.row_lower_ = np.array(rhs)
-    lp.row_upper_ = np.array(rhs)
+    lp.row_lower_ = np.array(lower)
+    lp.row_upper_ = np.array(upper)
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.array(starts, dtype=np.int32)
     lp.a_matrix_.index_ = np.concatenate(index).astype(np.int32)
@@ -208,6 +261,6 @@ def _highs(core: Network, guess: list[int], gap: float, max_nodes: int) -> tuple
     if len(values) != next_col:
         return guess, offset, cols
     x = [int(np.argmax(values[first[i] : first[i + 1]])) for i in range(len(unary))]
-    x = min((core.descend(x), guess), key=core.cost)
+    x = min((x if limits else core.descend(x), guess), key=core.cost)
     bound = offset + max(0.0, info.mip_dual_bound) / scale
     return x, bound, cols

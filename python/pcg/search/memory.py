@@ -39,9 +39,12 @@ class Lifetimes:
 
     def weights(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> dict[tuple[int, int], float]:
         """Global bytes of the values alive at the peak, by (node, slot)."""
-        _, at = self.peak(graph, choice, mesh)
+        return self.alive(self.peak(graph, choice, mesh)[1])
+
+    def alive(self, position: int) -> dict[tuple[int, int], float]:
+        """Global bytes of the values alive at a position, by (node, slot)."""
         out: dict[tuple[int, int], float] = {}
         for node, slot, size, first, last in self.values:
-            if first <= at <= last:
+            if first <= position <= last:
                 out[(node, slot)] = out.get((node, slot), 0.0) + size
         return out

@@ -110,6 +110,15 @@ class Reduction:
         return x
 
 
+    def project(self, x: Sequence[int]) -> list[int]:
+        """A solution of the core near the solution `x` of the original; where its choice was dropped, a good one."""
+        out = []
+        for p, i in enumerate(self.kept):
+            at = np.flatnonzero(self.choices[i] == x[i])
+            out.append(int(at[0]) if len(at) else int(np.argmin(self.core.unary[p])))
+        return self.core.descend(out)
+
+
 def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     """Simplify exactly: an optimum of the core expands to an optimum of `network`.
 

@@ -12,7 +12,7 @@ from pcg.cost import CostModel
 from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
 from pcg.search.graph import Edge, Graph
-from pcg.search.ilp import solve
+from pcg.search.ilp import Limit, merge, solve
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN, Network, reduce
 from pcg.search.table import Port
@@ -199,31 +199,30 @@ class Optimizer:
         return self.lifetimes.peak(self.graph, self.per_node(x), self.model.mesh)[0]
 
     def fit(self, network: Network, start: list[int], starts: list[list[int]]) -> list[int]:
-        """The cheapest plan found within the limit, by a Lagrange multiplier on the bytes at the peak."""
+        """The cheapest plan found within the limit.
+
+        A multiplier on the bytes alive at the peak gives plans that need ever less memory; an ILP
+        with the limit as a constraint then picks, decision by decision, the best mixture of them.
+        """
         assert self.limit is not None
-        best: list[int] | None = None
-        best_cost, least = np.inf, self.peak(start)
+        pool: list[list[int]] = []
+        least = self.peak(start)
 
         def consider(x: list[int]) -> bool:
-            nonlocal best, best_cost, least
-            p = self.peak(x)
-            least = min(least, p)
-            if p > self.limit:  # type: ignore[operator]
-                return False
-            if (c := network.cost(x)) < best_cost:
-                best, best_cost = x, c
-            return True
+            nonlocal least
+            if x not in pool:
+                pool.append(x)
+            least = min(least, self.peak(x))
+            return self.peak(x) <= self.limit  # type: ignore[operator]
 
-        for x in starts:
+        for x in (start, *starts):
             consider(x)
         weights = self.lifetimes.weights(self.graph, self.per_node(start), self.model.mesh)
-        low, high = 0.0, 0.0
-        rate = 1e-13
+        rate, low, high = 1e-13, 0.0, 0.0
         current = start
         for _ in range(16):
             self.progress(f"fitting memory: {_bytes(least)} of {_bytes(self.limit)}")
-            extra = self._penalty(weights, rate)
-            current = solve(network.penalised(extra), [current], max_nodes=200).x
+            current = solve(network.penalised(self._penalty(weights, rate)), [current], quick=True).x
             if consider(current):
                 high = rate
                 break
@@ -232,16 +231,41 @@ class Optimizer:
             # The peak may have moved: weigh what is alive at the new one as well.
             for key, w in self.lifetimes.weights(self.graph, self.per_node(current), self.model.mesh).items():
                 weights[key] = max(weights.get(key, 0.0), w)
-        if best is None:
-            raise DoesNotFit(self.limit, least)
-        for _ in range(4 if high else 0):
+        for _ in range(3 if high else 0):
             rate = (low * high) ** 0.5 if low else high / 8
-            x = solve(network.penalised(self._penalty(weights, rate)), [current], max_nodes=200).x
-            if consider(x):
+            if consider(solve(network.penalised(self._penalty(weights, rate)), [current], quick=True).x):
                 high = rate
             else:
                 low = rate
+        fitting = [x for x in pool if self.peak(x) <= self.limit]
+        if not fitting:
+            raise DoesNotFit(self.limit, least)
+        best = min(fitting, key=network.cost)
+        limits = [self._limit_at(self.position(x)) for x in pool]
+        for _ in range(6):
+            self.progress(f"mixing {len(pool)} plans under the memory limit")
+            mixed = merge(network, pool, limits, best)
+            if mixed is None or network.cost(mixed) >= network.cost(best) * (1 - 1e-9):
+                break
+            if self.peak(mixed) <= self.limit:
+                return mixed
+            limits.append(self._limit_at(self.position(mixed)))
         return best
+
+    def position(self, x: Sequence[int]) -> int:
+        """Where in program order the peak is under class choices `x`."""
+        return self.lifetimes.peak(self.graph, self.per_node(x), self.model.mesh)[1]
+
+    def _limit_at(self, position: int) -> Limit:
+        """What is alive at `position` must fit."""
+        assert self.limit is not None
+        alive = self.lifetimes.alive(position)
+        weights: dict[int, np.ndarray] = {}
+        for (node, slot), size in alive.items():
+            c = self.colour[node]
+            term = size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
+            weights[c] = weights[c] + term if c in weights else term
+        return Limit(weights, self.limit)
 
     def _penalty(self, weights: dict[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
         extra: dict[int, np.ndarray] = {}

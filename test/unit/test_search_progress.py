@@ -1,0 +1,48 @@
+"""The progress of the search on stderr: nothing at first, a vanishing line on terminals, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+
+import pytest
+
+from pcg.passes import pcg_search
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def report(stream: io.StringIO, seconds: float = 0.0, wanted: bool = True) -> str:
+    """What is written while a search of two steps runs, the first of which takes `seconds`."""
+    with contextlib.redirect_stderr(stream), pcg_search._Progress(wanted) as progress:
+        progress("12 decisions")
+        time.sleep(seconds)
+        progress("bounding 3 decisions")
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_quick_searches_say_nothing(stream):
+    assert report(stream()) == ""
+
+
+def test_plain_lines(monkeypatch):
+    monkeypatch.setattr(pcg_search, "_QUIET", 0.0)
+    assert report(io.StringIO()) == "pcg-search: 12 decisions\npcg-search: bounding 3 decisions\n"
+
+
+def test_one_line_on_a_terminal_that_vanishes(monkeypatch):
+    monkeypatch.setattr(pcg_search, "_QUIET", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    text = report(Terminal(), 0.4)
+    assert "pcg-search: 12 decisions" in text, "a long step is shown without being reported again"
+    assert text.endswith("\x1b[2K"), "the line is erased"
+
+
+def test_unwanted(monkeypatch):
+    monkeypatch.setattr(pcg_search, "_QUIET", 0.0)
+    assert report(Terminal(), 0.05, wanted=False) == ""
