@@ -2,6 +2,8 @@
 
   python examples/dump_stablehlo.py bert --size large -o bert_large.mlir
   python examples/dump_stablehlo.py bert --size large --set scan=True --debug-info -o bert_large_scan.mlir
+
+The files in this folder are `unity_mlp --size wide` (mlp.mlir) and `bert --size medium` (transformer_step.mlir).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Config:
     rate: float = 0.1
 
 
-SIZES = {"small": Config()}
+SIZES = {"small": Config(), "wide": Config(batch=1024, inputs=1024, hidden=4096, outputs=1024)}
 
 
 def train_step(c: Config) -> Callable[..., tuple[Tree, Tree, jax.Array]]:

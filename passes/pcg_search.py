@@ -160,5 +160,6 @@ class _Progress:
 
         with self.lock:
             if not self.over:
-                self.status = Console(stderr=True).status(self.text or "pcg-search", spinner="line", spinner_style="none")
+                console = Console(stderr=True)
+                self.status = console.status(self.text or "pcg-search", spinner="line", spinner_style="none")
                 self.status.start()

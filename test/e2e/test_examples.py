@@ -19,7 +19,7 @@ from pcg.passes.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 #: shipped file -> (model, size)
-SHIPPED = {"mlp.mlir": ("unity_mlp", "small"), "transformer_step.mlir": ("bert", "medium")}
+SHIPPED = {"mlp.mlir": ("unity_mlp", "wide"), "transformer_step.mlir": ("bert", "medium")}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -2,8 +2,8 @@
 
 Tolerance. Both sides compute in float32 and differ only in the order of additions: a sum of n terms that is cut into
 pieces changes by about sqrt(n) * 6e-8 of its size, here (n up to a few thousand) a few 1e-6, and five steps of training
-carry that on. Every leaf is compared relative to its largest magnitude, within 2e-5 for SGD and 2e-4 for optimizers with
-a quotient. Two more things may differ by what is not small against the leaf itself, because its true gradient is zero
+carry that on. Optimizer states are compared relative to the largest magnitude of each leaf, within 1e-4 for SGD and
+1e-3 for optimizers with a quotient; parameters relative to the largest change that training made to the leaf. Two more things may differ by what is not small against the leaf itself, because its true gradient is zero
 (a key bias under softmax, a bias before batch normalisation) and what is left is noise, about 1e-8 here:
   parameters  Adam moves by noise / eps = 1e-8 / 1e-6 of a step: 2 % of the five steps are allowed;
   moments     1e-6 of the largest moment in the tree is allowed.
@@ -22,11 +22,11 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from support.training import SLOW_DEVICES, assert_trees_close, largest, traffic, train
+from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close, largest, traffic, train
 
 MESH = {"data": 2, "model": 4}
 STEPS = 5
-ADAPTIVE, PLAIN = 2e-4, 2e-5
+ADAPTIVE, PLAIN = 1e-3, 1e-4
 #: name -> (module, overrides, tolerance)
 MODELS: dict[str, tuple[str, dict[str, Any], float]] = {
     "bert": ("bert", {}, ADAPTIVE),
@@ -61,10 +61,10 @@ def check(name: str, **options: Any) -> None:
     want = train(jax.jit(step), args, STEPS)
     got = train(compiled, args, STEPS)
     noise = 0.02 * STEPS * example.SIZES["small"].rate if rtol == ADAPTIVE else 0.0
-    assert_trees_close(got[0], want[0], rtol, noise)
+    assert_updates_close(got[0], want[0], args[0], rtol, noise)
     for mine, reference in zip(parts(got[1]), parts(want[1]), strict=True):
-        assert_trees_close(mine, reference, 4 * rtol, 1e-6 * largest(reference))
-    np.testing.assert_allclose(got[2], want[2], rtol=rtol)
+        assert_trees_close(mine, reference, rtol, 1e-6 * largest(reference))
+    np.testing.assert_allclose(got[2], want[2], rtol=2e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -8,7 +8,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from examples import unity_mlp
-from support.training import assert_trees_close, traffic, train
+from support.training import SLOW_DEVICES, assert_updates_close, traffic, train
 
 #: Elements sent by both devices together: 2 (784 * 512 + 512 * 10) for data parallelism, the paper's plan 4 * 64 * 512.
 DATA_PARALLEL, BOUND = 813_056, 131_072
@@ -35,6 +35,13 @@ def test_chosen_plan_communicates_at_most_the_papers() -> None:
     assert total_elements(lowered) <= BOUND
 
 
+def test_on_slow_devices_the_work_is_split_and_little_moves() -> None:
+    """Where arithmetic is dear, replication is out of the question; the chosen plan still keeps the bound."""
+    step, args = unity_mlp.shapes()
+    lowered = pcg.compile(step, DEVICES, machine=SLOW_DEVICES).lower(*args)
+    assert 0 < total_elements(lowered) <= BOUND
+
+
 def test_the_plan_that_splits_the_work_does_too() -> None:
     """Not by doing everything twice: no weight may be whole on a device."""
     step, args = unity_mlp.shapes()
@@ -43,4 +50,4 @@ def test_the_plan_that_splits_the_work_does_too() -> None:
     assert total_elements(lowered) <= BOUND
     _, values = unity_mlp.make()
     got, want = train(compiled, values, 5), train(jax.jit(step), values, 5)
-    assert_trees_close(got[0], want[0], 2e-5)
+    assert_updates_close(got[0], want[0], values[0], 1e-4)

@@ -38,6 +38,19 @@ def assert_trees_close(got: Any, want: Any, rtol: float, slack: float = 0.0) -> 
             np.testing.assert_allclose(a, b, rtol=0, atol=rtol * float(np.max(np.abs(b))) + slack, err_msg=name)
 
 
+def assert_updates_close(got: Any, want: Any, start: Any, rtol: float, slack: float = 0.0) -> None:
+    """Parameters of `got` within `rtol` of the largest change that training from `start` made to that leaf.
+
+    Five roundings of the parameter itself come on top, and `slack`.
+    """
+    trees = jax.tree_util.tree_leaves_with_path(got), jax.tree.leaves(want), jax.tree.leaves(start)
+    for (path, a), b, first in zip(*trees, strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        change, size = float(np.max(np.abs(b - first))), float(np.max(np.abs(b)))
+        bound = rtol * change + 5e-7 * size + slack
+        np.testing.assert_allclose(a, b, rtol=0, atol=bound, err_msg=jax.tree_util.keystr(path))
+
+
 def largest(tree: Any) -> float:
     """The largest magnitude among the floating-point leaves of a tree."""
     leaves = [np.asarray(x) for x in jax.tree.leaves(tree)]

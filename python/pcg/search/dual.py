@@ -20,12 +20,18 @@ from pcg.search.network import Network
 
 @dataclass
 class Bounded:
-    """A bound, the best solution met on the way, and per variable which choices may still be better."""
+    """A bound, the best solution met on the way, and per variable and choice how far it lifts the bound at least."""
 
     bound: float
     x: list[int]
     cost: float
-    open: list[np.ndarray]
+    level: float
+    rise: list[np.ndarray]
+
+    def open(self, cost: float) -> list[np.ndarray]:
+        """Per variable, which choices may be in a solution that is no costlier than `cost`."""
+        slack = (cost - self.level) * (1 + 1e-9) + 1e-12
+        return [r <= slack for r in self.rise]
 
 
 @dataclass
@@ -70,7 +76,7 @@ def ascend(network: Network, x: list[int], *, sweeps: int = 400, patience: float
 
     def improve() -> None:
         nonlocal best, cost
-        guess = network.descend(_round(network, unary))
+        guess = network.descend(_round(network, unary, stacks))
         if (c := network.cost(guess)) < cost:
             best, cost = guess, c
 
@@ -93,9 +99,8 @@ def ascend(network: Network, x: list[int], *, sweeps: int = 400, patience: float
         rows, cols = s.m.shape[1:]
         np.add.at(rise, (s.i[:, None], np.arange(rows)[None, :]), s.m.min(axis=2) - low[:, None])
         np.add.at(rise, (s.j[:, None], np.arange(cols)[None, :]), s.m.min(axis=1) - low[:, None])
-    slack = (cost - current) * (1 + 1e-9) + 1e-12
     return Bounded(
-        max(bound, current), best, cost, [rise[i, : len(u)] <= slack for i, u in enumerate(network.unary)]
+        max(bound, current), best, cost, current, [rise[i, : len(u)] for i, u in enumerate(network.unary)]
     )
 
 
@@ -136,13 +141,22 @@ def _bucket(n: int) -> int:
     return (n - 1).bit_length()
 
 
-def _round(network: Network, unary: np.ndarray) -> list[int]:
-    """Choices by reparametrised cost, in order, given those already made."""
+def _round(network: Network, unary: np.ndarray, stacks: list[_Stack]) -> list[int]:
+    """Choices by reparametrised cost, in order, given those already made.
+
+    The costs left on an edge say what a choice of one end costs beyond the bound given the other's.
+    """
+    left: list[list[tuple[int, np.ndarray]]] = [[] for _ in network.unary]
+    for s in stacks:
+        for i, j, m in zip(s.i, s.j, s.m, strict=True):
+            if i < j:
+                left[j].append((int(i), m))
+            else:
+                left[i].append((int(j), m.T))
     x: list[int] = []
     for i, u in enumerate(network.unary):
         c = unary[i, : len(u)].copy()
-        for j, m in network.pair[i].items():
-            if j < i:
-                c = c + 0.5 * m[:, x[j]]
+        for j, m in left[i]:
+            c += m[x[j], : len(u)]
         x.append(int(np.argmin(c)))
     return x

@@ -69,7 +69,7 @@ def test_dual_bound_is_a_bound_and_keeps_the_optimum_open(network: Network) -> N
     kept = [
         x
         for x in itertools.product(*inside)
-        if network.cost(x) <= best + 1e-12 and all(m[k] for m, k in zip(found.open, x, strict=True))
+        if network.cost(x) <= best + 1e-12 and all(m[k] for m, k in zip(found.open(found.cost), x, strict=True))
     ]
     assert kept or found.cost == pytest.approx(best)
 
