@@ -18,6 +18,10 @@ import numpy as np
 from pcg.search.network import Network
 
 
+#: Noise that breaks ties, all together as a share of a known solution's cost.
+_NOISE = 2e-4
+
+
 @dataclass
 class Bounded:
     """A bound, the best solution met on the way, and per variable and choice how far it lifts the bound at least."""
@@ -64,15 +68,20 @@ class _Stack:
         return float(self.m.min(axis=(1, 2)).sum())
 
 
-def ascend(network: Network, x: list[int], *, sweeps: int = 400, patience: float = 1e-5) -> Bounded:
+def ascend(network: Network, x: list[int], *, sweeps: int = 1500, patience: float = 1e-5) -> Bounded:
     """Raise the bound until 20 sweeps close less than `patience` of the gap; `x` is a known solution."""
     unary = _padded(network)
+    # Ties leave the dual solution with many choices of equal cost, which round badly together: a little noise
+    # breaks them.  It only ever adds, so subtracting all of it keeps the bound one.
+    noise = np.random.default_rng(0).random(unary.shape) * (_NOISE * network.cost(x) / len(unary))
+    unary += noise
+    added = float(noise.max(axis=1).sum())
     stacks = _stacks(network)
     best, cost = list(x), network.cost(x)
     bound = checked = -np.inf
 
     def level() -> float:
-        return float(unary.min(axis=1).sum()) + sum(s.floor() for s in stacks)
+        return float(unary.min(axis=1).sum()) + sum(s.floor() for s in stacks) - added
 
     def improve() -> None:
         nonlocal best, cost
@@ -86,7 +95,7 @@ def ascend(network: Network, x: list[int], *, sweeps: int = 400, patience: float
         if sweep % 20 == 19:
             bound = max(bound, level())
             improve()
-            if cost - bound <= 1e-9 * cost or bound - checked <= patience * (cost - bound):
+            if cost - bound <= 2 * _NOISE * cost or bound - checked <= patience * (cost - bound):
                 break
             checked = bound
     else:

@@ -17,6 +17,10 @@ from pcg.search.dual import Bounded, ascend
 from pcg.search.network import FORBIDDEN, Network, Reduction, reduce
 
 
+#: Choices up to which an ILP takes about a second.
+_SMALL = 4000
+
+
 @dataclass(frozen=True)
 class Limit:
     """`sum of weights[i][x[i]]` may be at most `most`."""
@@ -40,10 +44,10 @@ def solve(
     network: Network,
     starts: Sequence[Sequence[int]] = (),
     *,
-    gap: float = 1e-4,
+    gap: float = 1e-3,
     max_nodes: int = 2000,
     quick: bool = False,
-    depth: int = 2,
+    depth: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
@@ -98,12 +102,12 @@ def solve(
 
 def _dive(core: Network, found: Bounded, depth: int) -> Bounded:
     """A better solution from the choices that lift the bound least: the rest is set aside, not ruled out."""
-    for share in (0.003, 0.03):
+    for share in (0.003, 0.02, 0.1):
         if found.cost <= found.bound * (1 + 1e-9):
             break
         masks = found.open(found.level + share * (found.cost - found.level))
         kept = [np.flatnonzero(m) for m in masks]
-        inner = solve(core.restrict(masks), quick=True, depth=depth - 1)
+        inner = solve(core.restrict(masks), quick=sum(map(len, kept)) > _SMALL, depth=0)
         x = core.descend([int(kept[i][k]) for i, k in enumerate(inner.x)])
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
