@@ -143,7 +143,18 @@ def compile_program(
     machine = options.search.get("machine") or Machine.default()
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
     out_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.out_specs"))
-    return Compilation(program, mesh, plan, in_specs, out_specs, modules, remarks, seconds, report, machine)
+    done = Compilation(program, mesh, plan, in_specs, out_specs, modules, remarks, seconds, report, machine)
+    if options.memory_limit is not None and report is None:
+        _check_memory(done, options.memory_limit)
+    return done
+
+
+def _check_memory(done: Compilation, limit: int) -> None:
+    """A placement that was given, not searched, must fit as it is."""
+    from pcg.viz.cost import cost_of
+
+    if (needed := cost_of(done).peak_bytes) > limit:
+        raise PcgError(f"the given placement needs {needed:.0f} bytes per device; the memory limit is {limit}")
 
 
 def load_program(source: str | bytes, *, path: str | None = None, donated: frozenset[int] = frozenset()) -> Program:
@@ -199,7 +210,7 @@ def _decide(module: ir.Module, options: Options, remarks: list[tuple[str, str, s
     for key, value in given.items():
         if key not in known:
             if key == "memory_limit":
-                continue
+                continue  # nothing to choose: checked when the program is lowered
             raise ValueError(f"unknown option {key!r}; {name} has {', '.join(sorted(known)) or 'none'}")
         setattr(chosen, key, value)
     _run(module, [chosen], remarks, seconds)

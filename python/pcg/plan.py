@@ -48,7 +48,7 @@ class Decision:
 
     at: int
     op: str
-    where: str
+    where: str = field(compare=False)
     operands: tuple[ShardSpec | None, ...] | None
     results: tuple[ShardSpec | None, ...] | None
 
@@ -64,7 +64,7 @@ class Reshard:
 
     value: str
     spec: ShardSpec
-    where: str = ""
+    where: str = field(default="", compare=False)
     uses: tuple[tuple[int, int], ...] | None = None
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from pcg.search.network import Network
 
-
 #: Noise that breaks ties, all together as a share of a known solution's cost.
 _NOISE = 2e-4
 

@@ -9,7 +9,6 @@ arguments, loop-carried values and branch results are hubs too.  No MLIR here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +20,7 @@ from pcg.search.table import Table
 class Node:
     """A decision.  `seconds[k]` is the time of strategy k, executed `times` times per step.
 
-    `kind` is op, hub, argument, carry, result or sink.  `tied` makes nodes with the same key one decision.
+    `kind` is op, hub, argument, carry, result or sink; nodes with different `label` never decide together.
     """
 
     kind: str
@@ -89,8 +88,3 @@ class Graph:
         return [
             seen.setdefault((n.kind, n.name, n.table.index, n.times, n.label), len(seen)) for n in self.nodes
         ]
-
-    def neighbours(self) -> Iterator[tuple[int, int]]:
-        """Pairs of nodes that share an edge."""
-        for e in self.edges:
-            yield e.src, e.dst

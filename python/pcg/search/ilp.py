@@ -16,7 +16,6 @@ import numpy as np
 from pcg.search.dual import Bounded, ascend
 from pcg.search.network import FORBIDDEN, Network, Reduction, reduce
 
-
 #: Choices up to which an ILP takes about a second.
 _SMALL = 4000
 
@@ -72,7 +71,7 @@ def solve(
             break
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
         projected = [_project(layers, s) for s in starts]
-        guess = min([_core_start(core), *projected], key=core.cost)
+        guess = min([first_guess(core), *projected], key=core.cost)
         found = ascend(core, guess)
         if depth and found.cost - found.bound > gap * abs(found.cost + constant):
             found = _dive(core, found, depth)
@@ -147,7 +146,7 @@ def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) ->
     return Solution(best, cost, min(found.bound, cost), found.variables)
 
 
-def _core_start(core: Network) -> list[int]:
+def first_guess(core: Network) -> list[int]:
     """A good solution of the core: descend from the all-cheapest choice and from a greedy elimination."""
     n = len(core.unary)
     first = core.descend([int(np.argmin(u)) for u in core.unary])

@@ -11,11 +11,11 @@ import numpy as np
 from pcg.cost import CostModel
 from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
-from pcg.search.graph import Edge, Graph
-from pcg.search.ilp import Limit, merge, solve
+from pcg.search.graph import Graph
+from pcg.search.ilp import Limit, first_guess, merge, solve
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN, Network, reduce
-from pcg.search.table import Port
+from pcg.search.table import Port, Table
 
 
 class DoesNotFit(ValueError):
@@ -40,7 +40,10 @@ class Alternative:
 
 @dataclass
 class Outcome:
-    """The chosen strategy per node and what the search knows about it."""
+    """The chosen strategy per node and what the search knows about it.
+
+    `bound` is a proven lower bound on the seconds of any plan for these classes, memory aside.
+    """
 
     choice: list[int]
     seconds: float
@@ -64,6 +67,11 @@ class Optimizer:
     """Nodes of arguments that are data, not state or weights."""
     limit: float | None = None
     progress: Callable[[str], None] = lambda _: None
+    colour: list[int] = field(init=False)
+    """Class of each node."""
+    classes: int = field(init=False)
+    tables: dict[int, Table] = field(init=False)
+    """Strategies of each class."""
     _matrices: dict[tuple, np.ndarray] = field(default_factory=dict)
 
     def run(self) -> Outcome:
@@ -76,6 +84,7 @@ class Optimizer:
         start = time.perf_counter()
         self.colour = self.graph.classes()
         self.classes = max(self.colour, default=-1) + 1
+        self.tables = {c: n.table for n, c in zip(self.graph.nodes, self.colour, strict=True)}
         phases["classes"] = time.perf_counter() - start
         self.progress(f"{len(self.graph.nodes)} decisions, {self.classes} after merging repeated structure")
         start = time.perf_counter()
@@ -94,6 +103,8 @@ class Optimizer:
             phases["memory"] = time.perf_counter() - start
         alternatives = []
         for name, x in plans:
+            if x == chosen:
+                continue
             p = self.peak(x)
             alternatives.append(Alternative(name, network.cost(x), p, self.limit is None or p <= self.limit))
         return Outcome(
@@ -118,9 +129,8 @@ class Optimizer:
         for e in self.graph.edges:
             key = (colour[e.src], e.slot, colour[e.dst], e.index, e.shape, e.itemsize)
             grouped[key] = grouped.get(key, 0.0) + e.times
-        tables = {c: n.table for n, c in zip(nodes, colour, strict=True)}
         for (a, slot, b, index, shape, itemsize), times in grouped.items():
-            m = self.matrix(tables[a].outs[slot], tables[b].ins[index], shape, itemsize)
+            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize)
             if m.any():
                 network.connect(a, b, np.minimum(times * m, FORBIDDEN))
         return network
@@ -169,7 +179,7 @@ class Optimizer:
 
     def _batch(self, c: int) -> int:
         """The choice that splits the first dimension (the only one split) as far as possible."""
-        port = self._table(c).outs[0]
+        port = self.tables[c].outs[0]
         best, most = self._replicated(c), 1
         for k in range(len(port.ids)):
             s = port[k].shards(self.model.mesh)
@@ -182,10 +192,8 @@ class Optimizer:
         pinned = network.penalised(
             {c: np.where(np.arange(len(network.unary[c])) == k, 0.0, FORBIDDEN) for c, k in fixed.items()}
         )
-        from pcg.search.ilp import _core_start
-
         reduction = reduce(pinned)
-        x = reduction.expand(_core_start(reduction.core) if reduction.core.unary else [])
+        x = reduction.expand(first_guess(reduction.core) if reduction.core.unary else [])
         return pinned.descend(x)
 
     # -- memory --------------------------------------------------------------------------------
@@ -275,11 +283,6 @@ class Optimizer:
             term = rate * size / port.shards(self.model.mesh)
             extra[c] = extra[c] + term if c in extra else term
         return extra
-
-
-def edge_bytes(e: Edge) -> float:
-    """Global bytes of the tensor on an edge."""
-    return float(np.prod(e.shape, dtype=float)) * e.itemsize
 
 
 def _bytes(n: float) -> str:
