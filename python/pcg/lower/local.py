@@ -18,6 +18,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.layout import Mesh
+from pcg.lower.collectives import Collectives
 from pcg.rules.factor import Assignment, FactorRule
 
 LocalForm = Callable[["LocalContext"], Sequence[ir.Value]]
@@ -50,7 +51,7 @@ class LocalContext:
     """What a local form may use.  New ops go to the current insertion point.
 
     `op` is the global op (never mutate it), `operands` its local operands, `result_types` the local
-    result types.
+    result types, `collectives` what a local form uses when devices must talk.
     """
 
     op: ir.Operation
@@ -59,6 +60,7 @@ class LocalContext:
     rule: FactorRule
     assignment: Assignment
     mesh: Mesh
+    collectives: Collectives
 
     def create(
         self,

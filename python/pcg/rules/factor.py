@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pcg.layout import Mesh, ShardSpec
 
@@ -43,6 +43,28 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """What the local form sends when `factor` is split: a collective of `kind` over the factor's axes.
+
+    `elements` are what one device contributes while no other factor is split; they have the element
+    type of operand `operand`.
+    """
+
+    factor: int
+    kind: str
+    elements: float
+    operand: int = 0
+
+    def wire_elements(self, a: Assignment, mesh: Mesh) -> float:
+        """Elements that one device sends under `a`: 0 if the factor is whole."""
+        n = mesh.axes_size(a.axes[self.factor])
+        if n == 1:
+            return 0.0
+        others = mesh.axes_size([x for f, axes in enumerate(a.axes) if f != self.factor for x in axes])
+        return self.elements / others * (n - 1 if self.kind == "all_gather" else 1)
+
+
+@dataclass(frozen=True)
 class Assignment:
     """A strategy of an op: per factor its axes major to minor, and axes passed through as partial.
 
@@ -71,7 +93,7 @@ class FactorRule:
     linear: tuple[Linear, ...] = ()
     flops: float = 0.0
     reason: str = ""
-    _cache: dict = field(default_factory=dict, compare=False, hash=False, repr=False)
+    exchanges: tuple[Exchange, ...] = ()
 
     def __str__(self) -> str:
         def tensor(t: DimFactors) -> str:

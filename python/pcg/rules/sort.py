@@ -1,4 +1,4 @@
-"""Rules of sort and top_k: every dimension but the sorted one is a factor."""
+"""Rules of sort and top_k: every dimension but the sorted one is a factor; top_k can split that one too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from torch_mlir import ir
 
 from pcg.rules.dims import Dims
-from pcg.rules.factor import FactorRule
+from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.registry import rule, shape
 
 _SORTED = "it is sorted, and each element may move anywhere along it"
@@ -37,7 +37,11 @@ def top_k(op: ir.Operation) -> FactorRule:
     last = len(whole) - 1
     for d in range(last):
         dims.add(whole[d], (0, d), (1, d))
-    dims.add(whole[last], (0, last), stuck=_SORTED)
+    # Split, every shard finds its own k largest; those are gathered and the k largest of them kept.
+    searched = dims.add(whole[last], (0, last))
     dims.add(found[last], (1, last), stuck="it holds the largest elements in order")
     flops = math.prod(whole) * math.log2(max(found[last], 2))
-    return FactorRule(tuple(dims.factors), (dims[0],), (dims[1],) * len(op.results), (), flops)
+    exchanges = (Exchange(searched, "all_gather", 2.0 * math.prod(found)),) if searched >= 0 else ()
+    return FactorRule(
+        tuple(dims.factors), (dims[0],), (dims[1],) * len(op.results), (), flops, exchanges=exchanges
+    )

@@ -1,7 +1,8 @@
 """Rules of windowed ops: reduce_window (pooling and cumulative sums) and select_and_scatter.
 
 Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors; the
-others stay whole, because windows would cross shards.
+others stay whole, because windows would cross shards.  A cumulative sum (max, ...) can be split along
+its own dimension too: only the totals of the shards are exchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.rules.dims import Dims
-from pcg.rules.factor import FactorRule, Linear
+from pcg.rules.factor import Exchange, FactorRule, Linear
 from pcg.rules.regions import is_identity, reduction
 from pcg.rules.registry import rule, shape
 
@@ -43,6 +44,23 @@ def untouched(numbers: dict[str, list[int]], d: int) -> bool:
     return all(x == 1 for x in ones) and numbers["padding"][2 * d] == numbers["padding"][2 * d + 1] == 0
 
 
+def cumulative(op: ir.Operation, numbers: dict[str, list[int]]) -> tuple[int, bool] | None:
+    """(dimension, reverse) of a cumulative sum, max, ...: one window that grows from one end; else None."""
+    operand = shape(op.operands[0])
+    reached = [d for d in range(len(operand)) if not untouched(numbers, d)]
+    if len(op.results) != 1 or len(reached) != 1 or operand != shape(op.results[0]):
+        return None
+    kind = reduction(op.regions[0], 1)
+    if kind is None or not is_identity(op.operands[1], kind):
+        return None
+    (d,) = reached
+    size, low, high = operand[d], numbers["padding"][2 * d], numbers["padding"][2 * d + 1]
+    ones = (numbers[n][d] for n in ("window_strides", "base_dilations", "window_dilations"))
+    if numbers["window_dimensions"][d] != size or any(x != 1 for x in ones) or {low, high} != {0, size - 1}:
+        return None
+    return d, low == 0
+
+
 def _windowed(dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]]) -> None:
     """Factors of tensor 0 (shape `big`) and tensor 1 (shape `small`)."""
     for d, (a, b) in enumerate(zip(big, small, strict=True)):
@@ -59,14 +77,20 @@ def reduce_window(op: ir.Operation) -> FactorRule:
     operand, result = shape(op.operands[0]), shape(op.results[0])
     numbers = window_numbers(op)
     dims = Dims(operand, result)
-    _windowed(dims, operand, result, numbers)
+    exchanges: tuple[Exchange, ...] = ()
+    if (scan := cumulative(op, numbers)) is not None:
+        # Every shard is scanned by itself; what the shards before it add up to is gathered and put on top.
+        made = [dims.add(n, (0, d), (1, d)) for d, n in enumerate(operand)]
+        exchanges = (Exchange(made[scan[0]], "all_gather", math.prod(operand) / operand[scan[0]]),)
+    else:
+        _windowed(dims, operand, result, numbers)
     kind = reduction(op.regions[0], count)
     linear: tuple[Linear, ...] = ()
     if kind is not None and all(is_identity(op.operands[count + i], kind) for i in range(count)):
         linear = (Linear(kind, frozenset(range(count))),)
     flops = float(count * math.prod(result) * math.prod(numbers["window_dimensions"]))
     operands = (*(dims[0],) * count, *((),) * count)
-    return FactorRule(tuple(dims.factors), operands, (dims[1],) * count, linear, flops)
+    return FactorRule(tuple(dims.factors), operands, (dims[1],) * count, linear, flops, exchanges=exchanges)
 
 
 @rule("stablehlo.select_and_scatter")

@@ -188,6 +188,13 @@ class Builder:
         self.graph.nodes[node].seconds = times * np.maximum(
             flops / rate, touched * model.memory_share(op.name) / model.machine.device.memory_bandwidth
         )
+        for exchange in rule.exchanges:
+            sent = np.zeros(len(table))
+            size = describe(operands[exchange.operand])[1]
+            for k, a in enumerate(table.assignments or ()):
+                if wire := exchange.wire_elements(a, mesh):
+                    sent[k] = model.link(a.axes[exchange.factor], wire * size, exchange.kind)
+            self.graph.nodes[node].seconds += times * sent
         fixed = shardings.result_specs(op)
         for i, spec in enumerate(fixed):
             if spec is not None:

@@ -39,7 +39,8 @@ func.func @main(%x: tensor<4x2x8xf32>) -> (tensor<4x2x3xf32>, tensor<4x2x3xi32>)
   return %0#0, %0#1 : tensor<4x2x3xf32>, tensor<4x2x3xi32>
 }"""
     checked = check_op(text, MESH)
-    assert len(checked.strategies) == 1 + 2 * 2 + 3
+    assert len(checked.strategies) == 15
+    assert [f.splittable for f in checked.rule.factors] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("left", [True, False])

@@ -35,8 +35,16 @@ def test_pooling(op, init, kind):
 def test_cumulative_sum():
     attributes = "window_dimensions = array<i64: 1, 8>, padding = dense<[[0, 0], [7, 0]]> : tensor<2x2xi64>"
     checked = check_op(pool("add", "0.0", attributes, "4x8xf32", "4x8xf32"), MESH)
+    assert str(checked.rule) == "(i,j),()->(i,j)"
+    (exchange,) = checked.rule.exchanges
+    assert (exchange.factor, exchange.kind, exchange.elements) == (1, "all_gather", 4)
+
+
+def test_a_window_that_is_not_cumulative_stays_whole():
+    attributes = "window_dimensions = array<i64: 1, 3>, padding = dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>"
+    checked = check_op(pool("add", "0.0", attributes, "4x8xf32", "4x8xf32"), MESH)
     assert "may cross shards" in checked.rule.factors[1].reason
-    assert str(checked.rule) == "(i,j),()->(i,k)"
+    assert not checked.rule.exchanges
 
 
 def test_padding_makes_a_dimension_stuck_though_its_window_is_one():
