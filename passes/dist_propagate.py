@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.locations import file_line_col
+from pcg.ir.strategies import strategy_of
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.strategy import format_strategy
 from pcg.lower.moves import itemsize
-from pcg.passes.base import Pass, option
-from pcg.propagate import Problem, Solution, propagate
+from pcg.machine import Machine
+from pcg.passes.base import Pass, PassError, option
+from pcg.propagate import ENGINES, Problem, Solution, propagate
 from pcg.rules import rule_for
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 
@@ -28,6 +32,10 @@ class PropagatePass(Pass):
     changes; a value that no annotation reaches is replicated.  Every op then has the layouts it
     yields (`dist.specs`, partial sums included) and those it needs (`dist.operand_specs`).
     An op that must gather a split operand because nothing splits it gets a remark with the reason.
+
+    With `engine=bfs` layouts spread breadth first from the annotations, as in MindSpore: each op that is
+    reached takes the strategy, over as many devices as it can use, that redistributes least between it
+    and its decided neighbours; what is annotated stops the spreading.
 
     Before:
     ```mlir
@@ -43,17 +51,25 @@ class PropagatePass(Pass):
 
     name: ClassVar[str] = "dist-propagate"
     merge_reductions: bool = option(True, "Add partial sums before they are reduced where fewer bytes move.")
+    engine: str = option(
+        "dataflow", "How layouts spread: to the fixpoint of what they imply, or op by op.", ENGINES
+    )  # fmt: skip
+    strategies: bool = option(False, "Remark every op's strategy as slices per operand, ((2,1),(1,4)).")
     origins: bool = option(False, "Remark, per value that got a layout, which annotations it comes from.")
+    machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
         mesh = shardings.mesh_of(module)
         if mesh is None:
             return
+        if self.engine not in ENGINES:
+            raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
+        link = CostModel(self.machine, mesh).link
         with module.context:
             for func in functions(module):
                 if len(func.regions[0].blocks):
                     graph = FunctionGraph(func, mesh)
-                    solution = propagate(graph.problem, self.merge_reductions)
+                    solution = propagate(graph.problem, self.merge_reductions, self.engine, link)
                     graph.write(solution)
                     self.report(graph, solution)
 
@@ -66,6 +82,10 @@ class PropagatePass(Pass):
             if why := gathered(graph.problem, solution, n):
                 self.statistics["ops gathering what they cannot split"] += 1
                 self.remark(op, f"'{op.name}' op {why}")
+        if self.strategies:
+            for op in graph.ops.values():
+                if strategy := strategy_of(op, graph.mesh):
+                    self.remark(op, f"'{op.name}' op has strategy {format_strategy(strategy)}")
         if self.origins:
             for n, op in graph.ops.items():
                 for v in graph.problem.nodes[n].results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,8 +14,9 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass, PassError, option
 from pcg.reshard import ReshardError, plan
+from pcg.reshard.planner import LinkCost
 from pcg.rules.registry import shape
 
 
@@ -25,6 +27,7 @@ class FuseCollectivesPass(Pass):
     A chain ends where a value in it has a second use.  `reduce` + `partition` becomes
     `dist.reduce_scatter`, `combine` + `partition` of another dimension `dist.all_to_all`, a change
     of device order `dist.permute`, `partition` alone `dist.slice`; `replicate` vanishes.
+    With `reduce-scatter=false` a reduction is always an `all_reduce`, and a `slice` follows it.
 
     Before:
     ```mlir
@@ -38,6 +41,7 @@ class FuseCollectivesPass(Pass):
     """
 
     name: ClassVar[str] = "dist-fuse-collectives"
+    reduce_scatter: bool = option(True, "Use reduce_scatter where a reduced value is split at once.")
 
     machine: Machine = field(default_factory=Machine.default)
 
@@ -75,14 +79,25 @@ class FuseCollectivesPass(Pass):
             first = before
         value, result = first.operands[0], last.results[0]
         src, dst = _spec(value), _spec(result)
+        link: LinkCost = CostModel(self.machine, mesh).link
         try:
-            steps = plan(src, dst, shape(value), itemsize(value), mesh, CostModel(self.machine, mesh).link)
+            steps = plan(src, dst, shape(value), itemsize(value), mesh, link if self.reduce_scatter else _Whole(link))
         except ReshardError as error:
             raise PassError(last, f"'{last.name}' op: {error}") from None
         made = emit_dist(steps, value, src, last.location, ir.InsertionPoint(first))
         result.replace_all_uses_with(made)
         for step in steps:
             self.statistics[step.name] += 1
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A machine that only reduces whole values."""
+
+    link: LinkCost
+
+    def __call__(self, axes: tuple[str, ...], wire_bytes: float, kind: str) -> float:
+        return math.inf if kind == "reduce_scatter" else self.link(axes, wire_bytes, kind)
 
 
 def _spec(value: ir.Value) -> ShardSpec:

@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pcg.api import Compiled, compile
+    from pcg.frontend.annotate import shard, shard_op
     from pcg.frontend.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
+    from pcg.layout.strategy import StrategyError
     from pcg.plan import Plan, PlanError
 
 __all__ = [
     "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError", "ShardSpec", "SpecError",
-    "__version__", "compile",
+    "StrategyError", "__version__", "compile", "shard", "shard_op",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 _HOME = {
-    "Compiled": "pcg.api", "compile": "pcg.api", "Plan": "pcg.plan", "PlanError": "pcg.plan",
+    "Compiled": "pcg.api", "compile": "pcg.api",
+    "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.layout.strategy",
+    "Plan": "pcg.plan", "PlanError": "pcg.plan",
     "PcgError": "pcg.ir.errors", "ProgramError": "pcg.frontend.program",
     "Mesh": "pcg.layout", "MeshError": "pcg.layout", "ShardSpec": "pcg.layout", "SpecError": "pcg.layout",
 }  # fmt: skip

@@ -16,6 +16,7 @@ from pcg.compiler import Options, compile_program, load_program
 from pcg.frontend import jax_program
 from pcg.frontend.program import Program, ProgramError, module_source
 from pcg.layout import Mesh
+from pcg.layout.strategy import StrategyError, factorise
 from pcg.passes.base import Bytes
 from pcg.plan import Plan
 from pcg.runtime import jax_compat, placement
@@ -43,7 +44,8 @@ def compile(
       program: any function that jax can trace, with trees of arrays as arguments and results; or a
         StableHLO module as text, bytes or path, which is called with a flat list of arrays.
       mesh: a dict of axis sizes, `"data=2,model=4"`, a number of devices, a `pcg.Mesh`, or a
-        `jax.sharding.Mesh`.
+        `jax.sharding.Mesh`.  A number is factorised as the strategies in the program need it
+        (`pcg.shard_op(..., strategy=((2,1),(1,4)))` on 8 devices: `d0=2,d1=4`).
       strategy: "auto" searches over all placements; "propagate" spreads those that the program and
         `in_shardings` give; a `Plan` (or the path of a saved one) is taken as it is.
       donate_argnums: arguments whose buffers the results may take over, as in `jax.jit`.
@@ -52,7 +54,7 @@ def compile(
         `ShardSpec`, a prefix of the arguments (results); None leaves the choice to pcg.
       memory_limit: bytes per device that the plan may need, also as text ("16GiB").
       devices: jax devices to use; default all of `jax.devices()` that the mesh needs.
-      search: further options of the pass `pcg-search` or `dist-propagate` (`machine=...`).
+      search: further options of the pass `pcg-search` or `dist-propagate` (`machine=...`, `engine="bfs"`).
 
     Returns:
       A callable with the signature of `program`.  It compiles when it is first called with new
@@ -63,6 +65,7 @@ def compile(
       ProgramError: `program` is neither a function nor a module.
     """
     ours, placed = placement.resolve_mesh(mesh, devices)
+    counted = isinstance(mesh, int)
     if isinstance(strategy, Path) or (isinstance(strategy, str) and strategy.endswith(".json")):
         strategy = Plan.load(strategy)
     if not isinstance(strategy, Plan) and strategy not in STRATEGIES:
@@ -74,7 +77,7 @@ def compile(
     )
     if source is None:
         assert callable(program)
-        return Compiled(program, None, ours, placed, options)
+        return Compiled(program, None, ours, placed, options, counted=counted)
     if options.static_argnums:
         raise ProgramError("static_argnums is for functions; a StableHLO module has no static arguments")
     loaded = load_program(source[0], path=source[1], donated=frozenset(options.donate_argnums))
@@ -111,8 +114,11 @@ class Compiled:
         mesh: Mesh,
         devices: Sequence[Any],
         settings: _Settings,
+        *,
+        counted: bool = False,
     ) -> None:
         self.mesh = mesh
+        self._counted = counted
         self._function = function
         self._program = program
         self._devices = list(devices)
@@ -244,9 +250,20 @@ class Compiled:
         count = len(args) + len(static)
         donate = tuple(i % count for i in self._settings.donate_argnums)
         mesh = jax_compat.jax_mesh(self.mesh, self._devices)
-        program = jax_program.trace(self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh)
+        remesh = self._factorise if self._counted else None
+        program = jax_program.trace(
+            self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh, remesh=remesh
+        )
         dynamic = [i for i in range(count) if i not in static]
         return self._build(program, [dynamic.index(i) for i in donate if i in dynamic])
+
+    def _factorise(self, matrices: Sequence[tuple[int, ...]]) -> jax.sharding.Mesh:
+        """The mesh that strategies in the program need, when the user gave a number of devices."""
+        try:
+            self.mesh = factorise(len(self._devices), matrices)
+        except StrategyError as error:
+            raise ProgramError(f"{self.__name__}: {error}") from None
+        return jax_compat.jax_mesh(self.mesh, self._devices)
 
     def _module_executable(self) -> Executable:
         assert self._program is not None

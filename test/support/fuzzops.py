@@ -16,7 +16,7 @@ from support.fuzzprogram import Node, Program, Region, Type, Value, constant
 LIMIT = float(1 << 20)
 #: Elements of the largest tensor.
 LARGEST = 384
-_SIZES = (1, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 8, 12, 16)
+_SIZES = (1, 2, 2, 3, 4, 4, 4, 4, 5, 6, 7, 8, 8, 8, 8, 12, 16, 16)
 
 
 class Skip(Exception):
@@ -26,12 +26,16 @@ class Skip(Exception):
 class Grower:
     """A program under construction.  `values` are those visible where the next op goes."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, empty: bool = False) -> None:
+        #: Whether there are tensors without elements.
+        self.empty = empty
         self.rng = rng
         self.program = Program()
         self.nodes = self.program.nodes
         self.values: list[Value] = []
+        self.used: set[int] = set()
         self.depth = 0
+        self.ops = 0
         self._next = 0
 
     # -- values --------------------------------------------------------------------------------
@@ -53,8 +57,10 @@ class Grower:
         regions: Sequence[Region | str] = (),
     ) -> list[Value]:  # fmt: skip
         made = [self.new(t, b) for t, b in results]
+        self.ops += 1
         self.nodes.append(Node(f"stablehlo.{name}", list(operands), made, attributes, list(regions)))
         self.values += made
+        self.used |= {v.id for v in operands}
         return made
 
     def one(
@@ -62,6 +68,12 @@ class Grower:
         regions: Sequence[Region | str] = (),
     ) -> Value:  # fmt: skip
         return self.emit(name, operands, [(type_, bound)], attributes, regions)[0]
+
+    def hidden(self, name: str, operands: Sequence[Value], type_: Type, attributes: str = "") -> Value:
+        """An op whose result only the next op may use, for it may hold anything."""
+        v = self.new(type_, LIMIT)
+        self.nodes.append(Node(f"stablehlo.{name}", list(operands), [v], attributes))
+        return v
 
     def constant(self, type_: Type, number: float) -> Value:
         v = self.new(type_, abs(number))
@@ -73,11 +85,13 @@ class Grower:
         found = [v for v in self.values if accept(v)]
         if not found:
             raise Skip
+        if self.flip(0.7):  # rather one that nothing uses yet
+            found = [v for v in found if v.id not in self.used] or found
         return found[max(self.rng.randrange(len(found)), self.rng.randrange(len(found)))]
 
     def number(self, rank: int = 0, element: str = "") -> Value:
         """A visible value of numbers with at least `rank` dimensions."""
-        elements = (element,) if element else ("f32", "i32", "f64")
+        elements = (element,) if element else ("f32", "i32", "f64", "i64")
         return self.pick(lambda v: len(v.type.shape) >= rank and v.type.element in elements)
 
     def like(self, type_: Type, bound: float = LIMIT) -> Value:
@@ -127,12 +141,12 @@ class Grower:
     def shape(self, rank: int | None = None, largest: int = LARGEST) -> tuple[int, ...]:
         while True:
             n = self.rng.choices(range(5), (2, 4, 8, 6, 3))[0] if rank is None else rank
-            shape = tuple(self.rng.choice(_SIZES) for _ in range(n))
+            shape = tuple(0 if self.empty and self.flip(0.1) else self.rng.choice(_SIZES) for _ in range(n))
             if Type(shape).size <= largest:
                 return shape
 
     def element(self) -> str:
-        return self.rng.choices(("f32", "i32", "f64", "i1"), (12, 4, 1, 1))[0]
+        return self.rng.choices(("f32", "i32", "f64", "i1", "i64"), (12, 4, 1, 1, 1))[0]
 
     def flip(self, chance: float = 0.5) -> bool:
         return self.rng.random() < chance

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jax.extend import source_info_util
 
+from pcg.frontend import annotate
 from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.runtime import jax_compat
 
@@ -78,15 +79,17 @@ def trace(
     static: Mapping[int, Any] | None = None,
     donate_argnums: Sequence[int] = (),
     mesh: jax.sharding.Mesh | None = None,
+    remesh: Callable[[list[tuple[int, ...]]], jax.sharding.Mesh] | None = None,
 ) -> Program:
     """Trace `function` for arguments of these shapes into a program.
 
     `args` are the dynamic positional arguments (trees of arrays or ShapeDtypeStructs); `static` maps
     positions among all positional arguments to constants.  `donate_argnums` count all positional
-    arguments.  `mesh` is the mesh that bare PartitionSpecs in the function refer to.
+    arguments.  `mesh` is the mesh that bare PartitionSpecs and `pcg.shard` in the function refer to; if the
+    function asks for slices, `remesh` makes another one from the device matrices that they need.
 
     Raises:
-      ProgramError: an argument is not an array.
+      ProgramError: an argument is not an array, or the mesh cannot give a layout that is asked for.
     """
     static = dict(static or {})
     count = len(args) + len(static)
@@ -106,7 +109,12 @@ def trace(
     jitted = jax.jit(call, keep_unused=True, donate_argnums=donated_args)
     with jax_compat.tracing_mesh(mesh):
         traced = jitted.trace(*kept_args, **kept_kwargs)
-        lowered = jax_compat.quietly(traced.lower)
+        if remesh is not None and (needed := annotate.matrices(traced.jaxpr)):
+            mesh = remesh(needed)
+        if mesh is not None:
+            annotate.check(traced.jaxpr, mesh)
+        with annotate.on(mesh):
+            lowered = jax_compat.quietly(traced.lower)
     out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
     donated, at = set(), 0
     for i, value in enumerate(args):

@@ -96,6 +96,19 @@ class Collectives:
             "stablehlo.collective_permute", results=[value.type], operands=[value], loc=loc, attributes=attributes
         ).result
 
+    def shift(self, value: ir.Value, axes: Sequence[str], by: int, loc: ir.Location) -> ir.Value:
+        """What the device `by` places before this one along `axes` holds; zeros where there is none."""
+        pairs = []
+        for group in self.mesh.groups(axes):
+            pairs += [(p, group[i + by]) for i, p in enumerate(group) if 0 <= i + by < len(group)]
+        attributes = {
+            "channel_handle": self._channel(),
+            "source_target_pairs": ir.DenseElementsAttr.get(np.array(pairs, dtype=np.int64)),
+        }
+        return ir.Operation.create(
+            "stablehlo.collective_permute", results=[value.type], operands=[value], loc=loc, attributes=attributes
+        ).result
+
     def slice(self, value: ir.Value, dim: int, axes: Sequence[str], loc: ir.Location) -> ir.Value:
         """This device's part of `dim`: where it starts comes from a table over devices."""
         result = _scaled(value.type, dim, 1, self.mesh.axes_size(axes))

@@ -8,7 +8,6 @@ from torch_mlir import ir
 
 from pcg.lower.local import LocalContext, clone_mapped, local_form
 from pcg.rules.regions import identity, reduction
-from pcg.rules.window import cumulative, window_numbers
 
 _COMBINE = {
     "sum": "stablehlo.add", "max": "stablehlo.maximum", "min": "stablehlo.minimum", "prod": "stablehlo.multiply",
@@ -28,14 +27,8 @@ def _tensor(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
     return ir.RankedTensorType.get(list(shape), element)
 
 
-@local_form("stablehlo.reduce_window")
-def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
-    """A cumulative reduction split along its dimension: scan the shard, then add what comes before it."""
-    numbers = window_numbers(ctx.op)
-    scan = cumulative(ctx.op, numbers)
-    if scan is None:
-        return ctx.same_op()
-    d, reverse = scan
+def scan(ctx: LocalContext, numbers: dict[str, list[int]], d: int, reverse: bool) -> Sequence[ir.Value]:
+    """A cumulative reduction split along its dimension `d`: scan the shard, then add what comes before it."""
     factors = ctx.rule.operands[0][d]
     axes = ctx.axes_of(factors[0]) if factors else ()
     if not axes:

@@ -185,7 +185,8 @@ class SpmdLowering:
                 f"its rule is {rule}{because}"
             ) from None
         types = [self.local_type(r) for r in op.results]
-        context = LocalContext(op, [self.values[v] for v in op.operands], types, rule, assignment, self.mesh, self.collectives)
+        operands = [self.values[v] for v in op.operands]
+        context = LocalContext(op, operands, types, rule, assignment, self.mesh, self.collectives)
         results = list(local_form_of(op)(context))
         for result, type_ in zip(results, types, strict=True):
             if result.type != type_:

@@ -1,48 +1,33 @@
 """The cheapest sequence of steps from one shard spec to another.
 
-A shortest path (Dijkstra) over specs.  The moves considered are those that can help: an axis is
-only put on a dimension where the goal wants it, and nothing that already lies as the goal wants it
-is touched.  Dimensions split neither before nor after only count as bytes, so tensors that differ
-in them share a search.  No MLIR here.
+Exact where the layouts of the tensor on the mesh can all be searched (`EXACT_LAYOUTS`), which is up
+to three axes for any usual tensor; beyond, the steps considered are those that lead straight to the
+goal.  Which dimensions there are beside those that are or can be split only counts as bytes, and of
+a dimension's size only what divides it matters, so tensors that differ in these share a search.
+No MLIR here.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard.steps import (
-    AllGather,
-    AllReduce,
-    AllToAll,
-    Permute,
-    ReduceScatter,
-    ReshardError,
-    Slice,
-    Step,
-    permutation,
-)
+from pcg.reshard import goal
+from pcg.reshard.frontier import SAME, SLICE_SECONDS, Frontier, LinkCost, State, frontier_of, graph_of, layouts_count
+from pcg.reshard.steps import AllGather, AllToAll, Permute, ReduceScatter, ReshardError, Slice, Step
 
-#: (axes, bytes one device sends, name of the collective) -> seconds.
-LinkCost = Callable[[tuple[str, ...], float, str], float]
-Dims = tuple[tuple[str, ...], ...]
-Partial = tuple[tuple[str, str], ...]
-State = tuple[Dims, Partial]
-
-#: Price of a local slice: nothing moves, but of two equal plans the shorter one wins.
-SLICE_SECONDS = 1e-9
+#: Up to so many layouts (without partial ones), all of them are searched.
+EXACT_LAYOUTS = 500
 
 
 @dataclass(frozen=True)
 class UniformLink:
     """Every axis is the same link: `seconds` per collective plus bytes over `bandwidth` (bytes/s)."""
 
-    seconds: float = 1e-8
+    seconds: float = 5e-8
     bandwidth: float = 1e11
 
     def __call__(self, axes: tuple[str, ...], wire_bytes: float, kind: str) -> float:
@@ -59,13 +44,18 @@ def plan(
     itemsize: float,
     mesh: Mesh,
     link_cost: LinkCost = DEFAULT_LINK,
+    memory_limit_bytes: float | None = None,
 ) -> tuple[Step, ...]:
     """The cheapest steps from `src` to `dst` for a tensor of global `shape`.
 
+    `memory_limit_bytes` bounds what one device holds of the tensor while a step is taken: its shard
+    before and its shard after.
+
     Raises:
-      ReshardError: ranks differ, a spec does not divide the shape, or `dst` is partial where `src` is not.
+      ReshardError: ranks differ, a spec does not divide the shape, `dst` is partial where `src` is
+        not, or every plan exceeds the memory limit; the text then names the least that would do.
     """
-    return _plan(src, dst, tuple(shape), itemsize, mesh, link_cost)[0]
+    return _plan(src, dst, tuple(shape), itemsize, mesh, link_cost, _limit(memory_limit_bytes))
 
 
 def cost(
@@ -75,9 +65,10 @@ def cost(
     itemsize: float,
     mesh: Mesh,
     link_cost: LinkCost = DEFAULT_LINK,
+    memory_limit_bytes: float | None = None,
 ) -> tuple[float, float]:
     """(seconds, bytes one device sends) of `plan`'s steps."""
-    return _plan(src, dst, tuple(shape), itemsize, mesh, link_cost)[1:]
+    return _cost(src, dst, tuple(shape), itemsize, mesh, link_cost, _limit(memory_limit_bytes))
 
 
 def steps_cost(
@@ -99,180 +90,134 @@ def steps_cost(
     return seconds, total
 
 
+def _limit(memory_limit_bytes: float | None) -> float:
+    return math.inf if memory_limit_bytes is None else float(memory_limit_bytes)
+
+
 @lru_cache(maxsize=1 << 18)
-def _plan(
-    src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost
-) -> tuple[tuple[Step, ...], float, float]:
+def _cost(
+    src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost,
+    memory: float,
+) -> tuple[float, float]:
     if src == dst:
-        return (), 0.0, 0.0
+        return 0.0, 0.0
+    _check(src, dst, shape)
+    problem = _Problem(src, dst, shape, itemsize, mesh)
+    if not problem.exact and memory == math.inf:
+        return problem.straight(link_cost)[1:]
+    return problem.reach(link_cost, memory)[2]
+
+
+@lru_cache(maxsize=1 << 16)
+def _plan(
+    src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost,
+    memory: float,
+) -> tuple[Step, ...]:
+    if src == dst:
+        return ()
+    _check(src, dst, shape)
+    problem = _Problem(src, dst, shape, itemsize, mesh)
+    if memory == math.inf:
+        steps, seconds, _ = problem.straight(link_cost)
+        if not problem.exact:
+            return steps
+        # Of plans that cost the same, the one that goes straight to the goal reads best.
+        if seconds <= _cost(src, dst, shape, itemsize, mesh, link_cost, memory)[0] * (1 + SAME):
+            return steps
+    frontier, node, _ = problem.reach(link_cost, memory)
+    return tuple(problem.widen(frontier.path(node)))
+
+
+def _check(src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...]) -> None:
     if not src.rank == dst.rank == len(shape):
         raise ReshardError(f"cannot redistribute {src} to {dst}: the tensor has {len(shape)} dimensions")
     if extra := [p for p in dst.partial if p not in src.partial]:
         axis, kind = extra[0]
         raise ReshardError(f"cannot make {src} partial over {axis!r} by {kind}: a value is only ever made whole")
-    keep = tuple(d for d in range(len(shape)) if src.dims[d] or dst.dims[d])
-    size = math.prod(n for d, n in enumerate(shape) if d not in keep) * itemsize
-    found = _search(
-        (tuple(src.dims[d] for d in keep), src.partial), (tuple(dst.dims[d] for d in keep), dst.partial),
-        tuple(shape[d] for d in keep), size, mesh, link_cost,
-    )
-    if found is None:
-        raise ReshardError(f"cannot redistribute {src} to {dst}: a shard count does not divide {list(shape)}")
-    moves, seconds, wire = found
-    steps = _spell(moves, src, keep)
-    return steps, seconds - (len(moves) - len(steps)) * SLICE_SECONDS, wire
 
 
-def _spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tuple[Step, ...]:
-    """Moves on the kept dimensions as steps on all of them; neighbouring slices of one dimension become one."""
-    steps: list[Step] = []
-    for move in moves:
-        step: Step
-        match move:
-            case ("all_reduce", axes, kind):
-                step = AllReduce(axes, kind)
-            case ("reduce_scatter", dim, axes, kind):
-                step = ReduceScatter(keep[dim], axes, kind)
-            case ("all_gather", dim, axes):
-                step = AllGather(keep[dim], axes)
-            case ("all_to_all", to, of, axes):
-                step = AllToAll(keep[to], keep[of], axes)
-            case ("slice", dim, axes):
-                step = Slice(keep[dim], axes)
-            case ("permute", dims):
-                full = list(spec.dims)
-                for d, axes in zip(keep, dims, strict=True):
-                    full[d] = axes
-                step = Permute(ShardSpec(tuple(full), spec.partial))
-        spec = step.apply(spec)
-        last = steps[-1] if steps else None
-        if isinstance(step, Slice) and isinstance(last, Slice) and last.dim == step.dim:
-            steps[-1] = Slice(step.dim, last.axes + step.axes)
-        else:
-            steps.append(step)
-    return tuple(steps)
+class _Problem:
+    """One redistribution, on the dimensions that matter to it."""
 
+    def __init__(
+        self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, mesh: Mesh
+    ) -> None:
+        self.src, self.dst, self.shape, self.mesh = src, dst, shape, mesh
+        self.size = math.prod(shape) * itemsize
+        limits = [math.gcd(n, mesh.size) for n in shape]
+        self.keep = [d for d, n in enumerate(limits) if n > 1 or src.dims[d] or dst.dims[d]]
+        axes = len(mesh.axes)
+        if layouts_count(len(self.keep), axes) > EXACT_LAYOUTS:
+            # Dimensions that are split neither before nor after and alike stand in for one another; as no layout
+            # uses more of them than there are axes, more can be left out.
+            seen: dict[int, int] = {}
+            keep = []
+            for d in self.keep:
+                if not (src.dims[d] or dst.dims[d]):
+                    seen[limits[d]] = seen.get(limits[d], 0) + 1
+                    if seen[limits[d]] > axes:
+                        continue
+                keep.append(d)
+            self.keep = keep
+        self.limits = tuple(limits[d] for d in self.keep)
+        self.exact = layouts_count(len(self.keep), axes) <= EXACT_LAYOUTS
 
-@lru_cache(maxsize=1 << 18)
-def _search(
-    src: State, dst: State, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost
-) -> tuple[tuple[tuple, ...], float, float] | None:
-    """Dijkstra from `src`: (moves, seconds, bytes), or None when `dst` cannot be reached."""
-    sizes = dict(mesh.axes)
-    total = math.prod(shape) * itemsize
-    count = itertools.count()
-    best: dict[State, float] = {src: 0.0}
-    heap: list[tuple[float, int, State, tuple | None, float]] = [(0.0, 0, src, None, 0.0)]
-    done: set[State] = set()
-    while heap:
-        seconds, _, state, trail, wire = heapq.heappop(heap)
-        if state == dst:
-            moves: list[tuple] = []
-            while trail is not None:
-                trail, move = trail
-                moves.append(move)
-            return tuple(reversed(moves)), seconds, wire
-        if state in done:
-            continue
-        done.add(state)
-        here = total
-        for dim in state[0]:
-            for a in dim:
-                here /= sizes[a]
-        for move, axes, share, after in _moves(state, dst, shape, sizes, mesh):
-            if after in done:
-                continue
-            sent = share * here
-            reached = seconds + (link_cost(axes, sent, move[0]) if sent else SLICE_SECONDS)
-            if reached < best.get(after, math.inf):
-                best[after] = reached
-                heapq.heappush(heap, (reached, next(count), after, (trail, move), wire + sent))
-    return None
+    def state(self, spec: ShardSpec) -> State:
+        return tuple(spec.dims[d] for d in self.keep), spec.partial
 
+    def reach(self, link_cost: LinkCost, memory: float) -> tuple[Frontier, int, tuple[float, float]]:
+        """(the search, the node of `dst` in it, (seconds, bytes sent))."""
+        graph = graph_of(self.limits, self.mesh)
+        start, end = graph.node(self.state(self.src)), graph.node(self.state(self.dst))
+        frontier = frontier_of(graph, start, self.size, link_cost, memory)
+        found = frontier.reach(end)
+        if found is None:
+            least = graph.smallest_bound(start, end) * self.size
+            if least < math.inf:
+                raise ReshardError(
+                    f"cannot redistribute {self.src} to {self.dst} with {memory:.0f} bytes per device: "
+                    f"source and destination of its steps need at least {math.ceil(least)}"
+                )
+            raise self.indivisible()
+        return frontier, end, found
 
-def _moves(
-    state: State, goal: State, shape: tuple[int, ...], sizes: dict[str, int], mesh: Mesh
-) -> Iterator[tuple[tuple, tuple[str, ...], float, State]]:
-    """Useful moves: (move, axes of the devices that talk, bytes sent as a share of the shard, state after)."""
-    dims, partial = state
-    used = {a for d in dims for a in d} | {a for a, _ in partial}
+    def straight(self, link_cost: LinkCost) -> tuple[tuple[Step, ...], float, float]:
+        """(steps, seconds, bytes sent) of the best plan that leads straight to the goal."""
+        keep = tuple(d for d in self.keep if self.src.dims[d] or self.dst.dims[d])
+        size = self.size / math.prod(self.shape[d] for d in keep) if self.size else 0.0
+        found = goal.search(
+            (tuple(self.src.dims[d] for d in keep), self.src.partial),
+            (tuple(self.dst.dims[d] for d in keep), self.dst.partial),
+            tuple(self.shape[d] for d in keep), size, self.mesh, link_cost,
+        )
+        if found is None:
+            raise self.indivisible()
+        moves, seconds, wire = found
+        steps = goal.spell(moves, self.src, keep)
+        return steps, seconds - (len(moves) - len(steps)) * SLICE_SECONDS, wire
 
-    def fits(d: int, axes: tuple[str, ...]) -> bool:
-        return shape[d] % math.prod(sizes[a] for a in axes) == 0
+    def indivisible(self) -> ReshardError:
+        return ReshardError(
+            f"cannot redistribute {self.src} to {self.dst}: a shard count does not divide {list(self.shape)}"
+        )
 
-    def put(d: int, axes: tuple[str, ...], to: Dims = dims) -> Dims:
-        return to[:d] + (axes,) + to[d + 1 :]
-
-    # A value that must become whole, perhaps landing split where the goal wants it.
-    whole = [p for p in partial if p not in goal[1]]
-    for kind in sorted({k for _, k in whole}):
-        waiting = tuple(a for a, k in whole if k == kind)
-        for axes in _subsets(waiting):
-            n = math.prod(sizes[a] for a in axes)
-            rest = tuple(p for p in partial if p[0] not in axes)
-            yield ("all_reduce", axes, kind), axes, 2 * (n - 1) / n, (dims, rest)
-        for d, wanted in enumerate(goal[0]):
-            for axes in _subsets(tuple(a for a in wanted if a in waiting)):
-                if fits(d, dims[d] + axes):
-                    n = math.prod(sizes[a] for a in axes)
-                    rest = tuple(p for p in partial if p[0] not in axes)
-                    yield ("reduce_scatter", d, axes, kind), axes, (n - 1) / n, (put(d, dims[d] + axes), rest)
-
-    for d, wanted in enumerate(goal[0]):
-        have = dims[d]
-        for a in wanted:
-            if a not in used and fits(d, (*have, a)):
-                yield ("slice", d, (a,)), (), 0.0, (put(d, (*have, a)), partial)
-        right = 0
-        while right < min(len(have), len(wanted)) and have[right] == wanted[right]:
-            right += 1
-        if right == len(have):
-            continue  # what is split here already lies as it should
-        for keep in range(right, len(have)):
-            axes = have[keep:]
-            n = math.prod(sizes[a] for a in axes)
-            less = put(d, have[:keep])
-            yield ("all_gather", d, axes), axes, n - 1.0, (less, partial)
-            for e, there in enumerate(goal[0]):
-                if e != d and all(a in there for a in axes) and fits(e, dims[e] + axes):
-                    yield ("all_to_all", e, d, axes), axes, (n - 1) / n, (put(e, dims[e] + axes, less), partial)
-
-    for after in _reorders(dims, goal[0], partial, sizes):
-        changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
-        yield ("permute", after), changed, _moved(dims, after, partial, mesh), (after, partial)
-
-
-def _reorders(dims: Dims, goal: Dims, partial: Partial, sizes: dict[str, int]) -> list[Dims]:
-    """Layouts with as many shards per dimension that are nearer to the goal."""
-    options: list[list[tuple[str, ...]]] = []
-    for have, wanted in zip(dims, goal, strict=True):
-        found = [have]
-        if have:
-            first = tuple(a for a in wanted if a in have)
-            found.append(first + tuple(a for a in have if a not in first))
-            n = math.prod(sizes[a] for a in have)
-            for k in range(1, len(wanted) + 1):
-                if math.prod(sizes[a] for a in wanted[:k]) == n:
-                    found.append(wanted[:k])
-        options.append(list(dict.fromkeys(found)))
-    if all(len(o) == 1 for o in options):
-        return []
-    result = []
-    for after in itertools.product(*options):
-        flat = [a for d in after for a in d] + [a for a, _ in partial]
-        if after != dims and len(flat) == len(set(flat)):
-            result.append(after)
-    return result
-
-
-@cache
-def _moved(src: Dims, dst: Dims, partial: Partial, mesh: Mesh) -> float:
-    """Share of the devices that do not already hold the shard they need."""
-    pairs = permutation(ShardSpec(src, partial), ShardSpec(dst, partial), mesh)
-    return sum(s != t for s, t in pairs) / mesh.size
-
-
-@cache
-def _subsets(axes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Non-empty subsets, largest first, each in the order of `axes`."""
-    return tuple(c for k in range(len(axes), 0, -1) for c in itertools.combinations(axes, k))
+    def widen(self, steps: Sequence[Step]) -> list[Step]:
+        """Steps on the kept dimensions as steps on all of them."""
+        out: list[Step] = []
+        for step in steps:
+            match step:
+                case Permute(result):
+                    full: list[tuple[str, ...]] = [()] * len(self.shape)
+                    for d, axes in zip(self.keep, result.dims, strict=True):
+                        full[d] = axes
+                    step = Permute(ShardSpec(tuple(full), result.partial))
+                case AllToAll(to, of, axes):
+                    step = AllToAll(self.keep[to], self.keep[of], axes)
+                case AllGather(dim, axes):
+                    step = AllGather(self.keep[dim], axes)
+                case Slice(dim, axes):
+                    step = Slice(self.keep[dim], axes)
+                case ReduceScatter(dim, axes, kind):
+                    step = ReduceScatter(self.keep[dim], axes, kind)
+            out.append(step)
+        return out

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from pcg.rules.factor import DimFactors, Factor, FactorRule, Linear
+from pcg.rules.factor import DimFactors, Exchange, Factor, FactorRule, Linear
 
 Shape = tuple[int, ...]
 
@@ -29,11 +29,11 @@ class Factors:
     def __init__(self) -> None:
         self.all: list[Factor] = []
 
-    def new(self, size: int, reduce: str | None = None) -> tuple[int, ...]:
+    def new(self, size: int, reduce: str | None = None, least: int = 1) -> tuple[int, ...]:
         """Factors of a dimension of `size` that may be split: one, or none when there is nothing to split."""
         if size < 2:
             return ()
-        self.all.append(Factor(size, reduce))
+        self.all.append(Factor(size, reduce, least=least))
         return (len(self.all) - 1,)
 
     def whole(self, size: int, reason: str) -> tuple[int, ...]:
@@ -49,9 +49,11 @@ class Factors:
 
     def rule(
         self, operands: Sequence[DimFactors], results: Sequence[DimFactors], linears: Sequence[Linear] = (),
-        flops: float = FREE,
+        flops: float = FREE, exchanges: Sequence[Exchange] = (),
     ) -> FactorRule:  # fmt: skip
-        return FactorRule(tuple(self.all), tuple(operands), tuple(results), tuple(linears), flops)
+        return FactorRule(
+            tuple(self.all), tuple(operands), tuple(results), tuple(linears), flops, exchanges=tuple(exchanges)
+        )
 
 
 @lru_cache(maxsize=8192)

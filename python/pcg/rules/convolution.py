@@ -1,7 +1,8 @@
-"""Rule of convolution: batch, features, groups; spatial dimensions only where the window is one point."""
+"""Rule of convolution: batch, features, groups, and spatial dimensions with an exchange of halos."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,7 +10,8 @@ from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.build import Factors, Shape, linear
-from pcg.rules.factor import FactorRule
+from pcg.rules.factor import Exchange, FactorRule
+from pcg.rules.halo import Halo, Sliding, halo
 from pcg.rules.registry import rule, shape
 
 
@@ -45,34 +47,42 @@ def convolution(op: ir.Operation) -> FactorRule:
     With batch groups it is `(g*b, c, x), (c, g*o, w) -> (b, g*o, y)`.
     """
     n = layout(op)
-    pointwise = tuple(_is_point(op, n, d) for d in range(len(n.spatial)))
+    halos = tuple(halo(s) for s in sliding(op, n))
     return _convolution(
         shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0]), n,
-        op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value, pointwise,
+        op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value, halos,
     )  # fmt: skip
 
 
-def _is_point(op: ir.Operation, n: Layout, d: int) -> bool:
-    """Whether output index = input index along spatial dimension `d`: a window of 1, neither strided nor padded."""
-    sizes = shape(op.operands[0])[n.spatial[d]], shape(op.results[0])[n.out_spatial[d]]
-    if shape(op.operands[1])[n.kernel_spatial[d]] != 1 or sizes[0] != sizes[1]:
-        return False
-    for name in ("window_strides", "lhs_dilation"):
-        if name in op.attributes and list(op.attributes[name])[d] != 1:
-            return False
-    return "padding" not in op.attributes or not any(_padding(op)[2 * d : 2 * d + 2])
+def sliding(op: ir.Operation, n: Layout) -> list[Sliding]:
+    """The spatial dimensions of a convolution."""
+    lhs, rhs, out = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
+    given = {
+        name: list(op.attributes[name]) if name in op.attributes else [1] * len(n.spatial)
+        for name in ("window_strides", "lhs_dilation", "rhs_dilation")
+    }
+    flipped = [bool(x) for x in op.attributes["window_reversal"]] if "window_reversal" in op.attributes else []
+    pads = padding(op, len(n.spatial))
+    return [
+        Sliding(
+            lhs[i], out[o], rhs[k], given["window_strides"][d], given["lhs_dilation"][d], given["rhs_dilation"][d],
+            pads[2 * d], flipped[d] if flipped else False,
+        )
+        for d, (i, k, o) in enumerate(zip(n.spatial, n.kernel_spatial, n.out_spatial, strict=True))
+    ]  # fmt: skip
 
 
-def _padding(op: ir.Operation) -> list[int]:
+def padding(op: ir.Operation, count: int) -> list[int]:
+    """Padding of the `count` spatial dimensions: low, high, low, high, ..."""
+    if "padding" not in op.attributes:
+        return [0] * 2 * count
     attr = op.attributes["padding"]
-    if attr.is_splat:
-        return [attr.get_splat_value().value] * len(attr)
-    return list(attr)
+    return [attr.get_splat_value().value] * len(attr) if attr.is_splat else list(attr)
 
 
 @lru_cache(maxsize=1024)
 def _convolution(
-    lhs: Shape, rhs: Shape, out: Shape, n: Layout, groups: int, batch_groups: int, pointwise: tuple[bool, ...]
+    lhs: Shape, rhs: Shape, out: Shape, n: Layout, groups: int, batch_groups: int, halos: tuple[Halo | None, ...]
 ) -> FactorRule:
     f = Factors()
     a: list[tuple[int, ...]] = [()] * len(lhs)
@@ -88,16 +98,25 @@ def _convolution(
     b[n.kernel_out] = g + features
     r[n.out_batch] = batch
     r[n.out_feature] = g + features
-    for d, point in enumerate(pointwise):
+    exchanges = []
+    elements = float(math.prod(lhs))
+    for d, h in enumerate(halos):
         i, k, o = n.spatial[d], n.kernel_spatial[d], n.out_spatial[d]
-        if point:
-            a[i] = r[o] = f.new(lhs[i])
-        else:
-            reason = "windows of a convolution overlap along it"
+        if h is None:
+            reason = "the windows of its blocks do not line up with the blocks"
             a[i], b[k], r[o] = (f.whole(s, reason) for s in (lhs[i], rhs[k], out[o]))
+            continue
+        other = "it is the window itself, and the other side is split" if rhs[k] > 1 else ""
+        a[i] = f.new(h.size, "sum" if h.with_window else None, h.least)
+        if h.with_window:
+            b[k], r[o] = a[i], f.whole(out[o], "every output reads all of the split window")
+        else:
+            b[k], r[o] = f.whole(rhs[k], other), a[i]
+        if a[i] and h.left + h.right:
+            exchanges.append(Exchange(a[i][0], "permute", (h.left + h.right) * elements / lhs[i]))
     flops = 2.0 * rhs[n.kernel_in]
     for s in (*out, *(rhs[k] for k in n.kernel_spatial)):
         flops *= s
     return f.rule(
-        [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0)
+        [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0), exchanges
     )  # fmt: skip

@@ -26,12 +26,14 @@ class Factor:
 
     `reduce`: when the factor is split, every result is partial over the axes by this reduction.
     `splittable`: False when devices must hold the whole factor; `reason` then says why.
+    `least`: the smallest part that a device may hold.
     """
 
     size: int
     reduce: str | None = None
     splittable: bool = True
     reason: str = ""
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,8 @@ class FactorRule:
             n = mesh.axes_size(axes)
             if self.factors[f].size % n:
                 return f"factor {name(f)} of size {self.factors[f].size} is not divisible by {n} ({'+'.join(axes)})"
+            if self.factors[f].size // n < self.factors[f].least:
+                return f"parts of factor {name(f)} would be {self.factors[f].size // n}; they must be {self.factors[f].least} at least"
         for tensor in (*self.operands, *self.results):
             for dim in tensor:
                 for major, minor in itertools.pairwise(dim):

@@ -1,7 +1,7 @@
 """Rules of windowed ops: reduce_window (pooling and cumulative sums) and select_and_scatter.
 
-Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors; the
-others stay whole, because windows would cross shards.  A cumulative sum (max, ...) can be split along
+Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors.  A dimension
+whose windows line up with its blocks can be split too, with an exchange of halos.  A cumulative sum (max, ...) can be split along
 its own dimension too: only the totals of the shards are exchanged.
 """
 
@@ -14,7 +14,8 @@ from torch_mlir import ir
 
 from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule, Linear
-from pcg.rules.regions import is_identity, reduction
+from pcg.rules.halo import Sliding, halo
+from pcg.rules.regions import is_identity, reduction, splat
 from pcg.rules.registry import rule, shape
 
 _WINDOW = "windows reach over it, and a window may cross shards"
@@ -61,6 +62,31 @@ def cumulative(op: ir.Operation, numbers: dict[str, list[int]]) -> tuple[int, bo
     return d, low == 0
 
 
+def sliding(numbers: dict[str, list[int]], d: int, big: Sequence[int], small: Sequence[int]) -> Sliding:
+    """Dimension `d` of a windowed op from a tensor of shape `big` to one of shape `small`."""
+    return Sliding(
+        big[d], small[d], numbers["window_dimensions"][d], numbers["window_strides"][d], numbers["base_dilations"][d],
+        numbers["window_dilations"][d], numbers["padding"][2 * d],
+    )
+
+
+def _sliding(
+    dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], count: int
+) -> tuple[Exchange, ...]:
+    """Factors of tensor 0 and tensor 1 where shards may read the edges of their neighbours."""
+    exchanges = []
+    for d, (a, b) in enumerate(zip(big, small, strict=True)):
+        h = halo(sliding(numbers, d, big, small))
+        if h is None or h.with_window or numbers["base_dilations"][d] != 1:
+            dims.add(a, (0, d), stuck=_WINDOW)
+            dims.add(b, (1, d), stuck=_WINDOW)
+            continue
+        f = dims.add(h.size, (0, d), (1, d), least=h.least)
+        if f >= 0 and h.left + h.right:
+            exchanges.append(Exchange(f, "permute", count * (h.left + h.right) * math.prod(big) / a))
+    return tuple(exchanges)
+
+
 def _windowed(dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]]) -> None:
     """Factors of tensor 0 (shape `big`) and tensor 1 (shape `small`)."""
     for d, (a, b) in enumerate(zip(big, small, strict=True)):
@@ -82,6 +108,8 @@ def reduce_window(op: ir.Operation) -> FactorRule:
         # Every shard is scanned by itself; what the shards before it add up to is gathered and put on top.
         made = [dims.add(n, (0, d), (1, d)) for d, n in enumerate(operand)]
         exchanges = (Exchange(made[scan[0]], "all_gather", math.prod(operand) / operand[scan[0]]),)
+    elif all(splat(op.operands[count + i]) is not None for i in range(count)):
+        exchanges = _sliding(dims, operand, result, numbers, count)
     else:
         _windowed(dims, operand, result, numbers)
     kind = reduction(op.regions[0], count)

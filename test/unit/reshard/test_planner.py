@@ -97,9 +97,13 @@ def test_impossible_goals_are_refused(src, dst, text):
 
 
 def test_different_kinds_of_partial_are_reduced_apart():
-    assert set(steps("[-, -] max(data) sum(model)", "[-, -]")) == {
+    src, dst = parse("[-, -] max(data) sum(model)"), parse("[-, -]")
+    assert set(plan(src, dst, (64, 64), 4, MESH, UniformLink(1e-6))) == {
         AllReduce(("data",), "max"), AllReduce(("model",), "sum"),
     }  # fmt: skip
+    free = plan(src, dst, (64, 64), 4, MESH, UniformLink(0))
+    kinds = {s.axes: s.kind for s in free if isinstance(s, AllReduce | ReduceScatter)}
+    assert kinds == {("data",): "max", ("model",): "sum"}
 
 
 def test_the_link_decides():

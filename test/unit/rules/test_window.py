@@ -27,7 +27,9 @@ func.func @main(%x: tensor<{operand}>) -> tensor<{result}> {{
 def test_pooling(op, init, kind):
     attributes = "window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>"
     checked = check_op(pool(op, init, attributes, "4x4x4x4xf32"), MESH)
-    assert [f.size for f in checked.rule.factors if f.splittable] == [4, 4]
+    # Windows of two that step by two never cross a shard: one factor per dimension, sized like the result.
+    assert [f.size for f in checked.rule.factors if f.splittable] == [4, 4, 4, 4]
+    assert not checked.rule.exchanges
     assert [x.kind for x in checked.rule.linear] == ([kind] if kind else [])
     assert checked.ran > 6
 
@@ -40,11 +42,16 @@ def test_cumulative_sum():
     assert (exchange.factor, exchange.kind, exchange.elements) == (1, "all_gather", 4)
 
 
-def test_a_window_that_is_not_cumulative_stays_whole():
+def test_a_window_that_crosses_shards_exchanges_halos():
     attributes = "window_dimensions = array<i64: 1, 3>, padding = dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>"
     checked = check_op(pool("add", "0.0", attributes, "4x8xf32", "4x8xf32"), MESH)
+    assert [(e.factor, e.kind, e.elements) for e in checked.rule.exchanges] == [(1, "permute", 2 * 4)]
+
+
+def test_windows_that_do_not_line_up_with_blocks_keep_a_dimension_whole():
+    attributes = "window_dimensions = array<i64: 1, 3>"
+    checked = check_op(pool("add", "0.0", attributes, "4x6xf32", "4x8xf32"), MESH)
     assert "may cross shards" in checked.rule.factors[1].reason
-    assert not checked.rule.exchanges
 
 
 def test_padding_makes_a_dimension_stuck_though_its_window_is_one():

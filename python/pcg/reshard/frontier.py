@@ -1,0 +1,253 @@
+"""Shortest paths over all layouts of a tensor on a mesh.
+
+Every legal step is an edge: detours over dimensions and axes that neither end of a redistribution
+names can pay (an idle axis makes an all-reduce smaller; a fast one spares a slow one).  One search
+grows from a source and serves every goal asked of it.  No MLIR here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+
+import numpy as np
+
+from pcg.layout import Mesh, ShardSpec
+from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice, Step
+
+#: (axes, bytes one device sends, name of the collective) -> seconds.
+LinkCost = Callable[[tuple[str, ...], float, str], float]
+Axes = tuple[str, ...]
+Dims = tuple[Axes, ...]
+Partial = tuple[tuple[str, str], ...]
+State = tuple[Dims, Partial]
+#: What prices a step: its name, the axes whose devices talk, bytes one device sends as a share of the whole tensor.
+Hop = tuple[str, Axes, float]
+
+#: Price of a step that moves nothing, so that of two equal plans the shorter one wins.
+SLICE_SECONDS = 1e-9
+#: Paths this close (relative) cost the same; then the one with fewer steps wins.
+SAME = 1e-9
+
+
+class LayoutGraph:
+    """Layouts on `mesh` of tensors whose dimension `d` can be split into any divisor of `limits[d]`.
+
+    Nodes are numbered as they are met; their edges are made when first asked for.
+    """
+
+    def __init__(self, limits: tuple[int, ...], mesh: Mesh) -> None:
+        self.limits, self.mesh = limits, mesh
+        self.sizes = dict(mesh.axes)
+        self.states: list[State] = []
+        self.shares: list[float] = []  # of the tensor, that one device holds
+        self.hops: list[Hop] = []
+        self._numbers: dict[State, int] = {}
+        self._hop_numbers: dict[Hop, int] = {}
+        self._edges: dict[int, list[tuple[int, int]]] = {}
+
+    def node(self, state: State) -> int:
+        """Number of a layout."""
+        found = self._numbers.get(state)
+        if found is None:
+            found = self._numbers[state] = len(self.states)
+            self.states.append(state)
+            self.shares.append(1 / math.prod(self.sizes[a] for axes in state[0] for a in axes))
+        return found
+
+    def edges(self, node: int) -> list[tuple[int, int]]:
+        """(node after, hop) of every legal step; the order depends on the layout alone."""
+        found = self._edges.get(node)
+        if found is None:
+            found = self._edges[node] = []
+            here = self.shares[node]
+            for name, axes, share, after in self._steps(self.states[node]):
+                hop = (name, axes, share * here)
+                number = self._hop_numbers.setdefault(hop, len(self.hops))
+                if number == len(self.hops):
+                    self.hops.append(hop)
+                found.append((self.node(after), number))
+        return found
+
+    def _steps(self, state: State) -> Iterator[tuple[str, Axes, float, State]]:
+        """(name, axes that talk, bytes sent as a share of the shard, layout after)."""
+        dims, partial = state
+        idle = tuple(a for a in self.sizes if a not in {a for d in dims for a in d} | {a for a, _ in partial})
+        counts = [self.count(axes) for axes in dims]
+
+        def put(d: int, axes: Axes, to: Dims) -> Dims:
+            return to[:d] + (axes,) + to[d + 1 :]
+
+        def fits(d: int, axes: Axes) -> bool:
+            return self.limits[d] % (counts[d] * self.count(axes)) == 0
+
+        for kind in sorted({k for _, k in partial}):
+            for axes in _arrangements(tuple(a for a, k in partial if k == kind)):
+                n = self.count(axes)
+                rest = tuple(p for p in partial if p[0] not in axes)
+                if axes == tuple(sorted(axes)):
+                    yield "all_reduce", axes, 2 * (n - 1) / n, (dims, rest)
+                for d, have in enumerate(dims):
+                    if fits(d, axes):
+                        yield "reduce_scatter", axes, (n - 1) / n, (put(d, have + axes, dims), rest)
+        for d, have in enumerate(dims):
+            for axes in _arrangements(idle):
+                if fits(d, axes):
+                    yield "slice", (), 0.0, (put(d, have + axes, dims), partial)
+            for left in range(len(have)):
+                axes = have[left:]
+                n = self.count(axes)
+                less = put(d, have[:left], dims)
+                yield "all_gather", axes, n - 1.0, (less, partial)
+                for e, there in enumerate(dims):
+                    if e != d and fits(e, axes):
+                        yield "all_to_all", axes, (n - 1) / n, (put(e, there + axes, less), partial)
+        options = [self._splits(n, tuple(a for d in dims for a in d) + idle) for n in counts]
+        for after in itertools.product(*options):
+            flat = [a for d in after for a in d]
+            if after != dims and len(flat) == len(set(flat)):
+                changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
+                yield "permute", changed, moved(dims, after, self.mesh), (after, partial)
+
+    def count(self, axes: Axes) -> int:
+        """Devices along `axes`."""
+        return math.prod(self.sizes[a] for a in axes)
+
+    def _splits(self, n: int, axes: Axes) -> list[Axes]:
+        """Every way to split into `n` with some of `axes`."""
+        return [s for s in ((), *_arrangements(tuple(a for a in self.sizes if a in axes))) if self.count(s) == n]
+
+    def step(self, before: int, after: int, hop: int) -> Step:
+        """The step that an edge is."""
+        (have, partial), (want, rest) = self.states[before], self.states[after]
+        name = self.hops[hop][0]
+        grown = [(d, y[len(x) :]) for d, (x, y) in enumerate(zip(have, want, strict=True)) if len(y) > len(x)]
+        shrunk = [(d, x[len(y) :]) for d, (x, y) in enumerate(zip(have, want, strict=True)) if len(y) < len(x)]
+        kinds = [k for a, k in partial if (a, k) not in rest]
+        match name:
+            case "all_reduce":
+                return AllReduce(tuple(a for a, k in partial if (a, k) not in rest), kinds[0])
+            case "reduce_scatter":
+                return ReduceScatter(*grown[0], kinds[0])
+            case "all_gather":
+                return AllGather(*shrunk[0])
+            case "all_to_all":
+                return AllToAll(grown[0][0], *shrunk[0])
+            case "slice":
+                return Slice(*grown[0])
+        return Permute(ShardSpec(want, rest))
+
+    def smallest_bound(self, src: int, dst: int) -> float:
+        """Least share of the tensor that source and destination of a step together need on the way; inf if none."""
+        best = {src: 0.0}
+        heap = [(0.0, src)]
+        while heap:
+            bound, node = heapq.heappop(heap)
+            if node == dst:
+                return bound
+            for after, _ in self.edges(node):
+                reached = max(bound, self.shares[node] + self.shares[after])
+                if reached < best.get(after, math.inf):
+                    best[after] = reached
+                    heapq.heappush(heap, (reached, after))
+        return math.inf
+
+
+class Frontier:
+    """Cheapest paths from one layout of a tensor of `size` bytes, grown as far as they are asked for.
+
+    Steps whose source and destination together exceed `memory` bytes on a device are not taken.
+    """
+
+    def __init__(self, graph: LayoutGraph, src: int, size: float, link_cost: LinkCost, memory: float) -> None:
+        self.graph, self.size, self.link_cost = graph, size, link_cost
+        self.memory = memory / size if size else math.inf
+        self.found: dict[int, tuple[float, int, float]] = {src: (0.0, 0, 0.0)}  # seconds, steps, bytes sent
+        self._from: dict[int, tuple[int, int]] = {}
+        self._heap: list[tuple[float, int, int, int]] = [(0.0, 0, 0, src)]
+        self._done: set[int] = set()
+        self._prices: dict[int, tuple[float, float]] = {}
+        self._count = itertools.count(1)
+
+    def reach(self, dst: int) -> tuple[float, float] | None:
+        """(seconds, bytes one device sends) of the cheapest path to `dst`, None if there is none."""
+        graph, found, done, heap, prices = self.graph, self.found, self._done, self._heap, self._prices
+        shares, memory = graph.shares, self.memory * (1 + SAME)
+        while heap and dst not in done:
+            seconds, steps, _, node = heapq.heappop(heap)
+            if node in done:
+                continue
+            done.add(node)
+            sent, room = found[node][2], memory - shares[node]
+            for after, hop in graph.edges(node):
+                if after in done or shares[after] > room:
+                    continue
+                price = prices.get(hop)
+                if price is None:
+                    price = prices[hop] = self._price(hop)
+                reached = seconds + price[0]
+                old = found.get(after)
+                if old is not None:
+                    slack = old[0] * SAME
+                    if reached > old[0] + slack or (reached >= old[0] - slack and steps + 1 >= old[1]):
+                        continue
+                found[after] = reached, steps + 1, sent + price[1]
+                self._from[after] = node, hop
+                heapq.heappush(heap, (reached, steps + 1, next(self._count), after))
+        return (found[dst][0], found[dst][2]) if dst in done else None
+
+    def _price(self, hop: int) -> tuple[float, float]:
+        name, axes, share = self.graph.hops[hop]
+        sent = share * self.size
+        return (self.link_cost(axes, sent, name) if sent else SLICE_SECONDS), sent
+
+    def path(self, dst: int) -> list[Step]:
+        """The steps of the path that `reach` found."""
+        steps = []
+        while dst in self._from:
+            node, hop = self._from[dst]
+            steps.append(self.graph.step(node, dst, hop))
+            dst = node
+        return steps[::-1]
+
+
+graph_of = lru_cache(maxsize=256)(LayoutGraph)
+frontier_of = lru_cache(maxsize=2048)(Frontier)
+
+
+@cache
+def layouts_count(rank: int, axes: int) -> int:
+    """Number of layouts of `rank` dimensions over `axes` axes, partial ones left out."""
+    return sum(
+        math.comb(axes, k) * math.factorial(k) * (math.comb(k + rank - 1, k) if rank else not k)
+        for k in range(axes + 1)
+    )
+
+
+@cache
+def _arrangements(axes: Axes) -> tuple[Axes, ...]:
+    """Non-empty subsets in every order, largest first."""
+    return tuple(p for k in range(len(axes), 0, -1) for p in itertools.permutations(axes, k))
+
+
+@cache
+def moved(src: Dims, dst: Dims, mesh: Mesh) -> float:
+    """Share of the devices that do not already hold the shard they need."""
+    differs = np.zeros(mesh.size, bool)
+    for have, want in zip(src, dst, strict=True):
+        if have != want:
+            differs |= _indices(have, mesh) != _indices(want, mesh)
+    return float(differs.mean())
+
+
+@cache
+def _indices(axes: Axes, mesh: Mesh) -> np.ndarray:
+    """Index along `axes` of every position."""
+    grid = np.indices(mesh.sizes).reshape(len(mesh.sizes), -1)
+    index = np.zeros(mesh.size, np.int64)
+    for a in axes:
+        index = index * mesh.axis_size(a) + grid[mesh.names.index(a)]
+    return index
