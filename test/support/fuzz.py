@@ -21,7 +21,7 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.machine.machine import Device, Link
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.dist_verify import VerifyPass
 from pcg.passes.emulate import EmulatePass
@@ -209,16 +209,19 @@ def _array(attr: ir.Attribute) -> np.ndarray:
 
 
 def failure(case: Case) -> str:
-    """What is wrong with a case, in one line that stays the same when it is cut down; empty if nothing is."""
+    """What is wrong with a case (see `describe`); empty if nothing is."""
     try:
         check(case)
-    except Mismatch as error:
-        return f"mismatch: {str(error).split(':')[0].split(chr(10))[0].split(' ')[0]}"
-    except PassError as error:
-        return f"PassError: {_words(error)}"
     except Exception as error:
-        return f"{type(error).__name__}: {_words(error)}"
+        return describe(error)
     return ""
+
+
+def describe(error: Exception) -> str:
+    """An error in one line that stays the same when its case is cut down."""
+    if isinstance(error, Mismatch):
+        return "replicas disagree" if str(error).startswith("replicas") else "results differ"
+    return f"{type(error).__name__}: {_words(error)}"
 
 
 def _words(error: Exception) -> str:

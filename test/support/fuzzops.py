@@ -80,19 +80,19 @@ class Grower:
         self.nodes.append(constant(v, number))
         return v
 
-    def pick(self, accept: Callable[[Value], bool] = lambda v: True) -> Value:
-        """A visible value, rather a late one."""
-        found = [v for v in self.values if accept(v)]
+    def pick(self, accept: Callable[[Value], bool] = lambda v: True, empty: bool = False) -> Value:
+        """A visible value, rather a late one; `empty` says that it may have no elements."""
+        found = [v for v in self.values if (empty or v.type.size) and accept(v)]
         if not found:
             raise Skip
         if self.flip(0.7):  # rather one that nothing uses yet
             found = [v for v in found if v.id not in self.used] or found
         return found[max(self.rng.randrange(len(found)), self.rng.randrange(len(found)))]
 
-    def number(self, rank: int = 0, element: str = "") -> Value:
+    def number(self, rank: int = 0, empty: bool = False) -> Value:
         """A visible value of numbers with at least `rank` dimensions."""
-        elements = (element,) if element else ("f32", "i32", "f64", "i64")
-        return self.pick(lambda v: len(v.type.shape) >= rank and v.type.element in elements)
+        elements = ("f32", "i32", "f64", "i64")
+        return self.pick(lambda v: len(v.type.shape) >= rank and v.type.element in elements, empty)
 
     def like(self, type_: Type, bound: float = LIMIT) -> Value:
         """Some value of `type_` and at most that bound, made if there is none."""

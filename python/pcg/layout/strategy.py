@@ -80,14 +80,15 @@ class TensorLayout:
 
 
 def parse_strategy(given: Any) -> Strategy:
-    """A strategy from its text or nested sequences; `(4)` and `4` are one dimension.
+    """A strategy from its text or nested sequences; an operand's `4` (which Python makes of `(4)`) is one dimension.
 
     Raises:
       StrategyError: it is not made of positive integers, one sequence per operand.
     """
     if isinstance(given, str):
         try:
-            given = ast.literal_eval(given.strip())
+            # As lists, so that ((4)) stays one operand.
+            given = ast.literal_eval(given.strip().translate(str.maketrans("()", "[]")))
         except (ValueError, SyntaxError):
             raise StrategyError(f"cannot read strategy {given!r}; write ((2,1),(1,4)): slices per dimension") from None
     if not isinstance(given, tuple | list):

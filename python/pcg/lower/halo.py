@@ -27,8 +27,9 @@ def with_halo(
         parts.append(_filled(ctx, ctx.collectives.shift(edge, axes, -1, ctx.op.location), axes, last, fill))
     if len(parts) == 1:
         return value
+    whole = _sized(value, dim, size + left + right)
     dimension = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
-    return ctx.create("stablehlo.concatenate", parts, [_sized(value, dim, size + left + right)], dimension=dimension).result
+    return ctx.create("stablehlo.concatenate", parts, [whole], dimension=dimension).result
 
 
 def _filled(ctx: LocalContext, edge: ir.Value, axes: Sequence[str], outermost: int, fill: float | None) -> ir.Value:

@@ -1,5 +1,6 @@
-"""Redistribution: the cheapest collectives from one shard spec to another.  No MLIR here."""
+"""Redistribution: the cheapest collectives from one shard spec to another, transfers between meshes.  No MLIR here."""
 
+from pcg.reshard.cross import CrossPlan, Piece, cross_mesh_plan
 from pcg.reshard.planner import DEFAULT_LINK, LinkCost, UniformLink, cost, plan, steps_cost
 from pcg.reshard.steps import (
     AllGather,
@@ -15,6 +16,7 @@ from pcg.reshard.steps import (
 )
 
 __all__ = [
-    "DEFAULT_LINK", "AllGather", "AllReduce", "AllToAll", "LinkCost", "Permute", "ReduceScatter", "ReshardError",
-    "Slice", "Step", "UniformLink", "cost", "local_bytes", "permutation", "plan", "steps_cost",
+    "DEFAULT_LINK", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Permute", "Piece", "ReduceScatter",
+    "ReshardError", "Slice", "Step", "UniformLink", "cost", "cross_mesh_plan", "local_bytes", "permutation", "plan",
+    "steps_cost",
 ]

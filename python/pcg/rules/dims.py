@@ -13,7 +13,9 @@ class Dims:
         self.shapes = shapes
         self.tensors: list[list[tuple[int, ...]]] = [[()] * len(s) for s in shapes]
 
-    def add(self, size: int, *places: tuple[int, int], reduce: str | None = None, stuck: str = "", least: int = 1) -> int:
+    def add(
+        self, size: int, *places: tuple[int, int], reduce: str | None = None, stuck: str = "", least: int = 1
+    ) -> int:
         """A new factor at `(tensor, dimension)` places; `stuck` is why it cannot be split.  -1 if its size is 1."""
         if size == 1:
             return -1

@@ -135,8 +135,9 @@ class FactorRule:
             n = mesh.axes_size(axes)
             if self.factors[f].size % n:
                 return f"factor {name(f)} of size {self.factors[f].size} is not divisible by {n} ({'+'.join(axes)})"
-            if self.factors[f].size // n < self.factors[f].least:
-                return f"parts of factor {name(f)} would be {self.factors[f].size // n}; they must be {self.factors[f].least} at least"
+            part, least = self.factors[f].size // n, self.factors[f].least
+            if part < least:
+                return f"parts of factor {name(f)} would be of size {part}; they must be {least} at least"
         for tensor in (*self.operands, *self.results):
             for dim in tensor:
                 for major, minor in itertools.pairwise(dim):

@@ -1,8 +1,9 @@
 """Rules of windowed ops: reduce_window (pooling and cumulative sums) and select_and_scatter.
 
-Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors.  A dimension
-whose windows line up with its blocks can be split too, with an exchange of halos.  A cumulative sum (max, ...) can be split along
-its own dimension too: only the totals of the shards are exchanged.
+Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors.  A
+dimension whose windows line up with its blocks can be split too, with an exchange of halos.  A
+cumulative sum (max, ...) can be split along its own dimension: only the totals of the shards are
+exchanged.
 """
 
 from __future__ import annotations

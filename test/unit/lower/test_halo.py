@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.lowercheck import check, mesh_op, spec
-from support.rulecheck import context
 from torch_mlir import ir
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules import rule_for
 from pcg.rules.halo import Sliding, halo
+from support.lowercheck import check, mesh_op, spec
+from support.rulecheck import context
 
 MESH = Mesh.parse("x=2,y=2")
 

@@ -1,0 +1,96 @@
+"""Fuzz the pipeline for longer than the suite does: `python bench/fuzz.py --programs 2000 --seed 0`.
+
+Every program runs in a worker process, so one that takes the process down is reported like any other.
+Prints counts, and each failing program cut down to what still fails.  Exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+#: Programs per process: contexts keep every constant for ever.
+BATCH = 100
+
+
+def work(first: int, last: int, cut: bool) -> None:
+    """Run seeds in this process; one line of JSON each, before and after."""
+    from support import fuzz
+
+    for seed in range(first, last):
+        print(json.dumps({"seed": seed}), flush=True)
+        start = time.perf_counter()
+        case = fuzz.generate(seed)
+        line = {"seed": seed, "engine": case.engine, "devices": case.mesh.size, "failure": ""}
+        try:
+            report = fuzz.check(case)
+            line |= {"ops": report.ops, "collectives": report.collectives}
+        except Exception as error:
+            found = line["failure"] = fuzz.describe(error)
+            if cut:
+                case = fuzz.minimise(case, lambda c: fuzz.failure(c) == found)
+            line |= {"error": str(error)[:2000], "program": case.annotated}
+        print(json.dumps(line | {"seconds": time.perf_counter() - start}), flush=True)
+
+
+def outcomes(first: int, last: int, cut: bool) -> Iterator[dict]:
+    """The outcome of every seed, whatever becomes of the workers."""
+    at = first
+    while at < last:
+        command = [sys.executable, __file__, "--worker", str(at), str(min(last, at + BATCH)), *(["--cut"] if cut else [])]
+        environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        lines = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
+        finished = [x for x in lines if "engine" in x]
+        yield from finished
+        at = (finished[-1]["seed"] if finished else at - 1) + 1
+        if done.returncode:
+            text = done.stderr.strip().splitlines()[-1:] or [""]
+            yield {"seed": at, "failure": f"the process died: {text[0]}"}
+            at += 1
+
+
+def main(argv: list[str] | None = None) -> int:
+    p = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    p.add_argument("--programs", type=int, default=2000, metavar="N", help="how many programs (default: %(default)s)")
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the first (default: %(default)s)")
+    p.add_argument("--no-minimise", action="store_true", help="print failing programs as they are")
+    p.add_argument("--worker", nargs=2, type=int, help=argparse.SUPPRESS)
+    p.add_argument("--cut", action="store_true", help=argparse.SUPPRESS)
+    args = p.parse_args(argv)
+    if args.worker:
+        work(*args.worker, args.cut)
+        return 0
+    start = time.perf_counter()
+    ops: Counter[str] = Counter()
+    collectives: Counter[str] = Counter()
+    engines: Counter[str] = Counter()
+    devices: Counter[int] = Counter()
+    failures = []
+    for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise):
+        if found["failure"]:
+            failures.append(found)
+            print(f"seed {found['seed']}: {found['failure']}\n{found.get('error', '')}\n{found.get('program', '')}", flush=True)
+            continue
+        ops.update(found["ops"])
+        collectives.update(found["collectives"])
+        engines[found["engine"]] += 1
+        devices[found["devices"]] += 1
+    print(f"{args.programs} programs, {len(failures)} failures, {time.perf_counter() - start:.0f} s")
+    for title, counts in (("engines", engines), ("devices", devices), ("collectives", collectives), ("ops", ops)):
+        print(f"{title}: " + ", ".join(f"{k} {n}" for k, n in counts.most_common()))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
