@@ -121,7 +121,7 @@ def _group(tail: str, devices: int) -> int:
         return len(m[1].split(","))
     if m := re.search(r"replica_groups=\[(\d+),(\d+)\]", tail):
         return int(m[2])
-    if m := re.search(r"source_target_pairs=\{(.*?)\}\}?", tail):
+    if m := re.search(r"source_target_pairs=\{(\{[\d,{}]*\})\}", tail):
         pairs = re.findall(r"\{(\d+),(\d+)", m[0])
         return 2 if any(a != b for a, b in pairs) else 1
     return devices

@@ -32,10 +32,12 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'pcg' has no attribute {name!r}")
     import importlib
 
+    if name == "reshard":
+        return importlib.import_module("pcg.reshard")
+    if name not in _HOME:
+        raise AttributeError(f"module 'pcg' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value

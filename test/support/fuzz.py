@@ -111,7 +111,7 @@ def _layouts(program: Program, mesh: Mesh, engine: str, rng: random.Random) -> L
     if engine == "random":
         return Layouts()
     some = rng.choice((0.2, 0.5, 0.9))
-    every = [v for n in program.nodes for v in n.results]
+    every = [v for n in program.every() for v in n.results]
     return Layouts(
         {v.id: layout(v.type, mesh, rng) for v in program.arguments if rng.random() < some},
         {i: layout(v.type, mesh, rng) for i, v in enumerate(program.returns) if rng.random() < some / 2},
@@ -195,7 +195,9 @@ def evaluate(module: ir.Module, values: list[np.ndarray]) -> list[np.ndarray]:
     types = list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs)
     arguments = []
     for x, t in zip(values, types, strict=True):
-        if x.dtype == np.bool_:
+        if not x.size:
+            arguments.append(ir.Attribute.parse(f"dense<> : {t}"))
+        elif x.dtype == np.bool_:
             arguments.append(ir.DenseElementsAttr.get([ir.BoolAttr.get(bool(b)) for b in x.flat], t))
         else:
             arguments.append(ir.DenseElementsAttr.get(np.ascontiguousarray(x), type=t))
@@ -247,6 +249,11 @@ def _smaller(case: Case) -> list[Case]:
     """Cases with one thing less, the largest cuts first."""
     p, l = case.program, case.layouts
     found = []
+    for node in p.nodes:  # everything up to one op
+        if node.name != "stablehlo.constant" and [v.id for v in node.results] != [v.id for v in p.returns]:
+            prefix = replace_returns(p, list(node.results))
+            if len(prefix.nodes) < len(p.nodes):
+                found.append(replace(case, program=prefix, layouts=replace(l, results={})))
     for i in range(len(p.returns)) if len(p.returns) > 1 else ():
         results = {k - (k > i): s for k, s in l.results.items() if k != i}
         kept = [v for k, v in enumerate(p.returns) if k != i]

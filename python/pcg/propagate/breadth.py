@@ -37,6 +37,7 @@ class BreadthFirst:
             for v in dict.fromkeys((*node.operands, *node.results)):
                 self.users[v].append(n)
         self._candidates: dict[int, list[Assignment]] = {}
+        self._decided: dict[tuple, Assignment] = {}
 
     def run(self) -> tuple[list[ShardSpec], list[Assignment | None], list[dict[str, int]]]:
         """Layouts of all values, strategies of all nodes (None for structural ones), and origins by axis."""
@@ -76,7 +77,13 @@ class BreadthFirst:
         if self.assignments[n] is not None:
             return []
         node = self.problem.nodes[n]
-        best = min(enumerate(self.candidates(node)), key=lambda ka: (*self.price(node, ka[1]), ka[0]))[1]
+        values = (*node.operands, *node.results)
+        # Layers repeat: equal ops between equal neighbours decide alike.
+        key = (id(node.rule), *((self.specs[v], self.problem.values[v].size) for v in values))
+        best = self._decided.get(key)
+        if best is None:
+            best = min(enumerate(self.candidates(node)), key=lambda ka: (*self.price(node, ka[1]), ka[0]))[1]
+            self._decided[key] = best
         self.assignments[n] = best
         changed: list[int] = []
         for i, v in enumerate(node.results):
@@ -86,7 +93,7 @@ class BreadthFirst:
         return changed
 
     def candidates(self, node: Node) -> list[Assignment]:
-        """Strategies of a node: those that use the most devices, for an op that computes; and what follows its tensors."""
+        """Strategies of a node, those on most devices if it computes, and the one that its tensors suggest."""
         rule, mesh = node.rule, self.problem.mesh
         found = self._candidates.get(id(rule))
         if found is None:

@@ -30,8 +30,8 @@ def compose(
     for n, (rule, operands, made) in enumerate(steps):
         members += [(("factor", n, f), factor) for f, factor in enumerate(rule.factors)]
         for values, tensors in ((operands, rule.operands), (made, rule.results)):
-            for v, dims in zip(values, tensors, strict=True):
-                for d, factors in enumerate(dims):
+            for v, tensor in zip(values, tensors, strict=True):
+                for d, factors in enumerate(tensor):
                     if factors:
                         leader[find(("dim", v, d))] = find(("factor", n, factors[0]))
     inside: dict[tuple, list[Factor]] = {}

@@ -63,9 +63,7 @@ def test_six_by_twelve_on_three_by_two(placement, shard):
 def test_ways_to_say_it(spec):
     low = lower(lambda x: jnp.sin(pcg.shard(jnp.cos(x), spec)), normal(8, 8))
     assert constraints(low) == ["[data, model]"]
-    assert str(low.input_shardings[0].spec) == "PartitionSpec('data', 'model')" or low.input_shardings[0].spec == P(
-        "data", "model"
-    )
+    assert low.input_shardings[0].spec == P("data", "model")
 
 
 def test_the_search_keeps_it_too():
@@ -79,7 +77,9 @@ def test_none_asks_nothing_and_a_tree_gets_it_everywhere():
 
 
 def test_outside_pcg_it_is_the_identity():
-    f = lambda x: pcg.shard(x, ("data", None)) + 1
+    def f(x):
+        return pcg.shard(x, ("data", None)) + 1
+
     x = normal(8, 8)
     np.testing.assert_array_equal(f(x), x + 1)
     np.testing.assert_array_equal(jax.jit(f)(x), x + 1)
@@ -208,9 +208,9 @@ def test_a_number_of_devices_is_factorised_as_strategies_need(count, strategies,
 
     args = [normal(12 * 8, 12 * 8) for _ in range(len(strategies) + 1)]
     compiled = pcg.compile(f, count, strategy="propagate")
-    assert str(compiled.lower(*args).mesh if hasattr(compiled.lower(*args), "mesh") else compiled.mesh) == mesh
+    assert str(compiled.lower(*args).mesh) == mesh
     assert str(compiled.mesh) == mesh
-    np.testing.assert_allclose(compiled(*args), jax.jit(f)(*args), rtol=1e-3, atol=1e-3 * 10**len(strategies))
+    np.testing.assert_allclose(compiled(*args), jax.jit(f)(*args), rtol=1e-3, atol=0.1)
 
 
 def test_a_number_without_strategies_is_one_axis():

@@ -1,4 +1,4 @@
-"""Transfers between meshes, executed by numpy: every element arrives once, nothing crosses needlessly, senders share."""
+"""Transfers between meshes, run by numpy: every element arrives once, nothing crosses needlessly, senders share."""
 
 import itertools
 import math
