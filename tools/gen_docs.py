@@ -1,4 +1,4 @@
-"""Generate docs/reference/{passes,dialects,rules,cli}.md from the definitions, or check that they are fresh."""
+"""Generate docs/reference/{passes,dialects,rules,status,cli}.md from the definitions, or check that they are fresh."""
 
 from __future__ import annotations
 
@@ -131,6 +131,65 @@ def _form(local: Any, op: str) -> str:
     return "same op" if function is None else _sentence(function) or "own"
 
 
+_TEST = "test/unit/rules/test_every_op.py"
+
+
+def status_md() -> str:
+    """Per op of StableHLO and CHLO: its factors, what is sharded, what stays whole and why, and the test that runs it."""
+    from torch_mlir import ir
+
+    from pcg.ir.context import make_context
+    from pcg.rules import rule_for
+    from pcg.tools import op_samples as ops
+
+    split, partly, rows, whole = 0, 0, [], []
+    with make_context(), ir.Location.unknown():
+        for name in ops.every():
+            if name not in ops.SAMPLES:
+                text = ops.STRUCTURAL.get(name) or ops.REPLICATED[name]
+                whole.append([f"`{name}`", "inside" if name in ops.STRUCTURAL else "no", text])
+                continue
+            module = ir.Module.parse(ops.SAMPLES[name])
+            op = list(module.body.operations[0].regions[0].blocks[0].operations)[-2].operation
+            rule = rule_for(op)
+            sharded, stays = _factors(rule)
+            test = f"`test_op[{name}]`" if name not in ops.NOT_RUN else f"rule only: {ops.NOT_RUN[name]}"
+            rows.append([f"`{name}`", f"`{rule}`" if rule.factors else "", sharded, stays, test])
+            split += bool(sharded)
+            partly += bool(sharded and stays)
+    out = [_HEADER, "# Status of every op\n"]
+    out.append(
+        f"Of the {len(rows) + len(whole)} ops of StableHLO and CHLO, {split} are sharded ({partly} of them not along "
+        f"every dimension), {len(ops.STRUCTURAL)} are handled by what is inside them, and "
+        f"{len(rows) + len(whole) - split - len(ops.STRUCTURAL)} run replicated for the reason given.  Rules are those "
+        "of one small program per op; other attributes of an op may free or bind other dimensions.  The rule names "
+        "each dimension's factors, as an einsum does; a contracted factor leaves a partial value, and *passes* are the "
+        f"operands that may be partial themselves.  Tests are in `{_TEST}`: each runs all strategies of the rule on a "
+        "1-D and a 2-D mesh of two and four devices and compares with the op on whole tensors; random programs of all "
+        "of them are in `test/unit/test_fuzz.py`.\n"
+    )
+    out.append(_table(["op", "rule", "sharded", "whole, and why", "test"], rows))
+    out.append("## Ops without factors\n")
+    out.append(_table(["op", "sharded", "why"], whole))
+    return "\n".join(out)
+
+
+def _factors(rule: Any) -> tuple[str, str]:
+    """What of a rule may be split, and what may not and why."""
+    from pcg.rules.factor import name
+
+    letters = [name(i) + (f" ({f.reduce})" if f.reduce else "") for i, f in enumerate(rule.factors) if f.splittable]
+    sharded = ", ".join(letters)
+    if passes := ", ".join(f"{p.kind} of {'+'.join(map(str, sorted(p.operands)))}" for p in rule.linear):
+        sharded += f"; passes {passes}" if sharded else ""
+    reasons: dict[str, list[str]] = {}
+    for i, f in enumerate(rule.factors):
+        if not f.splittable:
+            reasons.setdefault(f.reason, []).append(name(i))
+    stays = "; ".join(f"{', '.join(who)}: {why}" for why, who in reasons.items())
+    return sharded, stays or (f"all: {rule.reason}" if rule.reason else "")
+
+
 def cli_md() -> str:
     """The options of the command-line programs."""
     from pcg.tools import options, pcg_run
@@ -168,6 +227,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "passes.md": passes_md,
     "dialects.md": dialects_md,
     "rules.md": rules_md,
+    "status.md": status_md,
     "cli.md": cli_md,
 }
 

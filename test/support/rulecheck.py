@@ -34,7 +34,7 @@ _NOT_INTERPRETED = (
     "custom_call", "rng_bit_generator", "stablehlo.rng", "batch_norm", "cholesky", "create_token", "uniform_",
     "triangular_solve", "set_dimension_size", "stablehlo.map", "stablehlo.einsum", "complex<", "bf16", "f16", "f8",
     "stablehlo.fft", "stablehlo.convolution", "stablehlo.dot ", '"stablehlo.dot"', "unary_einsum", "trace",
-    "torch_index_select", "chlo.", "i4",
+    "torch_index_select", "chlo.", "i4", "stablehlo.broadcast ",
 )  # fmt: skip
 _DTYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,

@@ -174,6 +174,8 @@ class Frontier:
 
     def reach(self, dst: int) -> tuple[float, float] | None:
         """(seconds, bytes one device sends) of the cheapest path to `dst`, None if there is none."""
+        if dst in self._done:
+            return self.found[dst][0], self.found[dst][2]
         graph, found, done, heap, prices = self.graph, self.found, self._done, self._heap, self._prices
         shares, memory = graph.shares, self.memory * (1 + SAME)
         while heap and dst not in done:
@@ -215,7 +217,7 @@ class Frontier:
 
 
 graph_of = lru_cache(maxsize=256)(LayoutGraph)
-frontier_of = lru_cache(maxsize=2048)(Frontier)
+frontier_of = lru_cache(maxsize=4096)(Frontier)
 
 
 @cache

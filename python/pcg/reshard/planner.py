@@ -128,10 +128,17 @@ def _plan(
     return tuple(problem.widen(frontier.path(node)))
 
 
+@lru_cache(maxsize=1 << 14)
+def _divisors(shape: tuple[int, ...], mesh: Mesh) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """(elements, into how many each dimension can be split at most, dimensions that can be split)."""
+    limits = tuple(math.gcd(n, mesh.size) for n in shape)
+    return math.prod(shape), limits, tuple(d for d, n in enumerate(limits) if n > 1)
+
+
 def _check(src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...]) -> None:
     if not src.rank == dst.rank == len(shape):
         raise ReshardError(f"cannot redistribute {src} to {dst}: the tensor has {len(shape)} dimensions")
-    if extra := [p for p in dst.partial if p not in src.partial]:
+    if dst.partial and (extra := [p for p in dst.partial if p not in src.partial]):
         axis, kind = extra[0]
         raise ReshardError(f"cannot make {src} partial over {axis!r} by {kind}: a value is only ever made whole")
 
@@ -143,9 +150,11 @@ class _Problem:
         self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, mesh: Mesh
     ) -> None:
         self.src, self.dst, self.shape, self.mesh = src, dst, shape, mesh
-        self.size = math.prod(shape) * itemsize
-        limits = [math.gcd(n, mesh.size) for n in shape]
-        self.keep = [d for d, n in enumerate(limits) if n > 1 or src.dims[d] or dst.dims[d]]
+        elements, limits, splittable = _divisors(shape, mesh)
+        self.size = elements * itemsize
+        self.keep: Sequence[int] = splittable
+        if len(splittable) < len(shape):
+            self.keep = [d for d, n in enumerate(limits) if n > 1 or src.dims[d] or dst.dims[d]]
         axes = len(mesh.axes)
         if layouts_count(len(self.keep), axes) > EXACT_LAYOUTS:
             # Dimensions that are split neither before nor after and alike stand in for one another; as no layout
@@ -159,10 +168,12 @@ class _Problem:
                         continue
                 keep.append(d)
             self.keep = keep
-        self.limits = tuple(limits[d] for d in self.keep)
+        self.limits = limits if len(self.keep) == len(shape) else tuple(limits[d] for d in self.keep)
         self.exact = layouts_count(len(self.keep), axes) <= EXACT_LAYOUTS
 
     def state(self, spec: ShardSpec) -> State:
+        if len(self.keep) == spec.rank:
+            return spec.dims, spec.partial
         return tuple(spec.dims[d] for d in self.keep), spec.partial
 
     def reach(self, link_cost: LinkCost, memory: float) -> tuple[Frontier, int, tuple[float, float]]:

@@ -15,6 +15,7 @@ NAMES = (
     "stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter", "stablehlo.all_to_all",
     "stablehlo.collective_permute", "stablehlo.collective_broadcast", "stablehlo.cross-replica-sum",
     "stablehlo.partition_id", "stablehlo.replica_id", "stablehlo.send", "stablehlo.recv",
+    "stablehlo.collective_reduce", "stablehlo.async_start", "stablehlo.async_done",
 )  # fmt: skip
 
 

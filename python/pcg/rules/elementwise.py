@@ -47,20 +47,20 @@ _LINEAR: dict[str, tuple[Linear, ...]] = {
     "stablehlo.and": _idempotent("and"),
     "stablehlo.or": _idempotent("or"),
 }
-_NON_LINEAR_UNARY = (
+NON_LINEAR_UNARY = (
     "abs", "cbrt", "ceil", "cosine", "count_leading_zeros", "exponential", "exponential_minus_one", "floor",
     "is_finite", "log", "log_plus_one", "logistic", "not", "popcnt", "reduce_precision", "round_nearest_afz",
     "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh",
 )  # fmt: skip
-_NON_LINEAR_BINARY = (
+NON_LINEAR_BINARY = (
     "atan2", "compare", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "xor",
 )  # fmt: skip
-_CHLO = (
+CHLO = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh", "digamma", "erf", "erf_inv", "erfc",
     "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan", "zeta",
-    "constant_like",
+    "constant_like", "mulhi", "_asin_acos_kernel",
 )  # fmt: skip
-_CHLO_BROADCAST = (
+CHLO_BROADCAST = (
     "add", "and", "atan2", "compare", "complex", "divide", "maximum", "minimum", "multiply", "next_after", "or",
     "polygamma", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract",
     "xor", "zeta",
@@ -68,8 +68,8 @@ _CHLO_BROADCAST = (
 
 
 @rule(
-    *(f"stablehlo.{n}" for n in (*_NON_LINEAR_UNARY, *_NON_LINEAR_BINARY)), "stablehlo.clamp",
-    *(f"chlo.{n}" for n in _CHLO),
+    *(f"stablehlo.{n}" for n in (*NON_LINEAR_UNARY, *NON_LINEAR_BINARY)), "stablehlo.clamp",
+    *(f"chlo.{n}" for n in CHLO),
 )  # fmt: skip
 def non_linear(op: ir.Operation) -> FactorRule:
     """No partial value passes; scalar bounds of `clamp` are held by every device."""
@@ -128,7 +128,7 @@ def bitcast_convert(op: ir.Operation) -> FactorRule:
     )  # fmt: skip
 
 
-@rule(*(f"chlo.broadcast_{n}" for n in _CHLO_BROADCAST), "chlo.broadcast_select")
+@rule(*(f"chlo.broadcast_{n}" for n in CHLO_BROADCAST), "chlo.broadcast_select")
 def broadcasting(op: ir.Operation) -> FactorRule:
     """numpy-style broadcasting: trailing dimensions are aligned."""
     s = shape(op.results[0])

@@ -16,10 +16,10 @@ from pcg.rules.registry import rule, shape
 MARKERS = frozenset({"Sharding", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"})
 _TUPLES = "tuples hold tensors of unknown layout"
 _TOKENS = "it is ordered by tokens, and every device must do it the same way"
-_DYNAMIC = "shapes are not static"
+_DYNAMIC = "its shape depends on data, and a shard's shape must be known when the program is compiled"
 
 #: Ops that run replicated, and why.
-_REASONS = {
+REASONS = {
     "stablehlo.tuple": _TUPLES,
     "stablehlo.get_tuple_element": _TUPLES,
     "stablehlo.create_token": _TOKENS,
@@ -27,6 +27,15 @@ _REASONS = {
     "stablehlo.infeed": _TOKENS,
     "stablehlo.outfeed": _TOKENS,
     "stablehlo.set_dimension_size": _DYNAMIC,
+    "stablehlo.dynamic_broadcast_in_dim": _DYNAMIC,
+    "stablehlo.dynamic_conv": _DYNAMIC,
+    "stablehlo.dynamic_gather": _DYNAMIC,
+    "stablehlo.dynamic_iota": _DYNAMIC,
+    "stablehlo.dynamic_pad": _DYNAMIC,
+    "stablehlo.dynamic_reshape": _DYNAMIC,
+    "stablehlo.real_dynamic_slice": _DYNAMIC,
+    "stablehlo.unary_einsum": "it is deprecated, and nothing that runs StableHLO runs it",
+    "chlo.scan": "its body is a function on whole slices, each of which needs the one before",
 }
 
 
@@ -39,7 +48,7 @@ def _because(reason: str) -> Callable[[ir.Operation], FactorRule]:
     return lambda op: run_replicated(op, reason)
 
 
-for _name, _reason in _REASONS.items():
+for _name, _reason in REASONS.items():
     rule(_name)(_because(_reason))
 
 
