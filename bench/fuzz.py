@@ -7,6 +7,7 @@ Prints counts, and each failing program cut down to what still fails.  Exits 1 i
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -21,6 +22,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 #: Programs per process: contexts keep every constant for ever.
 BATCH = 100
+#: Every so many programs, one has ops that only XLA runs.
+EXOTIC = 20
 
 
 def work(first: int, last: int, cut: bool) -> None:
@@ -28,17 +31,16 @@ def work(first: int, last: int, cut: bool) -> None:
     from support import fuzz
 
     for seed in range(first, last):
-        print(json.dumps({"seed": seed}), flush=True)
         start = time.perf_counter()
-        case = fuzz.generate(seed)
+        case = fuzz.generate(seed, exotic=seed % EXOTIC == 0)
         line = {"seed": seed, "engine": case.engine, "devices": case.mesh.size, "failure": ""}
         try:
             report = fuzz.check(case)
-            line |= {"ops": report.ops, "collectives": report.collectives}
+            line |= {"ops": report.ops, "xla": case.exotic, "collectives": report.collectives}
         except Exception as error:
-            found = line["failure"] = fuzz.describe(error)
+            line["failure"] = fuzz.describe(error)
             if cut:
-                case = fuzz.minimise(case, lambda c: fuzz.failure(c) == found)
+                case = fuzz.minimise(case, functools.partial(fuzz.fails_like, line["failure"]))
             line |= {"error": str(error)[:2000], "program": case.annotated}
         print(json.dumps(line | {"seconds": time.perf_counter() - start}), flush=True)
 
@@ -47,7 +49,8 @@ def outcomes(first: int, last: int, cut: bool) -> Iterator[dict]:
     """The outcome of every seed, whatever becomes of the workers."""
     at = first
     while at < last:
-        command = [sys.executable, __file__, "--worker", str(at), str(min(last, at + BATCH)), *(["--cut"] if cut else [])]
+        command = [sys.executable, __file__, "--worker", str(at), str(min(last, at + BATCH))]
+        command += ["--cut"] if cut else []
         environment = os.environ | {"JAX_PLATFORMS": "cpu"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         lines = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
@@ -80,11 +83,12 @@ def main(argv: list[str] | None = None) -> int:
     for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise):
         if found["failure"]:
             failures.append(found)
-            print(f"seed {found['seed']}: {found['failure']}\n{found.get('error', '')}\n{found.get('program', '')}", flush=True)
+            details = found.get("error", ""), found.get("program", "")
+            print(f"seed {found['seed']}: {found['failure']}", *details, sep="\n", flush=True)
             continue
         ops.update(found["ops"])
         collectives.update(found["collectives"])
-        engines[found["engine"]] += 1
+        engines[found["engine"] + (" in XLA" if found["xla"] else "")] += 1
         devices[found["devices"]] += 1
     print(f"{args.programs} programs, {len(failures)} failures, {time.perf_counter() - start:.0f} s")
     for title, counts in (("engines", engines), ("devices", devices), ("collectives", collectives), ("ops", ops)):

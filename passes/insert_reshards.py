@@ -13,6 +13,7 @@ from pcg.ir import shardings
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
+from pcg.lower.replicated import replicated
 from pcg.machine import Machine
 from pcg.passes.base import Pass, PassError
 from pcg.reshard import ReshardError, cost, plan
@@ -32,7 +33,8 @@ class InsertReshardsPass(Pass):
     the op's factor rule.  Function results, loop carries and branch results need the layout that the
     function, the loop or the conditional gives its results.  `dist.constraint` and `dist.reshard`
     become operators too.  Operators stand behind the producer, so those of loop-invariant values
-    are outside the loop, and consumers that need the same layout share them.
+    are outside the loop, and consumers that need the same layout share them.  An op that runs
+    replicated over axes by which an operand was split gets a remark with the reason and the cost.
 
     Before:
     ```mlir
@@ -57,6 +59,9 @@ class InsertReshardsPass(Pass):
             return
         with module.context:
             for func in functions(module):
+                for found in replicated(func, mesh, self.machine):
+                    self.statistics["ops replicated over a split operand's axes"] += 1
+                    self.remark(found.op, str(found))
                 for region in func.regions:
                     for block in region.blocks:
                         _Inserter(self, mesh, func).run(block)

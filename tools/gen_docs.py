@@ -135,7 +135,7 @@ _TEST = "test/unit/rules/test_every_op.py"
 
 
 def status_md() -> str:
-    """Per op of StableHLO and CHLO: its factors, what is sharded, what stays whole and why, and the test that runs it."""
+    """Per op of StableHLO and CHLO: its factors, what is sharded, what stays whole and why, and its test."""
     from torch_mlir import ir
 
     from pcg.ir.context import make_context

@@ -18,7 +18,8 @@ _SCALAR = "tensor<f32>"
 
 
 def program(
-    name: str, operands: Sequence[str], results: Sequence[str], attributes: str = "", regions: str = "", before: str = ""
+    name: str, operands: Sequence[str], results: Sequence[str], attributes: str = "", regions: str = "",
+    before: str = "",
 ) -> str:  # fmt: skip
     """A module that applies one op to its arguments (and to `%c...` values that `before` makes)."""
     own = [i for i, t in enumerate(operands) if not t.startswith("%")]
@@ -49,7 +50,11 @@ def _less() -> str:
 
 
 _ZERO = "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
-_DOT = "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1]>"
+_FOUR = "value = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>"
+_DOT = (
+    "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], "
+    "rhs_contracting_dimensions = [1]>"
+)
 _RAGGED = (
     "#chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], "
     "rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>"
@@ -107,7 +112,7 @@ def _elementwise() -> dict[str, str]:
 #: Op name -> program.
 SAMPLES: dict[str, str] = _elementwise() | {
     "chlo.conj": program("chlo.conj", [_C], [_C]),
-    "chlo.constant": program("chlo.constant", [], ["tensor<4xf32>"], "value = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>"),
+    "chlo.constant": program("chlo.constant", [], ["tensor<4xf32>"], _FOUR),
     "chlo.broadcast_select": program("chlo.broadcast_select", ["tensor<6xi1>", _F, _F], [_F]),
     "chlo.ragged_dot": program(
         "chlo.ragged_dot", ["tensor<8x4xf32>", "tensor<2x4x6xf32>", "tensor<2xi64>"], ["tensor<8x6xf32>"],
@@ -133,7 +138,9 @@ SAMPLES: dict[str, str] = _elementwise() | {
         "epsilon = 1.0 : f32, feature_index = 1 : i64",
     ),
     "stablehlo.bitcast_convert": program("stablehlo.bitcast_convert", [_I], ["tensor<4x6x4xi8>"]),
-    "stablehlo.broadcast": program("stablehlo.broadcast", [_F], ["tensor<2x4x6xf32>"], "broadcast_sizes = array<i64: 2>"),
+    "stablehlo.broadcast": program(
+        "stablehlo.broadcast", [_F], ["tensor<2x4x6xf32>"], "broadcast_sizes = array<i64: 2>"
+    ),
     "stablehlo.broadcast_in_dim": program(
         "stablehlo.broadcast_in_dim", ["tensor<4x1xf32>"], ["tensor<4x6x2xf32>"],
         "broadcast_dimensions = array<i64: 0, 1>",
@@ -146,9 +153,7 @@ SAMPLES: dict[str, str] = _elementwise() | {
     "stablehlo.clamp": program("stablehlo.clamp", [_SCALAR, _F, _F], [_F]),
     "stablehlo.complex": program("stablehlo.complex", [_F, _F], [_C]),
     "stablehlo.concatenate": program("stablehlo.concatenate", [_F, _F], ["tensor<4x12xf32>"], "dimension = 1 : i64"),
-    "stablehlo.constant": program(
-        "stablehlo.constant", [], ["tensor<4xf32>"], "value = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>"
-    ),
+    "stablehlo.constant": program("stablehlo.constant", [], ["tensor<4xf32>"], _FOUR),
     "stablehlo.convert": program("stablehlo.convert", [_F], ["tensor<4x6xf64>"]),
     "stablehlo.convolution": program(
         "stablehlo.convolution", ["tensor<4x8x2xf32>", "tensor<3x2x4xf32>"], ["tensor<4x8x4xf32>"], _CONV
@@ -176,17 +181,22 @@ SAMPLES: dict[str, str] = _elementwise() | {
         "stablehlo.gather", [_F, "tensor<8xi32>"], ["tensor<8x6xf32>"],
         f"dimension_numbers = {_TAKE}, slice_sizes = array<i64: 1, 6>",
     ),
-    "stablehlo.get_dimension_size": program("stablehlo.get_dimension_size", [_F], ["tensor<i32>"], "dimension = 0 : i64"),
+    "stablehlo.get_dimension_size": program(
+        "stablehlo.get_dimension_size", [_F], ["tensor<i32>"], "dimension = 0 : i64"
+    ),
     "stablehlo.imag": program("stablehlo.imag", [_C], [_F]),
     "stablehlo.iota": program("stablehlo.iota", [], [_I], "iota_dimension = 1 : i64"),
     "stablehlo.map": program(
         "stablehlo.map", [_F, _F], [_F], "dimensions = array<i64: 0, 1>", _reducer("multiply")
     ),
     "stablehlo.negate": program("stablehlo.negate", [_F], [_F]),
-    "stablehlo.optimization_barrier": program("stablehlo.optimization_barrier", [_F, "tensor<4xf32>"], [_F, "tensor<4xf32>"]),
+    "stablehlo.optimization_barrier": program(
+        "stablehlo.optimization_barrier", [_F, "tensor<4xf32>"], [_F, "tensor<4xf32>"]
+    ),
     "stablehlo.pad": program(
         "stablehlo.pad", [_F, "%c: tensor<f32>"], ["tensor<4x8xf32>"],
-        "edge_padding_low = array<i64: 0, 2>, edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 0, 0>",
+        "edge_padding_low = array<i64: 0, 2>, edge_padding_high = array<i64: 0, 0>, "
+        "interior_padding = array<i64: 0, 0>",
         before=_ZERO,
     ),
     "stablehlo.real": program("stablehlo.real", [_C], [_F]),
@@ -222,7 +232,8 @@ SAMPLES: dict[str, str] = _elementwise() | {
     ),
     "stablehlo.sort": program("stablehlo.sort", [_F], [_F], "dimension = 1 : i64, is_stable = true", _less()),
     "stablehlo.torch_index_select": program(
-        "stablehlo.torch_index_select", [_F, "tensor<2xi32>"], ["tensor<2x6xf32>"], "dim = 0 : i64, batch_dims = 0 : i64"
+        "stablehlo.torch_index_select", [_F, "tensor<2xi32>"], ["tensor<2x6xf32>"],
+        "dim = 0 : i64, batch_dims = 0 : i64",
     ),
     "stablehlo.transpose": program("stablehlo.transpose", [_F], ["tensor<6x4xf32>"], "permutation = array<i64: 1, 0>"),
     "stablehlo.triangular_solve": program(
@@ -240,7 +251,9 @@ STRUCTURAL: dict[str, str] = {
     "stablehlo.if": "each result has a layout of its own; the ops inside are planned like others",
     "stablehlo.case": "each result has a layout of its own; the ops inside are planned like others",
     "stablehlo.composite": "it is replaced by the body of its function",
-    "stablehlo.custom_call": "a sharding mark passes its operand through, shard_map has its own layouts; any other is opaque",
+    "stablehlo.custom_call": (
+        "a sharding mark passes its operand through, shard_map has its own layouts, any other is opaque"
+    ),
     "stablehlo.return": "it yields what its region's op wants",
 }
 

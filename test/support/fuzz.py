@@ -35,8 +35,9 @@ from support import fuzzindexing
 from support.anyplan import annotate
 from support.fuzzops import Grower
 from support.fuzzprogram import Layouts, Node, Program, Region, Type, Value, constant, text_of
+from support.rulecheck import run_xla
 
-ENGINES = ("propagate", "search", "random")
+ENGINES = ("propagate", "search", "random", "bfs")
 #: Devices so slow that splitting pays on tensors of a few hundred elements.
 SLOW = Machine(Device("slow", {}, 1e6, 1e6, 1e12), Link(1e9, 1e-7))
 _MESHES = (
@@ -56,6 +57,7 @@ class Case:
     engine: str
     reassociate: bool = True
     fuse: bool = True
+    exotic: bool = False
 
     @property
     def plain(self) -> str:
@@ -78,13 +80,13 @@ class Report:
     collectives: Counter[str]
 
 
-def generate(seed: int) -> Case:
-    """The case of a seed."""
+def generate(seed: int, exotic: bool = False) -> Case:
+    """The case of a seed; an `exotic` one has ops that only XLA runs, and is smaller because XLA compiles slowly."""
     rng = random.Random(seed)
-    grower = Grower(rng, empty=rng.random() < 0.05)
+    grower = Grower(rng, empty=rng.random() < 0.05, exotic=exotic)
     for _ in range(rng.randint(1, 4)):
         grower.argument(Type(grower.shape(rng.randint(1, 3)), rng.choice(("f32", "f32", "i32"))))
-    target = rng.randint(10, 60)
+    target = rng.randint(10, 20 if exotic else 60)
     while grower.ops < target:
         fuzzindexing.grow(grower, 1)
     program = grower.program
@@ -92,14 +94,15 @@ def generate(seed: int) -> Case:
     last = [v for n in program.nodes for v in n.results if v.id not in used and n.name != "stablehlo.constant"]
     others = [v for n in program.nodes for v in n.results if v.id in used]
     program.returns = [*last, *rng.sample(others, min(len(others), rng.randint(0, 2)))]
-    mesh = Mesh.parse(rng.choice(_MESHES))
+    meshes = [m for m in map(Mesh.parse, _MESHES) if m.size <= (6 if exotic else 16)]
+    mesh = rng.choice(meshes)
     if rng.random() < 0.15:
         ids = list(range(mesh.size))
         rng.shuffle(ids)
         mesh = Mesh.of(mesh.axes, ids)
     engine = rng.choice(ENGINES)
     layouts = _layouts(program, mesh, engine, rng)
-    return Case(seed, program, mesh, layouts, engine, rng.random() < 0.7, rng.random() < 0.8)
+    return Case(seed, program, mesh, layouts, engine, rng.random() < 0.7, rng.random() < 0.8, exotic)
 
 
 def _reads(node: Node) -> list[Value]:
@@ -153,7 +156,7 @@ def check(case: Case) -> Report:
     """
     with make_context(), ir.Location.unknown():
         values = inputs(case)
-        want = evaluate(ir.Module.parse(case.plain), values)
+        want = evaluate(ir.Module.parse(case.plain), values, case.exotic)
         module = ir.Module.parse(case.annotated)
         ops = Counter(op.name.removeprefix("stablehlo.") for op in walk(module.operation))
         for step in passes(case, module):
@@ -162,7 +165,7 @@ def check(case: Case) -> Report:
         moved = Counter(op.name.removeprefix("stablehlo.") for op in walk(module.operation))
         local = str(module)
         EmulatePass(check_replicas=True).run(module.operation)
-        *got, agree = evaluate(module, values)
+        *got, agree = evaluate(module, values, case.exotic)
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             if g.dtype != w.dtype or not np.array_equal(g, w, equal_nan=g.dtype.kind == "f"):
                 raise Mismatch(f"result {i}: got\n{g}\nexpected\n{w}\n{local}")
@@ -180,6 +183,7 @@ def passes(case: Case, module: ir.Module) -> list[Callable[[], None]]:
 
     engine = {
         "propagate": run(PropagatePass()),
+        "bfs": run(PropagatePass(engine="bfs")),
         "search": run(SearchPass(progress=False, machine=SLOW)),
         "random": lambda: annotate(module, case.mesh, case.seed),
     }[case.engine]
@@ -189,8 +193,10 @@ def passes(case: Case, module: ir.Module) -> list[Callable[[], None]]:
     return [*map(run, before), engine, *map(run, after)]
 
 
-def evaluate(module: ir.Module, values: list[np.ndarray]) -> list[np.ndarray]:
-    """Run a single-device module in the reference interpreter."""
+def evaluate(module: ir.Module, values: list[np.ndarray], xla: bool = False) -> list[np.ndarray]:
+    """Run a single-device module in the reference interpreter, or in XLA on a CPU."""
+    if xla:
+        return run_xla(str(module), values)
     function = next(op.operation for op in module.body.operations if op.operation.name == "func.func")
     types = list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs)
     arguments = []
@@ -217,6 +223,11 @@ def failure(case: Case) -> str:
     except Exception as error:
         return describe(error)
     return ""
+
+
+def fails_like(wanted: str, case: Case) -> bool:
+    """Whether a case fails with exactly this description."""
+    return failure(case) == wanted
 
 
 def describe(error: Exception) -> str:

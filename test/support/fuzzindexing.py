@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from support.fuzzexotic import EXOTIC
 from support.fuzzfamilies import FAMILIES, family
 from support.fuzzops import LARGEST, LIMIT, Grower, Skip, array, comparator, reducer
 from support.fuzzprogram import Region, Type, Value
@@ -207,7 +208,8 @@ def grow(g: Grower, ops: int) -> None:
             if not g.values:
                 g.argument(Type(g.shape()))
             try:
-                g.rng.choices(functions, weights)[0](g)
+                chosen = g.rng.choice(EXOTIC) if g.exotic and g.flip(0.4) else g.rng.choices(functions, weights)[0]
+                chosen(g)
                 break
             except Skip:
                 continue

@@ -26,9 +26,11 @@ class Skip(Exception):
 class Grower:
     """A program under construction.  `values` are those visible where the next op goes."""
 
-    def __init__(self, rng: random.Random, empty: bool = False) -> None:
+    def __init__(self, rng: random.Random, empty: bool = False, exotic: bool = False) -> None:
         #: Whether there are tensors without elements.
         self.empty = empty
+        #: Whether there are ops that only XLA runs.
+        self.exotic = exotic
         self.rng = rng
         self.program = Program()
         self.nodes = self.program.nodes
@@ -58,7 +60,7 @@ class Grower:
     ) -> list[Value]:  # fmt: skip
         made = [self.new(t, b) for t, b in results]
         self.ops += 1
-        self.nodes.append(Node(f"stablehlo.{name}", list(operands), made, attributes, list(regions)))
+        self.node(_full(name), operands, made, attributes, regions)
         self.values += made
         self.used |= {v.id for v in operands}
         return made
@@ -72,8 +74,15 @@ class Grower:
     def hidden(self, name: str, operands: Sequence[Value], type_: Type, attributes: str = "") -> Value:
         """An op whose result only the next op may use, for it may hold anything."""
         v = self.new(type_, LIMIT)
-        self.nodes.append(Node(f"stablehlo.{name}", list(operands), [v], attributes))
+        self.node(_full(name), operands, [v], attributes)
         return v
+
+    def node(
+        self, name: str, operands: Sequence[Value], results: Sequence[Value], attributes: str = "",
+        regions: Sequence[Region | str] = (),
+    ) -> None:  # fmt: skip
+        """Add an op by its full name."""
+        self.nodes.append(Node(name, list(operands), list(results), attributes, list(regions)))
 
     def constant(self, type_: Type, number: float) -> Value:
         v = self.new(type_, abs(number))
@@ -150,6 +159,10 @@ class Grower:
 
     def flip(self, chance: float = 0.5) -> bool:
         return self.rng.random() < chance
+
+
+def _full(name: str) -> str:
+    return name if "." in name else f"stablehlo.{name}"
 
 
 def array(numbers: Sequence[int]) -> str:

@@ -293,7 +293,7 @@ def gather(parts: Sequence[np.ndarray], spec: ShardSpec, mesh: Mesh, shape: Sequ
 def run(text: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Run a single-device module: in the reference interpreter where it can, else by XLA on CPU."""
     if any(word in text for word in _NOT_INTERPRETED):
-        return _run_xla(text, inputs)
+        return run_xla(text, inputs)
     module, types = _parsed(text)
     values = [_dense(x, t) for x, t in zip(inputs, types, strict=True)]
     return [_array(r) for r in _stablehlo.eval_module(module, values)]
@@ -335,7 +335,8 @@ def _compiled(text: str) -> Any:
     return device.client.compile_and_load(text.encode(), devices, xla_client.CompileOptions()), device
 
 
-def _run_xla(text: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+def run_xla(text: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Run a single-device module by XLA on CPU; a module is compiled once."""
     import jax
 
     executable, device = _compiled(_legalize_chlo(text) if "chlo." in text else text)

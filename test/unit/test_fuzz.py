@@ -21,6 +21,11 @@ def test_results_stay(first):
             raise AssertionError(f"seed {seed}: {error}\n{case.annotated}") from error
 
 
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_results_stay_with_ops_that_only_xla_runs(seed):
+    fuzz.check(fuzz.generate(seed, exotic=True))
+
+
 def test_cases_are_reproducible():
     a, b = fuzz.generate(7), fuzz.generate(7)
     assert a.annotated == b.annotated and a.annotated != fuzz.generate(8).annotated

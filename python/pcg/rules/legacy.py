@@ -1,4 +1,4 @@
-"""Rules of ops that newer ones replaced, and of quantization: broadcast, einsum, torch_index_select, uniform_(de)quantize."""
+"""Rules of ops that newer ones replaced (broadcast, einsum, torch_index_select), and of quantization."""
 
 from __future__ import annotations
 

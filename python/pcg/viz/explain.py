@@ -7,8 +7,11 @@ import re
 from collections.abc import Sequence
 
 from pcg.compiler import Compilation
+from pcg.frontend.module_program import entry_function
 from pcg.frontend.program import Leaf, element_bytes
 from pcg.layout import Mesh, ShardSpec
+from pcg.lower.replicated import Replicated, replicated
+from pcg.plan_ir import where
 from pcg.viz.cost import Collective, Cost
 from pcg.viz.table import bytes_text, table, time_text
 
@@ -26,6 +29,8 @@ def explain(compilation: Compilation, cost: Cost) -> str:
         "Results\n" + tensors(p.results, compilation.out_specs, mesh),
         "Collectives (per step and device)\n" + collectives(cost.collectives),
     ]
+    if again := repeated(compilation):
+        parts.append("Replicated (run whole, or in fewer parts than an operand has)\n" + again)
     if cost.alternatives:
         parts.append("Rejected\n" + alternatives(cost))
     if notes := _notes(compilation):
@@ -95,6 +100,26 @@ def collectives(found: Sequence[Collective]) -> str:
     return table(header, [r for _, r in rows], right=(2, 4, 5))
 
 
+def repeated(compilation: Compilation) -> str:
+    """One row per op, reason and layout of ops that run replicated although an operand was split; empty if none do."""
+    groups: dict[tuple[str, str, str, str], list[Replicated]] = {}
+    module = compilation.modules["plan"]
+    with module.context:
+        for r in replicated(entry_function(module), compilation.mesh, compilation.machine):
+            groups.setdefault((r.op.name, "+".join(r.axes), str(r.have), r.reason), []).append(r)
+    rows = []
+    for (name, axes, have, reason), found in groups.items():
+        seconds, gather = (sum(getattr(r, n) * r.times for r in found) for n in ("seconds", "gather_seconds"))
+        lines = list(dict.fromkeys(x for r in found if (x := where(r.op.location))))
+        at = ", ".join(lines[:_LINES]) + (f" and {len(lines) - _LINES} more" if len(lines) > _LINES else "")
+        times = str(sum(r.times for r in found))
+        row = [name.removeprefix("stablehlo."), axes, times, have, time_text(seconds), time_text(gather), reason, at]
+        rows.append((seconds + gather, row))
+    rows.sort(key=lambda r: -r[0])
+    header = ["op", "over", "times", "operand is split as", "runs", "gathers", "because", "from"]
+    return table(header, [r for _, r in rows], right=(2, 4, 5)) if rows else ""
+
+
 def alternatives(cost: Cost) -> str:
     """One row per plan that was not chosen."""
     rows = []
@@ -107,9 +132,9 @@ def alternatives(cost: Cost) -> str:
 def _notes(compilation: Compilation) -> str:
     """Remarks about ops that run replicated, collapsed by text."""
     counts: dict[tuple[str, str], list[str]] = {}
-    for name, where, text in compilation.remarks:
-        if not text.startswith("plan:"):
-            counts.setdefault((name, text), []).append(where)
+    for name, place, text in compilation.remarks:
+        if not text.startswith("plan:") and " runs replicated over " not in text:  # those have a section
+            counts.setdefault((name, text), []).append(place)
     lines = []
     for (name, text), places in counts.items():
         at = ", ".join(sorted({p for p in places if p})[:3])

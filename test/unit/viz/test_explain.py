@@ -75,3 +75,39 @@ def test_texts():
     assert [bytes_text(n) for n in (12, 2048, 3 << 20, 5 << 30)] == ["12 B", "2.00 KiB", "3.00 MiB", "5.00 GiB"]
     assert [time_text(s) for s in (2, 2e-3, 2e-6)] == ["2.00 s", "2.00 ms", "2.0 us"]
     assert table(["a", "b"], [["x", "1"]], right=(1,)) == "  a  b\n  -  -\n  x  1"
+
+
+#: The rows of a product, sorted: nothing splits the dimension that is sorted.
+SORTED = """
+func.func @main(%x: tensor<8x1024xf32>, %w: tensor<1024x512xf32>) -> (tensor<8x512xf32>, tensor<8x1024xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x1024xf32>, tensor<1024x512xf32>) -> tensor<8x512xf32> loc("dot")
+  %1 = stablehlo.custom_call @opaque(%0) : (tensor<8x512xf32>) -> tensor<8x512xf32> loc("model.py":7:3)
+  %2 = "stablehlo.fft"(%x) {fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 1024>} : (tensor<8x1024xf32>) -> tensor<8x513xcomplex<f32>> loc("model.py":8:3)
+  %3 = "stablehlo.fft"(%2) {fft_type = #stablehlo<fft_type IRFFT>, fft_length = array<i64: 1024>} : (tensor<8x513xcomplex<f32>>) -> tensor<8x1024xf32> loc("model.py":9:3)
+  func.return %1, %3 : tensor<8x512xf32>, tensor<8x1024xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("strategy", ["propagate", "auto"])
+def test_nothing_is_replicated_silently(strategy):
+    """An op that no split survives is in the report and in the remarks, with reason, place and cost."""
+    fixed = {0: ShardSpec.parse("[-, model]"), 1: ShardSpec.parse("[-, model]")}
+    done = compile_program(load_program(SORTED), MESH, Options(strategy, in_specs=fixed))
+    text = explain(done, cost_of(done))
+    section = text[text.index("Replicated (") :].split("\n\n")[0]
+    rows = {line.split()[0]: line for line in section.splitlines()[3:]}
+    remarks = [t for _, _, t in done.remarks if "runs replicated over" in t]
+    names = ["custom_call", "fft"] if strategy == "propagate" else ["custom_call"]  # the search splits the batch
+    reasons = {"custom_call": "custom call @opaque is opaque", "fft": "dimension 1 stays whole: it is transformed"}
+    places = {"custom_call": "model.py:7", "fft": "model.py:8"}
+    for name in names:
+        row = rows.pop(name)
+        assert all(x in row for x in (" us ", "[-, model]", " model ", reasons[name], places[name])), row
+        start = f"'stablehlo.{name}' op runs replicated over model: operand 0 is split as [-, model], but {reasons[name]}"
+        assert [t for t in remarks if t.startswith(start) and " us to gather)" in t], remarks
+    assert not rows and len(remarks) == len(names)
+
+
+def test_no_section_where_nothing_is_replicated(compilation):
+    assert "Replicated (" not in explain(compilation, cost_of(compilation))

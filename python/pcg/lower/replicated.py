@@ -1,0 +1,126 @@
+"""Work that is done more than once: ops that run replicated over axes by which an operand was split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.layout import Mesh, ShardSpec
+from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, itemsize
+from pcg.machine import Machine
+from pcg.reshard import ReshardError, cost
+from pcg.rules import CONTROL_FLOW, TERMINATORS, rule_for
+from pcg.rules.factor import FactorRule
+from pcg.rules.manual import is_manual
+from pcg.rules.registry import shape
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """One op that runs replicated over `axes` although operand `operand` is made in layout `have`, split by them.
+
+    `seconds` is the estimated time of the op as it runs, `gather_seconds` that of bringing its
+    operands together; both are per execution, of which there are `times` per step.
+    """
+
+    op: ir.Operation
+    operand: int
+    have: ShardSpec
+    axes: tuple[str, ...]
+    reason: str
+    seconds: float
+    gather_seconds: float
+    times: int
+
+    def __str__(self) -> str:
+        cost = f"{1e6 * self.seconds:.1f} us, and {1e6 * self.gather_seconds:.1f} us to gather"
+        return (
+            f"'{self.op.name}' op runs replicated over {'+'.join(self.axes)}: operand {self.operand} is split as "
+            f"{self.have}, but {self.reason} ({cost})"
+        )
+
+
+def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
+    """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
+    model = CostModel(machine, mesh)
+    return [found for block in func.regions[0].blocks for found in _block(block, 1, model, mesh)]
+
+
+def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh) -> Iterator[Replicated]:
+    for op in block.operations:
+        op = op.operation
+        if op.name in CONTROL_FLOW:
+            trips = 1
+            if op.name == "stablehlo.while":
+                known = trip_count(op)
+                trips = UNKNOWN_TRIPS if known is None else known
+            for region in op.regions:
+                yield from _block(region.blocks[0], times * trips, model, mesh)
+        elif op.name not in TERMINATORS and op.name not in REQUESTS and op.name not in PCG_MOVES:
+            if op.name not in DIST_MOVES and (found := _look(op, times, model, mesh)):
+                yield found
+
+
+def _look(op: ir.Operation, times: int, model: CostModel, mesh: Mesh) -> Replicated | None:
+    needs = shardings.operand_specs(op)
+    if needs is None or is_manual(op):
+        return None
+    made = shardings.result_specs(op)
+    outs = [s or ShardSpec.replicated(len(shape(r))) for r, s in zip(op.results, made, strict=True)]
+    wants = [s or ShardSpec.replicated(len(shape(v))) for v, s in zip(op.operands, needs, strict=True)]
+    used = {a for s in (*wants, *outs) for a in s.used_axes}
+    sources = [_source(v) for v in op.operands]
+    wasted = [[a for d in s.dims for a in d if a not in used and mesh.axis_size(a) > 1] for s in sources]
+    worst = max(range(len(wasted)), key=lambda i: (mesh.axes_size(wasted[i]), -i), default=None)
+    if worst is None or not wasted[worst]:
+        return None
+    rule = rule_for(op)
+    gather = sum(
+        _gather(v, s, w, model, mesh) for v, s, w, lost in zip(op.operands, sources, wants, wasted, strict=True) if lost
+    )
+    touched = 0.0
+    for kind, values, specs in (("operand", op.operands, wants), ("result", op.results, outs)):
+        for i, (value, spec) in enumerate(zip(values, specs, strict=True)):
+            if model.touches(op.name, kind, i) and isinstance(value.type, ir.RankedTensorType):
+                touched += _elements(spec.local_shape(shape(value), mesh)) * itemsize(value)
+    element = next((str(r.type.element_type) for r in op.results if isinstance(r.type, ir.RankedTensorType)), "f32")
+    seconds = model.compute(op.name, element, rule.flops / mesh.axes_size(mesh.order(used)), touched)
+    axes = mesh.order({a for lost in wasted for a in lost})
+    reason = _reason(rule, worst, sources[worst], set(wasted[worst]))
+    return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)
+
+
+def _source(value: ir.Value) -> ShardSpec:
+    """The layout in which a value is made, before the plan keeps it in another."""
+    while not isinstance(value, ir.BlockArgument) and value.owner.name == "dist.reshard":
+        value = value.owner.operands[0]
+    return shardings.get(value) or ShardSpec.replicated(len(shape(value)))
+
+
+def _reason(rule: FactorRule, operand: int, have: ShardSpec, lost: set[str]) -> str:
+    if rule.reason:
+        return rule.reason
+    for d, (axes, factors) in enumerate(zip(have.dims, rule.operands[operand], strict=True)):
+        for f in factors:
+            if lost & set(axes) and not rule.factors[f].splittable:
+                return f"dimension {d} stays whole: {rule.factors[f].reason}"
+    return "its layout was chosen so that it need not be"
+
+
+def _gather(value: ir.Value, have: ShardSpec, want: ShardSpec, model: CostModel, mesh: Mesh) -> float:
+    try:
+        return cost(have, want, shape(value), itemsize(value), mesh, model.link)[0]
+    except ReshardError:
+        return 0.0
+
+
+def _elements(dims: tuple[int, ...]) -> float:
+    n = 1.0
+    for d in dims:
+        n *= d
+    return n
