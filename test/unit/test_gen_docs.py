@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pcg import passes
 from pcg.rules.registry import registered
-from pcg.tools import gen_docs
+from pcg.tools import gen_docs, op_samples
 from pcg.tools.options import parser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,3 +49,16 @@ def test_stale_pages_are_named(tmp_path):
     (tmp_path / "passes.md").unlink()
     assert [p.name for p in gen_docs.stale(tmp_path)] == ["passes.md", "rules.md"]
     assert gen_docs.main(["--check", "-o", str(tmp_path)]) == 1
+
+
+def test_the_status_page_has_every_op_with_a_test_or_a_reason():
+    page = gen_docs.status_md()
+    rows = {m[1]: [c.strip() for c in m[0].split(" | ")] for m in re.finditer(r"^\| `([\w.-]+)` \|[^\n]*", page, re.M)}
+    assert set(rows) == set(op_samples.every())
+    for name, cells in rows.items():
+        if name in op_samples.SAMPLES:
+            _, _, sharded, stays, test = cells
+            assert sharded or stays, name
+            assert test.startswith((f"`test_op[{name}]`", "rule only: ")), name
+        else:
+            assert len(cells[2].split()) >= 4, name

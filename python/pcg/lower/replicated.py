@@ -19,6 +19,8 @@ from pcg.rules.factor import FactorRule
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 
+_MOVES = frozenset({*DIST_MOVES, *PCG_MOVES, *REQUESTS})
+
 
 @dataclass(frozen=True)
 class Replicated:
@@ -48,33 +50,54 @@ class Replicated:
 def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
     """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
     model = CostModel(machine, mesh)
-    return [found for block in func.regions[0].blocks for found in _block(block, 1, model, mesh)]
+    return [found for block in func.regions[0].blocks for found in _block(block, 1, model, mesh, {})]
 
 
-def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh) -> Iterator[Replicated]:
+Specs = dict[ir.Value, ShardSpec]
+
+
+def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
+    """`known` are the layouts in which values are made, before the plan keeps them in others."""
+    for argument in block.arguments:
+        known[argument] = shardings.get(argument) or ShardSpec.replicated(len(shape(argument)))
     for op in block.operations:
         op = op.operation
         if op.name in CONTROL_FLOW:
             trips = 1
             if op.name == "stablehlo.while":
-                known = trip_count(op)
-                trips = UNKNOWN_TRIPS if known is None else known
+                counted = trip_count(op)
+                trips = UNKNOWN_TRIPS if counted is None else counted
+            _made(op, known)
             for region in op.regions:
-                yield from _block(region.blocks[0], times * trips, model, mesh)
-        elif op.name not in TERMINATORS and op.name not in REQUESTS and op.name not in PCG_MOVES:
-            if op.name not in DIST_MOVES and (found := _look(op, times, model, mesh)):
+                yield from _block(region.blocks[0], times * trips, model, mesh, known)
+        elif op.name == "dist.reshard":
+            known[op.results[0]] = known[op.operands[0]]
+        elif op.name not in TERMINATORS:
+            outs = _made(op, known)
+            if op.name not in _MOVES and (found := _look(op, outs, times, model, mesh, known)):
                 yield found
 
 
-def _look(op: ir.Operation, times: int, model: CostModel, mesh: Mesh) -> Replicated | None:
+def _made(op: ir.Operation, known: Specs) -> list[ShardSpec]:
+    """Note the layouts of the results of `op`."""
+    results = list(op.results)
+    found = shardings.result_specs(op)
+    outs = [s or ShardSpec.replicated(len(shape(r))) for r, s in zip(results, found, strict=True)]
+    known.update(zip(results, outs, strict=True))
+    return outs
+
+
+def _look(
+    op: ir.Operation, outs: list[ShardSpec], times: int, model: CostModel, mesh: Mesh, known: Specs
+) -> Replicated | None:
     needs = shardings.operand_specs(op)
-    if needs is None or is_manual(op):
+    if needs is None:
         return None
-    made = shardings.result_specs(op)
-    outs = [s or ShardSpec.replicated(len(shape(r))) for r, s in zip(op.results, made, strict=True)]
+    sources = [known[v] for v in op.operands]
+    if sources == needs or not any(any(s.dims) for s in sources) or is_manual(op):
+        return None
     wants = [s or ShardSpec.replicated(len(shape(v))) for v, s in zip(op.operands, needs, strict=True)]
     used = {a for s in (*wants, *outs) for a in s.used_axes}
-    sources = [_source(v) for v in op.operands]
     wasted = [[a for d in s.dims for a in d if a not in used and mesh.axis_size(a) > 1] for s in sources]
     worst = max(range(len(wasted)), key=lambda i: (mesh.axes_size(wasted[i]), -i), default=None)
     if worst is None or not wasted[worst]:
@@ -93,13 +116,6 @@ def _look(op: ir.Operation, times: int, model: CostModel, mesh: Mesh) -> Replica
     axes = mesh.order({a for lost in wasted for a in lost})
     reason = _reason(rule, worst, sources[worst], set(wasted[worst]))
     return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)
-
-
-def _source(value: ir.Value) -> ShardSpec:
-    """The layout in which a value is made, before the plan keeps it in another."""
-    while not isinstance(value, ir.BlockArgument) and value.owner.name == "dist.reshard":
-        value = value.owner.operands[0]
-    return shardings.get(value) or ShardSpec.replicated(len(shape(value)))
 
 
 def _reason(rule: FactorRule, operand: int, have: ShardSpec, lost: set[str]) -> str:

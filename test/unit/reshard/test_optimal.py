@@ -41,7 +41,7 @@ ITEM = 4096  # large elements, so that bandwidth counts with real links
 
 def unequal(axes, sent, kind):
     """A slow axis `a`, a fast `b`, `c` between; as many hops as axes."""
-    return 1e-6 * len(axes) + sent / min({"a": 1e9, "b": 1e11, "c": 1e10}[x] for x in axes)
+    return 1e-6 * len(axes) + sent / min({"a": 1e9, "b": 1e11, "c": 1e10, "d": 2e10}[x] for x in axes)
 
 
 def far(axes, sent, kind):
