@@ -1,1 +1,1 @@
-
+"""From a placed program to what one device runs."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
 from pcg.reshard import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice, Step
 
@@ -123,9 +124,5 @@ def _create(
 
 
 def itemsize(value: ir.Value) -> float:
-    """Bytes of one element of a tensor (a bit takes a byte); 1 for what is not a tensor."""
-    element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
-    if isinstance(element, ir.ComplexType):
-        return 2 * element.element_type.width / 8
-    width = getattr(element, "width", 8)
-    return 1 if width == 1 else width / 8
+    """Bytes of one element of a tensor; 1 for what is not a tensor."""
+    return element_bytes(value.type.element_type) if isinstance(value.type, ir.RankedTensorType) else 1.0

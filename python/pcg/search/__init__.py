@@ -1,1 +1,1 @@
-
+"""Choosing a strategy for every op at once."""

@@ -12,6 +12,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
 from pcg.rules import rule_for
 from pcg.search.graph import Edge, Graph, Node
@@ -36,8 +37,8 @@ class Source:
 class Built:
     """The graph of a function and how to find one in the other.
 
-    `op_node[i]` is the node of the i-th op in walk order; `value_hub` maps a value's op position and
-    result number to its hub.
+    Lists pair what is in the IR with its node; `values` says where each value comes from, and
+    `births` is what the memory model needs.
     """
 
     graph: Graph
@@ -306,21 +307,7 @@ def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:
     if not isinstance(t, ir.RankedTensorType):
         return (), 0.0, ""
     element = t.element_type
-    return tuple(t.shape), itemsize(element), str(element)
-
-
-def itemsize(element: ir.Type) -> float:
-    """Bytes of one element (half a byte for i4, one for i1)."""
-    if isinstance(element, ir.ComplexType):
-        return 2 * itemsize(element.element_type)
-    text = str(element)
-    digits = "".join(c for c in text.split("E")[0] if c.isdigit())
-    bits = int(digits) if digits else 32
-    if text.startswith("index"):
-        bits = 64
-    if text == "bf16":
-        bits = 16
-    return max(bits, 8 if bits == 1 else bits) / 8
+    return tuple(t.shape), element_bytes(element), str(element)
 
 
 def _uses(value: ir.Value) -> int:

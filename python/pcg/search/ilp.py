@@ -105,6 +105,8 @@ def _dive(core: Network, found: Bounded, depth: int) -> Bounded:
         if found.cost <= found.bound * (1 + 1e-9):
             break
         masks = found.open(found.level + share * (found.cost - found.level))
+        for m, k in zip(masks, found.x, strict=True):
+            m[k] = True  # a variable whose every choice lifts the bound keeps the one it has
         kept = [np.flatnonzero(m) for m in masks]
         inner = solve(core.restrict(masks), quick=sum(map(len, kept)) > _SMALL, depth=0)
         x = core.descend([int(kept[i][k]) for i, k in enumerate(inner.x)])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.search.dual import ascend
-from pcg.search.ilp import solve
+from pcg.search.dual import Bounded, ascend
+from pcg.search.ilp import _dive, solve
 from pcg.search.network import FORBIDDEN, Network, reduce
 
 
@@ -107,3 +107,10 @@ def test_solve_is_deterministic() -> None:
         if rng.random() < 0.3:
             network.connect(i, j, rng.integers(0, 3, (5, 5)) * 1e-6)
     assert solve(network).x == solve(network.copy()).x
+
+
+def test_a_dive_keeps_a_choice_where_all_lift_the_bound() -> None:
+    network = Network()
+    network.add(np.array([2.0, 1.0]))
+    found = _dive(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])]), 1)
+    assert (found.x, found.cost) == ([1], 1.0)
