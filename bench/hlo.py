@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bench.collectives import Collective, Traffic, scattered
 
-_BYTES = {
+BYTES = {
     "pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s16": 2, "u16": 2, "s32": 4, "u32": 4, "f32": 4,
     "s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16,
 }  # fmt: skip
@@ -68,9 +68,12 @@ def _arguments(line: str, start: int) -> tuple[str, str]:
     return line[start:], ""
 
 
-def of_hlo(text: str, devices: int) -> Traffic:
-    """The traffic of a compiled program on `devices` devices."""
-    computations, entry = parse(text)
+def executions(computations: dict[str, list[Instruction]], entry: str) -> tuple[dict[str, int], int]:
+    """How often each computation runs per step, and how many loops had no readable trip count (taken as 1).
+
+    Computations that only describe an instruction (the body of a fusion, the sum of a reduction) are not in it, but for
+    fusions, which run as often as they are called.
+    """
     times: collections.Counter[str] = collections.Counter({entry: 1})
     unknown = 0
     order = [entry]
@@ -86,34 +89,45 @@ def of_hlo(text: str, devices: int) -> Traffic:
                     unknown += role == "body" and not known
                 times[callee] += times[name] * (trips if role == "body" else 1)
                 order.append(callee)
+    return dict(times), unknown
+
+
+def of_hlo(text: str, devices: int) -> Traffic:
+    """The traffic of a compiled program on `devices` devices."""
+    computations, entry = parse(text)
+    times, unknown = executions(computations, entry)
     found: list[Collective] = []
     for name, instructions in computations.items():
-        if times[name]:
-            found += _collectives(computations, instructions, times[name], devices)
+        for instruction in instructions if times.get(name) else ():
+            found += collectives(computations, instructions, instruction, times[name], devices)
     return Traffic(tuple(found), unknown)
 
 
-def _collectives(
-    computations: dict[str, list[Instruction]], instructions: list[Instruction], times: int, devices: int
+def collectives(
+    computations: dict[str, list[Instruction]],
+    scope: list[Instruction],
+    instruction: Instruction,
+    times: int,
+    devices: int,
 ) -> Iterator[Collective]:
-    for instruction in instructions:
-        opcode = instruction.opcode.removesuffix("-start")
-        if opcode not in _KINDS:
-            continue
-        group = _group(instruction.tail, devices)
-        shapes = instruction.shapes
-        if opcode == "all-to-all" and len(shapes) > 1:
-            # The tuple form: one part per device of the group, together the local tensor.
-            shapes = ((shapes[0][0], (sum(math.prod(dims) for _, dims in shapes),)),)
-        for index, (dtype, dims) in enumerate(shapes):
-            elements = math.prod(dims)
-            one = Collective(opcode.replace("-", "_"), elements, elements * _BYTES.get(dtype, 4), group, times)
-            if opcode == "all-reduce":
-                wanted = elements // group
-                position = index if len(instruction.shapes) > 1 else None
-                if _only_sliced(computations, instructions, instruction.name, wanted, position):
-                    one = scattered(one)
-            yield one
+    """What `instruction` of the computation `scope` sends: one collective per array, none if it is no collective."""
+    opcode = instruction.opcode.removesuffix("-start")
+    if opcode not in _KINDS:
+        return
+    group = _group(instruction.tail, devices)
+    shapes = instruction.shapes
+    if opcode == "all-to-all" and len(shapes) > 1:
+        # The tuple form: one part per device of the group, together the local tensor.
+        shapes = ((shapes[0][0], (sum(math.prod(dims) for _, dims in shapes),)),)
+    for index, (dtype, dims) in enumerate(shapes):
+        elements = math.prod(dims)
+        one = Collective(opcode.replace("-", "_"), elements, elements * BYTES.get(dtype, 4), group, times)
+        if opcode == "all-reduce":
+            wanted = elements // group
+            position = index if len(instruction.shapes) > 1 else None
+            if _only_sliced(computations, scope, instruction.name, wanted, position):
+                one = scattered(one)
+        yield one
 
 
 def _group(tail: str, devices: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -32,3 +34,29 @@ def annotated_traffic(sdy_text: str, devices: int) -> Traffic:
     options.executable_build_options.use_shardy_partitioner = True
     executable = cpus[0].client.compile_and_load(sdy_text.encode(), _jax.DeviceList(tuple(cpus)), options)
     return of_hlo(executable.hlo_modules()[0].to_string(), devices)
+
+
+#: Run in a process of its own: some of Shardy's passes abort on programs that they do not expect.
+_PROPAGATE = """
+import sys
+from jax._src.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir, passmanager
+with make_ir_context():
+    module = ir.Module.parse(sys.stdin.read())
+    passmanager.PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(module.operation)
+    print(module)
+"""
+
+
+def propagated(text: str) -> str:
+    """A StableHLO module with `sdy` shardings on its signature, after Shardy's own propagation: shardings on every op.
+
+    Constants come back as StableHLO's. A value without a sharding is one that Shardy leaves whole.
+
+    Raises:
+      RuntimeError: the passes in jaxlib fail; with what they said.
+    """
+    done = subprocess.run([sys.executable, "-c", _PROPAGATE], input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"Shardy's propagation failed: {done.stderr.strip().splitlines()[-1:]}")
+    return done.stdout.replace("sdy.constant", "stablehlo.constant")

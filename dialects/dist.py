@@ -187,6 +187,30 @@ class PermuteOp(Dist.Operation, name="permute", traits=[ext.Pure]):
         return checks.tensor_operand(op)
 
 
+class RegroupOp(Dist.Operation, name="regroup", traits=[ext.Pure]):
+    """One all-to-all over several axes: axes leave as the minor-most of their dimensions and come to others as such."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op)
+
+
+class MaskOp(Dist.Operation, name="mask", traits=[ext.Pure]):
+    """Whole along `axes` -> partial by `kind`, without communication: one device keeps the value."""
+
+    input: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    kind: ir.StringAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+
+
 class SliceOp(Dist.Operation, name="slice", traits=[ext.Pure]):
     """Replicated over `axes` -> split over them along `dim`, without communication: each device keeps its part."""
 
@@ -198,3 +222,57 @@ class SliceOp(Dist.Operation, name="slice", traits=[ext.Pure]):
     @staticmethod
     def verify_invariants(op) -> bool:
         return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+
+
+def _piece(op: ir.Operation, values: list[ir.Value]) -> bool:
+    """D10, D11: who and which message; `start` and `limit` bound a box of the type of the value."""
+    for name in ("peer", "tag"):
+        number = checks.attribute(op, name, ir.IntegerAttr)
+        if number is not None and number.value < 0:
+            return checks.fail(op, f"{name} {number.value} is negative; allowed: 0, 1, 2, ...")
+    if len(values) != 1:
+        return True
+    type_ = values[0].type
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        return checks.fail(op, f"moves a {type_}; allowed: ranked tensors of static shape")
+    boxes = [checks.attribute(op, name, ir.DenseI64ArrayAttr) for name in ("start", "limit")]
+    if any(b is None for b in boxes):
+        return checks.fail(op, "has no box; start and limit (array<i64: ...>) are needed")
+    start, limit = (list(b) for b in boxes if b is not None)
+    if len(start) != len(limit) or [b - a for a, b in zip(start, limit, strict=True)] != list(type_.shape):
+        return checks.fail(op, f"box from {start} to {limit} does not have the shape of {type_}")
+    return True
+
+
+class SendOp(Dist.Operation, name="send"):
+    """Gives a piece of a tensor to process `peer`, which takes it by the `dist.recv` of the same `tag`.
+
+    `"dist.send"(%x) {peer = 2, tag = 0, start = array<i64: 0, 4>, limit = array<i64: 8, 8>}
+    : (tensor<8x4xf32>) -> ()`
+
+    `start` and `limit` bound the piece in the global tensor.  The op may wait until the piece is taken.
+    """
+
+    input: ext.Operand[Any]
+    peer: ir.IntegerAttr
+    tag: ir.IntegerAttr
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _piece(op, list(op.operands))
+
+
+class RecvOp(Dist.Operation, name="recv"):
+    """Takes the piece of a tensor that process `peer` gives by the `dist.send` of the same `tag`.
+
+    `"dist.recv"() {peer = 0, tag = 0, start = array<i64: 0, 4>, limit = array<i64: 8, 8>}
+    : () -> tensor<8x4xf32>`
+    """
+
+    peer: ir.IntegerAttr
+    tag: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _piece(op, list(op.results))

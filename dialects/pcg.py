@@ -81,6 +81,24 @@ class ReduceOp(Pcg.Operation, name="reduce", traits=[ext.Pure]):
         return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
 
 
+class MaskOp(Pcg.Operation, name="mask", traits=[ext.Pure]):
+    """Whole -> partial over `axes` by `kind`: one device keeps the value, the others hold the neutral element.
+
+    The inverse of `pcg.reduce`; nothing moves.  A whole value joins partial ones this way.
+
+    `"pcg.mask"(%x) {axes = ["model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>`
+    """
+
+    input: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    kind: ir.StringAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+
+
 def _microbatches_divide(op: ir.Operation) -> bool:
     """P6: `microbatches` divides dimension `dim`."""
     dim = checks.attribute(op, "dim", ir.IntegerAttr)
@@ -137,15 +155,19 @@ class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
 
 
 class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
-    """Moves a value to another mesh, where it has layout `spec`."""
+    """Moves a value to another mesh, where its layout is the one in `dist.specs`.
+
+    `"pcg.transfer"(%x) {mesh = @second, dist.specs = [#dist.shard_spec<@second, [["x"], []], {}>]}
+    : (tensor<8x4xf32>) -> tensor<8x4xf32>`
+    """
 
     input: ext.Operand[Any]
-    spec: ShardSpecAttr
+    mesh: ir.FlatSymbolRefAttr
     result: ext.Result[Any]
 
     @staticmethod
     def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.spec_fits(op)
+        return checks.tensor_operand(op) and _specs_fit(op, "dist.specs", [r.type for r in op.results])
 
 
 class YieldOp(Pcg.Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
@@ -159,7 +181,8 @@ class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, 
 
     `index` orders the stages of a pipeline, `mesh` names the `dist.mesh` it runs on.  Inputs and results
     are tuples (a variadic operand could only have values of one type); the block has one argument per
-    element of the inputs.
+    element of the inputs.  `in_specs` and `out_specs`, once known, are their layouts on `mesh`, one entry per
+    element, `unit` for unknown.
 
     ```mlir
     %in = stablehlo.tuple %x, %w : tuple<tensor<8x4xf32>, tensor<4x2xf32>>
@@ -185,9 +208,14 @@ class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, 
         if index is not None and index.value < 0:  # P8
             return checks.fail(op, f"index {index.value} is negative; allowed: 0, 1, 2, ...")
         for what, values in (("inputs", op.operands), ("results", op.results)):
-            if len(values) == 1 and not isinstance(values[0].type, ir.TupleType):  # P9
+            if len(values) != 1:
+                return True
+            if not isinstance(values[0].type, ir.TupleType):  # P9
                 return checks.fail(op, f"{what} are a {values[0].type}; allowed: a tuple")
-        return True
+        return all(
+            _specs_fit(op, name, [tuple_.get_type(i) for i in range(tuple_.num_types)])
+            for name, tuple_ in (("in_specs", op.operands[0].type), ("out_specs", op.results[0].type))
+        )
 
     @staticmethod
     def verify_region_invariants(op) -> bool:
@@ -204,6 +232,25 @@ class StageOp(Pcg.Operation, name="stage", traits=[ir.IsIsolatedFromAboveTrait, 
         if last.operands[0].type != op.results[0].type:  # P10
             return checks.fail(op, f"yields a {last.operands[0].type}, its result is a {op.results[0].type}")
         return True
+
+
+def _specs_fit(op: ir.Operation, name: str, types: Sequence[ir.Type]) -> bool:
+    """P11: the layouts in attribute `name` are one per value, well formed, and on the op's mesh."""
+    specs, mesh = checks.attribute(op, name, ir.ArrayAttr), checks.attribute(op, "mesh", ir.FlatSymbolRefAttr)
+    if specs is None or mesh is None:
+        return True
+    if len(specs) != len(types):
+        return checks.fail(op, f"{name} has {len(specs)} entries; one per value is needed, {len(types)}")
+    for i, (spec, type_) in enumerate(zip(specs, types, strict=True)):
+        if isinstance(spec, ir.UnitAttr):
+            continue
+        if not isinstance(spec, ShardSpecAttr):
+            return checks.fail(op, f"{name} {i} is {spec}; allowed: a #dist.shard_spec, or unit for unknown")
+        if why := checks.spec_error(spec, type_.rank if isinstance(type_, ir.RankedTensorType) else None):
+            return checks.fail(op, f"{name} {i}: {why}")
+        if (symbol := str(spec.mesh)) != str(mesh):
+            return checks.fail(op, f"{name} {i} is a layout on {symbol}; the op is on {mesh}")
+    return True
 
 
 def _types(types: Sequence[ir.Type]) -> str:

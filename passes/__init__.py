@@ -14,16 +14,25 @@ __all__ = ["NATIVE", "PIPELINES", "lookup", "pass_names"]
 
 #: name -> (module, class); alphabetical.
 _PASSES = {
+    "dist-explain": ("dist_explain", "ExplainPass"),
     "dist-fuse-collectives": ("fuse_collectives", "FuseCollectivesPass"),
     "dist-insert-reshards": ("insert_reshards", "InsertReshardsPass"),
+    "dist-measure": ("dist_measure", "MeasurePass"),
     "dist-propagate": ("dist_propagate", "PropagatePass"),
+    "dist-propagate-meshes": ("dist_propagate_meshes", "PropagateMeshesPass"),
+    "dist-refine-mesh": ("dist_refine_mesh", "RefineMeshPass"),
     "dist-strip": ("dist_strip", "StripPass"),
     "dist-verify": ("dist_verify", "VerifyPass"),
+    "pcg-choose-mesh": ("choose_mesh", "ChooseMeshPass"),
     "pcg-emulate": ("emulate", "EmulatePass"),
+    "pcg-emulate-processes": ("emulate_processes", "EmulateProcessesPass"),
+    "pcg-lower-processes": ("lower_processes", "LowerProcessesPass"),
     "pcg-lower-spmd": ("lower_spmd", "LowerSpmdPass"),
     "pcg-normalize": ("normalize", "NormalizePass"),
+    "pcg-place-stages": ("place_stages", "PlaceStagesPass"),
     "pcg-reassociate": ("pcg_reassociate", "ReassociatePass"),
     "pcg-search": ("pcg_search", "SearchPass"),
+    "pcg-split-meshes": ("split_meshes", "SplitMeshesPass"),
     "sdy-export": ("sdy_export", "SdyExportPass"),
     "sdy-import": ("sdy_import", "SdyImportPass"),
 }

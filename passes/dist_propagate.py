@@ -9,18 +9,29 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import shardings
+from pcg.ir import given, shardings
 from pcg.ir.locations import file_line_col
 from pcg.ir.strategies import strategy_of
-from pcg.ir.walk import functions
+from pcg.ir.walk import functions, is_private
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.strategy import format_strategy
 from pcg.lower.moves import itemsize
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError, option
-from pcg.propagate import ENGINES, Problem, Solution, propagate
+from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.pcg_search import Progress
+from pcg.propagate import ENGINES as LOCAL
+from pcg.propagate import Problem, Solution, propagate
 from pcg.rules import rule_for
+from pcg.rules.factor import Assignment
+from pcg.rules.manual import manual_bodies
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
+from pcg.search.assign import Decided, assign
+from pcg.search.measure import Measure, NotPlaced, measure
+from pcg.search.optimize import DoesNotFit, Outcome
+from pcg.search.roles import state_of
+
+#: How layouts can be found, the default first.
+ENGINES = ("global", *LOCAL)
 
 
 @dataclass
@@ -28,14 +39,25 @@ class PropagatePass(Pass):
     """Propagate annotated layouts to all values and choose each op's strategy.
 
     Annotations are `dist.spec` on arguments and results of functions, `dist.specs` on ops, and
-    `dist.constraint`.  They spread through the ops' factor rules, forwards and backwards, until nothing
-    changes; a value that no annotation reaches is replicated.  Every op then has the layouts it
-    yields (`dist.specs`, partial sums included) and those it needs (`dist.operand_specs`).
-    An op that must gather a split operand because nothing splits it gets a remark with the reason.
+    `dist.constraint`; dimensions that `dist.open` lists may be split further.  Every op gets the layouts
+    it yields (`dist.specs`, partial sums included) and those it needs (`dist.operand_specs`).  `engine`
+    says how they are found; every engine gives the same output for the same input:
+    - `global` (default): the assignment of layouts and strategies to the whole program whose estimated step
+      time is least, subject to the annotations, by exact simplification, bounds and an ILP as in
+      `pcg-search`.  By that measure it is never worse than any of the others.
+    - `dataflow`: annotations spread through the ops' factor rules, forwards and backwards, until nothing
+      changes; a value that none reaches is replicated.
+    - `bfs`: they spread breadth first, as in MindSpore: each op that is reached takes the strategy, over as
+      many devices as it can use, that redistributes least between it and its decided neighbours; what
+      is annotated stops the spreading.
+    - `priority`: as in Shardy: round by round of the priorities that `dist.priorities` gives to
+      dimensions, in each ops that pass operands through before those that move data before those that
+      contract; where factors claim one axis that of the larger tensor wins.
 
-    With `engine=bfs` layouts spread breadth first from the annotations, as in MindSpore: each op that is
-    reached takes the strategy, over as many devices as it can use, that redistributes least between it
-    and its decided neighbours; what is annotated stops the spreading.
+    The remark on each function has the measure of its outcome: compute and redistribution time of a
+    step, and bytes sent.  An op that must gather a split operand because nothing splits it gets a remark.
+    Private functions are always propagated by `dataflow`; bodies of manual computations, which have local
+    shapes, not at all.
 
     Before:
     ```mlir
@@ -51,12 +73,19 @@ class PropagatePass(Pass):
 
     name: ClassVar[str] = "dist-propagate"
     merge_reductions: bool = option(True, "Add partial sums before they are reduced where fewer bytes move.")
-    engine: str = option(
-        "dataflow", "How layouts spread: to the fixpoint of what they imply, or op by op.", ENGINES
-    )  # fmt: skip
+    engine: str = option("global", "How layouts are found.", ENGINES)
     strategies: bool = option(False, "Remark every op's strategy as slices per operand, ((2,1),(1,4)).")
     origins: bool = option(False, "Remark, per value that got a layout, which annotations it comes from.")
+    memory_limit: Bytes | None = option(None, "Bytes per device that engine=global may use, as 16GiB.")
+    progress: bool = option(True, "Show progress on stderr when engine=global takes longer than two seconds.")
     machine: Machine = field(default_factory=Machine.default)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        #: Of engine=global on the last function; the other engines' plans are its alternatives.
+        self.outcome: Outcome | None = None
+        self.measures: dict[str, Measure] = {}
+        """By name of the function."""
 
     def run(self, module: ir.Operation) -> None:
         mesh = shardings.mesh_of(module)
@@ -64,14 +93,61 @@ class PropagatePass(Pass):
             return
         if self.engine not in ENGINES:
             raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
-        link = CostModel(self.machine, mesh).link
+        model = CostModel(self.machine, mesh)
         with module.context:
+            bodies = manual_bodies(module)
             for func in functions(module):
-                if len(func.regions[0].blocks):
+                own = ir.StringAttr(func.attributes["sym_name"]).value in bodies
+                if len(func.regions[0].blocks) and not own:
+                    if not is_private(func):
+                        given.mark(func, self.engine, state_of(func) if self.engine == "global" else None)
                     graph = FunctionGraph(func, mesh)
-                    solution = propagate(graph.problem, self.merge_reductions, self.engine, link)
-                    graph.write(solution)
+                    # Other moves may be in the program already; the search does not price those.
+                    local = is_private(func) or bool(graph.opaque)
+                    if self.engine == "global" and not local:
+                        solution = self.assign(graph, model)
+                    else:
+                        engine = "dataflow" if self.engine == "global" else self.engine
+                        solution = propagate(graph.problem, self.merge_reductions, engine, model.link)
+                        graph.write(solution)
+                        if not local:
+                            self.note_measure(func, model)
                     self.report(graph, solution)
+
+    def assign(self, graph: FunctionGraph, model: CostModel) -> Solution:
+        """Write the assignment that costs least."""
+        func, problem = graph.func, graph.problem
+        solutions = {e: propagate(problem, self.merge_reductions, e, model.link) for e in LOCAL}
+        decided = [graph.decided(name, s) for name, s in solutions.items()]
+        limit = None if self.memory_limit is None else float(self.memory_limit)
+        with Progress(self.progress, self.name) as progress:
+            try:
+                found = assign(func, decided, model, state_of(func), limit, progress)
+            except DoesNotFit as error:
+                raise PassError(func, str(error)) from None
+        if not found.possible:
+            raise PassError(func, "the annotations contradict each other: no assignment has them all")
+        found.write()
+        self.outcome = found.outcome
+        self.statistics["decisions"] += len(found.built.graph.nodes)
+        self.statistics["ilp binaries"] += found.outcome.ilp_variables
+        others = "; ".join(f"{a.name} {1e6 * a.seconds:.2f} us" for a in found.outcome.alternatives)
+        text = f", bound {1e6 * found.outcome.bound:.2f} us" + (f"; rejected: {others}" if others else "")
+        self.note(func, found.measure, text)
+        return graph.read(solutions["dataflow"].origins)
+
+    def note_measure(self, func: ir.Operation, model: CostModel) -> None:
+        """Measure what is written, and say so; layouts that a later pass will refuse have no measure."""
+        try:
+            self.note(func, measure(func, model, state_of(func)))
+        except NotPlaced as error:
+            self.remark(error.op, f"the outcome has no measure: {error}")
+
+    def note(self, func: ir.Operation, found: Measure, more: str = "") -> None:
+        """Say what the outcome costs."""
+        self.measures[ir.StringAttr(func.attributes["sym_name"]).value] = found
+        self.statistics["bytes redistributed"] += round(found.bytes)
+        self.remark(func, f"engine={self.engine}: {found}{more}")
 
     def report(self, graph: FunctionGraph, solution: Solution) -> None:
         """Count, and remark ops that gather what they cannot split."""
@@ -90,7 +166,7 @@ class PropagatePass(Pass):
             for n, op in graph.ops.items():
                 for v in graph.problem.nodes[n].results:
                     spec = solution.specs[v]
-                    if found := sorted({solution.why(graph.problem, v, a) for a in spec.used_axes}):
+                    if found := sorted({solution.why(graph.problem, v, a) or "least time" for a in spec.used_axes}):
                         self.remark(op, f"'{op.name}' op has layout {spec} from {', '.join(found)}")
 
 
@@ -128,19 +204,23 @@ class FunctionGraph:
         name = ir.StringAttr(func.attributes["sym_name"]).value
         self.arguments = list(block.arguments)
         for i, arg in enumerate(self.arguments):
-            self.add(arg, shardings.get(arg), f"argument {i} of @{name}")
+            annotation = shardings.get(arg), f"argument {i} of @{name}", *_freedom(func, "arg_attrs", i)
+            self.add(arg, *annotation)
         types = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
         self.results = [
-            self.problem.value(_shape(t), 0.0, spec, f"result {i} of @{name}")
+            self.problem.value(_shape(t), 0.0, spec, f"result {i} of @{name}", *_freedom(func, "res_attrs", i))
             for i, (t, spec) in enumerate(zip(types, shardings.function_result_specs(func), strict=True))
         ]
         self.walk(block, self.results)
 
-    def add(self, value: ir.Value, fixed: ShardSpec | None = None, name: str = "") -> int:
+    def add(
+        self, value: ir.Value, fixed: ShardSpec | None = None, name: str = "",
+        open: tuple[int, ...] = (), priorities: tuple[int, ...] = (),
+    ) -> int:  # fmt: skip
         """A problem value for `value`; annotations lose what is partial, which only ops can make."""
         dims = shape(value)
         size = float(math.prod(dims) * itemsize(value)) if isinstance(value.type, ir.RankedTensorType) else 0.0
-        index = self.problem.value(dims, size, fixed.without_partial() if fixed else None, name)
+        index = self.problem.value(dims, size, fixed.without_partial() if fixed else None, name, open, priorities)
         self.values[value] = index
         return index
 
@@ -193,7 +273,9 @@ class FunctionGraph:
         """A constraint is an annotation in both directions; a reshard only changes what follows it."""
         spec = shardings.from_attr(op.attributes["spec"])
         where = file_line_col(op.location)
-        v = self.add(op.results[0], spec, f"{op.name}" + (f" at {where[0]}:{where[1]}" if where else ""))
+        name = op.name + (f" at {where[0]}:{where[1]}" if where else "")
+        attrs = op.attributes
+        v = self.add(op.results[0], spec, name, shardings.open_dims(attrs), shardings.priorities(attrs))
         if op.name == "dist.constraint":
             self.problem.tie(self.values[op.operands[0]], v)
         self.structures.append((op, (v,)))
@@ -204,6 +286,11 @@ class FunctionGraph:
         shardings.set_signature_specs(self.func, arguments, [solution.specs[v] for v in self.results])
         for op, results in self.structures:
             shardings.set_result_specs(op, [solution.specs[v] for v in results])
+            if "spec" in op.attributes:
+                op.attributes["spec"] = shardings.to_attr(solution.specs[results[0]])
+                for name in (shardings.OPEN, shardings.PRIORITIES):
+                    if name in op.attributes:
+                        del op.attributes[name]
         for op in self.opaque:
             shardings.set_result_specs(op, [solution.specs[self.values[r]] for r in op.results])
         for n, op in self.ops.items():
@@ -211,6 +298,47 @@ class FunctionGraph:
             assert a is not None
             shardings.set_result_specs(op, [solution.natives[v] for v in node.results])
             shardings.set_operand_specs(op, [node.rule.operand_spec(i, a) for i in range(len(node.operands))])
+
+
+    def decided(self, name: str, solution: Solution) -> Decided:
+        """A solution in terms of the IR, unwritten."""
+        strategies: dict[ir.Operation, Assignment] = {}
+        kept = {arg: solution.specs[self.values[arg]] for arg in self.arguments}
+        for op, results in self.structures:
+            kept.update((r, solution.specs[v]) for r, v in zip(op.results, results, strict=True))
+        for n, op in self.ops.items():
+            a = solution.assignments[n]
+            assert a is not None
+            strategies[op] = a
+            if op.name == "stablehlo.optimization_barrier":
+                made = self.problem.nodes[n].results
+                kept.update((r, solution.natives[v]) for r, v in zip(op.results, made, strict=True))
+        return Decided(name, strategies, kept, [solution.specs[v] for v in self.results])
+
+    def read(self, origins: list[dict[str, int]]) -> Solution:
+        """The solution that is written in the IR; `origins` of axes that an annotation implies, else least cost."""
+        problem = self.problem
+        natives = [ShardSpec.replicated(len(v.shape)) for v in problem.values]
+        for value, v in self.values.items():
+            natives[v] = shardings.get(value) or natives[v]
+        for v, spec in zip(self.results, shardings.function_result_specs(self.func), strict=True):
+            natives[v] = spec or natives[v]
+        assignments: list[Assignment | None] = [None] * len(problem.nodes)
+        known: dict[tuple, Assignment] = {}
+        for n, op in self.ops.items():
+            rule = problem.nodes[n].rule
+            operands, results = shardings.operand_specs(op) or [], shardings.result_specs(op)
+            key = (id(rule), *operands, *results)
+            if key not in known:
+                known[key] = rule.infer(operands, results, self.mesh)  # type: ignore[arg-type]
+            assignments[n] = known[key]
+        specs = [s.without_partial() for s in natives]
+        return Solution(specs, assignments, natives, origins)
+
+
+def _freedom(func: ir.Operation, where: str, i: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Open dimensions and priorities of an argument or result of a function."""
+    return shardings.signature_open_dims(func, where, i), shardings.signature_priorities(func, where, i)
 
 
 def _shape(type_: ir.Type) -> tuple[int, ...]:

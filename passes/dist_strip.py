@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.ir.walk import walk
+from pcg.ir.stages import inline_stage
+from pcg.ir.walk import functions, walk
 from pcg.passes.base import Pass, PassError
 from pcg.rules.manual import is_manual
 
@@ -18,8 +19,8 @@ _IDENTITIES = ("dist.", "pcg.")
 class StripPass(Pass):
     """Remove placement: every `dist.*` attribute, mesh, and operator that moves tensors.
 
-    What remains computes the same function, for one device.  A program lowered to one device, or with
-    manual computations or stages in it, is refused: there the placement is part of the meaning.
+    What remains computes the same function, for one device; stages are put in place.  A program lowered to one
+    device, or with manual computations in it, is refused: there the placement is part of the meaning.
 
     Before:
     ```mlir
@@ -42,6 +43,9 @@ class StripPass(Pass):
 
     def run(self, module: ir.Operation) -> None:
         """Raises PassError where placement cannot be removed."""
+        for stage in [op for func in functions(module) for op in walk(func) if op.name == "pcg.stage"]:
+            inline_stage(stage)
+            self.statistics["stages"] += 1
         for op in list(walk(module)):
             if op.name.startswith(_IDENTITIES):
                 self._remove(op)
@@ -56,8 +60,8 @@ class StripPass(Pass):
                 self._signature(op)
 
     def _remove(self, op: ir.Operation) -> None:
-        if op.name in ("pcg.stage", "pcg.yield"):
-            raise PassError(op, f"'{op.name}' cannot be removed; allowed: operators on one value, and meshes")
+        if op.name in ("dist.send", "dist.recv"):
+            raise PassError(op, f"'{op.name}' cannot be removed; allowed: operators on one value, stages, and meshes")
         if len(op.results) == 1 and len(op.operands) == 1:
             op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()

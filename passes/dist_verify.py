@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.mesh_names import mesh_name_of
+from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
 from pcg.passes.base import Pass, PassError, option
-from pcg.reshard import AllGather, AllReduce, ReshardError, Slice, Step, permutation
+from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.manual import is_manual, manual_bodies
 
 
 @dataclass
 class VerifyPass(Pass):
-    """Check that the layouts of a program are complete and fit together (V1 to V9 of the semantics page).
+    """Check that the layouts of a program are complete and fit together (V1 to V11 of the semantics page).
 
     Every tensor has a layout, on the mesh of the module, whose axes are known, used once, and divide
     the dimensions they split.  Every op has, through its factor rule, a strategy with exactly the
@@ -39,7 +41,9 @@ class VerifyPass(Pass):
         for func in functions(module):
             if ir.StringAttr(func.attributes["sym_name"]).value in bodies or not len(func.regions[0].blocks):
                 continue
-            if self._is_annotated(func):
+            if stages_of(func):
+                self._stages(func)
+            elif self._is_annotated(func):
                 self._function(func)
 
     def _is_annotated(self, func: ir.Operation) -> bool:
@@ -70,6 +74,48 @@ class VerifyPass(Pass):
             what = f"result {i} of function '{symbol}'"
             results.append(self._attr(func, what, _signature_attr(func, "res_attrs", i), type_))
         self._block(block, results)
+
+    # -- V10, V11: programs of stages ----------------------------------------------------------
+
+    def _stages(self, func: ir.Operation) -> None:
+        """Each stage as a program of its own, and that they fit together."""
+        for stage in stages_of(func):
+            symbol = mesh_symbol(stage)
+            if symbol not in self.meshes:  # V1
+                declared = ", ".join("@" + n for n in self.meshes) or "none"
+                raise PassError(stage, f"stage on @{symbol}; declared meshes: {declared}")
+            ins = shardings.boundary_specs(stage, shardings.IN_SPECS)
+            for i, (value, spec) in enumerate(zip(inputs_of(stage), ins, strict=True)):
+                where, have = mesh_name_of(value), shardings.get(value)
+                if where is not None and where != symbol:  # V10
+                    raise PassError(stage, f"input {i} of the stage on @{symbol} is on @{where}; pcg.transfer moves it")
+                self._equal(stage, f"input {i}", have, spec)  # V10
+            VerifyPass(complete=self.complete).run(stage_module(stage, self.meshes[symbol]).operation)  # V10
+        for op in func.regions[0].blocks[0].operations:
+            op = op.operation
+            if op.name == "pcg.transfer":
+                for what, value in (("operand", op.operands[0]), ("result", op.results[0])):
+                    self._moved(op, what, value)
+            elif op.name == "func.return":
+                wanted = shardings.function_result_specs(func)
+                for i, (value, want) in enumerate(zip(op.operands, wanted, strict=True)):
+                    self._equal(op, f"operand {i}", shardings.get(value), want)  # V9
+
+    def _moved(self, op: ir.Operation, what: str, value: ir.Value) -> None:
+        """V11: both sides of a transfer are whole."""
+        spec, name = shardings.get(value), mesh_name_of(value)
+        if spec is None or name is None:
+            if self.complete:  # V4
+                raise PassError(op, f"{what} 0 of '{op.name}' has no layout; every tensor needs one")
+            return
+        if name not in self.meshes:  # V1
+            raise PassError(op, f"{what} 0 of '{op.name}' is on @{name}; declared meshes: {', '.join(self.meshes)}")
+        try:  # V2, V3
+            spec.check(self.meshes[name], tuple(value.type.shape))
+        except SpecError as error:
+            raise PassError(op, f"{what} 0 of '{op.name}' has layout {spec} on @{name}: {error}") from None
+        if spec.partial:
+            raise PassError(op, f"{what} 0 of '{op.name}' is partial ({spec}); allowed: whole values")
 
     # -- V1 to V4: single layouts --------------------------------------------------------------
 
@@ -238,6 +284,8 @@ def _step(op: ir.Operation, result: ShardSpec) -> Step:
         return dist_step(op, result)
     if op.name == "pcg.reduce":
         return AllReduce(_axes(op), ir.StringAttr(op.attributes["kind"]).value)
+    if op.name == "pcg.mask":
+        return Mask(_axes(op), ir.StringAttr(op.attributes["kind"]).value)
     dim = ir.IntegerAttr(op.attributes["dim"]).value
     return Slice(dim, _axes(op)) if op.name == "pcg.partition" else AllGather(dim, _axes(op))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
-from pcg.emulate import emulate_in_place, lowered_layouts
+from pcg.emulate import GLOBAL_TYPE, emulate_in_place, global_types, lowered_layouts
 from pcg.ir.errors import PcgError
 from pcg.passes.base import Pass, PassError, option
 
@@ -40,9 +40,9 @@ class EmulatePass(Pass):
     def run(self, module: ir.Operation) -> None:
         try:
             mesh, ins, outs = lowered_layouts(module)
-            emulate_in_place(module, mesh, ins, outs, self.check_replicas)
+            emulate_in_place(module, mesh, ins, outs, self.check_replicas, global_types(module))
         except PcgError as error:
             raise PassError(error.location or module, error.message) from None
-        for name in ("pcg.mesh", "pcg.in_specs", "pcg.out_specs", "mhlo.num_partitions"):
+        for name in ("pcg.mesh", "pcg.in_specs", "pcg.out_specs", GLOBAL_TYPE, "mhlo.num_partitions"):
             if name in module.attributes:
                 del module.attributes[name]

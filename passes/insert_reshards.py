@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import shardings
+from pcg.ir import given, shardings
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
@@ -18,7 +18,7 @@ from pcg.machine import Machine
 from pcg.passes.base import Pass, PassError
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
-from pcg.rules.manual import is_manual
+from pcg.rules.manual import is_manual, manual_bodies
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 
 #: Up to so many wanted layouts of one value, every order of producing them is tried.
@@ -58,7 +58,10 @@ class InsertReshardsPass(Pass):
         if mesh is None:
             return
         with module.context:
+            bodies = manual_bodies(module)
             for func in functions(module):
+                if ir.StringAttr(func.attributes["sym_name"]).value in bodies:
+                    continue
                 for found in replicated(func, mesh, self.machine):
                     self.statistics["ops replicated over a split operand's axes"] += 1
                     self.remark(found.op, str(found))
@@ -110,6 +113,7 @@ class _Inserter:
                 spec = shardings.from_attr(op.attributes["spec"])
                 self.need(op, 0, spec)
                 self.specs[op.results[0]] = spec
+                given.pass_on(op)
                 self.requests.append(op)
             elif op.name not in PCG_MOVES and op.name not in DIST_MOVES and op.name != "pcg.stage":
                 self.ordinary(op)

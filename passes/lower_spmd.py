@@ -7,12 +7,16 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
+from pcg.emulate import GLOBAL_TYPE
 from pcg.ir import shardings
 from pcg.ir.walk import entry, functions, walk
 from pcg.layout import ShardSpec
+from pcg.lower.permutes import join_permutes
 from pcg.lower.spmd import LoweringError, SpmdLowering
 from pcg.passes.base import Pass, PassError
+from pcg.rules.collectives import check_replicas
 from pcg.rules.manual import manual_bodies
+from pcg.rules.registry import shape
 
 
 @dataclass
@@ -21,7 +25,8 @@ class LowerSpmdPass(Pass):
 
     `main` gets local shapes; layouts, `dist.mesh` and `dist` collectives disappear.  Replica groups
     are positions in the mesh.  What a caller must know is left as module attributes:
-    `mhlo.num_partitions`, `pcg.mesh`, and per argument and result `pcg.in_specs`, `pcg.out_specs`.
+    `mhlo.num_partitions`, `pcg.mesh`, and per argument and result `pcg.in_specs`, `pcg.out_specs`; where the
+    shards of one have padding also `pcg.global_type`, the signature before.
     Layouts must be complete and consistent, as dist-insert-reshards leaves them.
 
     Before:
@@ -38,6 +43,11 @@ class LowerSpmdPass(Pass):
 
     name: ClassVar[str] = "pcg-lower-spmd"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        #: Channel of each collective -> number of the op it was lowered from, in the walk of the function.
+        self.sources: dict[int, int] = {}
+
     def run(self, module: ir.Operation) -> None:
         mesh = shardings.mesh_of(module)
         if mesh is None:
@@ -46,6 +56,7 @@ class LowerSpmdPass(Pass):
         if main is None:
             names = ", ".join(ir.StringAttr(f.attributes["sym_name"]).value for f in functions(module)) or "none"
             raise PassError(module, f"the module has no function @main to lower; its functions: {names}")
+        check_replicas(module)
         with module.context, main.location:
             lowering = SpmdLowering(mesh)
             arguments = main.regions[0].blocks[0].arguments
@@ -56,8 +67,14 @@ class LowerSpmdPass(Pass):
                 raise PassError(error.op, error.message) from None
             results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
             out_specs = [lowering.spec(v) for v in results]
-            self.statistics["collectives"] += lowering.collectives.channels
-            inlined = manual_bodies(main)
+            signature = [*zip(arguments, in_specs, strict=True), *zip(results, out_specs, strict=True)]
+            whole = ir.FunctionType.get([a.type for a in arguments], [v.type for v in results])
+            if any(s.uneven_dims(shape(v), mesh) for v, s in signature):
+                module.attributes[GLOBAL_TYPE] = ir.TypeAttr.get(whole)
+            self.sources = lowering.sources
+            joined = join_permutes(new, mesh.size)
+            self.statistics["collectives"] += lowering.collectives.channels - joined
+            inlined = manual_bodies(module)
             main.erase()
             for op in list(module.regions[0].blocks[0].operations):
                 if op.operation.name == "dist.mesh":

@@ -8,8 +8,13 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.inline import InlineError, Inliner
+from pcg.ir.joins import join
 from pcg.ir.walk import functions, is_private, walk
+from pcg.lower.local_collectives import alone
 from pcg.passes.base import Pass, PassError, option
+from pcg.rules.collectives import NAMES as COLLECTIVES
+from pcg.rules.collectives import check_replicas, is_plain, why_refused
+from pcg.rules.manual import manual_bodies
 
 #: Ops that stay free (any device can make any part of them) when applied to constants and iotas.
 _CHAIN = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
@@ -31,6 +36,10 @@ class NormalizePass(Pass):
     removed.  Constants, iotas and what is broadcast from a constant get one copy per use, next to it,
     so that each use can have its own layout for nothing.  Ops that change nothing (conversions to the
     same type, reshapes to the same shape, identity transposes) and ops that nobody uses are removed.
+    Shifts and rotations written as slices and concatenations become pads of the whole tensor (`low = 1,
+    high = -1` is a shift by one), which devices can split as they do the tensor.
+    Collectives among one device are replaced by what they are, their operands; others are refused, except
+    inside of manual computations (`shard_map`), where they stay as they are.
     Locations and the attributes of the functions that stay are kept.
 
     Before:
@@ -62,8 +71,9 @@ class NormalizePass(Pass):
     max_constant: int = option(65536, "Largest number of elements of a constant that is copied per use.")
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError for recursive calls and calls of functions without a body."""
+        """Raises PassError for recursive calls and calls of functions without a body, PcgError for collectives."""
         module = module.operation
+        check_replicas(module)
         inliner = Inliner(module)
         try:
             inliner.run()
@@ -71,11 +81,15 @@ class NormalizePass(Pass):
             raise PassError(error.op, str(error)) from None
         self.statistics["inlined calls"] += inliner.inlined
         self._remove_functions(module)
+        per_device = manual_bodies(module)
         for func in functions(module):
+            if ir.StringAttr(func.attributes["sym_name"]).value not in per_device:
+                self._collectives(func)
             self._fold(func)
             ops = list(walk(func))[1:]
             ops.reverse()
             self._clean(ops)
+        self._remove_functions(module)  # bodies of manual computations that nobody used
 
     def _remove_functions(self, module: ir.Operation) -> None:
         """Remove private functions that nothing refers to; keep all if none is public."""
@@ -94,12 +108,28 @@ class NormalizePass(Pass):
                 func.erase()
                 self.statistics["functions removed"] += 1
 
+    def _collectives(self, func: ir.Operation) -> None:
+        """Remove the collectives that a program for one device has."""
+        for op in [o for o in walk(func) if o.name in COLLECTIVES]:
+            if not is_plain(op) and not why_refused(op) or _is_manual(op):
+                continue
+            with ir.InsertionPoint(op):
+                values = alone(op, list(op.operands), [r.type for r in op.results])
+            for result, value in zip(op.results, values, strict=True):
+                result.replace_all_uses_with(value)
+            op.erase()
+            self.statistics["collectives removed"] += 1
+
     def _fold(self, func: ir.Operation) -> None:
         for op in list(walk(func)):
             if _is_identity(op):
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
                 self.statistics["ops folded"] += 1
+            elif (value := join(op)) is not None:
+                op.results[0].replace_all_uses_with(value)
+                op.erase()
+                self.statistics["ops joined"] += 1
 
     def _clean(self, ops: list[ir.Operation]) -> None:
         """Users first: remove dead ops, and give each use of a free value its own copy."""
@@ -153,6 +183,15 @@ def _elements(type_: ir.Type) -> int:
     for d in type_.shape:
         n *= d
     return n
+
+
+def _is_manual(op: ir.Operation) -> bool:
+    """Whether an op is inside of a manual computation that sdy-import has not turned into a function."""
+    while (parent := op.parent) is not None:
+        op = parent.operation
+        if op.name == "sdy.manual_computation":
+            return True
+    return False
 
 
 def _is_identity(op: ir.Operation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, ClassVar
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import shardings
+from pcg.ir import given, shardings
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, MeshError
-from pcg.machine import Machine
+from pcg.machine import ClusterError, Machine
 from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
@@ -49,9 +50,13 @@ class SearchPass(Pass):
     name: ClassVar[str] = "pcg-search"
 
     mesh: str = option("", "mesh to plan for, as name=size,...; default: the module's dist.mesh")
-    memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as 16GiB")
+    memory_limit: Bytes | None = option(
+        None, "bytes per device that a plan may need, as 16GiB; default: what a device of the cluster, if any, has"
+    )
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
+    cutoff: float = field(default_factory=lambda: math.inf)
+    """Seconds that a plan must beat: one that provably cannot is not written, `outcome` tells its bound."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,21 +69,30 @@ class SearchPass(Pass):
         func = entry(module)
         if func is None:
             raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
-        model = CostModel(self.machine, mesh)
+        given.mark(func, "search", state_of(func))
+        try:
+            model = CostModel(self.machine, mesh)
+        except ClusterError as error:
+            raise PassError(module, str(error)) from None
+        limit: float | None = self.memory_limit
+        if limit is None and model.machine.cluster is not None:
+            limit = model.machine.device.memory
         tables = Tables(mesh)
         state = state_of(func)
-        with _Progress(self.progress) as progress:
+        with Progress(self.progress) as progress:
             start = time.perf_counter()
             self.built = built = Builder(model, tables, progress).build(func, state)
             build_seconds = time.perf_counter() - start
             data = [built.arguments[i] for i in data_of(func, state)]
             optimizer = Optimizer(
-                built.graph, model, Lifetimes(built.births), built.arguments, data, self.memory_limit, progress
+                built.graph, model, Lifetimes(built.births), built.arguments, data, limit, progress, self.cutoff
             )
             try:
                 self.outcome = outcome = optimizer.run()
             except DoesNotFit as error:
                 raise PassError(func, str(error)) from None
+        if outcome.bound > self.cutoff:
+            return
         if outcome.seconds >= FORBIDDEN / 2:
             text = "the layouts that are fixed in the program contradict each other: no plan has them all"
             raise PassError(func, text)
@@ -116,13 +130,14 @@ class SearchPass(Pass):
         return found
 
 
-class _Progress:
+class Progress:
     """What the search is doing, on stderr, once it has taken `_QUIET` seconds.
 
     On a terminal one line that is rewritten and vanishes at the end; elsewhere a plain line per step.
     """
 
-    def __init__(self, wanted: bool) -> None:
+    def __init__(self, wanted: bool, name: str = "pcg-search") -> None:
+        self.name = name
         self.start = time.perf_counter()
         self.wanted = wanted
         self.text = ""
@@ -131,7 +146,7 @@ class _Progress:
         self.status: Status | None = None
         self.timer: threading.Timer | None = None
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Progress:
         if self.wanted and sys.stderr.isatty():
             # A step may take long: the line appears in time even if none is reported then.
             self.timer = threading.Timer(_QUIET, self._show)
@@ -149,7 +164,7 @@ class _Progress:
 
     def __call__(self, text: str) -> None:
         with self.lock:
-            self.text = f"pcg-search: {text}"
+            self.text = f"{self.name}: {text}"
             if self.status is not None:
                 self.status.update(self.text)
             elif self.wanted and self.timer is None and time.perf_counter() - self.start > _QUIET:
@@ -161,5 +176,5 @@ class _Progress:
         with self.lock:
             if not self.over:
                 console = Console(stderr=True)
-                self.status = console.status(self.text or "pcg-search", spinner="line", spinner_style="none")
+                self.status = console.status(self.text or self.name, spinner="line", spinner_style="none")
                 self.status.start()

@@ -17,15 +17,25 @@ class NamedPipeline:
 PIPELINES: dict[str, NamedPipeline] = {
     "auto-parallel": NamedPipeline(
         "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards.",
-        "sdy-import,pcg-normalize,pcg-reassociate,pcg-search,dist-insert-reshards,dist-verify",
+        "sdy-import,pcg-normalize,pcg-reassociate,pcg-choose-mesh,dist-refine-mesh{reshapes=true max-axes=2},"
+        "pcg-search,dist-insert-reshards,dist-verify",
     ),
     "auto-propagate": NamedPipeline(
         "As --auto-parallel, but placement is propagated from the annotations in the program instead of searched.",
-        "sdy-import,pcg-normalize,pcg-reassociate,dist-propagate,dist-insert-reshards,dist-verify",
+        "sdy-import,pcg-normalize,pcg-reassociate,dist-refine-mesh{reshapes=true max-axes=2},"
+        "dist-propagate,dist-insert-reshards,dist-verify",
     ),
     "lower": NamedPipeline(
         "A parallel computation graph to the per-device StableHLO program with collectives.",
         "dist-fuse-collectives,pcg-lower-spmd",
+    ),
+    "split-meshes": NamedPipeline(
+        "A program annotated for several meshes to placed stages, one mesh each, with transfers between them.",
+        "sdy-import,pcg-normalize,dist-propagate-meshes,pcg-split-meshes,pcg-place-stages,dist-verify",
+    ),
+    "lower-processes": NamedPipeline(
+        "Placed stages to one program per process, with sends and receives.",
+        "pcg-lower-processes",
     ),
 }
 

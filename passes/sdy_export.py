@@ -8,17 +8,19 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.given import strip
 from pcg.ir.walk import body, functions, walk
-from pcg.layout import Mesh, ShardSpec
-from pcg.lower.local import clone_mapped
-from pcg.lower.manual import body_of
+from pcg.layout import Mesh, ShardSpec, refine
+from pcg.lower.collectives import Collectives
+from pcg.lower.manual import body_of, inlined
 from pcg.passes.base import Pass, PassError, option
 from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual, manual_bodies
 
 #: Ops of ours that are the identity on logical values, so that Shardy need not see them.
 _IDENTITIES = (
     "dist.constraint", "dist.reshard", "dist.all_reduce", "dist.all_gather", "dist.reduce_scatter",
-    "dist.all_to_all", "dist.permute", "dist.slice", "pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce",
+    "dist.all_to_all", "dist.permute", "dist.regroup", "dist.slice", "pcg.partition", "pcg.combine", "pcg.replicate",
+    "pcg.reduce", "pcg.mask", "dist.mask",
 )  # fmt: skip
 _CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
 
@@ -31,6 +33,8 @@ class SdyExportPass(Pass):
     take it, and Shardy's partitioner carries the plan out.  Constraints are put where a value's
     layout changes and, with `constraints=all`, on every value that is split.  Axes over which a
     value is partial are left to Shardy as unreduced: it reduces where the next constraint says.
+    A refined mesh is written as the mesh it refines: parts of an axis become sub-axes, and those that
+    make up the whole of it the axis.
 
     Before:
     ```mlir
@@ -56,8 +60,11 @@ class SdyExportPass(Pass):
         mesh = shardings.mesh_of(module)
         if mesh is None:
             raise PassError(module, "the module has no dist.mesh, so there are no layouts to export")
+        self.mesh = mesh
+        self.collectives = Collectives(mesh)
         context = module.context
         context.allow_unregistered_dialects = True
+        strip(module)
         with context, ir.Location.unknown():
             for function in functions(module):
                 self._signature(function, mesh)
@@ -79,7 +86,7 @@ class SdyExportPass(Pass):
         for op in list(body(module).operations):
             if op.operation.name == "dist.mesh":
                 op.operation.erase()
-        axes = ", ".join(f'"{n}"={s}' for n, s in mesh.axes)
+        axes = ", ".join(f'"{n}"={s}' for n, s in mesh.origin.axes)
         order = f", device_ids=[{', '.join(map(str, mesh.device_ids))}]" if mesh.device_ids else ""
         ir.Operation.create(
             "sdy.mesh",
@@ -103,7 +110,7 @@ class SdyExportPass(Pass):
                 own = {n.name: n.attr for n in given if not n.name.startswith("pcg.")}
                 spec = own.pop(shardings.SPEC, None)
                 if spec is not None:
-                    own["sdy.sharding"] = sharding_attr(shardings.from_attr(spec))
+                    own["sdy.sharding"] = sharding_attr(shardings.from_attr(spec), mesh)
                 every.append(ir.DictAttr.get(own))
             function.attributes[key] = ir.ArrayAttr.get(every)
 
@@ -113,20 +120,20 @@ class SdyExportPass(Pass):
         value = op.operands[0]
         if spec is not None and not spec.partial:
             with ir.InsertionPoint(op), op.location:
-                value = _constraint(value, spec)
+                value = self._constraint(value, spec)
         op.results[0].replace_all_uses_with(value)
         op.erase()
 
     def _manual(self, op: ir.Operation, mesh: Mesh) -> None:
-        """A manual computation gets its body back as a region."""
+        """A manual computation gets its body back as a region; axes that it left automatic become manual, too."""
         block = body_of(op)
         every = {
-            side: ", ".join(map(str, (sharding_attr(shardings.from_attr(s)) for s in op.attributes[name])))
+            side: ", ".join(map(str, (sharding_attr(shardings.from_attr(s), mesh) for s in op.attributes[name])))
             for side, name in (("in", IN_SPECS), ("out", OUT_SPECS))
         }
         # Inside a list the attributes are written without their dialect's prefix.
         per_value = {k: f"#sdy.sharding_per_value<[{v.replace('#sdy.sharding', '')}]>" for k, v in every.items()}
-        axes = ", ".join(f'"{n}"' for n in mesh.names)
+        axes = ", ".join(f'"{n}"' for n in mesh.parts)
         new = ir.Operation.create(
             "sdy.manual_computation",
             results=[r.type for r in op.results], operands=list(op.operands), regions=1,
@@ -138,14 +145,10 @@ class SdyExportPass(Pass):
             ip=ir.InsertionPoint(op), loc=op.location,
         )  # fmt: skip
         inside = new.regions[0].blocks.append(*[a.type for a in block.arguments])
-        values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, inside.arguments, strict=True))
-        *ops, last = [o.operation for o in block.operations]
+        last = list(block.operations)[-1].operation
         with ir.InsertionPoint(inside):
-            for inner in ops:
-                for made in walk(clone_mapped(inner, values)):
-                    for name in [n for n in made.attributes if n.startswith("dist.")]:
-                        del made.attributes[name]
-            ir.Operation.create("sdy.return", operands=[values.get(v, v) for v in last.operands], loc=last.location)
+            made = inlined(op, list(inside.arguments), mesh, self.collectives)
+            ir.Operation.create("sdy.return", operands=made, loc=last.location)
         for old, fresh in zip(op.results, new.results, strict=True):
             old.replace_all_uses_with(fresh)
         op.erase()
@@ -161,17 +164,22 @@ class SdyExportPass(Pass):
             if spec is None or spec.partial or not any(spec.dims):
                 continue
             with ir.InsertionPoint.after(op), op.location:
-                new = _constraint(value, spec)
+                new = self._constraint(value, spec)
             value.replace_all_uses_except(new, new.owner.operation)
 
+    def _constraint(self, value: ir.Value, spec: ShardSpec) -> ir.Value:
+        attributes = {"sharding": sharding_attr(spec, self.mesh)}
+        return ir.Operation.create(
+            "sdy.sharding_constraint", results=[value.type], operands=[value], attributes=attributes
+        ).result
 
-def sharding_attr(spec: ShardSpec) -> ir.Attribute:
-    """`#sdy.sharding<@mesh, [{"data"}, {}]>`: closed dimensions; partial axes are left out."""
-    dims = ", ".join("{" + ", ".join(f'"{a}"' for a in d) + "}" for d in spec.dims)
+
+def sharding_attr(spec: ShardSpec, mesh: Mesh) -> ir.Attribute:
+    """`#sdy.sharding<@mesh, [{"data"}, {"x":(1)2}]>`: closed dimensions; partial axes are left out."""
+    dims = ", ".join("{" + ", ".join(map(_axis, refine.origin_names(d, mesh))) + "}" for d in spec.dims)
     return ir.Attribute.parse(f"#sdy.sharding<@{shardings.MESH}, [{dims}]>")
 
 
-def _constraint(value: ir.Value, spec: ShardSpec) -> ir.Value:
-    return ir.Operation.create(
-        "sdy.sharding_constraint", results=[value.type], operands=[value], attributes={"sharding": sharding_attr(spec)}
-    ).result
+def _axis(name: str) -> str:
+    axis, colon, part = name.partition(":")
+    return f'"{axis}"{colon}{part}'

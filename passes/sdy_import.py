@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,12 +20,15 @@ from pcg.ir.sdy_attrs import (
     parse_sharding,
 )  # fmt: skip
 from pcg.ir.walk import body, entry, functions, walk
-from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
+from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
 from pcg.passes.base import Pass, PassError
-from pcg.rules.manual import IN_SPECS, MANUAL, OUT_SPECS
+from pcg.passes.dist_refine_mesh import rewrite, wanted_by_layouts
+from pcg.rules.manual import IN_SPECS, MANUAL, OUT_SPECS, REPEATS
 
 _ATTR = "sdy.sharding"
 _MHLO = "mhlo.sharding"
+#: A spec, the open dimensions, and the priorities of all dimensions (empty: all 0).
+Found = tuple[ShardSpec, list[int], list[int]]
 #: Dimensions of an argument, result or constraint that propagation and search may split further.
 _HARMLESS_MHLO = ("{replicated}", "{manual}", "{maximal", "")
 
@@ -40,10 +44,13 @@ class SdyImportPass(Pass):
 
     Open dimensions: a sharding whose dimensions are all open and empty demands nothing and is dropped.
     Otherwise the axes that are named are fixed, and `dist.open = [dims]` lists the open dimensions, which
-    may be split further.  Priorities are dropped: named axes are fixed whatever their priority.
-    `unreduced` axes become partial sums.  A `sdy.manual_computation` over all axes of the mesh becomes
-    a custom call `@dist.manual` of a private function (the body), with attributes `in_specs` and
-    `out_specs`.  With Shardy off, `mhlo.sharding` other than replicated is refused.
+    may be split further.  Priorities (`{"x"}p1`) become `dist.priorities`, one number per dimension, where some are
+    not 0; they say when `dist-propagate{engine=priority}` spreads a dimension, which is fixed all the same.
+    `unreduced` axes become partial sums.  With sub-axes (`"x":(1)2`) the mesh is refined so that they are
+    axes, as by `dist-refine-mesh`.  A `sdy.manual_computation` becomes a custom call `@dist.manual` of a
+    private function (the body), with attributes `in_specs` and `out_specs`; along mesh axes that it leaves
+    automatic all devices run it alike (`repeats` is how many do).  With Shardy off, `mhlo.sharding` other than
+    replicated is refused.
 
     Before:
     ```mlir
@@ -69,9 +76,10 @@ class SdyImportPass(Pass):
     name = "sdy-import"
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError for annotations that cannot be kept: unknown axes, parts of axes, indivisible sizes."""
+        """Raises PassError for annotations that cannot be kept: unknown axes, overlapping sub-axes, uneven sizes."""
         self.module = module = module.operation
-        self._bodies: set[str] = set()
+        self._bodies: set[str] = _called_in_manual(module)
+        self._refine = False
         self._meshes(module)
         main = entry(module)
         for func in functions(module):
@@ -79,6 +87,9 @@ class SdyImportPass(Pass):
         self._regions(module)
         for op in self._declared:
             op.erase()
+        if self._refine:
+            assert self.mesh is not None
+            rewrite(module, wanted_by_layouts(module, self.mesh), self.symbol)
         self._close(module)
 
     # -- meshes --------------------------------------------------------------------------------
@@ -103,15 +114,18 @@ class SdyImportPass(Pass):
             self.statistics["meshes"] += 1
             if not mesh.axes:
                 continue
-            if given:
-                for axis, _ in mesh.axes:
-                    if axis not in self.mesh.names:  # type: ignore[union-attr]
-                        raise PassError(op, f"mesh @{symbol} has axis {axis!r}; {self._allowed_axes()}")
-                continue
+            if len(given) > 1:
+                names = ", ".join("@" + n for n in given)
+                raise PassError(op, f"mesh @{symbol} and the meshes {names}; allowed beside a sdy.mesh: one dist.mesh")
             try:
-                made = Mesh.of(mesh.axes, mesh.device_ids)
+                made = Mesh.of(mesh.axes, mesh.device_ids).origin
             except MeshError as error:
                 raise PassError(op, str(error)) from None
+            if given:
+                for axis in made.names:
+                    if axis not in self.mesh.parts:  # type: ignore[union-attr]
+                        raise PassError(op, f"mesh @{symbol} has axis {axis!r}; {self._allowed_axes()}")
+                continue
             if self.mesh is None:
                 self.mesh, first = made, symbol
             elif made != self.mesh:
@@ -122,7 +136,7 @@ class SdyImportPass(Pass):
             shardings.set_mesh(module, self.mesh)
 
     def _allowed_axes(self) -> str:
-        return "allowed: " + ", ".join(map(repr, self.mesh.names)) if self.mesh else "the program has no mesh with axes"
+        return "allowed: " + ", ".join(map(repr, self.mesh.parts)) if self.mesh else "the program has no mesh with axes"
 
     def _read(self, op: ir.Operation, parse, attr: ir.Attribute):
         try:
@@ -132,8 +146,8 @@ class SdyImportPass(Pass):
 
     # -- shardings -----------------------------------------------------------------------------
 
-    def _spec(self, where, type_: ir.Type, s: SdySharding) -> tuple[ShardSpec, list[int]] | None:
-        """The spec and the open dimensions; None when nothing is demanded."""
+    def _spec(self, where, type_: ir.Type, s: SdySharding) -> Found | None:
+        """The spec, the open dimensions and the priorities; None when nothing is demanded."""
         mesh = self._known.get(s.mesh)
         if mesh is None:
             if not s.mesh.startswith("mesh<"):
@@ -144,12 +158,20 @@ class SdyImportPass(Pass):
             return None
         spec = ShardSpec.of([d.axes for d in s.dims], [(a, "sum") for a in s.unreduced])
         shape = list(type_.shape) if isinstance(type_, ir.RankedTensorType) else None
+        replicated = s.replicated
         try:
-            spec.check(self.mesh, shape)
+            if any("." in name for name, _ in mesh.axes):
+                theirs = Mesh.of(mesh.axes)
+                spec, replicated = refine.to_origin(spec, theirs), refine.origin_names(replicated, theirs)
+            refine.check(spec, self.mesh, shape)
+            if replicated:
+                refine.check(ShardSpec((*spec.dims, replicated), spec.partial), self.mesh)
         except SpecError as error:
             raise PassError(where, f"sharding {spec}: {error}") from None
+        self._refine |= not spec.used_axes.issubset(self.mesh.names)
         self.statistics["shardings"] += 1
-        return spec, [i for i, d in enumerate(s.dims) if d.open]
+        priorities = [d.priority or 0 for d in s.dims]
+        return spec, [i for i, d in enumerate(s.dims) if d.open], priorities if any(priorities) else []
 
     def _signature(self, func: ir.Operation, is_entry: bool) -> None:
         """Argument and result attributes of a function."""
@@ -175,8 +197,7 @@ class SdyImportPass(Pass):
                 del attrs[_ATTR]
                 if found and is_entry:
                     attrs[shardings.SPEC] = shardings.to_attr(found[0], self.symbol)
-                    if found[1]:
-                        attrs[shardings.OPEN] = _dims(found[1])
+                    attrs.update(_freedom(found))
                 elif found and blocks:
                     if where == "arg_attrs":
                         start = ir.InsertionPoint.at_block_begin(blocks[0])
@@ -190,18 +211,17 @@ class SdyImportPass(Pass):
             if changed:
                 func.attributes[where] = ir.ArrayAttr.get(every)
 
-    def _constraint(self, value: ir.Value, found: tuple[ShardSpec, list[int]], ip, loc: ir.Location) -> ir.Operation:
+    def _constraint(self, value: ir.Value, found: Found, ip, loc: ir.Location) -> ir.Operation:
         attrs: dict[str, ir.Attribute] = {"spec": shardings.to_attr(found[0], self.symbol)}
-        if found[1]:
-            attrs[shardings.OPEN] = _dims(found[1])
+        attrs.update(_freedom(found))
         return ir.Operation.create("dist.constraint", [value.type], [value], attrs, loc=loc, ip=ip)
 
-    def _constrain(self, value: ir.Value, found: tuple[ShardSpec, list[int]], ip, at: ir.Operation) -> None:
+    def _constrain(self, value: ir.Value, found: Found, ip, at: ir.Operation) -> None:
         """Constrain `value` for all its uses."""
         new = self._constraint(value, found, ip, at.location)
         value.replace_all_uses_except(new.results[0], [new])
 
-    def _constrain_operand(self, op: ir.Operation, i: int, found: tuple[ShardSpec, list[int]]) -> None:
+    def _constrain_operand(self, op: ir.Operation, i: int, found: Found) -> None:
         new = self._constraint(op.operands[i], found, ir.InsertionPoint(op), op.location)
         op.operands[i] = new.results[0]
 
@@ -242,14 +262,14 @@ class SdyImportPass(Pass):
             if len(shardings_) != len(op.results):
                 raise PassError(op, f"has {len(shardings_)} shardings for {len(op.results)} results")
             del op.attributes[_ATTR]
-            for value, s in zip(op.results, shardings_, strict=True):
+            for value, s in zip(op.results, shardings_ if not self._in_manual(op) else [], strict=False):
                 if (found := self._spec(op, value.type, s)) is not None:
                     self._constrain(value, found, ir.InsertionPoint.after(op), op)
         if _MHLO in attrs:
             self._refuse_mhlo(op, f"'{name}'", attrs[_MHLO])
             del op.attributes[_MHLO]
 
-    def _forward(self, op: ir.Operation, found: tuple[ShardSpec, list[int]] | None) -> None:
+    def _forward(self, op: ir.Operation, found: Found | None) -> None:
         """Replace an identity op by a constraint, or by its operand."""
         value = op.operands[0]
         if found is not None:
@@ -268,44 +288,47 @@ class SdyImportPass(Pass):
     # -- shard_map -----------------------------------------------------------------------------
 
     def _in_manual(self, op: ir.Operation) -> bool:
-        """Whether an op is part of the per-device body of a manual computation."""
+        """Whether an op is part of the per-device body of a manual computation, or of a function called there."""
         parent = op.parent
         while parent is not None and parent.operation.name != "func.func":
             parent = parent.operation.parent
         return parent is not None and ir.StringAttr(parent.operation.attributes["sym_name"]).value in self._bodies
 
     def _manual(self, op: ir.Operation) -> None:
-        """`sdy.manual_computation` over the whole mesh -> a `@dist.manual` custom call of its body."""
+        """`sdy.manual_computation` -> a `@dist.manual` custom call of its body."""
         axes = self._read(op, parse_manual_axes, op.attributes["manual_axes"])
         ins, outs = (
             self._read(op, parse_per_value, op.attributes[k]) for k in ("in_shardings", "out_shardings")
         )
         used = [self._known.get(s.mesh) for s in (*ins, *outs)]
-        sizes = {n: k for m in used if m is not None for n, k in m.axes}
         if self.mesh is None:
             raise PassError(op, "is manual over a mesh that the program does not declare")
-        for axis, size in sizes.items():
-            if self.mesh.axis_size(axis) != size:
+        whole = [(n, k) for n, k in self.mesh.origin.axes if k > 1]
+        for m in used:
+            # Bodies number their devices by their own mesh.
+            if m is not None and m.axes and [a for a in Mesh.of(m.axes).origin.axes if a[1] > 1] != whole:
                 raise PassError(
-                    op, f"is written for {axis}={size}, the mesh has {axis}={self.mesh.axis_size(axis)}; "
-                    "allowed: the mesh of the program",
+                    op, f"is written for the mesh {Mesh.of(m.axes).origin}, the program is placed on "
+                    f"{self.mesh.origin}; allowed: the same axes in the same order",
                 )
-        free = [n for n, k in self.mesh.axes if k > 1 and n not in axes]
-        if free:
-            raise PassError(
-                op,
-                f"is manual over {', '.join(map(repr, axes)) or 'no axis'} and automatic over "
-                f"{', '.join(map(repr, free))}; allowed: manual over every axis of the mesh "
-                "(no axis_names in shard_map)",
+        over = {a.partition(".")[0] for a in axes}
+        free = [(n, k) for n, k in whole if n not in over]
+        if free and not self._in_manual(op):
+            self.remark(
+                op, f"is manual over {', '.join(map(repr, axes)) or 'no axis'} and automatic over "
+                f"{', '.join(repr(n) for n, _ in free)}: {math.prod(k for _, k in free)} devices run it alike",
             )
         callee = self._outline(op)
         attrs = {
             "call_target_name": ir.StringAttr.get(MANUAL),
             "called_computations": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(callee)]),
             "has_side_effect": ir.BoolAttr.get(False),
-            IN_SPECS: self._manual_specs(op, [v.type for v in op.operands], ins),
-            OUT_SPECS: self._manual_specs(op, [v.type for v in op.results], outs),
+            IN_SPECS: self._manual_specs(op, [v.type for v in op.operands], ins, over),
+            OUT_SPECS: self._manual_specs(op, [v.type for v in op.results], outs, over),
         }
+        if free:
+            i64 = ir.IntegerType.get_signless(64)
+            attrs[REPEATS] = ir.IntegerAttr.get(i64, math.prod(k for _, k in free))
         new = ir.Operation.create(
             "stablehlo.custom_call", [r.type for r in op.results], list(op.operands), attrs,
             loc=op.location, ip=ir.InsertionPoint(op),
@@ -336,12 +359,16 @@ class SdyImportPass(Pass):
         self._regions(func)
         return name
 
-    def _manual_specs(self, op: ir.Operation, types: Iterable[ir.Type], ss: list[SdySharding]) -> ir.ArrayAttr:
+    def _manual_specs(
+        self, op: ir.Operation, types: Iterable[ir.Type], ss: list[SdySharding], over: set[str]
+    ) -> ir.ArrayAttr:
+        """The layouts of operands or results over the axes `over` that a computation is manual over."""
         found = []
         for type_, s in zip(types, ss, strict=True):
             made = self._spec(op, type_, s)
-            rank = len(s.dims)
-            found.append(shardings.to_attr(made[0] if made else ShardSpec.replicated(rank), self.symbol))
+            spec = made[0] if made else ShardSpec.replicated(len(s.dims))
+            own = [[a for a in d if a.partition(".")[0].partition(":")[0].strip('"') in over] for d in spec.dims]
+            found.append(shardings.to_attr(ShardSpec.of(own, spec.partial), self.symbol))
         return ir.ArrayAttr.get(found)
 
     def _close(self, module: ir.Operation) -> None:
@@ -349,6 +376,26 @@ class SdyImportPass(Pass):
         context = module.context
         if context.allow_unregistered_dialects and all(context.is_registered_operation(o.name) for o in walk(module)):
             context.allow_unregistered_dialects = False
+
+
+def _called_in_manual(module: ir.Operation) -> set[str]:
+    """Functions that bodies of manual computations call, and those that these call."""
+    named = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)}
+    work = [op for op in walk(module) if op.name == "sdy.manual_computation"]
+    found: set[str] = set()
+    while work:
+        for op in walk(work.pop()):
+            if op.name == "func.call":
+                symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+                if symbol in named and symbol not in found:
+                    found.add(symbol)
+                    work.append(named[symbol])
+    return found
+
+
+def _freedom(found: Found) -> dict[str, ir.Attribute]:
+    """Open dimensions and priorities as attributes, where there are any."""
+    return {n: _dims(x) for n, x in zip((shardings.OPEN, shardings.PRIORITIES), found[1:], strict=True) if x}
 
 
 def _dims(dims: list[int]) -> ir.Attribute:

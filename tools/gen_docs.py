@@ -135,14 +135,17 @@ _TEST = "test/unit/rules/test_every_op.py"
 
 
 def status_md() -> str:
-    """Per op of StableHLO and CHLO: its factors, what is sharded, what stays whole and why, and its test."""
+    """Per op of StableHLO and CHLO: its factors, what is sharded, what stays whole and why, and what of it is run."""
     from torch_mlir import ir
 
     from pcg.ir.context import make_context
     from pcg.rules import rule_for
     from pcg.tools import op_samples as ops
+    from pcg.tools import op_variants
 
     split, partly, rows, whole = 0, 0, [], []
+    programs = executed = legal = ran = 0
+    refused: dict[str, int] = {}
     with make_context(), ir.Location.unknown():
         for name in ops.every():
             if name not in ops.SAMPLES:
@@ -153,25 +156,68 @@ def status_md() -> str:
             op = list(module.body.operations[0].regions[0].blocks[0].operations)[-2].operation
             rule = rule_for(op)
             sharded, stays = _factors(rule)
-            test = f"`test_op[{name}]`" if name not in ops.NOT_RUN else f"rule only: {ops.NOT_RUN[name]}"
-            rows.append([f"`{name}`", f"`{rule}`" if rule.factors else "", sharded, stays, test])
             split += bool(sharded)
             partly += bool(sharded and stays)
+            row = [f"`{name}`", f"`{rule}`" if rule.factors else "", sharded, stays]
+            if name in ops.NOT_RUN:
+                rows.append([*row, "", "", f"rule only: {ops.NOT_RUN[name]}"])
+                continue
+            cases = op_variants.cases(name)
+            counts = sum(c.count for c in cases), sum(c.legal for c in cases if c.runs)
+            rows.append([*row, _types(cases), f"{counts[0]} of {counts[1]}", f"`test_op[{name}]`"])
+            programs += len(cases)
+            executed += sum(1 for c in cases if c.count)
+            ran, legal = ran + counts[0], legal + counts[1]
+            for c in cases:
+                if not c.runs:
+                    why = op_variants.NOT_EXECUTED[c.variant.op, c.variant.key]
+                    refused[why] = refused.get(why, 0) + 1
+    count = len(rows) + len(whole)
     out = [_HEADER, "# Status of every op\n"]
     out.append(
-        f"Of the {len(rows) + len(whole)} ops of StableHLO and CHLO, {split} are sharded ({partly} of them not along "
+        f"Of the {count} ops of StableHLO and CHLO, {split} are sharded ({partly} of them not along "
         f"every dimension), {len(ops.STRUCTURAL)} are handled by what is inside them, and "
-        f"{len(rows) + len(whole) - split - len(ops.STRUCTURAL)} run replicated for the reason given.  Rules are those "
-        "of one small program per op; other attributes of an op may free or bind other dimensions.  The rule names "
-        "each dimension's factors, as an einsum does; a contracted factor leaves a partial value, and *passes* are the "
-        f"operands that may be partial themselves.  Tests are in `{_TEST}`: each runs all strategies of the rule on a "
-        "1-D and a 2-D mesh of two and four devices and compares with the op on whole tensors; random programs of all "
-        "of them are in `test/unit/test_fuzz.py`.\n"
+        f"{count - split - len(ops.STRUCTURAL)} run replicated for the reason given: every op is one of these.  Rules "
+        "are those of one small program per op; other attributes of an op may free or bind other dimensions.  The rule "
+        "names each dimension's factors, as an einsum does; a contracted factor leaves a partial value, and *passes* "
+        "are the operands that may be partial themselves.\n"
     )
-    out.append(_table(["op", "rule", "sharded", "whole, and why", "test"], rows))
+    out.append("## What is run\n")
+    meshes = " and ".join(
+        f"a {n} mesh ({', '.join(f'{a}={size}' for a, size in m.axes)})" for n, m in op_variants.MESHES.items()
+    )
+    out.append(
+        f"Tests are in `{_TEST}`.  Each takes the program of an op in every element type, index type, "
+        f"degenerate shape and other form that verifies, {programs} programs in all, lowers it under strategies on "
+        f"{meshes}, runs all devices in the lock-step emulator, and compares with the op on whole tensors: bit for bit "
+        "where elements are only moved, and on integers.  The default suite runs "
+        f"{ran} strategies of {executed} programs, a sample with a fixed seed of the {legal} that are legal there; "
+        "`-m slow` runs all of them, and a sample on wider meshes.  *Types* are the classes of element types that are "
+        f"run ({_classes(op_variants.CLASSES)}).  Random programs of all ops are in `test/unit/test_fuzz.py`.\n"
+    )
+    out.append(
+        f"{sum(refused.values())} of the programs cannot be run even on whole tensors, neither by XLA nor by the "
+        "reference interpreter; the tests check that there are no others:\n"
+    )
+    out.append(_table(["why", "programs"], [[why, str(n)] for why, n in refused.items()]))
+    out.append("## Ops with samples\n")
+    head = ["op", "rule", "sharded", "whole, and why", "types", "strategies run of legal", "test"]
+    out.append(_table(head, rows))
     out.append("## Ops without factors\n")
     out.append(_table(["op", "sharded", "why"], whole))
     return "\n".join(out)
+
+
+def _classes(classes: dict[str, tuple[str, ...]]) -> str:
+    return "; ".join(f"{name}: {', '.join(types)}" if (name,) != types else name for name, types in classes.items())
+
+
+def _types(cases: Iterable[Any]) -> str:
+    """The classes of types that are run, and those of which nothing can be run."""
+    cases = list(cases)
+    ran = dict.fromkeys(c.variant.dtype_class for c in cases if c.count)
+    never = dict.fromkeys(c.variant.dtype_class for c in cases if not c.runs and c.variant.dtype_class not in ran)
+    return " ".join(ran) + (f"; not executable: {' '.join(never)}" if never else "")
 
 
 def _factors(rule: Any) -> tuple[str, str]:

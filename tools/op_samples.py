@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pcg.rules.collectives import NAMES as COLLECTIVES
+from pcg.rules.collectives import REASON as COLLECTIVE_REASON
 from pcg.rules.elementwise import CHLO, CHLO_BROADCAST, NON_LINEAR_BINARY, NON_LINEAR_UNARY
 from pcg.rules.opaque import REASONS
 
@@ -252,13 +253,14 @@ STRUCTURAL: dict[str, str] = {
     "stablehlo.case": "each result has a layout of its own; the ops inside are planned like others",
     "stablehlo.composite": "it is replaced by the body of its function",
     "stablehlo.custom_call": (
-        "a sharding mark passes its operand through, shard_map has its own layouts, any other is opaque"
+        "a sharding mark passes its operand through, shard_map has its own layouts, the batch of a call with a rule "
+        "of Shardy's (or a known name) is split, any other is opaque"
     ),
     "stablehlo.return": "it yields what its region's op wants",
 }
 
 #: Op name -> why it runs replicated.
-REPLICATED: dict[str, str] = REASONS | dict.fromkeys(COLLECTIVES, "it already addresses devices of its own")
+REPLICATED: dict[str, str] = REASONS | dict.fromkeys(COLLECTIVES, COLLECTIVE_REASON)
 
 #: Ops that no backend at hand executes; their rules are checked, but not by running them.
 NOT_RUN: dict[str, str] = {

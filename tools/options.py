@@ -41,6 +41,13 @@ def parser() -> argparse.ArgumentParser:
     g = p.add_argument_group("what to run")
     g.add_argument("--pass-pipeline", metavar="TEXT", help="textual pipeline; C++ and Python passes mixed")
     g.add_argument("--mesh", metavar="NAME=SIZE,...", help="declare the process mesh of the program first")
+    g.add_argument(
+        "--cluster", metavar="FILE|preset:NAME[:SIZE]|detect",
+        help="the machine to plan for; see docs/reference/clusters.md",
+    )  # fmt: skip
+    g.add_argument(
+        "--devices", type=int, metavar="N", help="number of devices; the mesh and its place on the cluster are searched"
+    )
     g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that ask")
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")

@@ -18,9 +18,11 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
+from pcg.ir.sdy_text import without_second_regions
 from pcg.ir.walk import body
 from pcg.layout import Mesh
 from pcg.layout.mesh import MeshError
+from pcg.machine import Cluster, ClusterError
 from pcg.passes.base import Bytes
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
 from pcg.tools import diagnostics, reproducer
@@ -48,14 +50,31 @@ class Job:
             self.memory_limit = Bytes(args.memory_limit) if args.memory_limit is not None else None
         except ValueError as error:
             raise UsageError(f"--memory-limit: {error}") from None
+        self.cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
+        if args.devices is not None and args.mesh is not None:
+            raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
+        if args.devices is not None and args.devices < 1:
+            raise UsageError(f"--devices={args.devices}; allowed: 1 or more")
         self.seconds: dict[str, float] = {}
         # `--mlir-print-ir-after=a,b` names two passes.
         self.print_before = [n for text in args.mlir_print_ir_before for n in text.split(",")]
         self.print_after = [n for text in args.mlir_print_ir_after for n in text.split(",")]
 
     def pipeline(self) -> Pipeline:
-        """A fresh pipeline with --memory-limit filled in."""
+        """A fresh pipeline with --cluster, --devices and --memory-limit filled in."""
         p = Pipeline(self.elements)
+        if self.cluster is not None:
+            takers = [e for e in p.python_passes if hasattr(e, "machine")]
+            if not takers:
+                raise UsageError("--cluster: no pass of this pipeline reckons with a machine")
+            for e in takers:
+                setattr(e, "machine", self.cluster.machine())  # noqa: B010
+        if self.args.devices is not None:
+            takers = [e for e in p.python_passes if "devices" in e.option_fields()]
+            if not takers:
+                raise UsageError("--devices: no pass of this pipeline chooses a mesh; --auto-parallel has one")
+            for e in takers:
+                e.set_option("devices", str(self.args.devices))
         if self.memory_limit is not None:
             takers = [e for e in p.python_passes if "memory-limit" in e.option_fields()]
             if not takers:
@@ -141,7 +160,7 @@ class Job:
         for op in body(module).operations:
             if op.operation.name == "dist.mesh":
                 have = shardings.mesh_of(module)
-                if have is not None and have.axes != mesh.axes:
+                if have is not None and have.origin.axes != mesh.origin.axes:
                     text = f"--mesh={mesh} disagrees with the mesh of the program, {have}"
                     raise PcgError(text, op.operation.location)
                 return
@@ -174,8 +193,10 @@ class Job:
             buffer = io.BytesIO()
             module.operation.write_bytecode(buffer)
             return buffer.getvalue()
-        text = module.operation.get_asm(
-            print_generic_op_form=self.args.mlir_print_op_generic, enable_debug_info=self.args.mlir_print_debuginfo
+        text = without_second_regions(
+            module.operation.get_asm(
+                print_generic_op_form=self.args.mlir_print_op_generic, enable_debug_info=self.args.mlir_print_debuginfo
+            )
         )
         return text if text.endswith("\n") else text + "\n"
 
@@ -327,6 +348,8 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error))
     except MeshError as error:
         return _fail(f"--mesh: {error}")
+    except ClusterError as error:
+        return _fail(f"--cluster: {error}")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pcg.frontend.program import Program
     from pcg.layout import Mesh
+    from pcg.machine import Cluster
 
 AGREES, DIFFERS, FAILED = 0, 1, 2
 
@@ -48,12 +49,24 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("program", help="StableHLO file: text, bytecode, or a jax.export artifact")
     p.add_argument("--mesh", help="name=size,...; default: the mesh that the program declares")
+    p.add_argument(
+        "--cluster", metavar="FILE|preset:NAME[:SIZE]|detect",
+        help="the machine that it is planned for; without --mesh, the mesh is chosen too",
+    )  # fmt: skip
     p.add_argument("--check", action="store_true", help="compare every result with the unsharded program")
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
-    p.add_argument("--strategy", default="auto", help="auto, propagate, or a plan file (default auto)")
+    p.add_argument(
+        "--strategy", default="auto",
+        help="auto, search, a propagation engine (global, dataflow, bfs, priority; propagate is global), or a plan"
+        " file; auto (default) is global where the program has layouts, else search",
+    )  # fmt: skip
     p.add_argument("--memory-limit", help="bytes per device, as 16GiB")
     p.add_argument("--save-plan", metavar="FILE", help="write the plan as JSON")
     p.add_argument("--explain", action="store_true", help="print the whole report of the plan")
+    p.add_argument(
+        "--why", metavar="TENSOR", action="append", default=[],
+        help="print why a tensor is sharded as it is: an argument or result by name, a line as model.py:12, or %%12",
+    )  # fmt: skip
     p.add_argument("--repeat", type=int, default=5, help="timed runs, of which the median is shown (default 5)")
     p.add_argument("--tolerance", type=float, help="relative; default by type (f32 2e-4, f64 1e-9, narrower 4e-2)")
     p.add_argument(
@@ -68,14 +81,28 @@ def _run(args: argparse.Namespace) -> int:
     from pcg.compiler import load_program
     from pcg.frontend.program import module_source
     from pcg.layout import Mesh
+    from pcg.machine import Cluster
 
     found = module_source(Path(args.program))
     assert found is not None
     program = load_program(found[0], path=found[1])
-    mesh = Mesh.parse(args.mesh) if args.mesh else _declared_mesh(program)
+    cluster = Cluster.parse(args.cluster) if args.cluster else None
+    if args.mesh is None and (devices := _several_meshes(program)):
+        force_devices(1)
+        report = run_processes(program, args)
+        print(json.dumps(report, indent=2, default=str) if args.json else _processes_text(report, devices), flush=True)
+        return DIFFERS if report.get("agrees") is False else AGREES
+    mesh: Mesh | Cluster
+    if args.mesh is None and cluster is not None:
+        mesh, count = cluster, cluster.size
+    else:
+        mesh = Mesh.parse(args.mesh) if args.mesh else _declared_mesh(program)
+        if cluster is not None:
+            cluster.device_of(mesh)
+        count = cluster.size if cluster is not None else max(mesh.device_ids or [mesh.size - 1]) + 1
     if args.devices == "forced":
-        force_devices(max(mesh.device_ids or [mesh.size - 1]) + 1)
-    report = run(program, mesh, args)
+        force_devices(count)
+    report = run(program, mesh, args, cluster)
     print(json.dumps(report, indent=2, default=str) if args.json else _text(report), flush=True)
     return DIFFERS if report.get("agrees") is False else AGREES
 
@@ -88,7 +115,9 @@ def force_devices(count: int) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 
-def run(program: Program, mesh: Mesh, args: argparse.Namespace) -> dict[str, Any]:
+def run(
+    program: Program, mesh: Mesh | Cluster, args: argparse.Namespace, cluster: Cluster | None = None
+) -> dict[str, Any]:
     """Compile, run and (with `--check`) compare; the report as plain values."""
     import jax
 
@@ -101,8 +130,10 @@ def run(program: Program, mesh: Mesh, args: argparse.Namespace) -> dict[str, Any
     from pcg.runtime.inputs import random_inputs
 
     source: Any = Path(program.path) if program.path else program.source
-    compiled = pcg.compile(source, mesh, strategy=args.strategy, memory_limit=args.memory_limit)
+    where = None if mesh is cluster else cluster
+    compiled = pcg.compile(source, mesh, strategy=args.strategy, memory_limit=args.memory_limit, cluster=where)
     executable = compiled.lower()
+    mesh = compiled.mesh
     if args.save_plan:
         compiled.plan.save(args.save_plan)
     module = load_module(program.source, make_context(), program.path)
@@ -115,6 +146,8 @@ def run(program: Program, mesh: Mesh, args: argparse.Namespace) -> dict[str, Any
     }  # fmt: skip
     if args.explain:
         report["explain"] = compiled.explain()
+    if args.why:
+        report["why"] = {tensor: compiled.why(tensor) for tensor in args.why}
     with jax_compat.x64(executable.needs_x64):
         placed = executable.place(inputs)
         got, report["sharded_seconds"] = _timed(lambda: executable.jitted(*placed), args.repeat)
@@ -133,6 +166,71 @@ def run(program: Program, mesh: Mesh, args: argparse.Namespace) -> dict[str, Any
             report["agrees"] = all(r.agrees for r in rows)
     report["remarks"] = [f"{name}: {text} {where}".strip() for name, where, text in executable.compilation.remarks]
     return report
+
+
+def run_processes(program: Program, args: argparse.Namespace) -> dict[str, Any]:
+    """Split a program on several meshes, run all its processes on one device, and (with `--check`) compare."""
+    import jax
+
+    from pcg import processes
+    from pcg.ir.context import make_context
+    from pcg.ir.parse import load_module
+    from pcg.passes.pipeline import Pipeline
+    from pcg.runtime import jax_compat
+    from pcg.runtime.compare import compare
+    from pcg.runtime.inputs import random_inputs
+
+    engine = {"auto": "dataflow", "propagate": "dataflow"}.get(args.strategy, args.strategy)
+    source: Any = Path(program.path) if program.path else program.source
+    split = processes.lower(source, engine=engine)
+    module = load_module(program.source, make_context(), program.path)
+    Pipeline("sdy-import,pcg-normalize,dist-strip").run(module)
+    inputs = random_inputs(module, program.arguments, args.seed)
+    report: dict[str, Any] = {
+        "program": program.path, "meshes": {n: dict(m.axes) for n, m in split.meshes.items()}, "engine": engine,
+        "seed": args.seed, "processes": split.processes, "messages": [vars(m) for m in split.messages],
+    }  # fmt: skip
+    got = _arrays(split.emulate(*inputs))
+    if args.check:
+        with jax_compat.x64(program.has_64_bit):
+            reference = jax_compat.plain_function(_plain_text(module, False), program.results)
+            expected = _arrays(reference(*(jax.device_put(x, jax.devices()[0]) for x in inputs)))
+        rows = [
+            compare(x.name, str(x), g, e, args.tolerance)
+            for x, g, e in zip(program.results, got, expected, strict=True)
+        ]
+        report["results"] = [vars(r) for r in rows]
+        report["agrees"] = all(r.agrees for r in rows)
+    report["remarks"] = [f"{name}: {text} {where}".strip() for name, where, text in split.remarks]
+    return report
+
+
+def _several_meshes(program: Program) -> dict[str, Mesh]:
+    """The meshes of a program that declares more than one; none otherwise."""
+    from pcg.ir import shardings
+    from pcg.ir.context import make_context
+    from pcg.ir.parse import load_module
+
+    found = shardings.meshes_of(load_module(program.source, make_context(), program.path))
+    return found if len(found) > 1 else {}
+
+
+def _processes_text(report: dict[str, Any], meshes: dict[str, Mesh]) -> str:
+    from pcg.runtime.compare import Comparison
+
+    where = "; ".join(f"@{n} ({m}) on {list(m.device_ids or range(m.size))}" for n, m in meshes.items())
+    lines = [f"{report['program']} on meshes {where}"]
+    lines.append(f"  {len(report['processes'])} processes, {len(report['messages'])} messages, all run on one device")
+    if "agrees" in report:
+        rows = [Comparison(**r) for r in report["results"]]
+        bad = [r for r in rows if not r.agrees]
+        lines += [f"  {r}" for r in bad]
+        worst = max((r.error for r in rows), default=0.0)
+        if bad:
+            lines.append(f"DIFFERS: {len(bad)} of {len(rows)} results")
+        else:
+            lines.append(f"AGREES: {len(rows)} results, worst relative error {worst:.1e} (seed {report['seed']})")
+    return "\n".join(lines)
 
 
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
@@ -156,11 +254,12 @@ def _arrays(out: Any) -> list[np.ndarray]:
 
 def _plain_text(module: Any, manual: bool) -> str:
     """The program in generic form, without layouts; a per-device part (`manual`) only makes sense with them."""
+    from pcg.ir.sdy_text import without_second_regions
     from pcg.passes.pipeline import Pipeline
 
     if not manual and any(op.operation.name == "sdy.mesh" for op in module.body.operations):
         Pipeline("sdy-import,pcg-normalize,dist-strip").run(module)
-    return module.operation.get_asm(print_generic_op_form=True, assume_verified=True)
+    return without_second_regions(module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
 
 
 def _declared_mesh(program: Program) -> Mesh:
@@ -192,6 +291,7 @@ def _text(report: dict[str, Any]) -> str:
     lines = [f"{report['program']} on mesh {mesh} ({report['devices']} devices), strategy {report['strategy']}"]
     if "explain" in report:
         lines += ["", report["explain"]]
+    lines += report.get("why", {}).values()
     if cost["seconds"] is not None:
         lines.append(f"  estimated step   {time_text(cost['seconds'])}")
     counts: dict[str, int] = {}

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from pcg.ir.errors import PcgError
     from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
     from pcg.layout.strategy import StrategyError
+    from pcg.machine import Cluster, ClusterError
     from pcg.plan import Plan, PlanError
 
 __all__ = [
-    "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError", "ShardSpec", "SpecError",
+    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError", "ShardSpec", "SpecError",
     "StrategyError", "__version__", "compile", "shard", "shard_op",
 ]  # fmt: skip
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ _HOME = {
     "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.layout.strategy",
     "Plan": "pcg.plan", "PlanError": "pcg.plan",
     "PcgError": "pcg.ir.errors", "ProgramError": "pcg.frontend.program",
+    "Cluster": "pcg.machine", "ClusterError": "pcg.machine",
     "Mesh": "pcg.layout", "MeshError": "pcg.layout", "ShardSpec": "pcg.layout", "SpecError": "pcg.layout",
 }  # fmt: skip
 
@@ -34,8 +36,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name == "reshard":
-        return importlib.import_module("pcg.reshard")
+    if name in ("processes", "reshard"):
+        return importlib.import_module(f"pcg.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pcg' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -12,17 +12,16 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.compile needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
-from pcg.compiler import Options, compile_program, load_program
+from pcg.compiler import Options, check_strategy, choose_mesh, compile_program, load_program
 from pcg.frontend import jax_program
 from pcg.frontend.program import Program, ProgramError, module_source
 from pcg.layout import Mesh
 from pcg.layout.strategy import StrategyError, factorise
+from pcg.machine import Cluster, ClusterError
 from pcg.passes.base import Bytes
 from pcg.plan import Plan
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.executable import Executable, SignatureError
-
-STRATEGIES = ("auto", "propagate")
 
 
 def compile(
@@ -36,6 +35,8 @@ def compile(
     out_shardings: Any = None,
     memory_limit: int | str | None = None,
     devices: Sequence[Any] | None = None,
+    cluster: Cluster | str | None = None,
+    refine: bool | None = None,
     **search: Any,
 ) -> Compiled:
     """Make `program`, written for one device, run on `mesh`.
@@ -46,14 +47,29 @@ def compile(
       mesh: a dict of axis sizes, `"data=2,model=4"`, a number of devices, a `pcg.Mesh`, or a
         `jax.sharding.Mesh`.  A number is factorised as the strategies in the program need it
         (`pcg.shard_op(..., strategy=((2,1),(1,4)))` on 8 devices: `d0=2,d1=4`).
-      strategy: "auto" searches over all placements; "propagate" spreads those that the program and
-        `in_shardings` give; a `Plan` (or the path of a saved one) is taken as it is.
+        Or a `pcg.Cluster`: the mesh of its devices, and which axis lies on which level of its network, are then
+        chosen with the plan.
+      strategy: how placement is decided.
+        "search": over all placements, data and tensor parallelism among them, keeping the layouts given.
+        "global", "dataflow", "bfs", "priority": from the layouts that the program and `in_shardings` give
+        (see the pass `dist-propagate`): the assignment that costs least, the fixpoint of what they imply,
+        breadth first as in MindSpore, or by priorities as in Shardy.
+        "propagate": `dist-propagate` with the engine in `engine=` (default "global").
+        "auto" (default): "global" if any layout is given, else "search".
+        A `Plan` (or the path of a saved one) is taken as it is.
       donate_argnums: arguments whose buffers the results may take over, as in `jax.jit`.
       static_argnums: arguments that are compile-time constants, as in `jax.jit`.
       in_shardings, out_shardings: layouts that are fixed: a tree of NamedSharding, PartitionSpec or
         `ShardSpec`, a prefix of the arguments (results); None leaves the choice to pcg.
       memory_limit: bytes per device that the plan may need, also as text ("16GiB").
       devices: jax devices to use; default all of `jax.devices()` that the mesh needs.
+      cluster: the machine that the mesh lies on (a `pcg.Cluster`, or text as for `pcg-opt --cluster`): costs are those
+        of its devices and links, a plan fits their memory, and a mesh that names no devices is laid where it runs
+        fastest.  Device number i of the cluster is the i-th of `devices`.
+      refine: use parts of mesh axes where a reshape splits a dimension inside of an axis (16 split by `x=8` that
+        becomes 2x8 is then split by `x:(1)2` and `x:(2)4`).  Default: only on meshes of one axis, because a third
+        axis makes the search about ten times longer; True: up to four axes.
+        Layouts that name such sub-axes may be given in any case.
       search: further options of the pass `pcg-search` or `dist-propagate` (`machine=...`, `engine="bfs"`).
 
     Returns:
@@ -62,26 +78,35 @@ def compile(
 
     Raises:
       MeshError: not a mesh, or larger than the number of devices.
+      ClusterError: the cluster is not one, or smaller than the mesh.
       ProgramError: `program` is neither a function nor a module.
     """
-    ours, placed = placement.resolve_mesh(mesh, devices)
     counted = isinstance(mesh, int)
+    if isinstance(mesh, Cluster):
+        if cluster is not None:
+            raise ClusterError("a cluster is given both as mesh and as cluster; give it once")
+        cluster, mesh = mesh, Mesh.of({"devices": len(mesh.devices)}, mesh.devices)
+        counted = True
+    cluster = Cluster.parse(cluster) if isinstance(cluster, str) else cluster
+    ours, placed = placement.resolve_mesh(mesh, devices)
+    if cluster is not None:
+        cluster.device_of(ours)
     if isinstance(strategy, Path) or (isinstance(strategy, str) and strategy.endswith(".json")):
         strategy = Plan.load(strategy)
-    if not isinstance(strategy, Plan) and strategy not in STRATEGIES:
-        raise ValueError(f"strategy {strategy!r}; expected 'auto', 'propagate', a Plan, or the path of a saved plan")
+    if not isinstance(strategy, Plan):
+        check_strategy(strategy)
     source = module_source(program)
     limit = None if memory_limit is None else int(Bytes(memory_limit))
     options = _Settings(
-        strategy, _numbers(donate_argnums), _numbers(static_argnums), in_shardings, out_shardings, limit, search
+        strategy, _numbers(donate_argnums), _numbers(static_argnums), in_shardings, out_shardings, limit, search, refine
     )
     if source is None:
         assert callable(program)
-        return Compiled(program, None, ours, placed, options, counted=counted)
+        return Compiled(program, None, ours, placed, options, counted=counted, cluster=cluster, present=devices)
     if options.static_argnums:
         raise ProgramError("static_argnums is for functions; a StableHLO module has no static arguments")
     loaded = load_program(source[0], path=source[1], donated=frozenset(options.donate_argnums))
-    return Compiled(None, loaded, ours, placed, options)
+    return Compiled(None, loaded, ours, placed, options, counted=counted, cluster=cluster, present=devices)
 
 
 class _Settings:
@@ -89,7 +114,7 @@ class _Settings:
 
     def __init__(
         self, strategy: str | Plan, donate_argnums: tuple[int, ...], static_argnums: tuple[int, ...],
-        in_shardings: Any, out_shardings: Any, memory_limit: int | None, search: Mapping[str, Any],
+        in_shardings: Any, out_shardings: Any, memory_limit: int | None, search: Mapping[str, Any], refine: bool | None,
     ) -> None:  # fmt: skip
         self.strategy = strategy
         self.donate_argnums = donate_argnums
@@ -98,6 +123,7 @@ class _Settings:
         self.out_shardings = out_shardings
         self.memory_limit = memory_limit
         self.search = dict(search)
+        self.refine = refine
 
 
 class Compiled:
@@ -116,8 +142,14 @@ class Compiled:
         settings: _Settings,
         *,
         counted: bool = False,
+        cluster: Cluster | None = None,
+        present: Sequence[Any] | None = None,
     ) -> None:
         self.mesh = mesh
+        self.cluster = cluster
+        """The machine that the mesh lies on; None: a generic one."""
+        self._given = mesh
+        self._present = present
         self._counted = counted
         self._function = function
         self._program = program
@@ -198,9 +230,28 @@ class Compiled:
         """The program at `stage`: stablehlo, plan, pcg, collectives, local or sdy."""
         return self.executable.as_text(stage)
 
-    def explain(self) -> str:
-        """What was sharded how, what it costs, what was rejected and why."""
-        return self.executable.explain()
+    def explain(self, tensor: str | int | None = None, *, verbose: bool = False) -> str:
+        """What was sharded how, what it costs, what was rejected, and why.
+
+        With `tensor` the same as `why(tensor)`.  `verbose`: every collective and every layout by itself, instead of
+        those that take longest, alike ones as one.
+        """
+        return self.executable.explain(tensor, verbose=verbose)
+
+    def why(self, tensor: str | int) -> str:
+        """Why one tensor is sharded as it is.
+
+        Per axis of its layout the chain of tensors from it to the annotation that the axis comes from, or who chose it;
+        then each redistribution of it, with the two decisions that force it.
+
+        Args:
+          tensor: name of an argument (`"params['up']"`) or of a result (`"result[0]"`), number of a flat argument,
+            a source line (`"model.py:12"`: what is computed there), or a value as `as_text()` names it (`"%12"`).
+
+        Raises:
+          ValueError: there is no such tensor.
+        """
+        return self.executable.why(tensor)
 
     # -- compiling -----------------------------------------------------------------------------
 
@@ -249,6 +300,7 @@ class Compiled:
         assert self._function is not None
         count = len(args) + len(static)
         donate = tuple(i % count for i in self._settings.donate_argnums)
+        self._set_mesh(self._given)
         mesh = jax_compat.jax_mesh(self.mesh, self._devices)
         remesh = self._factorise if self._counted else None
         program = jax_program.trace(
@@ -272,6 +324,20 @@ class Compiled:
         self._use(self._executables[()], {})
         return self._executables[()]
 
+    def _set_mesh(self, mesh: Mesh) -> None:
+        """Use `mesh`, and the jax devices that it names."""
+        if mesh != self.mesh:
+            self.mesh, self._devices = placement.resolve_mesh(mesh, self._present)
+
+    def _choose_mesh(self, program: Program, options: Options) -> None:
+        """On a cluster: the mesh, if the user left it open, and where it lies, if it does not say."""
+        assert self.cluster is not None
+        free = self._counted and self.mesh == self._given
+        mesh = Mesh(self.mesh.axes) if self._counted else self.mesh
+        if not mesh.device_ids:
+            count = self.mesh.size if free else None
+            self._set_mesh(choose_mesh(program, self.cluster, None if free else mesh, options, count))
+
     def _build(self, program: Program, donate: Sequence[int]) -> Executable:
         s = self._settings
         in_tree = program.in_tree or jax.tree.structure(((0,) * len(program.arguments), {}))
@@ -282,8 +348,11 @@ class Compiled:
             memory_limit=s.memory_limit,
             in_specs=placement.flat_shardings(given, in_tree, program.arguments, self.mesh, "in_shardings"),
             out_specs=placement.flat_shardings(s.out_shardings, out_tree, program.results, self.mesh, "out_shardings"),
-            search=s.search,
+            search=s.search if self.cluster is None else {"machine": self.cluster.machine(), **s.search},
+            refine=s.refine,
         )
+        if self.cluster is not None and not isinstance(s.strategy, Plan):
+            self._choose_mesh(program, options)
         compilation = compile_program(program, self.mesh, options, devices=self._devices)
         return Executable(compilation, self._devices, donate)
 

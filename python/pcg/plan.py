@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pcg.layout import Mesh, ShardSpec
+from pcg.layout import Mesh, ShardSpec, refine
 
 #: Version of the document's format.
 VERSION = 1
@@ -30,13 +30,13 @@ class Value:
     spec: ShardSpec
     key_rank: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        row = {"name": self.name, "type": self.type, "spec": str(self.spec)}
+    def to_json(self, mesh: Mesh) -> dict[str, Any]:
+        row = {"name": self.name, "type": self.type, "spec": str(refine.to_origin(self.spec, mesh))}
         return row | ({"key_rank": self.key_rank} if self.key_rank else {})
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Value:
-        return cls(row["name"], row["type"], ShardSpec.parse(row["spec"]), row.get("key_rank", 0))
+    def from_json(cls, row: Mapping[str, Any], mesh: Mesh) -> Value:
+        return cls(row["name"], row["type"], _spec(row["spec"], mesh), row.get("key_rank", 0))
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class Reshard:
 class Plan:
     """The placement of one program on one mesh.
 
+    On a refined mesh the specs are by its parts; the document has the axes and sub-axes of `mesh.origin`.
     `constraints` are the tensors inside the program whose placement does not follow from the
     arguments alone, with the source line they come from.  `trees`, when present, are the jax trees
     of arguments and results.
@@ -97,16 +98,16 @@ class Plan:
             "pcg_plan": VERSION,
             "program": self.program,
             "fingerprint": self.fingerprint,
-            "mesh": {"axes": dict(self.mesh.axes), "device_ids": self.mesh.device_ids},
+            "mesh": _mesh_json(self.mesh),
             "estimate": dict(self.estimate),
             "signature": list(self.signature),
         }
         lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]
         tables: dict[str, list[dict[str, Any]]] = {
-            "arguments": [v.to_json() for v in self.arguments],
-            "results": [v.to_json() for v in self.results],
-            "operations": [_decision_json(d) for d in self.operations],
-            "reshards": [_reshard_json(r) for r in self.reshards],
+            "arguments": [v.to_json(self.mesh) for v in self.arguments],
+            "results": [v.to_json(self.mesh) for v in self.results],
+            "operations": [_decision_json(d, self.mesh) for d in self.operations],
+            "reshards": [_reshard_json(r, self.mesh) for r in self.reshards],
         }
         for name, rows in tables.items():
             body = ",\n".join("    " + json.dumps(row) for row in rows)
@@ -133,21 +134,28 @@ class Plan:
         if d["pcg_plan"] != VERSION:
             raise PlanError(f"plan has version {d['pcg_plan']}; this pcg reads version {VERSION}")
         try:
+            mesh = Mesh.of(d["mesh"]["axes"], d["mesh"]["device_ids"]).refined(d["mesh"].get("refined", {}))
             return cls(
-                mesh=Mesh.of(d["mesh"]["axes"], d["mesh"]["device_ids"]),
+                mesh=mesh,
                 program=d["program"],
                 fingerprint=d["fingerprint"],
                 signature=tuple(d["signature"]),
-                arguments=tuple(map(Value.from_json, d["arguments"])),
-                results=tuple(map(Value.from_json, d["results"])),
+                arguments=tuple(Value.from_json(v, mesh) for v in d["arguments"]),
+                results=tuple(Value.from_json(v, mesh) for v in d["results"]),
                 operations=tuple(
-                    Decision(o["at"], o["op"], o.get("where", ""), _specs(o.get("operands")), _specs(o.get("results")))
+                    Decision(
+                        o["at"],
+                        o["op"],
+                        o.get("where", ""),
+                        _specs(o.get("operands"), mesh),
+                        _specs(o.get("results"), mesh),
+                    )
                     for o in d["operations"]
                 ),
                 reshards=tuple(
                     Reshard(
                         r["value"],
-                        ShardSpec.parse(r["spec"]),
+                        _spec(r["spec"], mesh),
                         r.get("where", ""),
                         tuple((a, b) for a, b in r["uses"]) if "uses" in r else None,
                     )
@@ -190,18 +198,25 @@ class Plan:
         return placement.plan_constraints(self)
 
 
-def _decision_json(d: Decision) -> dict[str, Any]:
+def _mesh_json(mesh: Mesh) -> dict[str, Any]:
+    """The mesh as the user knows it, and the sizes of the parts of the axes that are cut."""
+    row: dict[str, Any] = {"axes": dict(mesh.origin.axes), "device_ids": mesh.device_ids}
+    cut = {axis: [mesh.axis_size(p) for p in parts] for axis, parts in mesh.parts.items() if len(parts) > 1}
+    return row | ({"refined": cut} if cut else {})
+
+
+def _decision_json(d: Decision, mesh: Mesh) -> dict[str, Any]:
     row: dict[str, Any] = {"at": d.at, "op": d.op}
     if d.where:
         row["where"] = d.where
     for name, specs in (("operands", d.operands), ("results", d.results)):
         if specs is not None:
-            row[name] = [None if s is None else str(s) for s in specs]
+            row[name] = [None if s is None else str(refine.to_origin(s, mesh)) for s in specs]
     return row
 
 
-def _reshard_json(r: Reshard) -> dict[str, Any]:
-    row: dict[str, Any] = {"value": r.value, "spec": str(r.spec)}
+def _reshard_json(r: Reshard, mesh: Mesh) -> dict[str, Any]:
+    row: dict[str, Any] = {"value": r.value, "spec": str(refine.to_origin(r.spec, mesh))}
     if r.where:
         row["where"] = r.where
     if r.uses is not None:
@@ -209,5 +224,9 @@ def _reshard_json(r: Reshard) -> dict[str, Any]:
     return row
 
 
-def _specs(texts: Sequence[str | None] | None) -> tuple[ShardSpec | None, ...] | None:
-    return None if texts is None else tuple(None if t is None else ShardSpec.parse(t) for t in texts)
+def _spec(text: str, mesh: Mesh) -> ShardSpec:
+    return refine.to_parts(ShardSpec.parse(text), mesh)
+
+
+def _specs(texts: Sequence[str | None] | None, mesh: Mesh) -> tuple[ShardSpec | None, ...] | None:
+    return None if texts is None else tuple(None if t is None else _spec(t, mesh) for t in texts)

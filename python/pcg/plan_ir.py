@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.frontend.module_program import entry_function
 from pcg.frontend.program import Leaf
 from pcg.ir import shardings
-from pcg.ir.locations import file_line_col
+from pcg.ir.locations import place
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.plan import Decision, Plan, PlanError, Reshard, Value
@@ -21,6 +21,8 @@ from pcg.plan import Decision, Plan, PlanError, Reshard, Value
 _SILENT = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "dist.mesh"})
 #: Ops per entry of `Plan.signature`.
 CHUNK = 64
+#: Where an op of the user's program is.
+where = place
 
 
 def apply(plan: Plan, module: ir.Module) -> None:
@@ -30,6 +32,11 @@ def apply(plan: Plan, module: ir.Module) -> None:
       PlanError: the module is not the program that the plan was made for; says what differs.
     """
     check(plan, module)
+    write(plan, module)
+
+
+def write(plan: Plan, module: ir.Module) -> None:
+    """`apply` without the check: the module is known to be the plan's program, on the plan's mesh."""
     function, ops = entry_function(module), list(_operations(module))
     shardings.set_signature_specs(function, [v.spec for v in plan.arguments], [v.spec for v in plan.results])
     for d in plan.operations:
@@ -213,15 +220,6 @@ def operation_signature(module: ir.Module) -> list[str]:
             out.append(digest.hexdigest()[:8])
             digest = hashlib.sha256()
     return [*out, digest.hexdigest()[:8]]
-
-
-def where(location: ir.Location) -> str:
-    """`file.py:12` of the innermost user frame of a location, or an empty string."""
-    found = file_line_col(location)
-    if found is None:
-        return ""
-    name = found[0].rsplit("/", 1)[-1]
-    return f"line {found[1]}" if name in ("-", "") else f"{name}:{found[1]}"
 
 
 def _operations(module: ir.Module) -> Iterator[ir.Operation]:

@@ -110,3 +110,27 @@ func.func @kind(%a: tensor<8x4xf32>) {
   %0 = "dist.all_reduce"(%a) {axes = ["x"], kind = "mean"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return
 }
+
+// -----
+
+func.func @d10(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'dist.send' op peer -1 is negative; allowed: 0, 1, 2, ...}}
+  "dist.send"(%a) {peer = -1, tag = 0, start = array<i64: 0, 0>, limit = array<i64: 8, 4>} : (tensor<8x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @d11() {
+  // expected-error @+1 {{'dist.recv' op box from [0, 4] to [8, 9] does not have the shape of tensor<8x4xf32>}}
+  %0 = "dist.recv"() {peer = 1, tag = 0, start = array<i64: 0, 4>, limit = array<i64: 8, 9>} : () -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @d11_missing() {
+  // expected-error @+1 {{'dist.recv' op has no box; start and limit (array<i64: ...>) are needed}}
+  %0 = "dist.recv"() {peer = 1, tag = 0} : () -> tensor<8x4xf32>
+  return
+}

@@ -45,7 +45,7 @@ func.func @pcg(%a: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
   // CHECK-NEXT: "pcg.batch"(%{{.*}}) {dim = 0 : i64, microbatches = 4 : i64}
   %5 = "pcg.batch"(%4) {dim = 0, microbatches = 4} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   // CHECK-NEXT: "pcg.transfer"
-  %6 = "pcg.transfer"(%5) {spec = #dist.shard_spec<@other, [["x"], []], {}>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %6 = "pcg.transfer"(%5) {mesh = @other, dist.specs = [#dist.shard_spec<@other, [["x"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %in = stablehlo.tuple %6, %w : tuple<tensor<8x4xf32>, tensor<4x2xf32>>
   // CHECK: %[[OUT:.*]] = "pcg.stage"
   // CHECK-NEXT: ^bb0(%{{.*}}: tensor<8x4xf32>, %{{.*}}: tensor<4x2xf32>):
@@ -59,4 +59,13 @@ func.func @pcg(%a: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
   }) {mesh = @other, index = 0} : (tuple<tensor<8x4xf32>, tensor<4x2xf32>>) -> tuple<tensor<8x2xf32>>
   %9 = stablehlo.get_tuple_element %out[0] : (tuple<tensor<8x2xf32>>) -> tensor<8x2xf32>
   return %9 : tensor<8x2xf32>
+}
+
+// CHECK-LABEL: func.func @messages
+func.func @messages(%a: tensor<8x4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: "dist.send"(%arg0) {limit = array<i64: 8, 8>, peer = 2 : i64, start = array<i64: 0, 4>, tag = 0 : i64} : (tensor<8x4xf32>) -> ()
+  "dist.send"(%a) {peer = 2, tag = 0, start = array<i64: 0, 4>, limit = array<i64: 8, 8>} : (tensor<8x4xf32>) -> ()
+  // CHECK-NEXT: "dist.recv"() {limit = array<i64: 4>, peer = 1 : i64, start = array<i64: 0>, tag = 3 : i64} : () -> tensor<4xf32>
+  %0 = "dist.recv"() {peer = 1, tag = 3, start = array<i64: 0>, limit = array<i64: 4>} : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -97,6 +97,38 @@ func.func @missing(%a: tensor<8x4xf32>) {
 
 // -----
 
+func.func @p11(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.transfer' op dist.specs 0 is a layout on @other; the op is on @mesh}}
+  %0 = "pcg.transfer"(%a) {mesh = @mesh, dist.specs = [#dist.shard_spec<@other, [[], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p11_rank(%t: tuple<tensor<4xf32>>) {
+  // expected-error @+1 {{'pcg.stage' op in_specs 0: #dist.shard_spec<@mesh, [[], []], {}> has 2 dimensions, the tensor has 1}}
+  %0 = "pcg.stage"(%t) ({
+  ^bb0(%a: tensor<4xf32>):
+    %1 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+    "pcg.yield"(%1) : (tuple<tensor<4xf32>>) -> ()
+  }) {mesh = @mesh, index = 0, in_specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tuple<tensor<4xf32>>) -> tuple<tensor<4xf32>>
+  return
+}
+
+// -----
+
+func.func @p11_count(%t: tuple<tensor<4xf32>>) {
+  // expected-error @+1 {{'pcg.stage' op out_specs has 0 entries; one per value is needed, 1}}
+  %0 = "pcg.stage"(%t) ({
+  ^bb0(%a: tensor<4xf32>):
+    %1 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+    "pcg.yield"(%1) : (tuple<tensor<4xf32>>) -> ()
+  }) {mesh = @mesh, index = 0, out_specs = []} : (tuple<tensor<4xf32>>) -> tuple<tensor<4xf32>>
+  return
+}
+
+// -----
+
 func.func @p8(%t: tuple<tensor<4xf32>>) {
   // expected-error @+1 {{'pcg.stage' op index -1 is negative; allowed: 0, 1, 2, ...}}
   %0 = "pcg.stage"(%t) ({

@@ -80,9 +80,9 @@ def test_results(step):
     np.testing.assert_allclose(step(*ARGS), jax.jit(ffn)(*ARGS), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{"strategy": "propagate"}, {}], ids=["dataflow", "auto"])
-def test_the_configured_op_is_kept_by_every_engine(options):
-    step = pcg.compile(ffn, 8, **options)
+@pytest.mark.parametrize("strategy", ["dataflow", "priority", "global", "search", "auto"])
+def test_the_configured_op_is_kept_by_every_engine(strategy):
+    step = pcg.compile(ffn, 8, strategy=strategy)
     text = step.lower(*ARGS).as_text("local")
     assert shapes(text)[0] == ((32, 64), (64, 16), (32, 16))
     np.testing.assert_allclose(step(*ARGS), jax.jit(ffn)(*ARGS), rtol=1e-4, atol=1e-4)
@@ -109,5 +109,5 @@ def test_breadth_first_on_models(model):
 
 
 def test_unknown_engine():
-    with pytest.raises(pcg.PcgError, match="option 'engine' is 'dfs'; expected one of dataflow, bfs"):
+    with pytest.raises(pcg.PcgError, match="option 'engine' is 'dfs'; expected one of global, dataflow, bfs, priority"):
         pcg.compile(ffn, 8, strategy="propagate", engine="dfs").lower(*ARGS)

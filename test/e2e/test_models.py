@@ -78,4 +78,4 @@ def test_data_parallel_by_propagation_trains_like_one_device(name: str) -> None:
     module, overrides, _ = MODELS[name]
     _, (_, _, batch) = importlib.import_module(f"examples.{module}").shapes(**overrides)
     split = {key: P() if key == "key" else P(("data", "model")) for key in batch}
-    check(name, in_shardings=(None, None, split), strategy="propagate")
+    check(name, in_shardings=(None, None, split), strategy="dataflow")

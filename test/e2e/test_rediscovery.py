@@ -16,7 +16,7 @@ import pytest
 import pcg
 from bench.collectives import Traffic
 from examples import dlrm, megatron4, resnet, training
-from pcg.machine import Device, Link, Machine
+from pcg.machine import DeviceKind, Link, Machine
 from support.training import traffic
 
 MESH = {"data": 2, "model": 4}
@@ -121,10 +121,10 @@ def mlp_with_adam(layers: int, width: int, batch: int) -> tuple[Any, Any]:
 
 
 def test_optimizer_state_is_sharded_when_memory_is_the_limit() -> None:
-    """Two thirds of what the fastest plan needs: every moment is split eight ways, gradients are scattered."""
+    """Three quarters of what the fastest plan needs: every moment is split eight ways, gradients are scattered."""
     step, shapes = mlp_with_adam(layers=4, width=2048, batch=8192)
     fastest = pcg.compile(step, {"data": 8}).lower(*shapes)
-    limit = 2 * fastest.cost.peak_bytes // 3
+    limit = 3 * fastest.cost.peak_bytes // 4
     tight = pcg.compile(step, {"data": 8}, memory_limit=int(limit)).lower(*shapes)
     assert tight.cost.peak_bytes <= limit
     assert tight.cost.seconds >= fastest.cost.seconds
@@ -137,6 +137,6 @@ def test_optimizer_state_is_sharded_when_memory_is_the_limit() -> None:
 
 def test_replication_wins_where_links_are_slow() -> None:
     """On a machine whose links are hopeless, nothing moves at all."""
-    hopeless = Machine(Device("fast", {}, 1e15, 1e13, 1e12), Link(bandwidth=1e6, latency=1.0))
+    hopeless = Machine(DeviceKind("fast", {}, 1e15, 1e13, 1e12), Link(bandwidth=1e6, latency=1.0))
     lowered = lower(megatron4, compile_options={"machine": hopeless})
     assert traffic(lowered).counts() == {}

@@ -24,7 +24,7 @@ def test_data_parallelism_communicates_what_the_paper_says() -> None:
     step, args = unity_mlp.shapes()
     by_batch = (P(), None, {"x": P("devices"), "labels": P("devices")})
     whole = (P(), None, P())
-    compiled = pcg.compile(step, DEVICES, strategy="propagate", in_shardings=by_batch, out_shardings=whole)
+    compiled = pcg.compile(step, DEVICES, strategy="dataflow", in_shardings=by_batch, out_shardings=whole)
     assert total_elements(compiled.lower(*args)) == pytest.approx(DATA_PARALLEL, abs=64)
 
 

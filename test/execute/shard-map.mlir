@@ -1,11 +1,11 @@
-// shard_map, printed by JAX: the body is put in place, and its collectives keep out of ours' way.
+// shard_map, printed by JAX: the body is put in place, and its collectives get channels of their own.
 // RUN: %pcg-opt %s --auto-parallel --lower | FileCheck %s
 // CHECK: pcg.in_specs = ["[x, y]", "[y, -]"]
 // CHECK: pcg.out_specs = ["[x, -]"]
 // CHECK-LABEL: func.func public @main(%arg0: tensor<4x4xf32>, %arg1: tensor<4x32xf32>)
 // CHECK-NEXT: stablehlo.dot_general
 // CHECK-NEXT: "stablehlo.all_reduce"
-// CHECK-SAME: handle = 65536
+// CHECK-SAME: handle = 1,
 // CHECK-NOT: func.func private
 module @jit_sm {
   sdy.mesh @mesh = <["x"=2, "y"=4]>

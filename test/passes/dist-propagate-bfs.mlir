@@ -13,7 +13,7 @@
 // WHOLE-NEXT: "dist.slice"([[R]])
 // SCATTER: [[P:%.*]] = stablehlo.dot_general
 // SCATTER-NEXT: "dist.reduce_scatter"([[P]])
-// ERROR: option 'engine': expected one of dataflow, bfs, got 'dfs'
+// ERROR: option 'engine': expected one of global, dataflow, bfs, priority, got 'dfs'
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
 func.func @main(
     %h: tensor<64x64xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], ["y"]], {}>}, %b: tensor<64xf32>,

@@ -1,5 +1,5 @@
-// RUN: %pcg-opt %s --split-input-file --dist-propagate | FileCheck %s
-// RUN: %pcg-opt %s --split-input-file --dist-propagate --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %pcg-opt %s --split-input-file --dist-propagate=engine=dataflow | FileCheck %s
+// RUN: %pcg-opt %s --split-input-file --dist-propagate=engine=dataflow --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // The second weight is split by its rows, and its product is a partial sum.
 // CHECK-LABEL: func.func @column_row
@@ -67,15 +67,11 @@ func.func @branches(%p: tensor<i1>, %x: tensor<8xf32>)
 // -----
 
 // REMARK: remark: {{.*}}'stablehlo.custom_call' op runs replicated: operand 0 is split as [data], but custom call @foo is opaque
-// REMARK: remark: {{.*}}'stablehlo.sort' op gathers dimension 0 of operand 0, split by data: it is sorted
+// REMARK: remark: {{.*}}'stablehlo.fft' op gathers dimension 0 of operand 0, split by data: it is transformed as a whole
 // CHECK-LABEL: func.func @stuck
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data"], [2], []>} : () -> ()
-func.func @stuck(%x: tensor<8xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"]], {}>}) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @stuck(%x: tensor<8xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"]], {}>}) -> (tensor<8xf32>, tensor<5xcomplex<f32>>) {
   %0 = stablehlo.custom_call @foo(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  %1 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  }) : (tensor<8xf32>) -> tensor<8xf32>
-  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+  %1 = stablehlo.fft %x, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>
+  return %0, %1 : tensor<8xf32>, tensor<5xcomplex<f32>>
 }

@@ -9,3 +9,11 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %a : tensor<4xf32>
 }
+
+// -----
+
+func.func @main() -> tensor<8xf32> {
+  // expected-error @+1 {{'dist.recv' cannot be removed; allowed: operators on one value, stages, and meshes}}
+  %0 = "dist.recv"() {peer = 1, tag = 0, start = array<i64: 0>, limit = array<i64: 8>} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

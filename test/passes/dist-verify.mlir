@@ -60,8 +60,8 @@ func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []
 // V3
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
 func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
-  // expected-error @+1 {{dimension 1 of size 4 is not divisible by 8 (x+y)}}
-  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [[], ["x", "y"]], {}>]} : tensor<8x4xf32>
+  // expected-error @+1 {{axis 'x' is used twice in [x, x+y]}}
+  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [["x"], ["x", "y"]], {}>]} : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
@@ -215,4 +215,59 @@ func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []
 func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) {
   // expected-error @+1 {{operand 0 of 'func.return' is partial ([-, -] sum(x)); allowed: whole values}}
   return %a : tensor<8x4xf32>
+}
+
+// -----
+
+// V10
+"dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
+"dist.mesh"() {sym_name = "b", value = #dist.process_mesh<["x"], [2], [2, 3]>} : () -> ()
+func.func @main(%x: tensor<8xf32> {dist.spec = #dist.shard_spec<@a, [["x"]], {}>}) -> (tensor<8xf32> {dist.spec = #dist.shard_spec<@b, [["x"]], {}>}) {
+  %t = stablehlo.tuple %x : tuple<tensor<8xf32>>
+  // expected-error @+1 {{input 0 of the stage on @b is on @a; pcg.transfer moves it}}
+  %s = "pcg.stage"(%t) ({
+  ^bb0(%y: tensor<8xf32>):
+    %z = stablehlo.tuple %y : tuple<tensor<8xf32>>
+    "pcg.yield"(%z) : (tuple<tensor<8xf32>>) -> ()
+  }) {mesh = @b, index = 0, in_specs = [#dist.shard_spec<@b, [["x"]], {}>], out_specs = [#dist.shard_spec<@b, [["x"]], {}>]} : (tuple<tensor<8xf32>>) -> tuple<tensor<8xf32>>
+  %r = stablehlo.get_tuple_element %s[0] : (tuple<tensor<8xf32>>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// V10: inside a stage, V6 holds.
+"dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
+func.func @main(%x: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@a, [["x"], []], {}>}) -> (tensor<8x8xf32> {dist.spec = #dist.shard_spec<@a, [["x"], []], {}>}) {
+  %t = stablehlo.tuple %x : tuple<tensor<8x8xf32>>
+  %s = "pcg.stage"(%t) ({
+  ^bb0(%y: tensor<8x8xf32>):
+    // expected-error @+1 {{'stablehlo.transpose' with operands [x, -] and results [x, -]}}
+    %w = stablehlo.transpose %y, dims = [1, 0] {dist.specs = [#dist.shard_spec<@a, [["x"], []], {}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %z = stablehlo.tuple %w : tuple<tensor<8x8xf32>>
+    "pcg.yield"(%z) : (tuple<tensor<8x8xf32>>) -> ()
+  }) {mesh = @a, index = 0, in_specs = [#dist.shard_spec<@a, [["x"], []], {}>], out_specs = [#dist.shard_spec<@a, [["x"], []], {}>]} : (tuple<tensor<8x8xf32>>) -> tuple<tensor<8x8xf32>>
+  %r = stablehlo.get_tuple_element %s[0] : (tuple<tensor<8x8xf32>>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// V11
+"dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
+"dist.mesh"() {sym_name = "b", value = #dist.process_mesh<["x"], [2], [2, 3]>} : () -> ()
+func.func @main(%x: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@a, [[], ["x"]], {}>}) -> (tensor<8xf32> {dist.spec = #dist.shard_spec<@b, [["x"]], {}>}) {
+  %t = stablehlo.tuple %x : tuple<tensor<8x8xf32>>
+  %s = "pcg.stage"(%t) ({
+  ^bb0(%y: tensor<8x8xf32>):
+    %o = stablehlo.constant {dist.specs = [#dist.shard_spec<@a, [["x"]], {}>]} dense<1.0> : tensor<8xf32>
+    %w = stablehlo.dot_general %y, %o, contracting_dims = [1] x [0] {dist.specs = [#dist.shard_spec<@a, [[]], {x = "sum"}>]} : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %v = "pcg.reduce"(%w) {axes = ["x"], kind = "sum", dist.specs = [#dist.shard_spec<@a, [[]], {}>]} : (tensor<8xf32>) -> tensor<8xf32>
+    %z = stablehlo.tuple %v : tuple<tensor<8xf32>>
+    "pcg.yield"(%z) : (tuple<tensor<8xf32>>) -> ()
+  }) {mesh = @a, index = 0, in_specs = [#dist.shard_spec<@a, [[], ["x"]], {}>], out_specs = [#dist.shard_spec<@a, [[]], {}>]} : (tuple<tensor<8x8xf32>>) -> tuple<tensor<8xf32>>
+  %r = stablehlo.get_tuple_element %s[0] : (tuple<tensor<8xf32>>) -> tensor<8xf32>
+  // expected-error @+1 {{result 0 of 'pcg.transfer' is partial ([-] sum(x)); allowed: whole values}}
+  %u = "pcg.transfer"(%r) {mesh = @b, dist.specs = [#dist.shard_spec<@b, [[]], {x = "sum"}>]} : (tensor<8xf32>) -> tensor<8xf32>
+  return %u : tensor<8xf32>
 }

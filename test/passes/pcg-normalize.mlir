@@ -77,6 +77,22 @@ func.func @trivial(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
 
 // -----
 
+// A rotation takes each place from one of two shifts of the whole tensor.
+// CHECK-LABEL: func.func @rotation
+func.func @rotation(%a: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  // CHECK: %[[A:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [-7, 0], high = [7, 0], interior = [0, 0]
+  // CHECK: %[[B:.*]] = stablehlo.pad %arg0, %{{.*}}, low = [1, 0], high = [-1, 0], interior = [0, 0]
+  // CHECK: %[[I:.*]] = stablehlo.iota dim = 0
+  // CHECK: %[[C:.*]] = stablehlo.compare LT, %[[I]]
+  // CHECK: stablehlo.select %[[C]], %[[A]], %[[B]]
+  %0 = stablehlo.slice %a [7:8, 0:2] : (tensor<8x2xf32>) -> tensor<1x2xf32>
+  %1 = stablehlo.slice %a [0:7, 0:2] : (tensor<8x2xf32>) -> tensor<7x2xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1x2xf32>, tensor<7x2xf32>) -> tensor<8x2xf32>
+  return %2 : tensor<8x2xf32>
+}
+
+// -----
+
 // A square transpose changes the value.
 // CHECK-LABEL: func.func @square
 func.func @square(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {

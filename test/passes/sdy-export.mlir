@@ -59,3 +59,17 @@ func.func @main(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@mesh, [["a"]], 
     in_specs = [#dist.shard_spec<@mesh, [["a"]], {}>], out_specs = [#dist.shard_spec<@mesh, [["a"]], {}>]} : (tensor<4xf32>) -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A refined mesh goes out as the mesh that it refines.
+// CHECK: "sdy.mesh"() {mesh = #sdy.mesh<["x"=8]>, sym_name = "mesh"} : () -> ()
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x.0", "x.1", "x.2"], [2, 2, 2], []>} : () -> ()
+// CHECK: sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>
+// CHECK: sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {"x":(2)4}]>
+func.func @main(%a: tensor<16xf32> {dist.spec = #dist.shard_spec<@mesh, [["x.0", "x.1", "x.2"]], {}>}) -> (tensor<2x8xf32> {dist.spec = #dist.shard_spec<@mesh, [["x.0"], ["x.1", "x.2"]], {}>}) {
+  %0 = stablehlo.reshape %a : (tensor<16xf32>) -> tensor<2x8xf32>
+  // CHECK: "sdy.sharding_constraint"(%{{.*}}) {sharding = #sdy.sharding<@mesh, [{"x":(4)2, "x":(1)2}, {}]>}
+  %1 = "dist.constraint"(%0) {spec = #dist.shard_spec<@mesh, [["x.2", "x.0"], []], {}>, dist.specs = [#dist.shard_spec<@mesh, [["x.2", "x.0"], []], {}>]} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
+}

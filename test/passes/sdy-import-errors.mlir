@@ -3,14 +3,6 @@
 // MESH: error: sdy-import: mesh @mesh has axis 'y'; allowed: 'x'
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
-// expected-error @+1 {{sharding [x, -]: dimension 0 of size 7 is not divisible by 2 (x)}}
-func.func @main(%a: tensor<7x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<7x4xf32> {
-  return %a : tensor<7x4xf32>
-}
-
-// -----
-
-sdy.mesh @mesh = <["x"=2, "y"=4]>
 // expected-error @+1 {{unknown axis 'z'; the mesh has 'x', 'y'}}
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"z"}, {}]>}) -> tensor<8x4xf32> {
   return %a : tensor<8x4xf32>
@@ -29,8 +21,47 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{uses a part of axis "x"; allowed: whole axes (split the axis in two)}}
-  %0 = sdy.sharding_constraint %a <@mesh, [{"x":(1)2}, {}]> : tensor<8x4xf32>
+  // expected-error @+1 {{sharding [x:(1)3, -]: x:(1)3 is not a part of axis 'x' of size 4: 1 * 3 does not divide 4}}
+  %0 = sdy.sharding_constraint %a <@mesh, [{"x":(1)3}, {}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{sharding [x:(1)4, x:(2)4]: x:(1)4 and x:(2)4 overlap}}
+  %0 = sdy.sharding_constraint %a <@mesh, [{"x":(1)4}, {"x":(2)4}]> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{x:(1)2 and x overlap}}
+  %0 = sdy.sharding_constraint %a <@mesh, [{"x":(1)2}, {}], replicated={"x"}> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=12]>
+func.func @main(%a: tensor<12x4xf32>) -> tensor<12x4xf32> {
+  %0 = sdy.sharding_constraint %a <@mesh, [{"x":(1)2}, {}]> : tensor<12x4xf32>
+  // expected-error @+1 {{axis 'x' of size 12 would be cut after 2 and after 3; allowed: sub-axes with a common refinement, but 2 does not divide 3}}
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x":(1)3}, {}]> : tensor<12x4xf32>
+  return %1 : tensor<12x4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{is manual over a part of axis "x"; allowed: whole axes}}
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{}, {}]>] out_shardings=[<@mesh, [{}, {}]>] manual_axes={"x":(1)2} (%b: tensor<8x4xf32>) {
+    sdy.return %b : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
@@ -51,10 +82,12 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 
+// The body numbers its devices by the mesh that it is written for.
+"dist.mesh"() {sym_name = "placed", value = #dist.process_mesh<["y", "x"], [4, 2], []>} : () -> ()
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{is manual over 'x' and automatic over 'y'; allowed: manual over every axis of the mesh}}
-  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%b: tensor<4x4xf32>) {
+  // expected-error @+1 {{is written for the mesh x=2,y=4, the program is placed on y=4,x=2; allowed: the same axes in the same order}}
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x", "y"} (%b: tensor<4x4xf32>) {
     sdy.return %b : tensor<4x4xf32>
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>

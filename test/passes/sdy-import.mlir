@@ -7,7 +7,7 @@ sdy.mesh @mesh = <["x"=2, "y"=4]> {stablehlo.mesh = {axes = [{name = "x", size =
 sdy.mesh @same_axes = <["x"=2, "y"=4]>
 sdy.mesh @empty_mesh = <[]>
 // CHECK-LABEL: func.func public @main
-// CHECK-SAME: %arg0: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"x"], []], {}>}
+// CHECK-SAME: %arg0: tensor<8x16xf32> {dist.priorities = [1, 0], dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"x"], []], {}>}
 // CHECK-SAME: %arg1: tensor<8x16xf32> {dist.open = [1], dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"y", "x"], []], {}>, tf.aliasing_output = 0 : i32}
 // CHECK-SAME: %arg2: tensor<8x16xf32>,
 // CHECK-SAME: %arg3: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}], []], {x = "sum"}>}
@@ -61,3 +61,18 @@ func.func @main(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>) -> tensor<8x32xf32>
 // CHECK-LABEL: func.func private @shard_map_0(%arg0: tensor<4x4xf32>, %arg1: tensor<4x32xf32>) -> tensor<4x32xf32>
 // CHECK-NEXT: stablehlo.dot_general
 // CHECK-NEXT: return
+
+// -----
+
+// Sub-axes: the mesh is refined where any sharding cuts an axis, and whole axes become all their parts.
+// CHECK: #dist.process_mesh<["x.0", "x.1", "x.2", "y"], [2, 2, 2, 3], []>
+sdy.mesh @mesh = <["x"=8, "y"=3]>
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %arg0: tensor<48xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"x.0", "x.1", "x.2", "y"]], {}>}
+// CHECK-SAME: -> (tensor<2x24xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"x.0"], ["x.1", "x.2", "y"]], {}>})
+func.func @main(%a: tensor<48xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>}) -> (tensor<2x24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {"x":(2)4, "y"}]>}) {
+  %0 = stablehlo.reshape %a : (tensor<48xf32>) -> tensor<2x24xf32>
+  // CHECK: "dist.constraint"(%0) {spec = #dist.shard_spec<@mesh, {{\[\[}}], ["x.2"]], {x.0 = "sum"}>}
+  %1 = sdy.sharding_constraint %0 <@mesh, [{}, {"x":(4)2}], replicated={"x":(2)2}, unreduced={"x":(1)2}> : tensor<2x24xf32>
+  return %1 : tensor<2x24xf32>
+}

@@ -39,12 +39,13 @@ class _Chooser:
         self.mesh, self.rng = mesh, rng
 
     def layout(self, value: ir.Value) -> ShardSpec:
-        """A random layout without partial axes that divides the value."""
+        """A random layout without partial axes; one in three may leave some shards with padding."""
         dims = shape(value)
+        uneven = self.rng.random() < 0.33
         split: list[list[str]] = [[] for _ in dims]
         for axis in self.rng.sample(self.mesh.names, len(self.mesh.names)):
             d = self.rng.randrange(-1, len(dims))
-            if d >= 0 and dims[d] % self.mesh.axes_size([*split[d], axis]) == 0 and dims[d]:
+            if d >= 0 and (uneven or dims[d] % self.mesh.axes_size([*split[d], axis]) == 0) and dims[d]:
                 split[d].append(axis)
         return ShardSpec.of(split)
 
@@ -61,7 +62,7 @@ class _Chooser:
             rule = rule_for(op)
             held = [set((shardings.get(v) or ShardSpec(())).partial) for v in op.operands]
             a = self.rng.choice([
-                a for a in rule.strategies(self.mesh)
+                a for a in rule.strategies(self.mesh, uneven=True)
                 if all(held[i] >= set(rule.operand_spec(i, a).partial) for i in range(len(held)))
             ])  # fmt: skip
             shardings.set_operand_specs(op, [rule.operand_spec(i, a) for i in range(len(op.operands))])

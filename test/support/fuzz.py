@@ -20,7 +20,7 @@ from pcg.ir.context import make_context
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
-from pcg.machine.machine import Device, Link
+from pcg.machine import DeviceKind, Link
 from pcg.passes.base import Pass
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.dist_verify import VerifyPass
@@ -39,7 +39,7 @@ from support.rulecheck import run_xla
 
 ENGINES = ("propagate", "search", "random", "bfs")
 #: Devices so slow that splitting pays on tensors of a few hundred elements.
-SLOW = Machine(Device("slow", {}, 1e6, 1e6, 1e12), Link(1e9, 1e-7))
+SLOW = Machine(DeviceKind("slow", {}, 1e6, 1e6, 1e12), Link(1e9, 1e-7))
 _MESHES = (
     "a=2", "a=3", "a=4", "a=5", "a=8", "a=16", "a=2,b=2", "a=2,b=3", "a=2,b=4", "a=4,b=2", "a=3,b=4", "a=4,b=4", "a=2,b=7",
     "a=2,b=2,c=2", "a=2,b=2,c=3", "a=2,b=2,c=4", "a=4,b=1,c=2",
@@ -126,11 +126,12 @@ def _layouts(program: Program, mesh: Mesh, engine: str, rng: random.Random) -> L
 
 
 def layout(type_: Type, mesh: Mesh, rng: random.Random) -> ShardSpec:
-    """A random layout that divides the tensor."""
+    """A random layout; one in three may leave some shards with padding."""
     split: list[list[str]] = [[] for _ in type_.shape]
+    uneven = rng.random() < 0.33
     for axis in rng.sample(mesh.names, len(mesh.names)):
         d = rng.randrange(-1, len(split))
-        if d >= 0 and type_.shape[d] and type_.shape[d] % mesh.axes_size([*split[d], axis]) == 0:
+        if d >= 0 and type_.shape[d] and (uneven or type_.shape[d] % mesh.axes_size([*split[d], axis]) == 0):
             split[d].append(axis)
     return ShardSpec.of(split)
 
@@ -182,7 +183,9 @@ def passes(case: Case, module: ir.Module) -> list[Callable[[], None]]:
         return lambda: p.run(module.operation)
 
     engine = {
-        "propagate": run(PropagatePass()),
+        "propagate": run(
+            PropagatePass(engine=("global", "dataflow", "priority")[case.seed % 3], progress=False, machine=SLOW)
+        ),
         "bfs": run(PropagatePass(engine="bfs")),
         "search": run(SearchPass(progress=False, machine=SLOW)),
         "random": lambda: annotate(module, case.mesh, case.seed),

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 
 from bench.collectives import Traffic, of_stablehlo_text
-from pcg.machine import Device, Link, Machine
+from pcg.machine import DeviceKind, Link, Machine
 
 #: A machine on which even toy models are worth splitting: slow arithmetic and memory, links without latency.
-SLOW_DEVICES = Machine(Device("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
+SLOW_DEVICES = Machine(DeviceKind("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
 
 
 def train(step: Callable[..., Any], args: tuple[Any, Any, Any], steps: int) -> tuple[Any, Any, list[float]]:

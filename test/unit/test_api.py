@@ -39,7 +39,7 @@ def same(a, b, tolerance=1e-5):
 
 @pytest.fixture(scope="module")
 def compiled():
-    return pcg.compile(mlp, MESH, in_shardings=SHARDINGS, strategy="propagate")
+    return pcg.compile(mlp, MESH, in_shardings=SHARDINGS, strategy="dataflow")
 
 
 def test_results_and_placement(compiled):
@@ -194,7 +194,7 @@ def test_wrong_calls(compiled):
 
 
 def test_wrong_options():
-    with pytest.raises(ValueError, match="strategy 'best'; expected 'auto', 'propagate', a Plan"):
+    with pytest.raises(ValueError, match="strategy 'best'; expected one of 'auto', 'search', 'propagate', 'global', .*, a Plan"):
         pcg.compile(mlp, MESH, strategy="best")
     with pytest.raises(pcg.PcgError, match=r"sharding of argument x \(f32\[8,16\]\): axis 'data' is used twice"):
         pcg.compile(mlp, MESH, in_shardings=(None, "[data, data]")).lower(PARAMS, X)

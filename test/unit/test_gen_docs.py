@@ -57,8 +57,11 @@ def test_the_status_page_has_every_op_with_a_test_or_a_reason():
     assert set(rows) == set(op_samples.every())
     for name, cells in rows.items():
         if name in op_samples.SAMPLES:
-            _, _, sharded, stays, test = cells
+            _, _, sharded, stays, types, strategies, test = cells
             assert sharded or stays, name
             assert test.startswith((f"`test_op[{name}]`", "rule only: ")), name
+            if not test.startswith("rule only"):
+                run, legal = map(int, strategies.split(" of "))
+                assert 0 < run <= legal and types, name
         else:
             assert len(cells[2].split()) >= 4, name

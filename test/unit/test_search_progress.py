@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 def report(stream: io.StringIO, seconds: float = 0.0, wanted: bool = True) -> str:
     """What is written while a search of two steps runs, the first of which takes `seconds`."""
-    with contextlib.redirect_stderr(stream), pcg_search._Progress(wanted) as progress:
+    with contextlib.redirect_stderr(stream), pcg_search.Progress(wanted) as progress:
         progress("12 decisions")
         time.sleep(seconds)
         progress("bounding 3 decisions")

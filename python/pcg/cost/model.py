@@ -1,23 +1,28 @@
 """The cost model: seconds of compute and communication on a machine.
 
-Compute is a roofline: the larger of FLOPs over peak and bytes over memory bandwidth.  A collective
-is alpha-beta: hops times latency, plus wire bytes per device over the bandwidth of the slowest axis
-it crosses.  Everything is per device and per execution.
+Compute is a roofline: the larger of FLOPs over peak and bytes over memory bandwidth.  On a machine with a
+cluster a collective is priced by its network, with all groups at once and the algorithm that is cheapest
+(`pcg.machine.collectives`).  On one without it is alpha-beta: hops times latency, plus wire bytes per device
+over the bandwidth of the slowest axis it crosses.  Everything is per device and per execution.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pcg.layout import Mesh
-from pcg.machine import Machine
+from pcg.machine import Machine, collectives
 
 #: Ops that XLA folds into a neighbour: they touch memory only in part.
 _FUSED_SHARE = 0.25
 #: Seconds to start one collective, however small.
 _LAUNCH = 2e-6
+#: Bytes up to which XLA combines independent all-reduces into one.
+_COMBINED = 30 * 2**20
+#: The least share of the fixed cost that an all-reduce among others bears.
+_LEAST_SHARE = 1 / 32
 _FREE = frozenset(
     {
         "stablehlo.reshape", "stablehlo.constant", "stablehlo.iota", "stablehlo.bitcast_convert",
@@ -48,10 +53,23 @@ _WINDOWED: dict[str, tuple[frozenset[int], frozenset[int]]] = {
 
 @dataclass(frozen=True)
 class CostModel:
-    """Prices work on `machine` for programs on `mesh`."""
+    """Prices work on `machine` for programs on `mesh`.
+
+    Raises:
+      ClusterError: the machine has a cluster on which the mesh does not fit.
+    """
 
     machine: Machine
     mesh: Mesh
+    _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Collectives on the cluster: (seconds, seconds per byte sent) by each algorithm that may be the cheapest."""
+
+    def __post_init__(self) -> None:
+        if self.machine.cluster is not None:
+            # A mesh of unlike devices runs at the pace of the slowest under it.
+            object.__setattr__(self, "machine", self.machine.cluster.machine(self.mesh))
 
     def memory_share(self, op_name: str) -> float:
         """Share of an op's operand and result bytes that reach memory after fusion."""
@@ -89,6 +107,10 @@ class CostModel:
         """
         if kind == "slice" or not axes:
             return 0.0
+        if self.machine.cluster is not None:
+            key = (tuple(axes), kind)
+            lines = self._lines.get(key) or self._placed(*key)
+            return self.machine.device.kernel_overhead + min(a + b * wire_bytes for a, b in lines)
         links = [self.machine.link_of(a) for a in axes]
         hops = math.ceil(math.log2(max(2, self.mesh.axes_size(axes))))
         if kind == "all_reduce":
@@ -96,3 +118,34 @@ class CostModel:
         elif kind == "permute":
             hops = 1
         return _LAUNCH + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
+
+    def _placed(self, axes: tuple[str, ...], kind: str) -> tuple[tuple[float, float], ...]:
+        """The lines of a collective over `axes` on the cluster, per byte that a device sends."""
+        cluster = self.machine.cluster
+        assert cluster is not None
+        devices = cluster.device_of(self.mesh)
+        groups = tuple(tuple(devices[p] for p in g) for g in self.mesh.groups(axes))
+        found = collectives.lines(cluster, groups, kind)
+        if kind == "permute" and len(axes) > 1:
+            # To the next along the axes, or from their order to the reverse one: whichever takes longer.
+            there = {g[0]: g for g in self.mesh.groups(tuple(reversed(axes)))}
+            ends = [pair for g in self.mesh.groups(axes) for pair in zip(g, there[g[0]], strict=True)]
+            turned = collectives.exchange(cluster, [(devices[a], devices[b]) for a, b in ends])
+            found = max(found, (turned,), key=lambda one: one[0].per_byte)
+        share = collectives.sent(kind, len(groups[0]))
+        lines = tuple((x.start, x.per_byte / share) for x in found)
+        self._lines[axes, kind] = lines
+        return lines
+
+    def late_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `link`, for one of many collectives that nothing waits for, such as those of gradients.
+
+        XLA combines all-reduces (up to 30 MiB on GPUs): launch and latency are shared by the bytes in one.
+        Reduce-scatters and all-gathers are combined only along one dimension, by some of its backends: they
+        are not counted on here.
+        """
+        seconds = self.link(axes, wire_bytes, kind)
+        if kind != "all_reduce":
+            return seconds
+        fixed = self.link(axes, 0.0, kind)
+        return seconds - fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / _COMBINED)))

@@ -60,6 +60,31 @@ def zeros(type_: ir.RankedTensorType) -> ir.Value:
     return value if i1 == type_ else create("stablehlo.convert", [value], type_)
 
 
+def padded_high(value: ir.Value, beyond: Sequence[int], type_: ir.RankedTensorType) -> ir.Value:
+    """`value` with `beyond[d]` elements of poison (NaN, or the largest integer) after the end of dimension d."""
+    element = type_.element_type
+    scalar = ir.RankedTensorType.get([], element)
+    if isinstance(element, ir.ComplexType):
+        poison = create("stablehlo.complex", [_poison(element.element_type)] * 2, scalar)
+    else:
+        poison = _poison(element)
+    array = ir.DenseI64ArrayAttr.get
+    return create(
+        "stablehlo.pad", [value, poison], type_, edge_padding_low=array([0] * len(beyond)),
+        edge_padding_high=array(list(beyond)), interior_padding=array([0] * len(beyond)),
+    )
+
+
+def _poison(element: ir.Type) -> ir.Value:
+    scalar = ir.RankedTensorType.get([], element)
+    if isinstance(element, ir.IntegerType):
+        width = element.width if element.is_unsigned or element.width == 1 else element.width - 1
+        attr: ir.Attribute = ir.IntegerAttr.get(element, 2**width - 1)
+    else:
+        attr = ir.FloatAttr.get(element, float("nan"))
+    return create("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, attr))
+
+
 def same_bits(a: ir.Value, b: ir.Value) -> ir.Value:
     """0-d i1: whether two tensors agree bit for bit (NaNs of equal bits agree)."""
     element = a.type.element_type

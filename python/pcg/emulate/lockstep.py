@@ -79,48 +79,14 @@ class LockStep:
 
     # -- collectives ---------------------------------------------------------------------------
 
-    def _in_groups(self, op: ir.Operation, member: Callable[[Values], Values]) -> Values:
-        """Apply `member` (operands of a group -> results of the group) to each replica group."""
+    def in_groups(self, op: ir.Operation) -> Values:
+        """Apply a collective (operands of a group -> results of the group) to each replica group."""
         operands = self.of(op.operands[0])
         out: list[ir.Value | None] = [None] * self.devices
         for group in np.array(ir.DenseIntElementsAttr(op.attributes["replica_groups"])).tolist():
-            for d, value in zip(group, member([operands[d] for d in group]), strict=True):
+            for d, value in zip(group, GROUPED[op.name](op, [operands[d] for d in group]), strict=True):
                 out[d] = value
         return [_present(v, d, op) for d, v in enumerate(out)]
-
-    def all_reduce(self, op: ir.Operation) -> Values:
-        if len(op.operands) != 1:
-            raise PcgError(f"all_reduce of {len(op.operands)} operands cannot be emulated; allowed: 1", op.location)
-        return self._in_groups(op, lambda xs: [_reduce(op, xs)] * len(xs))
-
-    def reduce_scatter(self, op: ir.Operation) -> Values:
-        dim = ir.IntegerAttr(op.attributes["scatter_dimension"]).value
-
-        def member(xs: Values) -> Values:
-            whole = _reduce(op, xs)
-            size = whole.type.shape[dim] // len(xs)
-            return [slice_dim(whole, dim, i * size, (i + 1) * size) for i in range(len(xs))]
-
-        return self._in_groups(op, member)
-
-    def all_gather(self, op: ir.Operation) -> Values:
-        dim = ir.IntegerAttr(op.attributes["all_gather_dim"]).value
-        return self._in_groups(op, lambda xs: [concatenate(xs, dim)] * len(xs))
-
-    def all_to_all(self, op: ir.Operation) -> Values:
-        split, concat = (ir.IntegerAttr(op.attributes[n]).value for n in ("split_dimension", "concat_dimension"))
-
-        def member(xs: Values) -> Values:
-            size = xs[0].type.shape[split] // len(xs)
-            return [
-                concatenate([slice_dim(x, split, i * size, (i + 1) * size) for x in xs], concat)
-                for i in range(len(xs))
-            ]
-
-        return self._in_groups(op, member)
-
-    def collective_broadcast(self, op: ir.Operation) -> Values:
-        return self._in_groups(op, lambda xs: [xs[0]] * len(xs))
 
     def collective_permute(self, op: ir.Operation) -> Values:
         operands = self.of(op.operands[0])
@@ -135,12 +101,45 @@ class LockStep:
         return [constant_u32(0)] * self.devices
 
 
+def _all_reduce(op: ir.Operation, xs: Values) -> Values:
+    if len(op.operands) != 1:
+        raise PcgError(f"all_reduce of {len(op.operands)} operands cannot be emulated; allowed: 1", op.location)
+    return [_reduce(op, xs)] * len(xs)
+
+
+def _reduce_scatter(op: ir.Operation, xs: Values) -> Values:
+    dim = ir.IntegerAttr(op.attributes["scatter_dimension"]).value
+    whole = _reduce(op, xs)
+    size = whole.type.shape[dim] // len(xs)
+    return [slice_dim(whole, dim, i * size, (i + 1) * size) for i in range(len(xs))]
+
+
+def _all_gather(op: ir.Operation, xs: Values) -> Values:
+    return [concatenate(xs, ir.IntegerAttr(op.attributes["all_gather_dim"]).value)] * len(xs)
+
+
+def _all_to_all(op: ir.Operation, xs: Values) -> Values:
+    split, concat = (ir.IntegerAttr(op.attributes[n]).value for n in ("split_dimension", "concat_dimension"))
+    size = xs[0].type.shape[split] // len(xs)
+    return [
+        concatenate([slice_dim(x, split, i * size, (i + 1) * size) for x in xs], concat) for i in range(len(xs))
+    ]
+
+
+def _collective_broadcast(op: ir.Operation, xs: Values) -> Values:
+    return [xs[0]] * len(xs)
+
+
+#: Collectives with replica groups: operands of the members of one group -> results of the members.
+GROUPED: dict[str, Callable[[ir.Operation, Values], Values]] = {
+    "stablehlo.all_reduce": _all_reduce,
+    "stablehlo.reduce_scatter": _reduce_scatter,
+    "stablehlo.all_gather": _all_gather,
+    "stablehlo.all_to_all": _all_to_all,
+    "stablehlo.collective_broadcast": _collective_broadcast,
+}
 _COLLECTIVES: dict[str, Callable[[LockStep, ir.Operation], Values]] = {
-    "stablehlo.all_reduce": LockStep.all_reduce,
-    "stablehlo.reduce_scatter": LockStep.reduce_scatter,
-    "stablehlo.all_gather": LockStep.all_gather,
-    "stablehlo.all_to_all": LockStep.all_to_all,
-    "stablehlo.collective_broadcast": LockStep.collective_broadcast,
+    **dict.fromkeys(GROUPED, LockStep.in_groups),
     "stablehlo.collective_permute": LockStep.collective_permute,
     "stablehlo.partition_id": LockStep.partition_id,
     "stablehlo.replica_id": LockStep.replica_id,

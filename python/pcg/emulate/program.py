@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.emulate.build import concatenate, create, same_bits, slice_box, tensor
+from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor
 from pcg.emulate.lockstep import LockStep
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.uneven import blocks
+
+#: Attribute of a lowered module whose shards have padding: the signature before lowering.
+GLOBAL_TYPE = "pcg.global_type"
 
 
 def lowered_layouts(module: ir.Module | ir.Operation) -> tuple[Mesh, list[ShardSpec], list[ShardSpec]]:
@@ -31,15 +35,22 @@ def lowered_layouts(module: ir.Module | ir.Operation) -> tuple[Mesh, list[ShardS
     return mesh, ins, outs
 
 
+def global_types(module: ir.Module | ir.Operation) -> ir.FunctionType | None:
+    """The signature before lowering, which it leaves where shards have padding."""
+    attrs = module.operation.attributes
+    return ir.FunctionType(ir.TypeAttr(attrs[GLOBAL_TYPE]).value) if GLOBAL_TYPE in attrs else None
+
+
 def emulate_in_place(
     module: ir.Module | ir.Operation, mesh: Mesh, ins: Sequence[ShardSpec], outs: Sequence[ShardSpec],
-    check_replicas: bool = False,
+    check_replicas: bool = False, signature: ir.FunctionType | None = None,
 ) -> None:
     """Replace the entry function, written for one device of `mesh`, by one that runs all devices.
 
     Arguments and results become the global tensors: arguments are cut up by `ins`, results put
     together by `outs`, where of several devices that hold the same shard the first is taken.
     `check_replicas` adds a last result, tensor<i1>: whether all those devices agree bit for bit.
+    `signature` is the global one, if shards have padding; that of arguments is filled with what would show (NaN).
 
     Raises:
       PcgError: counts do not match, or the program has an op that cannot be emulated.
@@ -55,8 +66,13 @@ def emulate_in_place(
                 f"function has {len(old.arguments)} arguments and {len(returned)} results, "
                 f"but layouts of {len(ins)} and {len(outs)} are given", func.location,
             )
-        arguments = [_global(a.type, s, mesh) for a, s in zip(old.arguments, ins, strict=True)]
-        results = [_global(t, s, mesh) for t, s in zip(returned, outs, strict=True)]
+        arguments = list(signature.inputs) if signature else [
+            _global(a.type, s, mesh) for a, s in zip(old.arguments, ins, strict=True)
+        ]
+        results = list(signature.results) if signature else [
+            _global(t, s, mesh) for t, s in zip(returned, outs, strict=True)
+        ]
+        whole_types = list(results)
         if check_replicas:
             results.append(ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
         with ir.InsertionPoint(func):
@@ -74,6 +90,10 @@ def emulate_in_place(
                 for d, env in enumerate(machine.env):
                     env[local] = _shard(argument, local.type, spec, mesh, d)
             shards = machine.block(old)
+            shards = [
+                [_real(v, t, s, mesh, d) for d, v in enumerate(values)]
+                for values, t, s in zip(shards, whole_types, outs, strict=True)
+            ]
             whole = [_assemble(v, s, mesh) for v, s in zip(shards, outs, strict=True)]
             if check_replicas:
                 whole.append(_replicas_agree(shards, outs, mesh))
@@ -97,10 +117,26 @@ def _place(spec: ShardSpec, mesh: Mesh, device: int) -> tuple[int, ...]:
 
 
 def _shard(value: ir.Value, local: ir.Type, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
+    """What `device` holds of a global argument; padding is poison."""
     if not _is_tensor(local):
         return value
-    start = [i * n for i, n in zip(_place(spec, mesh, device), local.shape, strict=True)]
-    return slice_box(value, start, [a + n for a, n in zip(start, local.shape, strict=True)])
+    part = _part(value, spec, mesh, device)
+    beyond = [n - have for n, have in zip(local.shape, part.type.shape, strict=True)]
+    return padded_high(part, beyond, local) if any(beyond) else part
+
+
+def _part(value: ir.Value, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
+    found = [blocks(n, axes, mesh)[device] for n, axes in zip(value.type.shape, spec.dims, strict=True)]
+    start = [min(a, n) for (a, _), n in zip(found, value.type.shape, strict=True)]
+    return slice_box(value, start, [a + n for a, (_, n) in zip(start, found, strict=True)])
+
+
+def _real(value: ir.Value, whole: ir.Type, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
+    """A shard of a result without its padding."""
+    if not _is_tensor(whole) or not any(spec.dims):
+        return value
+    found = [blocks(n, axes, mesh)[device] for n, axes in zip(whole.shape, spec.dims, strict=True)]
+    return slice_box(value, [0] * len(found), [n for _, n in found])
 
 
 def _assemble(shards: Sequence[ir.Value], spec: ShardSpec, mesh: Mesh) -> ir.Value:

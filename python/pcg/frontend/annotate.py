@@ -8,38 +8,49 @@ sharding constraint on the mesh; anywhere else it vanishes.  Imports jax.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 from jax.extend import core as jex_core
 from jax.extend import source_info_util
+from jax.extend.mlir import ir as jax_ir
+from jax.extend.mlir.dialects import stablehlo as hlo
 from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 from jax.sharding import NamedSharding, PartitionSpec
+from jaxlib.mlir.dialects import sdy
 
 from pcg.frontend.function_rule import rule_of
 from pcg.frontend.program import ProgramError
-from pcg.layout import Mesh, ShardSpec, SpecError
+from pcg.layout import Mesh, ShardSpec, SpecError, refine
 from pcg.layout.strategy import StrategyError, TensorLayout, derive, parse_slices, parse_strategy
+from pcg.runtime import jax_compat
 
 source_info_util.register_exclusion(__file__)
 
 _MESH: ContextVar[jax.sharding.Mesh | None] = ContextVar("pcg_mesh", default=None)
+_MESHES: ContextVar[Mapping[str, Mesh] | None] = ContextVar("pcg_meshes", default=None)
+#: What a request becomes in a program on several meshes: a custom call, with what is asked as JSON.
+REQUEST = "pcg.shard"
 
 
 @dataclass(frozen=True)
 class Request:
     """What is asked for one tensor: the axes of each dimension, or slices in a device matrix.
 
-    Dimensions in `free` may be split further; the others are as they are said to be.
+    Dimensions in `free` may be split further; the others are as they are said to be.  `mesh` is which mesh, of a
+    program on several; `priority` is that of every dimension (see `shard`).
     """
 
     layout: ShardSpec | TensorLayout
     free: tuple[int, ...] = ()
+    mesh: str | None = None
+    priority: int = 0
 
     @property
     def rank(self) -> int:
@@ -61,31 +72,45 @@ class Request:
             layout = ShardSpec((*layout.dims[:dim], (), *layout.dims[dim:]))
         else:
             layout = layout.insert(dim)
-        return Request(layout, tuple(sorted((dim, *(d + (d >= dim) for d in self.free)))))
+        return Request(layout, tuple(sorted((dim, *(d + (d >= dim) for d in self.free)))), self.mesh, self.priority)
 
 
 # -- what users call -------------------------------------------------------------------------------
 
 
-def shard(x: Any, spec: Any) -> Any:
+def shard(x: Any, spec: Any, *, mesh: str | None = None, priority: int = 0) -> Any:
     """Ask that `x` be laid out as `spec` where it stands in the program; the values do not change.
 
     Args:
       x: an array that is being traced, or a tree of them, each of which gets `spec`.
       spec: a `pcg.ShardSpec` or its text (`"[data, -]"`); a tuple like a PartitionSpec, per dimension an
         axis name, a tuple of them, or None for a dimension that is whole (trailing dimensions too);
+        an axis may be a sub-axis, `"x:(1)2"`: the major 2 of `x`;
         a PartitionSpec or a NamedSharding; a tuple of numbers, the slices per dimension; or None, which
         asks nothing.
+
+      mesh: name of the mesh, in a program on several (`pcg.processes.lower`).  With `spec` None, `x` is to be on
+        that mesh in whatever layout.
+      priority: with `strategy="priority"`, the round in which this layout spreads to other values: 0 is first.  It
+        is kept in any case.
 
     Returns:
       `x`.  Outside of `pcg.compile` that is all: the function runs as if nothing were asked.
 
     Raises:
-      SpecError: `spec` is none of these, or has not the rank of `x`.
+      SpecError: `spec` is none of these, or has not the rank of `x`; `priority` is not a number from 0.
     """
-    if spec is None:
+    if isinstance(priority, bool) or not isinstance(priority, int) or priority < 0:
+        raise SpecError(f"priority {priority!r}; expected 0, 1, 2, ...")
+    if spec is None and mesh is None:
         return x
-    return jax.tree.map(lambda leaf: _ask(leaf, _request(spec, _rank(leaf))), x)
+
+    def request(rank: int) -> Request:
+        if spec is None:
+            return Request(ShardSpec.replicated(rank), tuple(range(rank)), mesh)
+        return replace(_request(spec, rank), mesh=mesh, priority=priority)
+
+    return jax.tree.map(lambda leaf: _ask(leaf, request(_rank(leaf))), x)
 
 
 def shard_op(
@@ -247,16 +272,38 @@ batching.primitive_batchers[_shard_p] = _batch
 
 def _lower(ctx: Any, x: Any, *, request: Request) -> Any:
     """A sharding constraint on the mesh that pcg traces for; nothing elsewhere."""
+    if (meshes := _MESHES.get()) is not None:
+        assert request.mesh is not None
+        asked = {"mesh": request.mesh, "spec": str(request.spec(meshes[request.mesh])), "open": list(request.free)}
+        text = jax_ir.StringAttr.get(json.dumps(asked))
+        return hlo.CustomCallOp([x.type], [x], REQUEST, backend_config=text).results
     mesh = _MESH.get()
     if mesh is None:
         return [x]
-    spec = request.spec(ours(mesh))
+    known = ours(mesh)
+    spec = request.spec(known)
+    if refine.uses_sub_axes(spec):
+        fine = refine.refinement(known, spec.used_axes)
+        spec, mesh = refine.to_parts(spec, fine), jax_compat.jax_mesh(fine, list(mesh.devices.flat))
     dims: list[Any] = [tuple(d) or None for d in spec.dims]
     for d in request.free:
         dims[d] = dims[d] or PartitionSpec.UNCONSTRAINED
     sharding = NamedSharding(mesh, PartitionSpec(*dims))
     constrain = functools.partial(jax.lax.with_sharding_constraint, shardings=sharding)
-    return jax_mlir.lower_fun(constrain, multiple_results=False)(ctx, x)
+    lowered = jax_mlir.lower_fun(constrain, multiple_results=False)(ctx, x)
+    if request.priority:
+        _prioritise(lowered[0], request.priority)
+    return lowered
+
+
+def _prioritise(value: Any, priority: int) -> None:
+    """Give the sharding constraint that makes `value` a priority, for which a PartitionSpec has no words."""
+    op = value.owner
+    old = sdy.TensorShardingAttr(op.attributes["sharding"])
+    dims = [sdy.DimensionShardingAttr(d) for d in old.dimension_shardings]
+    # Shardy has none on an empty closed dimension: there is nothing to spread.
+    dims = [sdy.DimensionShardingAttr.get(d.axes, d.is_closed, priority) if d.axes else d for d in dims]
+    op.attributes["sharding"] = sdy.TensorShardingAttr.get(old.mesh_or_ref, dims)
 
 
 jax_mlir.register_lowering(_shard_p, _lower)
@@ -280,6 +327,16 @@ def on(mesh: jax.sharding.Mesh | None) -> Iterator[None]:
         _MESH.reset(token)
 
 
+@contextmanager
+def on_several(meshes: Mapping[str, Mesh] | None) -> Iterator[None]:
+    """A context in which requests become custom calls that name one of `meshes`."""
+    token = _MESHES.set(meshes)
+    try:
+        yield
+    finally:
+        _MESHES.reset(token)
+
+
 def requests(jaxpr: Any) -> Iterator[tuple[Any, Request]]:
     """The requests in a jaxpr and the jaxprs inside it, each with its equation."""
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
@@ -300,7 +357,27 @@ def check(jaxpr: Any, mesh: jax.sharding.Mesh) -> None:
     """Raise ProgramError, with the user's line, if `mesh` cannot fulfil a request."""
     ours_ = ours(mesh)
     for eqn, request in requests(jaxpr):
+        if request.mesh is not None:
+            where = source_info_util.summarize(eqn.source_info)
+            raise ProgramError(
+                f"{where}: pcg.shard: mesh {request.mesh!r}: the program is compiled for one mesh; leave mesh out,"
+                " or use pcg.processes.lower for several"
+            )
         try:
-            request.spec(ours_).check(ours_, eqn.invars[0].aval.shape)
+            refine.check(request.spec(ours_), ours_, eqn.invars[0].aval.shape)
         except (SpecError, StrategyError) as error:
             raise ProgramError(f"{source_info_util.summarize(eqn.source_info)}: pcg.shard: {error}") from None
+
+
+def check_several(jaxpr: Any, meshes: Mapping[str, Mesh]) -> None:
+    """Raise ProgramError, with the user's line, if a request names none of `meshes`, or not what that has."""
+    for eqn, request in requests(jaxpr):
+        where = f"{source_info_util.summarize(eqn.source_info)}: pcg.shard"
+        if request.mesh is None or request.mesh not in meshes:
+            known = ", ".join(map(repr, meshes))
+            what = "no mesh is named" if request.mesh is None else f"there is no mesh {request.mesh!r}"
+            raise ProgramError(f"{where}: {what}; meshes of this program: {known}")
+        try:
+            request.spec(meshes[request.mesh]).check(meshes[request.mesh], eqn.invars[0].aval.shape)
+        except (SpecError, StrategyError) as error:
+            raise ProgramError(f"{where}: on mesh {request.mesh!r}: {error}") from None

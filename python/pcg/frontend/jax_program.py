@@ -13,6 +13,7 @@ from jax.extend import source_info_util
 
 from pcg.frontend import annotate
 from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
+from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 
 # Locations in the module are those of the user's frames, not of ours.
@@ -80,13 +81,15 @@ def trace(
     donate_argnums: Sequence[int] = (),
     mesh: jax.sharding.Mesh | None = None,
     remesh: Callable[[list[tuple[int, ...]]], jax.sharding.Mesh] | None = None,
+    meshes: Mapping[str, Mesh] | None = None,
 ) -> Program:
     """Trace `function` for arguments of these shapes into a program.
 
     `args` are the dynamic positional arguments (trees of arrays or ShapeDtypeStructs); `static` maps
     positions among all positional arguments to constants.  `donate_argnums` count all positional
     arguments.  `mesh` is the mesh that bare PartitionSpecs and `pcg.shard` in the function refer to; if the
-    function asks for slices, `remesh` makes another one from the device matrices that they need.
+    function asks for slices, `remesh` makes another one from the device matrices that they need.  `meshes`,
+    instead, are the meshes that `pcg.shard` names in a program on several.
 
     Raises:
       ProgramError: an argument is not an array, or the mesh cannot give a layout that is asked for.
@@ -113,7 +116,9 @@ def trace(
             mesh = remesh(needed)
         if mesh is not None:
             annotate.check(traced.jaxpr, mesh)
-        with annotate.on(mesh):
+        if meshes is not None:
+            annotate.check_several(traced.jaxpr, meshes)
+        with annotate.on(mesh), annotate.on_several(meshes):
             lowered = jax_compat.quietly(traced.lower)
     out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
     donated, at = set(), 0

@@ -8,6 +8,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.frontend.program import Leaf, Program, ProgramError
+from pcg.ir.locations import argument_names
 from pcg.ir.walk import entry, functions
 
 
@@ -36,7 +37,7 @@ def module_program(
     """
     function = entry_function(module)
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    names = _names(function, len(kind.inputs))
+    names = argument_names(function)
     arguments = tuple(_leaf(n, t) for n, t in zip(names, kind.inputs, strict=True))
     results = tuple(_leaf(n, t) for n, t in zip(_result_names(function, len(kind.results)), kind.results, strict=True))
     if bad := sorted(i for i in donated if not 0 <= i < len(arguments)):
@@ -51,16 +52,6 @@ def _leaf(name: str, type_: ir.Type) -> Leaf:
     if not type_.has_static_shape:
         raise ProgramError(f"{name} has type {type_}; dynamic shapes are not supported, give every size")
     return Leaf(name, tuple(type_.shape), str(type_.element_type))
-
-
-def _names(function: ir.Operation, count: int) -> list[str]:
-    """Argument names from locations (`loc("params['w']")`), where the module has them."""
-    block = function.regions[0].blocks[0]
-    out = []
-    for i in range(count):
-        m = re.match(r'loc\("([^"]+)"\)$', str(block.arguments[i].location))
-        out.append(m[1] if m and not m[1].startswith("-") else f"arg{i}")
-    return out if len(set(out)) == count else [f"arg{i}" for i in range(count)]
 
 
 def _result_names(function: ir.Operation, count: int) -> list[str]:

@@ -76,3 +76,22 @@ def describe(location: ir.Location) -> str:
     """`file:line (function)` of the user's line; the operation's name, or `<unknown>`, without one."""
     found = user_frame(location)
     return str(found) if found is not None else operation_name(location) or "<unknown>"
+
+
+def place(location: ir.Location) -> str:
+    """`file.py:12` of the innermost line a location names (`line 12` of a nameless file), or an empty string."""
+    found = user_frame(location)
+    if found is None:
+        return ""
+    name = found.file.rsplit("/", 1)[-1]
+    return f"line {found.line}" if name in ("-", "") else f"{name}:{found.line}"
+
+
+def argument_names(func: ir.Operation) -> list[str]:
+    """What the arguments of a function are called: by their locations (`loc("params['w']")`), else `arg0`, ..."""
+    arguments = func.operation.regions[0].blocks[0].arguments
+    out = []
+    for i, argument in enumerate(arguments):
+        m = re.match(r'loc\("([^"]+)"\)$', str(argument.location))
+        out.append(m[1] if m and not m[1].startswith("-") else f"arg{i}")
+    return out if len(set(out)) == len(out) else [f"arg{i}" for i in range(len(out))]

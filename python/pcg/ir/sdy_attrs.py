@@ -2,6 +2,7 @@
 
 The grammar is that of `#sdy.mesh<["x"=2, "y"=4], device_ids=[...]>`, `#sdy.sharding<@mesh, [{"x", ?}p1, {}],
 replicated={"y"}, unreduced={"z"}>`, `#sdy.sharding_per_value<[<...>, <...>]>` and `#sdy<manual_axes{"x"}>`.
+An axis of a sharding may be a sub-axis, `"x":(1)2`: the name is then `x:(1)2` (see `pcg.layout.refine`).
 """
 
 from __future__ import annotations
@@ -86,9 +87,17 @@ class _Parser:
 
     def axis(self) -> str:
         name = self.token(1, "an axis name")
+        if not self.accept(":"):
+            return name
+        self.expect("(")
+        pre = self.token(3, "a pre-size")
+        self.expect(")")
+        return f"{name}:({pre}){self.token(3, 'a size')}"
+
+    def whole_axis(self) -> str:
+        name = self.token(1, "an axis name")
         if self.peek(":"):
-            text = f'{self.text} uses a part of axis "{name}"; allowed: whole axes (split the axis in two)'
-            raise SdySyntaxError(text)
+            raise SdySyntaxError(f'{self.text} is manual over a part of axis "{name}"; allowed: whole axes')
         return name
 
     def dim(self) -> SdyDim:
@@ -173,6 +182,6 @@ def parse_mesh(text: str) -> SdyMesh:
 def parse_manual_axes(text: str) -> tuple[str, ...]:
     """Read `#sdy<manual_axes{...}>`."""
     p = _Parser(text.removeprefix("#sdy<manual_axes").removesuffix(">"))
-    found = p.list("{", "}", p.axis)
+    found = p.list("{", "}", p.whole_axis)
     p.end()
     return found

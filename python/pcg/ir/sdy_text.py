@@ -14,6 +14,8 @@ from pcg.ir.errors import PcgError
 
 # An op in custom form: `sdy.name` that is not part of a longer word, an attribute or a quoted name.
 _OP = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|(?<![\w.$#!"@%-])sdy\.([a-z_]+)(?![\w.]*\s*=[^>])')
+_GENERIC_MANUAL = '"sdy.manual_computation"'
+_EMPTY_REGION = re.compile(r"\}, \{\s*\}\)")
 _CLOSE = {"<": ">", "[": "]", "{": "}", "(": ")"}
 _SPACE = re.compile(r"(?:\s|//[^\n]*)*")
 _VALUES = re.compile(r"(?:%[\w$.\-#:]+\s*,\s*)*%[\w$.\-#:]+|")
@@ -26,7 +28,7 @@ SUPPORTED = (
 
 
 def to_generic(text: str, name: str = "-") -> str:
-    """Rewrite every pretty `sdy` op of `text`.
+    """Rewrite every pretty `sdy` op of `text`, and manual computations in any form.
 
     Raises:
       PcgError: an op that is not supported, or text that is not of the form the op prints in.
@@ -37,11 +39,18 @@ def to_generic(text: str, name: str = "-") -> str:
     for m in _OP.finditer(text):
         if m[1] is not None:
             _Reader(text, m.end(), name, m.start()).op(m[1], edits)
+        elif m[0] == _GENERIC_MANUAL and text.startswith("(", m.end()):
+            _Reader(text, m.end(), name, m.start()).second_region(edits)
     out, done = [], 0
     for start, end, new in sorted(edits):
         out += [text[done:start], new + "\n" * (text.count("\n", start, end) - new.count("\n"))]
         done = end
     return "".join(out) + text[done:]
+
+
+def without_second_regions(text: str) -> str:
+    """Printed text of a module without the regions that `to_generic` gave to manual computations."""
+    return _EMPTY_REGION.sub("})", text) if _GENERIC_MANUAL in text else text
 
 
 class _Reader:
@@ -104,7 +113,22 @@ class _Reader:
         # Values bind to the header's line; its own line breaks (none in printed text) are kept by `to_generic`.
         block = f" ^bb0{arguments}:" if arguments[1:-1].strip() else ""
         edits.append((self.start, self.at + 1, f'"sdy.manual_computation"{operands} ({{{block}'))
-        edits.append((body_end, body_end + 1, "}) {" + ", ".join(attrs) + "}"))
+        # In an unknown op with one region MLIR suspects a symbol table, and finds no function that is called there.
+        edits.append((body_end, body_end + 1, "}, {}) {" + ", ".join(attrs) + "}"))
+
+    def second_region(self, edits: list[tuple[int, int, str]]) -> None:
+        """A manual computation in generic form gets an empty second region: see `manual_computation`."""
+        self.group("(")
+        self.skip()
+        if self.text.startswith("<", self.at):
+            self.group("<")
+        self.skip()
+        if not self.text.startswith("(", self.at):
+            raise self.error("expected the body of a manual computation")
+        self.at += 1
+        self.skip()
+        after = self.closing(self.at) + 1
+        edits.append((after, after, ", {}"))
 
     def attributes_follow(self) -> bool:
         """Whether a dictionary comes before the body: two brace groups in a row."""

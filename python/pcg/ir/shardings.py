@@ -14,6 +14,7 @@ from functools import lru_cache
 from torch_mlir import ir
 
 from pcg.dialects.dist import ProcessMeshAttr, ShardSpecAttr, read_mesh
+from pcg.ir.errors import PcgError
 from pcg.ir.walk import body
 from pcg.layout import Mesh, ShardSpec
 
@@ -21,6 +22,10 @@ SPEC = "dist.spec"
 SPECS = "dist.specs"
 OPERAND_SPECS = "dist.operand_specs"
 OPEN = "dist.open"
+PRIORITIES = "dist.priorities"
+#: Layouts of the inputs and results of a `pcg.stage`.
+IN_SPECS = "in_specs"
+OUT_SPECS = "out_specs"
 #: Symbol of the mesh when a module has one.
 MESH = "mesh"
 
@@ -31,7 +36,7 @@ MESH = "mesh"
 @lru_cache(maxsize=65536)
 def _text(spec: ShardSpec, mesh: str) -> str:
     dims = ", ".join("[" + ", ".join(f'"{a}"' for a in d) + "]" for d in spec.dims)
-    partial = ", ".join(f'{a} = "{k}"' for a, k in spec.partial)
+    partial = ", ".join(f'"{a}" = "{k}"' if ":" in a else f'{a} = "{k}"' for a, k in spec.partial)
     return f"#dist.shard_spec<@{mesh}, [{dims}], {{{partial}}}>"
 
 
@@ -92,7 +97,8 @@ def get(value: ir.Value) -> ShardSpec | None:
         result = value if isinstance(value, ir.OpResult) else ir.OpResult(value)
         attrs = result.owner.attributes
         if SPECS not in attrs:
-            return None
+            stage = stage_of(result.owner)
+            return None if stage is None else boundary_specs(stage, OUT_SPECS)[_element(result.owner)]
         specs, i = attrs[SPECS], result.result_number
         return _optional(specs[i]) if i < len(specs) else None
     op, i = value.owner.owner.operation, value.arg_number
@@ -100,7 +106,7 @@ def get(value: ir.Value) -> ShardSpec | None:
         return _function_spec(op, "arg_attrs", i)
     if op.name == "stablehlo.while":
         return get(op.results[i])
-    return None
+    return boundary_specs(op, IN_SPECS)[i] if op.name == "pcg.stage" else None
 
 
 def set(value: ir.Value, spec: ShardSpec | None, mesh: str = MESH) -> None:
@@ -158,6 +164,36 @@ def _set_or_remove(op: ir.Operation, name: str, specs: Sequence[ShardSpec | None
             op.attributes[name] = _array(specs, mesh)
     elif name in op.attributes:
         del op.attributes[name]
+
+
+# -- stages ----------------------------------------------------------------------------------------
+
+
+def stage_of(op: ir.Operation) -> ir.Operation | None:
+    """The stage whose result a `stablehlo.get_tuple_element` takes; None for other ops."""
+    op = op.operation
+    if op.name != "stablehlo.get_tuple_element" or isinstance(op.operands[0], ir.BlockArgument):
+        return None
+    source = op.operands[0].owner.operation
+    return source if source.name == "pcg.stage" else None
+
+
+def _element(op: ir.Operation) -> int:
+    return int(ir.IntegerAttr(op.operation.attributes["index"]).value)
+
+
+def boundary_specs(stage: ir.Operation, where: str) -> list[ShardSpec | None]:
+    """Layouts of the inputs (`where` is `IN_SPECS`) or results (`OUT_SPECS`) of a stage."""
+    stage = stage.operation
+    if where in stage.attributes:
+        return [_optional(a) for a in stage.attributes[where]]
+    values = stage.operands if where == IN_SPECS else stage.results
+    return [None] * ir.TupleType(values[0].type).num_types
+
+
+def set_boundary_specs(stage: ir.Operation, where: str, specs: Sequence[ShardSpec | None], mesh: str) -> None:
+    """Replace the layouts of the inputs or results of a stage; all None removes the attribute."""
+    _set_or_remove(stage.operation, where, specs, mesh)
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -219,6 +255,17 @@ def open_dims(attrs: ir.DictAttr | ir.OpAttributeMap) -> tuple[int, ...]:
     return tuple(int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(attrs[OPEN])) if OPEN in attrs else ()
 
 
+def priorities(attrs: ir.DictAttr | ir.OpAttributeMap) -> tuple[int, ...]:
+    """Priority of each dimension of a layout that the user gave, 0 first; empty if all are 0."""
+    return tuple(int(ir.IntegerAttr(d).value) for d in ir.ArrayAttr(attrs[PRIORITIES])) if PRIORITIES in attrs else ()
+
+
+def signature_priorities(func: ir.Operation, where: str, i: int) -> tuple[int, ...]:
+    """Priorities of argument (`where` is arg_attrs) or result (res_attrs) `i` of a function."""
+    attrs = func.operation.attributes
+    return priorities(ir.DictAttr(attrs[where][i])) if where in attrs else ()
+
+
 def signature_open_dims(func: ir.Operation, where: str, i: int) -> tuple[int, ...]:
     """Open dimensions of argument (`where` is arg_attrs) or result (res_attrs) `i` of a function."""
     attrs = func.operation.attributes
@@ -240,8 +287,19 @@ def meshes_of(module: ir.Module | ir.Operation) -> dict[str, Mesh]:
 
 
 def mesh_of(module: ir.Module | ir.Operation) -> Mesh | None:
-    """The mesh of a module (the first, if there are several)."""
-    return next(iter(meshes_of(module).values()), None)
+    """The mesh of a module, None if it declares none.
+
+    Raises:
+      PcgError: it declares several, which work on one mesh would silently mix up.
+    """
+    found = meshes_of(module)
+    if len(found) > 1:
+        names = ", ".join("@" + n for n in found)
+        raise PcgError(
+            f"the module declares the meshes {names}; allowed here: one.  Split it into stages of one mesh "
+            "with --split-meshes", module.operation.location,
+        )
+    return next(iter(found.values()), None)
 
 
 def mesh_to_attr(mesh: Mesh) -> ir.Attribute:

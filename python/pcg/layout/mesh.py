@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-_AXIS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+#: An axis, or a part of one in a refined mesh: `x.0` is the major part of `x`.
+_AXIS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.(0|[1-9][0-9]*))?\Z")
 
 
 class MeshError(ValueError):
@@ -21,9 +22,13 @@ class Mesh:
 
     `device_ids` maps the position in the mesh (row-major) to a logical device; None is 0, 1, 2, ...
 
+    A mesh may be *refined*: instead of an axis `x` it has its parts `x.0`, `x.1`, ..., side by side, major
+    to minor, so that a layout can use a part of `x` (see `pcg.layout.refine`).  Positions stay what they are.
+
     Raises:
-      MeshError: no axis, a duplicate or ill-formed name, a size < 1, or device ids that are not
-        a permutation-like list of distinct ids, one per position.
+      MeshError: no axis, a duplicate or ill-formed name, a size < 1, parts of an axis that are not
+        all there and side by side, or device ids that are not a permutation-like list of distinct
+        ids, one per position.
     """
 
     axes: tuple[tuple[str, int], ...]
@@ -34,8 +39,10 @@ class Mesh:
         if not self.axes:
             raise MeshError("a mesh needs at least one axis")
         for name, size in self.axes:
-            if not _AXIS_NAME.match(name):
+            if not (named := _AXIS_NAME.match(name)):
                 raise MeshError(f"axis name {name!r} is not an identifier")
+            if named[2] is not None:
+                self._check_part(name, named[1], int(named[2]))
             if name in seen:
                 raise MeshError(f"mesh has two axes named {name!r}")
             if size < 1:
@@ -46,6 +53,18 @@ class Mesh:
                 raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
             if len(set(self.device_ids)) != self.size or min(self.device_ids) < 0:
                 raise MeshError(f"device ids {list(self.device_ids)} are not distinct and non-negative")
+
+    def _check_part(self, name: str, axis: str, part: int) -> None:
+        """Raise unless the parts of `axis` are `axis.0`, `axis.1`, ..., side by side and at least two."""
+        names = self.names
+        at = names.index(name)
+        others = [n for n in names if n.partition(".")[0] == axis]
+        whole = len(others) > 1 and others == [f"{axis}.{i}" for i in range(len(others))]
+        if not whole or at < part or names[at - part] != f"{axis}.0":
+            raise MeshError(
+                f"axis {name!r} is a part of axis {axis!r}, whose parts here are {', '.join(map(repr, others))};"
+                f" allowed: {axis}.0, {axis}.1, ... in this order, side by side"
+            )
 
     @classmethod
     def of(cls, axes: Mapping[str, int] | Iterable[tuple[str, int]], device_ids: Sequence[int] | None = None) -> Mesh:
@@ -81,6 +100,51 @@ class Mesh:
     def size(self) -> int:
         """Number of devices."""
         return math.prod(self.sizes)
+
+    # -- refinement ----------------------------------------------------------------------------
+
+    @property
+    def is_refined(self) -> bool:
+        """Whether an axis is there in parts."""
+        return any("." in n for n in self.names)
+
+    @property
+    def parts(self) -> dict[str, tuple[str, ...]]:
+        """The axes of this mesh that make up each axis of `origin`, major to minor."""
+        out: dict[str, tuple[str, ...]] = {}
+        for name in self.names:
+            axis = name.partition(".")[0]
+            out[axis] = (*out.get(axis, ()), name)
+        return out
+
+    @property
+    def origin(self) -> Mesh:
+        """The mesh that this one refines; itself if it is not refined."""
+        if not self.is_refined:
+            return self
+        return Mesh(tuple((a, self.axes_size(parts)) for a, parts in self.parts.items()), self.device_ids)
+
+    def refined(self, parts: Mapping[str, Sequence[int]]) -> Mesh:
+        """This mesh with axes in parts: `Mesh.of({"x": 8}).refined({"x": (2, 4)})` has x.0 of size 2 and x.1 of size 4.
+
+        Axes are those of `origin`; those not named stay as they are.
+
+        Raises:
+          MeshError: an unknown axis, or sizes whose product is not that of the axis.
+        """
+        origin = self.origin
+        for axis, sizes in parts.items():
+            if min(sizes, default=0) < 1 or math.prod(sizes) != origin.axis_size(axis):
+                shown = "x".join(map(str, sizes)) or "nothing"
+                raise MeshError(f"axis {axis!r} of size {origin.axis_size(axis)} cannot be refined to {shown}")
+        own = self.parts
+        axes: list[tuple[str, int]] = []
+        for axis in origin.names:
+            sizes = parts.get(axis, [self.axis_size(n) for n in own[axis]])
+            axes += [(axis, sizes[0])] if len(sizes) == 1 else [(f"{axis}.{i}", n) for i, n in enumerate(sizes)]
+        return Mesh(tuple(axes), self.device_ids)
+
+    # -- sizes and positions -------------------------------------------------------------------
 
     def axis_size(self, name: str) -> int:
         for n, s in self.axes:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pcg.layout.mesh import Mesh, MeshError
+from pcg.layout.uneven import is_even, padded_size
 
 #: Reductions a partial value may be waiting for.
 REDUCTIONS = ("sum", "max", "min", "prod", "and", "or")
@@ -45,7 +46,9 @@ class ShardSpec:
         dims = [
             () if t.strip() == "-" else tuple(a.strip() for a in t.split("+")) for t in m[1].split(",") if t.strip()
         ]
-        partial = [(a.strip(), k) for k, axes in re.findall(r"(\w+)\(([^)]*)\)", m[2]) for a in axes.split(",")]
+        # An axis may be a sub-axis, `x:(1)2`.
+        kinds = re.findall(r"(\w+)\(((?:[^()]|:\(\d+\))*)\)", m[2])
+        partial = [(a.strip(), k) for k, axes in kinds for a in axes.split(",")]
         return cls.of(dims, partial)
 
     def __str__(self) -> str:
@@ -82,20 +85,24 @@ class ShardSpec:
         return tuple(mesh.axes_size(d) for d in self.dims)
 
     def local_shape(self, shape: Sequence[int], mesh: Mesh) -> tuple[int, ...]:
-        """Shape of one device's shard of a tensor of global `shape`.
+        """Shape of one device's shard of a tensor of global `shape`, padding included."""
+        return tuple(
+            padded_size(size, [mesh.axis_size(a) for a in axes]) if axes else size
+            for size, axes in zip(shape, self.dims, strict=True)
+        )
 
-        Raises:
-          SpecError: the number of shards does not divide a dimension.
+    def uneven_dims(self, shape: Sequence[int], mesh: Mesh) -> tuple[int, ...]:
+        """Dimensions of a tensor of `shape` whose shards have padding."""
+        return tuple(
+            d for d, (size, axes) in enumerate(zip(shape, self.dims, strict=True))
+            if axes and not is_even(size, [mesh.axis_size(a) for a in axes])
+        )
+
+    def check(self, mesh: Mesh, shape: Sequence[int] | None = None, even: bool = False) -> None:
+        """Raise `SpecError` unless the spec is well formed on `mesh` (and fits `shape`).
+
+        With `even` all shards must be equal, as those of a `jax.Array` are.
         """
-        out = []
-        for i, (size, n) in enumerate(zip(shape, self.shards(mesh), strict=True)):
-            if size % n:
-                raise SpecError(f"dimension {i} of size {size} is not divisible by {n} ({'+'.join(self.dims[i])})")
-            out.append(size // n)
-        return tuple(out)
-
-    def check(self, mesh: Mesh, shape: Sequence[int] | None = None) -> None:
-        """Raise `SpecError` unless the spec is well formed on `mesh` (and fits `shape`)."""
         seen: set[str] = set()
         for axis in [a for d in self.dims for a in d] + list(self.partial_axes):
             try:
@@ -111,4 +118,7 @@ class ShardSpec:
         if shape is not None:
             if len(shape) != self.rank:
                 raise SpecError(f"spec {self} has {self.rank} dimensions, the tensor has {len(shape)}")
-            self.local_shape(shape, mesh)
+            if even and (uneven := self.uneven_dims(shape, mesh)):
+                d = uneven[0]
+                n = mesh.axes_size(self.dims[d])
+                raise SpecError(f"dimension {d} of size {shape[d]} is not divisible by {n} ({'+'.join(self.dims[d])})")

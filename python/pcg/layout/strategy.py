@@ -208,7 +208,7 @@ def _over_factors(n: int, factors: tuple[int, ...], rule: FactorRule, what: str)
         part = size if left > size and left % size == 0 else left
         if part > 1 and not rule.factors[f].splittable:
             raise StrategyError(f"{what} into {n}, but it must be whole: {rule.factors[f].reason}")
-        if size % part:
+        if not rule.factors[f].divides(part):
             raise StrategyError(f"{what} of size {size} into {part}, which does not divide it")
         yield f, part
         left //= part

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from torch_mlir import ir
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice, Step, permutation
+from pcg.layout.uneven import padded_sizes
+from pcg.lower.neutral import neutral
+from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step, permutation
 
 _REDUCERS = {
     "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
@@ -29,22 +32,59 @@ class Collectives:
         self.channels = 0
         self._groups: dict[tuple[str, ...], ir.Attribute] = {}
 
-    def take(self, step: Step, value: ir.Value, spec: ShardSpec, loc: ir.Location) -> ir.Value:
-        """The local value after `step`, taken from the local `value` of layout `spec`."""
+    def take(
+        self, step: Step, value: ir.Value, spec: ShardSpec, shape: Sequence[int], loc: ir.Location
+    ) -> ir.Value:
+        """The local value after `step`, taken from the local `value` of layout `spec` and global `shape`."""
         match step:
             case AllReduce(axes, kind):
                 return self.all_reduce(value, axes, kind, loc)
             case ReduceScatter(dim, axes, kind):
+                value = self._pad(value, dim, axes, loc)
                 return self.reduce_scatter(value, dim, axes, kind, loc)
             case AllGather(dim, axes):
-                return self.all_gather(value, dim, axes, loc)
+                value = self.all_gather(value, dim, axes, loc)
+                return self._trim(value, dim, axes, step.apply(spec), shape, loc)
             case AllToAll(split_dim, concat_dim, axes):
-                return self.all_to_all(value, split_dim, concat_dim, axes, loc)
+                value = self._pad(value, split_dim, axes, loc)
+                value = self.all_to_all(value, split_dim, concat_dim, axes, loc)
+                return self._trim(value, concat_dim, axes, step.apply(spec), shape, loc)
             case Slice(dim, axes):
                 return self.slice(value, dim, axes, loc)
             case Permute(result):
                 return self.permute(value, spec, result, loc)
+            case Mask(axes, kind):
+                return self.mask(value, axes, kind, loc)
+            case Regroup():
+                return self.regroup(value, step, spec, shape, loc)
         raise TypeError(f"{step} is not a redistribution step")
+
+    def _pad(self, value: ir.Value, dim: int, axes: Sequence[str], loc: ir.Location) -> ir.Value:
+        """`value`, before `dim` is cut over `axes`, so that each cut finds equal parts."""
+        counts = [self.mesh.axis_size(a) for a in axes]
+        sizes = padded_sizes(value.type.shape[dim], counts)
+        parts = 1
+        for n, size, part in zip(counts, sizes, sizes[1:], strict=False):
+            if n * part != size:
+                rows = _viewed(value, dim, parts, size, loc)
+                beyond = [0] * rows.type.rank
+                beyond[dim + 1] = n * part - size
+                value = _merged(grown(rows, beyond, loc), dim, loc)
+            parts *= n
+        return value
+
+    def _trim(
+        self, value: ir.Value, dim: int, axes: Sequence[str], after: ShardSpec, shape: Sequence[int], loc: ir.Location
+    ) -> ir.Value:
+        """`value`, after its parts along `dim` were put together over `axes`, without what was padding inside."""
+        counts = [self.mesh.axis_size(a) for a in axes]
+        sizes = padded_sizes(after.local_shape(shape, self.mesh)[dim], counts)
+        parts = [math.prod(counts[:k]) for k in range(len(counts))]
+        for n, size, part, k in reversed(list(zip(counts, sizes, sizes[1:], parts, strict=False))):
+            if n * part != size:
+                rows = _viewed(value, dim, k, n * part, loc)
+                value = _merged(_shortened(rows, dim + 1, size, loc), dim, loc)
+        return value
 
     # -- one function per step -----------------------------------------------------------------
 
@@ -89,21 +129,79 @@ class Collectives:
             "stablehlo.all_to_all", results=[result], operands=[value], loc=loc, attributes=attributes
         ).result
 
+    def regroup(
+        self, value: ir.Value, step: Regroup, spec: ShardSpec, shape: Sequence[int], loc: ir.Location
+    ) -> ir.Value:
+        """An all-to-all over several axes: pieces are put in a row, one per device, sent, and laid where they belong."""
+        gone, come = step.moved(spec)
+        for d, axes in come.items():
+            value = self._pad(value, d, axes, loc)
+        size = self.mesh.axis_size
+        element, local = value.type.element_type, list(value.type.shape)
+        group = step.devices(spec)
+        n = self.mesh.axes_size(group)
+
+        def make(name: str, shape: Sequence[int], **attributes: ir.Attribute) -> ir.Value:
+            type_ = ir.RankedTensorType.get(list(shape), element)
+            return ir.Operation.create(name, results=[type_], operands=[value], attributes=attributes, loc=loc).result
+
+        # [.., n_d * L, ..] -> [n_d, n_e, .., L, M, ..]: whom a piece goes to comes first.
+        cut: list[int] = []
+        first: list[int] = []
+        rest: list[int] = []
+        for d, have in enumerate(local):
+            if d in come:
+                parts = self.mesh.axes_size(come[d])
+                first.append(len(cut))
+                cut += [parts, have // parts]
+            else:
+                cut.append(have)
+            rest.append(len(cut) - 1)
+        value = make("stablehlo.reshape", cut)
+        order = first + rest
+        value = make(
+            "stablehlo.transpose", [cut[i] for i in order], permutation=ir.DenseI64ArrayAttr.get(order)
+        )
+        pieces = [cut[i] for i in rest]
+        value = make("stablehlo.reshape", [n, *pieces])
+        value = self.all_to_all(value, 0, 0, group, loc)
+        # Now a piece's number is whom it came from: its axes go in front of the dimensions that they split.
+        value = make("stablehlo.reshape", [*(size(a) for a in group), *pieces])
+        order = []
+        for d in range(len(pieces)):
+            order += [group.index(a) for a in gone.get(d, ())] + [len(group) + d]
+        sizes = [*(size(a) for a in group), *pieces]
+        value = make("stablehlo.transpose", [sizes[i] for i in order], permutation=ir.DenseI64ArrayAttr.get(order))
+        value = make(
+            "stablehlo.reshape", [m * self.mesh.axes_size(gone.get(d, ())) for d, m in enumerate(pieces)]
+        )
+        for d, axes in gone.items():
+            value = self._trim(value, d, axes, step.result, shape, loc)
+        return value
+
     def permute(self, value: ir.Value, src: ShardSpec, dst: ShardSpec, loc: ir.Location) -> ir.Value:
         pairs = np.array(permutation(src, dst, self.mesh), dtype=np.int64)
-        attributes = {"channel_handle": self._channel(), "source_target_pairs": ir.DenseElementsAttr.get(pairs)}
+        attributes = {"channel_handle": self.channel(), "source_target_pairs": ir.DenseElementsAttr.get(pairs)}
         return ir.Operation.create(
             "stablehlo.collective_permute", results=[value.type], operands=[value], loc=loc, attributes=attributes
         ).result
 
     def shift(self, value: ir.Value, axes: Sequence[str], by: int, loc: ir.Location) -> ir.Value:
         """What the device `by` places before this one along `axes` holds; zeros where there is none."""
-        pairs = []
-        for group in self.mesh.groups(axes):
-            pairs += [(p, group[i + by]) for i, p in enumerate(group) if 0 <= i + by < len(group)]
+        n = self.mesh.axes_size(axes)
+        return self.send(value, axes, [(i, i + by) for i in range(n) if 0 <= i + by < n], loc)
+
+    def send(
+        self, value: ir.Value, axes: Sequence[str], pairs: Sequence[tuple[int, int]], loc: ir.Location
+    ) -> ir.Value:
+        """What the source of this device's pair holds; zeros on devices that are no target.
+
+        `pairs` are (source, target) places along `axes`, the same in every group of devices.
+        """
+        found = [(group[s], group[t]) for group in self.mesh.groups(axes) for s, t in pairs]
         attributes = {
-            "channel_handle": self._channel(),
-            "source_target_pairs": ir.DenseElementsAttr.get(np.array(pairs, dtype=np.int64)),
+            "channel_handle": self.channel(),
+            "source_target_pairs": ir.DenseElementsAttr.get(np.array(found, dtype=np.int64)),
         }
         return ir.Operation.create(
             "stablehlo.collective_permute", results=[value.type], operands=[value], loc=loc, attributes=attributes
@@ -111,6 +209,7 @@ class Collectives:
 
     def slice(self, value: ir.Value, dim: int, axes: Sequence[str], loc: ir.Location) -> ir.Value:
         """This device's part of `dim`: where it starts comes from a table over devices."""
+        value = self._pad(value, dim, axes, loc)
         result = _scaled(value.type, dim, 1, self.mesh.axes_size(axes))
         size = result.shape[dim]
         starts = np.array([self.mesh.index(p, axes) * size for p in range(self.mesh.size)], dtype=np.int32)
@@ -139,9 +238,34 @@ class Collectives:
             "stablehlo.dynamic_slice", [value, *offsets], result, slice_sizes=ir.DenseI64ArrayAttr.get(result.shape)
         )
 
+    def mask(self, value: ir.Value, axes: Sequence[str], kind: str, loc: ir.Location) -> ir.Value:
+        """`value` on the first device along `axes`, elsewhere what adds nothing to a reduction by `kind`."""
+        keep = np.array([self.mesh.index(p, axes) == 0 for p in range(self.mesh.size)])
+        i1, i32 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
+
+        def make(name: str, operands: list[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
+            return ir.Operation.create(
+                name, results=[type_], operands=operands, attributes=attributes, loc=loc
+            ).result
+
+        row = ir.RankedTensorType.get([len(keep)], i32)
+        table = make("stablehlo.constant", [], row, value=ir.DenseElementsAttr.get(keep.astype(np.int32), type=row))
+        device = make("stablehlo.partition_id", [], ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32)))
+        device = make("stablehlo.convert", [device], ir.RankedTensorType.get([], i32))
+        one = ir.DenseI64ArrayAttr.get([1])
+        mine = make("stablehlo.dynamic_slice", [table, device], ir.RankedTensorType.get([1], i32), slice_sizes=one)
+        mine = make("stablehlo.reshape", [mine], ir.RankedTensorType.get([], i32))
+        mine = make("stablehlo.convert", [mine], ir.RankedTensorType.get([], i1))
+        nothing = make(
+            "stablehlo.broadcast_in_dim", [neutral(value.type.element_type, kind, loc)], value.type,
+            broadcast_dimensions=ir.DenseI64ArrayAttr.get([]),
+        )
+        return make("stablehlo.select", [mine, value, nothing], value.type)
+
     # -- helpers -------------------------------------------------------------------------------
 
-    def _channel(self) -> ir.Attribute:
+    def channel(self) -> ir.Attribute:
+        """A channel that no other collective of the function has."""
         self.channels += 1
         return ir.Attribute.parse(f"#stablehlo.channel_handle<handle = {self.channels}, type = 1>")
 
@@ -149,7 +273,7 @@ class Collectives:
         key = tuple(axes)
         if key not in self._groups:
             self._groups[key] = ir.DenseElementsAttr.get(np.array(self.mesh.groups(key), dtype=np.int64))
-        attributes = {"channel_handle": self._channel(), "replica_groups": self._groups[key]}
+        attributes = {"channel_handle": self.channel(), "replica_groups": self._groups[key]}
         return attributes | ({"use_global_device_ids": ir.UnitAttr.get()} if global_ids else {})
 
     def _gather_and_reduce(self, value: ir.Value, axes: Sequence[str], kind: str, loc: ir.Location) -> ir.Value:
@@ -196,6 +320,49 @@ def _reducer(region: ir.Region, kind: str, element: ir.Type, loc: ir.Location) -
     ip = ir.InsertionPoint(block)
     made = ir.Operation.create(_REDUCERS[kind], results=[scalar], operands=list(block.arguments), loc=loc, ip=ip)
     ir.Operation.create("stablehlo.return", operands=[made.result], loc=loc, ip=ip)
+
+
+def grown(value: ir.Value, beyond: Sequence[int], loc: ir.Location) -> ir.Value:
+    """`value` with `beyond[d]` zeros after the end of every dimension d."""
+    element = value.type.element_type
+    zero = neutral(element, "sum", loc)
+    nothing = ir.DenseI64ArrayAttr.get([0] * len(beyond))
+    result = ir.RankedTensorType.get([n + k for n, k in zip(value.type.shape, beyond, strict=True)], element)
+    return ir.Operation.create(
+        "stablehlo.pad", results=[result], operands=[value, zero], loc=loc,
+        attributes={
+            "edge_padding_low": nothing, "edge_padding_high": ir.DenseI64ArrayAttr.get(list(beyond)),
+            "interior_padding": nothing,
+        },
+    ).result
+
+
+def _viewed(value: ir.Value, dim: int, parts: int, size: int, loc: ir.Location) -> ir.Value:
+    """Dimension `dim` as two: `parts` blocks of `size`."""
+    shape = list(value.type.shape)
+    type_ = ir.RankedTensorType.get([*shape[:dim], parts, size, *shape[dim + 1 :]], value.type.element_type)
+    return ir.Operation.create("stablehlo.reshape", results=[type_], operands=[value], loc=loc).result
+
+
+def _merged(value: ir.Value, dim: int, loc: ir.Location) -> ir.Value:
+    """Dimensions `dim` and `dim + 1` as one."""
+    shape = list(value.type.shape)
+    dims = [*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]]
+    type_ = ir.RankedTensorType.get(dims, value.type.element_type)
+    return ir.Operation.create("stablehlo.reshape", results=[type_], operands=[value], loc=loc).result
+
+
+def _shortened(value: ir.Value, dim: int, size: int, loc: ir.Location) -> ir.Value:
+    """The first `size` elements of dimension `dim`."""
+    shape = [size if d == dim else n for d, n in enumerate(value.type.shape)]
+    attributes = {
+        "start_indices": ir.DenseI64ArrayAttr.get([0] * len(shape)), "limit_indices": ir.DenseI64ArrayAttr.get(shape),
+        "strides": ir.DenseI64ArrayAttr.get([1] * len(shape)),
+    }
+    type_ = ir.RankedTensorType.get(shape, value.type.element_type)
+    return ir.Operation.create(
+        "stablehlo.slice", results=[type_], operands=[value], loc=loc, attributes=attributes
+    ).result
 
 
 def _scaled(type_: ir.RankedTensorType, dim: int, times: int, over: int) -> ir.RankedTensorType:

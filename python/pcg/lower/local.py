@@ -18,7 +18,9 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.layout import Mesh
+from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import Collectives
+from pcg.lower.neutral import neutral
 from pcg.rules.factor import Assignment, FactorRule
 
 LocalForm = Callable[["LocalContext"], Sequence[ir.Value]]
@@ -90,40 +92,92 @@ class LocalContext:
     def constant(self, value: Any, type_: ir.RankedTensorType) -> ir.Value:
         """A splat constant of `type_` (its element type decides how `value` is written)."""
         element = type_.element_type
+        if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
+            real = self.constant(value, ir.RankedTensorType.get(type_.shape, element.element_type))
+            return self.create("stablehlo.convert", [real], [type_]).result
         if isinstance(element, ir.IntegerType):
-            attr: ir.Attribute = ir.IntegerAttr.get(element, int(value))
+            number = int(value)
+            if number >= 2**63:  # the bindings take the bits of an unsigned number as a signed one
+                number -= 2**64
+            attr: ir.Attribute = ir.IntegerAttr.get(element, number)
         else:
             attr = ir.FloatAttr.get(element, float(value))
         dense = ir.DenseElementsAttr.get_splat(type_, attr)
         return self.create("stablehlo.constant", [], [type_], value=dense).result
 
-    def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
-        """0-d tensor: this device's linear index along `axes` (major to minor); i32 unless `element`."""
-        element = element or ir.IntegerType.get_signless(32)
-        scalar = ir.RankedTensorType.get([], element)
-        table = np.array([self.mesh.index(p, axes) for p in range(self.mesh.size)])
+    def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: on the device at mesh position p, `numbers[p]`; i32 unless `element`."""
+        i32 = ir.IntegerType.get_signless(32)
+        element = element or i32
         u32 = ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32))
         pid = self.create("stablehlo.partition_id", [], [u32]).result
-        i32 = ir.IntegerType.get_signless(32)
         position = self.create("stablehlo.convert", [pid], [ir.RankedTensorType.get([], i32)]).result
-        row_type = ir.RankedTensorType.get([len(table)], i32)
+        row_type = ir.RankedTensorType.get([len(numbers)], i32)
         row = self.create(
-            "stablehlo.constant", [], [row_type], value=ir.DenseElementsAttr.get(table.astype(np.int32), type=row_type)
+            "stablehlo.constant", [], [row_type],
+            value=ir.DenseElementsAttr.get(np.array(numbers, np.int32), type=row_type),
         ).result
         one = self.create(
             "stablehlo.dynamic_slice", [row, position], [ir.RankedTensorType.get([1], i32)],
             slice_sizes=ir.DenseI64ArrayAttr.get([1]),
         ).result
         index = self.create("stablehlo.reshape", [one], [ir.RankedTensorType.get([], i32)]).result
-        return index if element == i32 else self.create("stablehlo.convert", [index], [scalar]).result
+        if element == i32:
+            return index
+        return self.create("stablehlo.convert", [index], [ir.RankedTensorType.get([], element)]).result
+
+    def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: this device's linear index along `axes` (major to minor); i32 unless `element`."""
+        return self.per_device([self.mesh.index(p, axes) for p in range(self.mesh.size)], element)
+
+    def blocks(self, factor: int) -> tuple[tuple[int, int], ...]:
+        """(first global index, elements without padding) of the part of `factor` of every mesh position."""
+        return blocks(self.rule.factors[factor].size, self.axes_of(factor), self.mesh)
+
+    def padded(self, factor: int) -> bool:
+        """Whether some parts of `factor` have padding."""
+        sizes = [self.mesh.axis_size(a) for a in self.axes_of(factor)]
+        return not is_even(self.rule.factors[factor].size, sizes)
 
     def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
         """0-d tensor: global index at which this device's shard of `factor` starts."""
-        axes = self.axes_of(factor)
-        block = self.rule.factors[factor].size // self.mesh.axes_size(axes)
-        index = self.axis_index(axes, element)
-        size = self.constant(block, index.type)
-        return self.create("stablehlo.multiply", [index, size], [index.type]).result
+        return self.per_device([start for start, _ in self.blocks(factor)], element)
+
+    def shard_length(self, factor: int, element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: how many elements of this device's shard of `factor` are not padding."""
+        return self.per_device([length for _, length in self.blocks(factor)], element)
+
+    def mask_padding(self) -> None:
+        """Put the neutral element where padding of an operand could reach a result."""
+        for i, dims in enumerate(self.rule.operands):
+            for d, dim in enumerate(dims):
+                for f in dim:
+                    kind = self.rule.factors[f].padding
+                    if self.axes_of(f) and kind not in ("", "any", "own") and self.padded(f):
+                        self.operands[i] = self._masked(self.operands[i], d, f, kind)
+
+    def _masked(self, value: ir.Value, d: int, factor: int, kind: str) -> ir.Value:
+        i32 = ir.IntegerType.get_signless(32)
+        row = ir.RankedTensorType.get([value.type.shape[d]], i32)
+        flags = ir.RankedTensorType.get(row.shape, ir.IntegerType.get_signless(1))
+        places = self.create(
+            "stablehlo.iota", [], [row], iota_dimension=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+        ).result
+        nowhere = ir.DenseI64ArrayAttr.get([])
+        length = self.create(
+            "stablehlo.broadcast_in_dim", [self.shard_length(factor)], [row], broadcast_dimensions=nowhere
+        ).result
+        real = self.create(
+            "stablehlo.compare", [places, length], [flags],
+            comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction LT>"),
+        ).result
+        whole = ir.RankedTensorType.get(value.type.shape, flags.element_type)
+        spread = self.create(
+            "stablehlo.broadcast_in_dim", [real], [whole], broadcast_dimensions=ir.DenseI64ArrayAttr.get([d])
+        ).result
+        fill = neutral(value.type.element_type, kind, self.op.location)
+        filled = self.create("stablehlo.broadcast_in_dim", [fill], [value.type], broadcast_dimensions=nowhere).result
+        return self.create("stablehlo.select", [spread, value, filled], [value.type]).result
 
 
 def clone_local(

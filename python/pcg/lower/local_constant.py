@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.lower.collectives import grown
 from pcg.lower.local import LocalContext, local_form
 
 
@@ -20,9 +21,8 @@ def constant(ctx: LocalContext) -> Sequence[ir.Value]:
             return ctx.same_op(value=ir.DenseElementsAttr.get_splat(type_, value.get_splat_value()))
     # A clone, because the bindings cannot read the value attribute of a complex constant.
     clone = ctx.op.clone()
-    for name in ("dist.specs", "dist.operand_specs"):
-        if name in clone.attributes:
-            del clone.attributes[name]
+    for name in [n for n in clone.attributes if n.startswith("dist.")]:
+        del clone.attributes[name]
     full = clone.operation.results[0]
     if whole == type_:
         return [full]
@@ -34,23 +34,53 @@ def constant(ctx: LocalContext) -> Sequence[ir.Value]:
         else:
             zero = zero or ctx.constant(0, ir.RankedTensorType.get([], ir.IntegerType.get_signless(32)))
             starts.append(zero)
+    # The last shard may reach beyond the end: pad, for a slice that starts too late is moved back.
+    beyond = [
+        max((start for start, _ in ctx.blocks(dim[0])), default=0) + n - size if dim and ctx.axes_of(dim[0]) else 0
+        for dim, n, size in zip(ctx.rule.results[0], type_.shape, whole.shape, strict=True)
+    ]
+    if any(n > 0 for n in beyond):
+        full = grown(full, [max(0, n) for n in beyond], ctx.op.location)
     sizes = ir.DenseI64ArrayAttr.get(list(type_.shape))
     return [ctx.create("stablehlo.dynamic_slice", [full, *starts], [type_], slice_sizes=sizes).result]
 
 
 @local_form("stablehlo.iota")
 def iota(ctx: LocalContext) -> Sequence[ir.Value]:
-    """The local iota, plus where the shard starts when its own dimension is split."""
-    (local,) = ctx.same_op()
-    dim = ctx.rule.results[0][ctx.op.attributes["iota_dimension"].value]
+    """The local iota, plus where the shard starts when its own dimension is split.
+
+    Elements that do not hold every index exactly are counted in i32 and converted, so that each index is rounded
+    once, as it is unsharded.
+    """
+    number = ctx.op.attributes["iota_dimension"]
+    dim = ctx.rule.results[0][number.value]
     if not any(ctx.axes_of(f) for f in dim):
-        return [local]
-    element = local.type.element_type
-    start = ctx.shard_start(dim[0], element)
+        return ctx.same_op()
+    (type_,) = ctx.result_types
+    element = type_.element_type
+    counted = type_
+    if ctx.op.results[0].type.shape[number.value] > _exact(element):
+        counted = ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(32))
+    local = ctx.create("stablehlo.iota", [], [counted], iota_dimension=number).result
+    start = ctx.shard_start(dim[0], counted.element_type)
     offset = ctx.create(
-        "stablehlo.broadcast_in_dim", [start], [local.type], broadcast_dimensions=ir.DenseI64ArrayAttr.get([])
+        "stablehlo.broadcast_in_dim", [start], [counted], broadcast_dimensions=ir.DenseI64ArrayAttr.get([])
     ).result
-    return [ctx.create("stablehlo.add", [local, offset], [local.type]).result]
+    total = ctx.create("stablehlo.add", [local, offset], [counted]).result
+    return [total if counted == type_ else ctx.create("stablehlo.convert", [total], [type_]).result]
+
+
+#: Bits of the mantissa of the small floats, with the leading one.
+_DIGITS = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53, "f8E3M4": 5, "f8E5M2": 3, "f8E5M2FNUZ": 3, "f8E8M0FNU": 1}
+
+
+def _exact(element: ir.Type) -> int:
+    """How many indices an element type counts exactly: integers wrap around alike, sharded or not."""
+    if isinstance(element, ir.IntegerType):
+        return 2**63
+    if isinstance(element, ir.ComplexType):
+        return _exact(element.element_type)
+    return 2 ** _DIGITS.get(str(element), 4 if "E4M3" in str(element) else 1)
 
 
 @local_form("stablehlo.get_dimension_size")

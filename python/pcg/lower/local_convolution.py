@@ -6,36 +6,49 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.layout.uneven import padded_size
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, local_form
+from pcg.lower.windows import read_range
+from pcg.rules.blocks import counts_of
 from pcg.rules.convolution import layout, padding, sliding
 from pcg.rules.halo import halo
+from pcg.rules.windows import lines_up, ranges
 
 
 @local_form("stablehlo.convolution")
 def convolution(ctx: LocalContext) -> Sequence[ir.Value]:
-    """With split groups a device holds that many fewer of them; split spatial dimensions fetch their halos."""
+    """With split groups a device holds that many fewer of them; split spatial dimensions fetch what windows read."""
     changed: dict[str, ir.Attribute] = {}
     for name in ("feature_group_count", "batch_group_count"):
         count = ctx.op.attributes[name]
         if count.value > 1:  # groups are factor 0
-            changed[name] = ir.IntegerAttr.get(count.type, count.value // ctx.parts(0))
+            local = padded_size(count.value, counts_of(ctx.axes_of(0), ctx.mesh))
+            changed[name] = ir.IntegerAttr.get(count.type, local)
     n = layout(ctx.op)
     value = ctx.operands[0]
     pads = padding(ctx.op, len(n.spatial))
+    dilations = list(ctx.op.attributes["lhs_dilation"]) if "lhs_dilation" in ctx.op.attributes else []
     touched = False
     for d, s in enumerate(sliding(ctx.op, n)):
         factors = ctx.rule.operands[0][n.spatial[d]]
         axes = ctx.axes_of(factors[0]) if factors else ()
-        if not axes:
+        if not axes or s.untouched:
             continue
+        touched = True
         h = halo(s)
-        assert h is not None
+        if h is None or not (h.with_window or lines_up(s, counts_of(axes, ctx.mesh))):
+            value = read_range(ctx, value, n.spatial[d], axes, ranges(s, counts_of(axes, ctx.mesh)))
+            pads[2 * d : 2 * d + 2] = 0, 0
+            if dilations:
+                dilations[d] = 1
+            continue
         value = with_halo(ctx, value, n.spatial[d], axes, h.left, h.right)
         pads[2 * d : 2 * d + 2] = h.low, h.high
-        touched = True
     if touched:
         i64 = ir.IntegerType.get_signless(64)
         rows = [[pads[2 * d], pads[2 * d + 1]] for d in range(len(n.spatial))]
+        if dilations:
+            changed["lhs_dilation"] = ir.DenseI64ArrayAttr.get(dilations)
         changed["padding"] = ir.Attribute.parse(f"dense<{rows}> : {ir.RankedTensorType.get([len(rows), 2], i64)}")
     return ctx.same_op([value, *ctx.operands[1:]], **changed)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.stablehlo import GatherDimensionNumbers
 from pcg.lower.local import LocalContext, local_form
 from pcg.rules.gather_scatter import adds_on, gather_numbers, scatter_numbers, update_kind
 from pcg.rules.regions import identity
@@ -78,6 +79,12 @@ class Components:
         """Where this device's shard of `factor` starts, in the shape of a component."""
         return _broadcast(self.ctx, self.ctx.shard_start(factor, self.type.element_type), self.type)
 
+    def length(self, factor: int) -> ir.Value:
+        """How much of this device's shard of `factor` is not padding, in the shape of a component."""
+        if not self.ctx.padded(factor):
+            return self.full(self.ctx.blocks(factor)[0][1])
+        return _broadcast(self.ctx, self.ctx.shard_length(factor, self.type.element_type), self.type)
+
 
 def _split_rows(ctx: LocalContext, picked: Sequence[int], sizes: Sequence[int], tensor: int) -> dict[int, int]:
     """Split row dimensions: index component -> factor."""
@@ -98,8 +105,9 @@ def gather(ctx: LocalContext) -> Sequence[ir.Value]:
     local = [have if size == whole else size for size, whole, have in zip(sizes, full, operand.type.shape, strict=True)]
     rows = _split_rows(ctx, n.start_index_map, sizes, 0)
     slice_sizes = ir.DenseI64ArrayAttr.get([1 if sizes[d] == 1 else local[d] for d in range(len(sizes))])
+    firsts = [a for f in _first_rows(ctx, n, sizes) for a in ctx.axes_of(f)]
     if not rows:
-        return ctx.same_op([operand, indices], slice_sizes=slice_sizes)
+        return _on_first(ctx, ctx.same_op([operand, indices], slice_sizes=slice_sizes), firsts)
     parts = Components(ctx, indices, n.index_vector_dim)
     new: dict[int, ir.Value] = {}
     inside: ir.Value | None = None
@@ -108,7 +116,7 @@ def gather(ctx: LocalContext) -> Sequence[ir.Value]:
         low, high = parts.full(0), parts.full(full[d] - 1)
         index = ctx.create("stablehlo.clamp", [low, parts.get(c), high], [parts.type]).result
         new[c] = _binary(ctx, "stablehlo.subtract", index, parts.start(f))
-        for bound, direction in ((low, "GE"), (parts.full(operand.type.shape[d]), "LT")):
+        for bound, direction in ((low, "GE"), (parts.length(f), "LT")):
             test = _compare(ctx, new[c], bound, direction)
             inside = test if inside is None else _binary(ctx, "stablehlo.and", inside, test)
     assert inside is not None
@@ -121,16 +129,24 @@ def gather(ctx: LocalContext) -> Sequence[ir.Value]:
     if list(inside.type.shape) != list(mask_type.shape):
         inside = ctx.create("stablehlo.reshape", [inside], [mask_type]).result
     mask = _broadcast(ctx, inside, _bool(result.shape), batch)
-    return [ctx.create("stablehlo.select", [mask, rows_found, _zeros(ctx, result)], [result]).result]
+    found = ctx.create("stablehlo.select", [mask, rows_found, ctx.constant(0, result)], [result]).result
+    return _on_first(ctx, [found], firsts)
 
 
-def _zeros(ctx: LocalContext, type_: ir.RankedTensorType) -> ir.Value:
-    element = type_.element_type
-    if not isinstance(element, ir.ComplexType):
-        return ctx.constant(0, type_)
-    dense = ir.Attribute.parse(f"dense<(0.0, 0.0)> : {ir.RankedTensorType.get([], element)}")
-    scalar = ctx.create("stablehlo.constant", [], [dense.type], value=dense).result
-    return _broadcast(ctx, scalar, type_)
+def _first_rows(ctx: LocalContext, n: GatherDimensionNumbers, sizes: Sequence[int]) -> list[int]:
+    """Split factors of dimensions of which one row is taken and no index says which: it is the first."""
+    picked = {*n.start_index_map, *n.operand_batching_dims}
+    rows = [d for d, size in enumerate(sizes) if size == 1 and d not in picked]
+    return [f for d in rows for f in ctx.rule.operands[0][d] if ctx.axes_of(f)]
+
+
+def _on_first(ctx: LocalContext, values: Sequence[ir.Value], axes: Sequence[str]) -> Sequence[ir.Value]:
+    """`values` on the first device along `axes`, zeros on the others."""
+    if not axes:
+        return values
+    index = ctx.axis_index(axes)
+    first = _compare(ctx, index, ctx.constant(0, index.type), "EQ")
+    return [ctx.create("stablehlo.select", [first, v, ctx.constant(0, v.type)], [v.type]).result for v in values]
 
 
 @local_form("stablehlo.scatter")

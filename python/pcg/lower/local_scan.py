@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.lower.local import LocalContext, clone_mapped, local_form
+from pcg.lower.neutral import neutral
 from pcg.rules.regions import identity, reduction
 
 _COMBINE = {
@@ -83,9 +84,41 @@ def scan(ctx: LocalContext, numbers: dict[str, list[int]], d: int, reverse: bool
     return [ctx.create(_COMBINE[kind], [spread, scanned], [local_type]).result]
 
 
+def _compare(ctx: LocalContext, a: ir.Value, b: ir.Value, direction: str, kind: str) -> ir.Value:
+    """Elementwise comparison in the order `kind`."""
+    return ctx.create(
+        "stablehlo.compare", [a, b], [_tensor(a.type.shape, ir.IntegerType.get_signless(1))],
+        comparison_direction=ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>"),
+        compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {kind}>"),
+    ).result
+
+
+def _select(ctx: LocalContext, places: ir.Value, end: ir.Value, inside: ir.Value, outside: ir.Value) -> ir.Value:
+    """`inside` where `places` are below `end` (0-d), else `outside`."""
+    ends = ctx.create("stablehlo.broadcast_in_dim", [end], [places.type], broadcast_dimensions=_i64s([])).result
+    real = _compare(ctx, places, ends, "LT", "SIGNED")
+    return ctx.create("stablehlo.select", [real, inside, outside], [inside.type]).result
+
+
+def _without_padding(ctx: LocalContext, value: ir.Value, d: int, length: ir.Value) -> ir.Value:
+    """`value` with the last of all elements in total order (of floats a NaN) from `length` on along dimension `d`."""
+    shape, element = value.type.shape, value.type.element_type
+    if isinstance(element, ir.IntegerType):
+        least = neutral(element, "max", ctx.op.location)
+    else:  # all bits set: a negative NaN, below -inf
+        ones = ctx.constant(-1, _tensor([], ir.IntegerType.get_signless(element.width)))
+        least = ctx.create("stablehlo.bitcast_convert", [ones], [_tensor([], element)]).result
+    filled = ctx.create("stablehlo.broadcast_in_dim", [least], [value.type], broadcast_dimensions=_i64s([])).result
+    i32 = _tensor(shape, ir.IntegerType.get_signless(32))
+    return _select(ctx, ctx.create("stablehlo.iota", [], [i32], iota_dimension=_i64(d)).result, length, value, filled)
+
+
 @local_form("chlo.top_k")
 def top_k(ctx: LocalContext) -> Sequence[ir.Value]:
-    """top_k of a split dimension: the k largest of every shard, gathered; the k largest of those."""
+    """top_k of a split dimension: the k largest of every shard, gathered; the k largest of those.
+
+    What stands in padding is the least that there is, with the last index: behind all elements that are as little.
+    """
     last = len(ctx.rule.operands[0]) - 1
     factors = ctx.rule.operands[0][last]
     axes = ctx.axes_of(factors[0]) if factors else ()
@@ -93,15 +126,26 @@ def top_k(ctx: LocalContext) -> Sequence[ir.Value]:
         return ctx.same_op()
     value_type, index_type = ctx.result_types
     k = value_type.shape[last]
-    part = min(k, ctx.operands[0].type.shape[last])
+    value = ctx.operands[0]
+    part = min(k, value.type.shape[last])
+    length = ctx.shard_length(factors[0]) if ctx.padded(factors[0]) else None
+    if length is not None:
+        value = _without_padding(ctx, value, last, length)
     local = [*value_type.shape[:last], part]
     values, places = ctx.create(
-        "chlo.top_k", ctx.operands, [_tensor(local, value_type.element_type), _tensor(local, index_type.element_type)],
+        "chlo.top_k", [value], [_tensor(local, value_type.element_type), _tensor(local, index_type.element_type)],
         k=_i64(part),
     ).results
     start = ctx.shard_start(factors[0], index_type.element_type)
     offset = ctx.create("stablehlo.broadcast_in_dim", [start], [places.type], broadcast_dimensions=_i64s([])).result
+    local_places = places
     places = ctx.create("stablehlo.add", [places, offset], [places.type]).result
+    if length is not None:
+        if length.type.element_type != index_type.element_type:
+            scalar = _tensor([], index_type.element_type)
+            length = ctx.create("stablehlo.convert", [length], [scalar]).result
+        nowhere = ctx.constant(2 ** (index_type.element_type.width - 1) - 1, places.type)
+        places = _select(ctx, local_places, length, places, nowhere)
     values = ctx.collectives.all_gather(values, last, axes, ctx.op.location)
     places = ctx.collectives.all_gather(places, last, axes, ctx.op.location)
     # Candidates lie in order of their shards, so a stable sort keeps the lower index first among equals.
@@ -116,12 +160,12 @@ def top_k(ctx: LocalContext) -> Sequence[ir.Value]:
         "UNSIGNED" if isinstance(element, ir.IntegerType) and (element.is_unsigned or element.width == 1) else "SIGNED"
     )
     with ir.InsertionPoint(block):
-        greater = ctx.create(
-            "stablehlo.compare", [block.arguments[0], block.arguments[1]],
-            [_tensor([], ir.IntegerType.get_signless(1))],
-            comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction GT>"),
-            compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {kind}>"),
-        ).result
+        greater = _compare(ctx, block.arguments[0], block.arguments[1], "GT", kind)
+        if length is not None:  # in padding values may be equal to those of later shards
+            equal = _compare(ctx, block.arguments[0], block.arguments[1], "EQ", kind)
+            first = _compare(ctx, block.arguments[2], block.arguments[3], "LT", "SIGNED")
+            first = ctx.create("stablehlo.and", [equal, first], [greater.type]).result
+            greater = ctx.create("stablehlo.or", [greater, first], [greater.type]).result
         ctx.create("stablehlo.return", [greater], [])
     rank = last + 1
     return [

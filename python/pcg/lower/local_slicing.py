@@ -1,7 +1,7 @@
-"""Local forms of slice and dynamic_slice: their attributes hold sizes of dimensions they do not touch.
+"""Local forms of slice, pad, reverse, concatenate, dynamic_slice and dynamic_update_slice.
 
-`pad`, `reverse` and `dynamic_update_slice` are the same op on local shapes.  A start index on a split
-dimension needs no change: there the slice is as large as the dimension, which clamps the index to 0.
+Attributes of slices hold sizes, which become local ones.  Dimensions that are cut, padded, joined or flipped and split
+at once are rearranged (`pcg.lower.blocks`); where a slice starts at run time each device works out what it owns of it.
 """
 
 from __future__ import annotations
@@ -10,21 +10,232 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.layout import uneven
+from pcg.lower import blocks
 from pcg.lower.local import LocalContext, local_form
+from pcg.rules.blocks import joined, reversed_
+from pcg.rules.registry import shape
+from pcg.rules.slicing import Cut, pad_cuts, pads_with_zeros, slice_cuts
+
+
+def _axes(ctx: LocalContext, tensor: Sequence[tuple[int, ...]], d: int) -> tuple[str, ...]:
+    """Axes that split dimension `d` of a tensor."""
+    return tuple(a for f in tensor[d] for a in ctx.axes_of(f))
+
+
+def _own(ctx: LocalContext, value: ir.Value, cuts: Sequence[Cut | None]) -> ir.Value:
+    """This device's part of the dimensions that only the result is split in."""
+    for d, how in enumerate(cuts):
+        axes = _axes(ctx, ctx.rule.results[0], d)
+        if how is not None and how.kind == "whole" and axes:
+            value = ctx.collectives.slice(value, d, axes, ctx.op.location)
+    return value
 
 
 @local_form("stablehlo.slice")
 def slice_(ctx: LocalContext) -> Sequence[ir.Value]:
-    """Limits of the untouched dimensions become their local sizes."""
-    before, after = ctx.op.operands[0].type.shape, ctx.operands[0].type.shape
-    limits = [
-        n if n != s else limit
-        for limit, s, n in zip(ctx.op.attributes["limit_indices"], before, after, strict=True)
-    ]  # fmt: skip
-    return ctx.same_op(limit_indices=ir.DenseI64ArrayAttr.get(limits))
+    """Whole dimensions first: less is left to move."""
+    op, value = ctx.op, ctx.operands[0]
+    cuts = slice_cuts(op)
+    split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(cuts))]
+    rows = (op.attributes[n] for n in ("start_indices", "limit_indices", "strides"))
+    bounds = [*zip(*rows, strict=True)]
+    value = _sliced(ctx, value, [b if how and not x else None for b, how, x in zip(bounds, cuts, split, strict=True)])
+    for d, how in enumerate(cuts):
+        if how and how.kind == "owners" and split[d]:
+            value = _owned(ctx, value, d, split[d], *bounds[d])
+    value = _own(ctx, value, cuts)
+    for d, how in enumerate(cuts):
+        if how and how.kind == "pieces" and split[d]:
+            value = blocks.rearrange(ctx, [value], d, split[d], how.spans, shape(op.results[0])[d])
+    return [value]
+
+
+def _sliced(ctx: LocalContext, value: ir.Value, bounds: Sequence[tuple[int, int, int] | None]) -> ir.Value:
+    """A slice of the dimensions that have bounds: start, limit, stride."""
+    if not any(bounds):
+        return value
+    full = [b or (0, n, 1) for b, n in zip(bounds, value.type.shape, strict=True)]
+    sizes = [-(-(limit - start) // stride) for start, limit, stride in full]
+    type_ = ir.RankedTensorType.get(sizes, value.type.element_type)
+    starts, limits, strides = (blocks.i64s(x) for x in zip(*full, strict=True))
+    return ctx.create(
+        "stablehlo.slice", [value], [type_], start_indices=starts, limit_indices=limits, strides=strides
+    ).result
+
+
+def _owned(
+    ctx: LocalContext, value: ir.Value, d: int, axes: Sequence[str], start: int, limit: int, stride: int
+) -> ir.Value:
+    """The slice of a split dimension, zero where another device owns it."""
+    block = value.type.shape[d]
+    reach = (-(-(limit - start) // stride) - 1) * stride + 1
+    around = blocks.pad(ctx, value, d, reach, reach)
+    firsts = [first for first, _ in uneven.blocks(shape(ctx.op.operands[0])[d], tuple(axes), ctx.mesh)]
+    at = ctx.per_device([min(max(start - first + reach, 0), block + reach) for first in firsts])
+    taken = blocks.window(ctx, around, d, at, reach)
+    return blocks.cut(ctx, taken, d, 0, reach, stride)
+
+
+@local_form("stablehlo.pad")
+def pad(ctx: LocalContext) -> Sequence[ir.Value]:
+    """Split dimensions first: less is there to move."""
+    op, (value, fill) = ctx.op, ctx.operands
+    cuts = pad_cuts(op)
+    split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(cuts))]
+    for d, how in enumerate(cuts):
+        if how and how.kind == "pieces" and split[d]:
+            size = shape(op.results[0])[d]
+            value = blocks.rearrange(ctx, [value], d, split[d], how.spans, size, fill, pads_with_zeros(op))
+    rows = [
+        [0 if x else n for n, x in zip(op.attributes[name], split, strict=True)]
+        for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+    ]
+    if any(map(any, rows)):
+        sizes = [n if x else m for n, m, x in zip(value.type.shape, shape(op.results[0]), split, strict=True)]
+        type_ = ir.RankedTensorType.get(sizes, value.type.element_type)
+        low, high, interior = map(blocks.i64s, rows)
+        value = ctx.create(
+            "stablehlo.pad", [value, fill], [type_], edge_padding_low=low, edge_padding_high=high,
+            interior_padding=interior,
+        ).result
+    return [_own(ctx, value, cuts)]
+
+
+@local_form("stablehlo.reverse")
+def reverse(ctx: LocalContext) -> Sequence[ir.Value]:
+    value = ctx.operands[0]
+    dims = list(ctx.op.attributes["dimensions"])
+    split = {d: axes for d in dims if (axes := _axes(ctx, ctx.rule.operands[0], d))}
+    here = [d for d in dims if d not in split]
+    if here:
+        value = ctx.create("stablehlo.reverse", [value], [value.type], dimensions=blocks.i64s(here)).result
+    for d, axes in split.items():
+        size = shape(ctx.op.operands[0])[d]
+        value = blocks.rearrange(ctx, [value], d, axes, reversed_(size), size)
+    return [value]
+
+
+@local_form("stablehlo.concatenate")
+def concatenate(ctx: LocalContext) -> Sequence[ir.Value]:
+    op = ctx.op
+    d = op.attributes["dimension"].value
+    axes = _axes(ctx, ctx.rule.results[0], d)
+    if not axes or len(ctx.operands) == 1:
+        return ctx.same_op()
+    sizes = [shape(v)[d] for v in op.operands]
+    split = [bool(_axes(ctx, row, d)) for row in ctx.rule.operands]
+    if any(split):
+        return [blocks.rearrange(ctx, ctx.operands, d, axes, joined(sizes, split), shape(op.results[0])[d])]
+    whole = blocks.sized(ctx.operands[0], d, sum(sizes))
+    value = ctx.create("stablehlo.concatenate", ctx.operands, [whole], dimension=op.attributes["dimension"]).result
+    return [ctx.collectives.slice(value, d, axes, op.location)]
+
+
+# -- starts known at run time ----------------------------------------------------------------------
+
+
+def _starts(ctx: LocalContext, indices: Sequence[ir.Value], sizes: Sequence[int]) -> list[ir.Value]:
+    """Start indices clamped to what the op allows for pieces of `sizes`, as signed integers of at least 32 bits."""
+    operand = shape(ctx.op.operands[0])
+    out = []
+    wide = ir.IntegerType.get_signless(64 if max(operand) >= 2**31 else 32)
+    type_ = ir.RankedTensorType.get([], wide)
+    for index, n, size in zip(indices, operand, sizes, strict=True):
+        element = index.type.element_type
+        if element.width < 32:  # the bound need not fit
+            index = ctx.create("stablehlo.convert", [index], [type_]).result
+        low, high = ctx.constant(0, index.type), ctx.constant(n - size, index.type)
+        index = ctx.create("stablehlo.clamp", [low, index, high], [index.type]).result
+        out.append(index if index.type == type_ else ctx.create("stablehlo.convert", [index], [type_]).result)
+    return out
+
+
+def _binary(ctx: LocalContext, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    return ctx.create(f"stablehlo.{name}", [a, b], [a.type]).result
+
+
+def _relative(ctx: LocalContext, start: ir.Value, d: int, axes: Sequence[str]) -> ir.Value:
+    """A global index along dimension `d` as one into this device's block; may be outside of it."""
+    firsts = ctx.per_device([first for first, _ in uneven.blocks(shape(ctx.op.operands[0])[d], tuple(axes), ctx.mesh)])
+    if firsts.type != start.type:
+        firsts = ctx.create("stablehlo.convert", [firsts], [start.type]).result
+    return _binary(ctx, "subtract", start, firsts)
+
+
+def _inside(ctx: LocalContext, index: ir.Value, end: int) -> ir.Value:
+    """Whether 0 <= index < end, elementwise."""
+    low = blocks.compare(ctx, index, ctx.constant(0, index.type), "GE")
+    return _binary(ctx, "and", low, blocks.compare(ctx, index, ctx.constant(end, index.type), "LT"))
 
 
 @local_form("stablehlo.dynamic_slice")
 def dynamic_slice(ctx: LocalContext) -> Sequence[ir.Value]:
-    """Slice sizes are those of the local result."""
-    return ctx.same_op(slice_sizes=ir.DenseI64ArrayAttr.get(list(ctx.result_types[0].shape)))
+    """Slice sizes are those of the local result; what a device does not own of the slice is zero."""
+    operand, result = shape(ctx.op.operands[0]), shape(ctx.op.results[0])
+    split = {
+        d: axes
+        for d, (a, b) in enumerate(zip(operand, result, strict=True))
+        if a != b and (axes := _axes(ctx, ctx.rule.operands[0], d))
+    }
+    value, type_ = ctx.operands[0], ctx.result_types[0]
+    sizes = blocks.i64s(type_.shape)
+    if not split:
+        # On a split dimension that stays the slice is as large as the dimension, which clamps the index to 0.
+        return ctx.same_op(slice_sizes=sizes)
+    starts = _starts(ctx, ctx.operands[1:], result)
+    owned: ir.Value | None = None
+    for d, axes in split.items():
+        block, size = value.type.shape[d], result[d]
+        starts[d] = _relative(ctx, starts[d], d, axes)
+        if size == 1:
+            inside = _inside(ctx, starts[d], block)
+            owned = inside if owned is None else _binary(ctx, "and", owned, inside)
+        else:  # a slice of zeros on either side: whatever is outside of the block reads them
+            value = blocks.pad(ctx, value, d, size, size)
+            starts[d] = _binary(ctx, "add", starts[d], ctx.constant(size, starts[d].type))
+    taken = ctx.create("stablehlo.dynamic_slice", [value, *starts], [type_], slice_sizes=sizes).result
+    if owned is None:
+        return [taken]
+    nothing = blocks.broadcast(ctx, blocks.zero(ctx, type_.element_type), type_)
+    return [blocks.select(ctx, owned, taken, nothing)]
+
+
+@local_form("stablehlo.dynamic_update_slice")
+def dynamic_update_slice(ctx: LocalContext) -> Sequence[ir.Value]:
+    """Each device writes what it owns of the update: over the nearest window of its block, masked, so in place."""
+    operand, size = shape(ctx.op.operands[0]), shape(ctx.op.operands[1])
+    split = {
+        d: axes
+        for d, (a, b) in enumerate(zip(operand, size, strict=True))
+        if a != b and (axes := _axes(ctx, ctx.rule.operands[0], d))
+    }
+    if not split:
+        return ctx.same_op()
+    value, update, *indices = ctx.operands
+    starts = _starts(ctx, indices, size)
+    skipped: dict[int, ir.Value] = {}
+    for d, axes in split.items():
+        block = value.type.shape[d]
+        width = min(size[d], block)
+        wanted = _relative(ctx, starts[d], d, axes)
+        low, high = ctx.constant(0, wanted.type), ctx.constant(block - width, wanted.type)
+        starts[d] = ctx.create("stablehlo.clamp", [low, wanted, high], [wanted.type]).result
+        skipped[d] = _binary(ctx, "subtract", starts[d], wanted)  # of the update, before the window
+        if size[d] > 1:
+            around = blocks.pad(ctx, update, d, width, width)
+            first = _binary(ctx, "add", skipped[d], ctx.constant(width, wanted.type))
+            update = blocks.window(ctx, around, d, first, width)
+    owned: ir.Value | None = None
+    for d, skip in skipped.items():
+        line = ir.RankedTensorType.get(update.type.shape, skip.type.element_type)
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), d)
+        places = ctx.create("stablehlo.iota", [], [line], iota_dimension=number).result
+        inside = _inside(ctx, _binary(ctx, "add", places, blocks.broadcast(ctx, skip, line)), size[d])
+        owned = inside if owned is None else _binary(ctx, "and", owned, inside)
+    assert owned is not None
+    old = ctx.create(
+        "stablehlo.dynamic_slice", [value, *starts], [update.type], slice_sizes=blocks.i64s(update.type.shape)
+    ).result
+    update = blocks.select(ctx, owned, update, old)
+    return [ctx.create("stablehlo.dynamic_update_slice", [value, update, *starts], [value.type]).result]

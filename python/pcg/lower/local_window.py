@@ -1,4 +1,4 @@
-"""Local form of reduce_window: halos for windows that cross shards, scans for cumulative reductions."""
+"""Local forms of reduce_window and select_and_scatter: halos where windows cross shards, scans for cumulative sums."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.lower.blocks import cut, i64s, pad, per_device, window
 from pcg.lower.halo import with_halo
-from pcg.lower.local import LocalContext, local_form
+from pcg.lower.local import LocalContext, clone_local, local_form
 from pcg.lower.local_scan import scan
-from pcg.rules.halo import halo
-from pcg.rules.regions import splat
+from pcg.lower.windows import read_range
+from pcg.rules.blocks import counts_of
+from pcg.rules.halo import halo, scatter_halo
+from pcg.rules.regions import identity, splat
 from pcg.rules.registry import shape
-from pcg.rules.window import cumulative, sliding, window_numbers
+from pcg.rules.window import cumulative, selection, sliding, window_numbers
+from pcg.rules.windows import lines_up, ranges, reached, scatter_lines_up
 
 
 @local_form("stablehlo.reduce_window")
@@ -23,12 +27,21 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
         return scan(ctx, numbers, *found)
     count = len(ctx.op.results)
     values = list(ctx.operands)
-    pads = list(numbers["padding"])
+    pads, dilations = list(numbers["padding"]), list(numbers["base_dilations"])
     touched = False
     for d, factors in enumerate(ctx.rule.operands[0]):
         axes = ctx.axes_of(factors[0]) if factors else ()
-        h = halo(sliding(numbers, d, shape(ctx.op.operands[0]), shape(ctx.op.results[0])))
-        if not axes or h is None:
+        slide = sliding(numbers, d, shape(ctx.op.operands[0]), shape(ctx.op.results[0]))
+        if not axes or slide.untouched:
+            continue
+        h = halo(slide)
+        counts = counts_of(axes, ctx.mesh)
+        if h is None or not lines_up(slide, counts):
+            for i in range(count):
+                values[i] = read_range(ctx, values[i], d, axes, ranges(slide, counts), ctx.operands[count + i])
+            pads[2 * d : 2 * d + 2] = 0, 0
+            dilations[d] = 1
+            touched = True
             continue
         for i in range(count):
             fill = splat(ctx.op.operands[count + i])
@@ -37,7 +50,59 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
         touched = True
     if not touched:
         return ctx.same_op()
-    rows = [pads[2 * d : 2 * d + 2] for d in range(len(pads) // 2)]
+    changed = {} if dilations == numbers["base_dilations"] else {"base_dilations": i64s(dilations)}
+    return ctx.same_op(values, padding=_padding(pads), **changed)
+
+
+def _padding(flat: Sequence[int]) -> ir.Attribute:
+    rows = [list(flat[i : i + 2]) for i in range(0, len(flat), 2)]
     i64 = ir.IntegerType.get_signless(64)
-    padding = ir.Attribute.parse(f"dense<{rows}> : {ir.RankedTensorType.get([len(rows), 2], i64)}")
-    return ctx.same_op(values, padding=padding)
+    return ir.Attribute.parse(f"dense<{rows}> : {ir.RankedTensorType.get([len(rows), 2], i64)}")
+
+
+@local_form("stablehlo.select_and_scatter")
+def select_and_scatter(ctx: LocalContext) -> Sequence[ir.Value]:
+    """The windows that reach into this block run here too; what they add outside of it is cut off.
+
+    Beyond the ends of the tensor the operand is the number that is selected last (-inf of a maximum) and the source 0.
+    So a window that reaches over an end and holds nothing but that number inside may lose its source, as it does when
+    the operand is padded with that number in the program.
+    """
+    numbers = window_numbers(ctx.op)
+    value, source, init = ctx.operands
+    pads = list(numbers["padding"])
+    kind = selection(ctx.op.regions[0])
+    own: dict[int, tuple[int | tuple[int, ...], int]] = {}  # dimension -> where the block starts, its size
+    for d, factors in enumerate(ctx.rule.operands[0]):
+        axes = ctx.axes_of(factors[0]) if factors else ()
+        slide = sliding(numbers, d, shape(ctx.op.operands[0]), shape(ctx.op.operands[1]))
+        if not axes or kind is None or slide.untouched:
+            continue
+        h, size = scatter_halo(slide), value.type.shape[d]
+        last = identity(value.type.element_type, kind)
+        if h is not None and scatter_lines_up(slide, counts_of(axes, ctx.mesh)):
+            if not (h.left or h.right or any(pads[2 * d : 2 * d + 2])):
+                continue
+            own[d] = h.left, size
+            value = with_halo(ctx, value, d, axes, h.left, h.right, last)
+            source = with_halo(ctx, source, d, axes, h.before, h.after)
+        else:
+            both = reached(slide, counts_of(axes, ctx.mesh))
+            own[d] = both.starts, size
+            fill = ctx.constant(last, ir.RankedTensorType.get([], value.type.element_type))
+            value = read_range(ctx, value, d, axes, both.operand, fill)
+            source = read_range(ctx, source, d, axes, both.source)
+        pads[2 * d : 2 * d + 2] = 0, 0
+    if not own:
+        return ctx.same_op()
+    (result,) = clone_local(ctx.op, [value, source, init], [value.type], {"padding": _padding(pads)})
+    for d, (start, size) in own.items():
+        if isinstance(start, int):
+            result = cut(ctx, result, d, start, start + size)
+            continue
+        # What no window reaches, before the first one or behind the last one, is what the result starts from.
+        before, behind = max(0, -min(start)), max(0, max(start) + size - result.type.shape[d])
+        result = pad(ctx, result, d, before, behind, init)
+        axes = ctx.axes_of(ctx.rule.operands[0][d][0])
+        result = window(ctx, result, d, per_device(ctx, axes, [s + before for s in start]), size)
+    return [result]

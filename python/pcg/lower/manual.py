@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
+from pcg.layout import Mesh, ShardSpec
+from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, clone_mapped
+from pcg.lower.moves import itemsize
+from pcg.reshard import plan
+from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -29,22 +35,64 @@ def body_of(op: ir.Operation) -> ir.Block:
 
 
 def inline_manual(ctx: LocalContext) -> list[ir.Value]:
-    """The body on the local operands, at the insertion point; returns its results.
+    """The body on the local operands, at the insertion point; returns its results."""
+    return inlined(ctx.op, ctx.operands, ctx.mesh, ctx.collectives)
 
-    Its collectives get channels of their own: the lowered program counts its channels from 1.
+
+def inlined(op: ir.Operation, operands: Sequence[ir.Value], mesh: Mesh, collectives: Collectives) -> list[ir.Value]:
+    """The body of the manual computation `op` on `operands`; its collectives get channels of their own.
+
+    Along axes that the computation leaves automatic all devices do the same.
     """
-    block = body_of(ctx.op)
-    values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, ctx.operands, strict=True))
-    ops = [o.operation for o in block.operations]
-    symbol = ir.FlatSymbolRefAttr(ctx.op.attributes["called_computations"][0]).value
-    number = int("".join(c for c in symbol if c.isdigit()) or 0)
-    channels = itertools.count((number + 1) << 16)
-    for op in ops[:-1]:
-        for new in walk(clone_mapped(op, values)):
-            for name in [n for n in new.attributes if n.startswith("dist.")]:
-                del new.attributes[name]
-            if "channel_handle" in new.attributes:
-                new.attributes["channel_handle"] = ir.Attribute.parse(
-                    f"#stablehlo.channel_handle<handle = {next(channels)}, type = 1>"
-                )
-    return [values.get(v, v) for v in ops[-1].operands]
+    block = body_of(op)
+    values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, operands, strict=True))
+    *ops, last = [o.operation for o in block.operations]
+    for inner in ops:
+        new = clone_mapped(inner, values)
+        for made in list(walk(new)):
+            if "channel_handle" in made.attributes:
+                made.attributes["channel_handle"] = collectives.channel()
+            outs: list[ir.Value] | None = None
+            if made.name == "dist.constraint":
+                outs = list(made.operands)
+            elif is_manual(made):
+                outs = nested(made, mesh, collectives)
+            if outs is not None:
+                for result, value in zip(made.results, outs, strict=True):
+                    result.replace_all_uses_with(value)
+                if made == new:
+                    values.update(zip(inner.results, outs, strict=True))
+                made.erase()
+                continue
+            for name in [n for n in made.attributes if n.startswith("dist.")]:
+                del made.attributes[name]
+    return [values.get(v, v) for v in last.operands]
+
+
+def nested(op: ir.Operation, mesh: Mesh, collectives: Collectives) -> list[ir.Value]:
+    """What stands for a manual computation inside of another, which left the axes of this one automatic.
+
+    There every device holds the whole along these axes: it takes its shard, and gathers what the shards become.
+    """
+    specs = [[shardings.from_attr(a) for a in op.attributes[name]] for name in (IN_SPECS, OUT_SPECS)]
+    with ir.InsertionPoint(op):
+        shards = [
+            _moved(v, list(v.type.shape), ShardSpec.replicated(s.rank), s, op, mesh, collectives)
+            for v, s in zip(op.operands, specs[0], strict=True)
+        ]
+        made = inlined(op, shards, mesh, collectives)
+        return [
+            _moved(v, list(r.type.shape), s, ShardSpec.replicated(s.rank), op, mesh, collectives)
+            for v, r, s in zip(made, op.results, specs[1], strict=True)
+        ]
+
+
+def _moved(
+    value: ir.Value, shape: list[int], src: ShardSpec, dst: ShardSpec, op: ir.Operation, mesh: Mesh,
+    collectives: Collectives,
+) -> ir.Value:  # fmt: skip
+    """The local `value` of global `shape`, taken from layout `src` to `dst`."""
+    for step in plan(src, dst, shape, itemsize(value), mesh):
+        value = collectives.take(step, value, src, shape, op.location)
+        src = step.apply(src)
+    return value

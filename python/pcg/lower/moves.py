@@ -13,14 +13,18 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
-from pcg.reshard import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice, Step
+from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step
 
 #: PCG operators that move data inside one mesh.
-PCG_MOVES = frozenset({"pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce"})
+PCG_MOVES = frozenset({"pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce", "pcg.mask"})
 #: One collective each.
-DIST_MOVES = frozenset(f"dist.{s.name}" for s in (AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice))
+DIST_MOVES = frozenset(
+    f"dist.{s.name}" for s in (AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice)
+)
 #: What a user or a pass wrote to ask for a layout.
 REQUESTS = frozenset({"dist.constraint", "dist.reshard"})
+#: All of them: identities on the logical value.
+MOVES = PCG_MOVES | DIST_MOVES | REQUESTS
 
 
 def emit_pcg(
@@ -45,7 +49,7 @@ def _spell(step: Step, spec: ShardSpec) -> list[tuple[str, dict[str, ir.Attribut
             parts = [AllReduce(axes, kind), Slice(dim, axes)]
         case AllToAll(split_dim, concat_dim, axes):
             parts = [AllGather(concat_dim, axes), Slice(split_dim, axes)]
-        case Permute(result):
+        case Permute(result) | Regroup(result):
             off: list[Step] = []
             on: list[Step] = []
             for d, (have, want) in enumerate(zip(spec.dims, result.dims, strict=True)):
@@ -58,7 +62,7 @@ def _spell(step: Step, spec: ShardSpec) -> list[tuple[str, dict[str, ir.Attribut
         case _:
             parts = [step]
     out = []
-    names = {AllReduce: "pcg.reduce", AllGather: "pcg.combine", Slice: "pcg.partition"}
+    names = {AllReduce: "pcg.reduce", AllGather: "pcg.combine", Slice: "pcg.partition", Mask: "pcg.mask"}
     for part in parts:
         spec = part.apply(spec)
         out.append((names[type(part)], _attributes(part), spec))
@@ -77,7 +81,7 @@ def emit_dist(
 
 
 def dist_step(op: ir.Operation, result_spec: ShardSpec) -> Step:
-    """The step a `dist` collective is; `result_spec` is what a permute leads to."""
+    """The step a `dist` collective is; `result_spec` is what a permute or a regroup leads to."""
     a = op.attributes
 
     def axes() -> tuple[str, ...]:
@@ -95,8 +99,12 @@ def dist_step(op: ir.Operation, result_spec: ShardSpec) -> Step:
             return AllGather(number("dim"), axes())
         case "dist.all_to_all":
             return AllToAll(number("split_dim"), number("concat_dim"), axes())
+        case "dist.mask":
+            return Mask(axes(), ir.StringAttr(a["kind"]).value)
         case "dist.slice":
             return Slice(number("dim"), axes())
+        case "dist.regroup":
+            return Regroup(result_spec)
         case _:
             return Permute(result_spec)
 

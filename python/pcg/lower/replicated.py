@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -106,26 +106,45 @@ def _look(
     gather = sum(
         _gather(v, s, w, model, mesh) for v, s, w, lost in zip(op.operands, sources, wants, wasted, strict=True) if lost
     )
-    touched = 0.0
-    for kind, values, specs in (("operand", op.operands, wants), ("result", op.results, outs)):
+    seconds = op_seconds(op, rule, wants, outs, model)
+    axes = mesh.order({a for lost in wasted for a in lost})
+    reason = _reason(rule, worst, sources[worst], wants, set(wasted[worst]), mesh)
+    return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)
+
+
+def op_seconds(
+    op: ir.Operation, rule: FactorRule, ins: Sequence[ShardSpec], outs: Sequence[ShardSpec], model: CostModel
+) -> float:
+    """Estimated seconds of one op as a device runs it, with operands and results in these layouts."""
+    mesh, touched = model.mesh, 0.0
+    used = {a for s in (*ins, *outs) for a in s.used_axes}
+    for kind, values, specs in (("operand", op.operands, ins), ("result", op.results, outs)):
         for i, (value, spec) in enumerate(zip(values, specs, strict=True)):
             if model.touches(op.name, kind, i) and isinstance(value.type, ir.RankedTensorType):
                 touched += _elements(spec.local_shape(shape(value), mesh)) * itemsize(value)
     element = next((str(r.type.element_type) for r in op.results if isinstance(r.type, ir.RankedTensorType)), "f32")
-    seconds = model.compute(op.name, element, rule.flops / mesh.axes_size(mesh.order(used)), touched)
-    axes = mesh.order({a for lost in wasted for a in lost})
-    reason = _reason(rule, worst, sources[worst], set(wasted[worst]))
-    return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)
+    return model.compute(op.name, element, rule.flops / mesh.axes_size(mesh.order(used)), touched)
 
 
-def _reason(rule: FactorRule, operand: int, have: ShardSpec, lost: set[str]) -> str:
+def _reason(
+    rule: FactorRule, operand: int, have: ShardSpec, wants: Sequence[ShardSpec], lost: set[str], mesh: Mesh
+) -> str:
+    """Why an operand that comes as `have` is not taken split over `lost`."""
     if rule.reason:
         return rule.reason
     for d, (axes, factors) in enumerate(zip(have.dims, rule.operands[operand], strict=True)):
         for f in factors:
             if lost & set(axes) and not rule.factors[f].splittable:
                 return f"dimension {d} stays whole: {rule.factors[f].reason}"
-    return "its layout was chosen so that it need not be"
+            n = mesh.axes_size(a for a in axes if a in lost) if len(factors) == 1 else 1
+            if n > 1 and rule.factors[f].size % n and not rule.may_pad(f):
+                return f"dimension {d} cannot be cut in {n} here"
+    d = next(d for d, axes in enumerate(have.dims) if lost & set(axes))
+    if wants[operand].dims[d]:
+        return f"the plan splits dimension {d} over {'+'.join(wants[operand].dims[d])} here"
+    if any(rule.factors[f].reduce for f in rule.operands[operand][d]):
+        return f"the plan keeps dimension {d} whole here (split, the results would be partial)"
+    return f"the plan keeps dimension {d} whole here"
 
 
 def _gather(value: ir.Value, have: ShardSpec, want: ShardSpec, model: CostModel, mesh: Mesh) -> float:

@@ -13,6 +13,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
+from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.collectives import Collectives
 from pcg.lower.control_flow import lower_control_flow
@@ -20,7 +21,12 @@ from pcg.lower.local import LocalContext, clone_mapped, local_form_of
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
 from pcg.reshard import ReshardError, Step, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
+from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.registry import shape
+
+#: Ops that stand for others even where every device runs them whole: markers, manual computations, and collectives
+#: that speak of one device.
+_NEVER_COPIED = frozenset({"stablehlo.custom_call", *COLLECTIVES})
 
 
 class LoweringError(PcgError):
@@ -38,6 +44,9 @@ class SpmdLowering:
         self.mesh = mesh
         self.values: dict[ir.Value, ir.Value] = {}
         self.collectives = Collectives(mesh)
+        #: Channel of each collective -> number of the op it was lowered from, in the walk of the function.
+        self.sources: dict[int, int] = {}
+        self._numbers: dict[ir.Operation, int] = {}
         self.specs: dict[ir.Value, ShardSpec] = {}
         self._types: dict[tuple[ir.Type, ShardSpec], ir.Type] = {}
 
@@ -92,6 +101,7 @@ class SpmdLowering:
 
     def function(self, func: ir.Operation) -> ir.Operation:
         """The lowered function, placed before `func`, under the same name."""
+        self._numbers = {op: n for n, op in enumerate(walk(func))}
         old = func.regions[0].blocks[0]
         results = self._function_results(func)
         arguments = [self.local_type(a) for a in old.arguments]
@@ -141,7 +151,7 @@ class SpmdLowering:
 
     def op(self, op: ir.Operation) -> None:
         """Lower one op and map its results."""
-        name = op.name
+        name, first = op.name, self.collectives.channels
         if name in CONTROL_FLOW:
             results: Sequence[ir.Value] = lower_control_flow(self, op)
         elif name in DIST_MOVES or name in PCG_MOVES or name in REQUESTS:
@@ -150,6 +160,8 @@ class SpmdLowering:
             raise LoweringError(op, f"'{name}' op cannot be lowered to one program per device")
         else:
             results = self._ordinary(op)
+        for channel in range(first + 1, self.collectives.channels + 1):
+            self.sources.setdefault(channel, self._numbers.get(op, 0))  # ops inside of regions came first
         self.values.update(zip(op.results, results, strict=True))
 
     def _move(self, op: ir.Operation) -> ir.Value:
@@ -163,7 +175,7 @@ class SpmdLowering:
             else:
                 steps = plan(src, dst, shape(op.operands[0]), 4, self.mesh)
             for step in steps:
-                value = self.collectives.take(step, value, src, op.location)
+                value = self.collectives.take(step, value, src, shape(op.operands[0]), op.location)
                 src = step.apply(src)
         except ReshardError as error:
             raise LoweringError(op, f"'{op.name}' op: {error}") from None
@@ -173,7 +185,7 @@ class SpmdLowering:
         have = [self.spec(v) for v in op.operands]
         want = [self.spec(r) for r in op.results]
         whole = all(s.is_replicated for s in have) and all(s.is_replicated for s in want)
-        if whole and op.name != "stablehlo.custom_call":  # markers and manual computations have forms of their own
+        if whole and op.name not in _NEVER_COPIED:
             return self._same(op)
         rule = rule_for(op)
         try:
@@ -187,20 +199,20 @@ class SpmdLowering:
         types = [self.local_type(r) for r in op.results]
         operands = [self.values[v] for v in op.operands]
         context = LocalContext(op, operands, types, rule, assignment, self.mesh, self.collectives)
+        context.mask_padding()
         results = list(local_form_of(op)(context))
         for result, type_ in zip(results, types, strict=True):
             if result.type != type_:
                 raise LoweringError(op, f"the local form of '{op.name}' makes {result.type}, {type_} is needed")
-            if len(op.regions):
+            if len(op.regions) and not isinstance(result.owner, ir.Block):
                 self._capture(result)
         return results
 
     def _same(self, op: ir.Operation) -> Sequence[ir.Value]:
         """The op as it is, run whole by every device."""
         new = clone_mapped(op, self.values)
-        for name in (shardings.SPECS, shardings.OPERAND_SPECS):
-            if name in new.attributes:
-                del new.attributes[name]
+        for name in [n for n in new.attributes if n.startswith("dist.")]:
+            del new.attributes[name]
         return list(new.results)
 
     def _capture(self, result: ir.Value) -> None:

@@ -1,5 +1,9 @@
-"""What a plan runs on: device kinds and links.  No MLIR here."""
+"""What a plan runs on: device kinds, links, clusters, and where a mesh lies on one.  No MLIR here."""
 
-from pcg.machine.machine import Device, Link, Machine
+from pcg.machine.cluster import Cluster, Group
+from pcg.machine.errors import ClusterError
+from pcg.machine.kind import DeviceKind
+from pcg.machine.level import Level
+from pcg.machine.machine import Link, Machine
 
-__all__ = ["Device", "Link", "Machine"]
+__all__ = ["Cluster", "ClusterError", "DeviceKind", "Group", "Level", "Link", "Machine"]

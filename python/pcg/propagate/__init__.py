@@ -7,14 +7,16 @@ from pcg.propagate.breadth import BreadthFirst
 from pcg.propagate.choose import choose
 from pcg.propagate.delay import delay
 from pcg.propagate.engine import Engine
+from pcg.propagate.priority import PriorityEngine
 from pcg.propagate.problem import Node, Problem, Solution, Value
 from pcg.reshard.planner import DEFAULT_LINK, LinkCost
 from pcg.rules.factor import Assignment
 
 __all__ = ["ENGINES", "Node", "Problem", "Solution", "Value", "propagate"]
 
-#: Ways to propagate: a fixpoint of what layouts imply, or op by op from the annotations outwards.
-ENGINES = ("dataflow", "bfs")
+#: Ways to propagate: a fixpoint of what layouts imply, op by op from the annotations outwards, and in order
+#: of priority.  The fourth, the assignment that costs least, needs strategies and costs: `pcg.search.assign`.
+ENGINES = ("dataflow", "bfs", "priority")
 
 
 def propagate(
@@ -32,7 +34,7 @@ def propagate(
     if engine == "bfs":
         specs, assignments, origins = BreadthFirst(problem, link).run()
     else:
-        fixpoint = Engine(problem)
+        fixpoint = Engine(problem) if engine == "dataflow" else PriorityEngine(problem)
         specs, origins = fixpoint.run(), fixpoint.origins
         assignments = _choose(problem, specs)
     delayed = delay(problem, assignments) if merge_reductions else 0

@@ -36,7 +36,7 @@ def choose(
         at = [next((f for f, axes in found.items() if axis in axes), None) for found in have]
         options = [
             f for f in sorted({f for f in at if f is not None})
-            if rule.factors[f].splittable and not rule.factors[f].size % (n * mesh.axes_size(chosen.get(f, ())))
+            if rule.factors[f].splittable and rule.fits(f, n * mesh.axes_size(chosen.get(f, ())))
             and (rule.factors[f].reduce is None or not kinds or rule.factors[f].reduce in kinds)
         ]  # fmt: skip
         if not options:

@@ -58,11 +58,15 @@ def passes_through(rule: FactorRule) -> bool:
 class Engine:
     """State of one propagation."""
 
+    #: Whether neighbours may not see all axes of a value; `visible` then says which they do.
+    hides = False
+
     def __init__(self, problem: Problem) -> None:
         self.problem, self.mesh = problem, problem.mesh
         self.sizes = dict(problem.mesh.axes)
         self.dims: list[tuple[Axes, ...]] = []
         self.origins: list[dict[str, int]] = []
+        self.closed = [frozenset(value.closed) for value in problem.values]
         for v, value in enumerate(problem.values):
             dims = value.fixed.dims if value.fixed else ((),) * len(value.shape)
             self.dims.append(dims)
@@ -120,21 +124,28 @@ class Engine:
             return []
         tensors = (*rule.operands, *rule.results)
         have = [project(rule, t, dims[v], self.mesh) for t, v in zip(tensors, values, strict=True)]
+        seen = have
+        if self.hides:
+            seen = [project(rule, t, self.visible(v), self.mesh) for t, v in zip(tensors, values, strict=True)]
         claims: dict[int, list[int]] = {}
-        for t, found in enumerate(have):
+        for t, found in enumerate(seen):
             for f in found:
                 if rule.factors[f].splittable:
                     claims.setdefault(f, []).append(t)
         if not claims:
             return []
-        ranked = sorted((*self._best(f, who, have, values), f) for f, who in claims.items())
+        ranked = sorted((*self._best(f, who, seen, values), f) for f, who in claims.items())
         changed: list[int] = []
         first = 0 if backwards else len(node.operands)
         for t in range(first, len(values)):
             v = values[t]
-            if self.problem.values[v].fixed is None and self._extend(rule, tensors[t], have[t], ranked, v, values):
+            if len(self.closed[v]) < len(self.dims[v]) and self._extend(rule, tensors[t], have[t], ranked, v, values):
                 changed.append(v)
         return changed
+
+    def visible(self, v: int) -> tuple[Axes, ...]:
+        """What neighbours see of the layout of value `v`."""
+        return self.dims[v]
 
     def _best(
         self, f: int, who: list[int], have: list[dict[int, Axes]], values: tuple[int, ...]
@@ -158,7 +169,8 @@ class Engine:
         ranked: list[tuple[tuple[int, float, int], Axes, int, int]], v: int, values: tuple[int, ...],
     ) -> bool:  # fmt: skip
         """Give value `v` what the op's factors have more than it; whether anything changed."""
-        mine = {f for dim in tensor for f in dim}
+        closed = self.closed[v]
+        mine = {f for d, dim in enumerate(tensor) if d not in closed for f in dim}
         used = {a for dim in self.dims[v] for a in dim}
         new = dict(have)
         origin: dict[str, int] = {}
@@ -166,11 +178,10 @@ class Engine:
             old = new.get(f, ())
             if f not in mine or len(axes) <= len(old) or axes[: len(old)] != old:
                 continue
-            size = rule.factors[f].size
             n = self.mesh.axes_size(old)
             grown = list(old)
             for a in axes[len(old) :]:
-                if a in used or size % (n * self.sizes[a]):
+                if a in used or not rule.fits(f, n * self.sizes[a]):
                     break
                 n *= self.sizes[a]
                 grown.append(a)
@@ -180,7 +191,10 @@ class Engine:
         if not origin:
             return False
         dims = []
-        for dim, old in zip(tensor, self.dims[v], strict=True):
+        for d, (dim, old) in enumerate(zip(tensor, self.dims[v], strict=True)):
+            if d in closed:
+                dims.append(old)
+                continue
             axes = tuple(a for f in dim for a in new.get(f, ()))
             if len(dim) > 1 and not self._nested(rule, dim, new):
                 axes = old

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pcg.layout import Mesh, ShardSpec
@@ -12,14 +13,22 @@ from pcg.rules.factor import Assignment, Factor, FactorRule, Linear
 class Value:
     """One layout to decide: a tensor, or several that must share one (a loop carry and its block arguments).
 
-    `fixed` is an annotation, which propagation never changes; `name` says whose it is.  `size` is in
-    bytes.
+    `fixed` is an annotation, which propagation never changes, except that dimensions in `open` may
+    be split further; `name` says whose it is.  `priorities` are those of its dimensions, all 0 if there
+    are none: only `engine="priority"` asks.  `size` is in bytes.
     """
 
     shape: tuple[int, ...]
     size: float = 0.0
     fixed: ShardSpec | None = None
     name: str = ""
+    open: tuple[int, ...] = ()
+    priorities: tuple[int, ...] = ()
+
+    @property
+    def closed(self) -> tuple[int, ...]:
+        """Dimensions that stay as they are."""
+        return () if self.fixed is None else tuple(d for d in range(len(self.shape)) if d not in self.open)
 
 
 @dataclass
@@ -44,9 +53,12 @@ class Problem:
     values: list[Value] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
 
-    def value(self, shape: tuple[int, ...], size: float = 0.0, fixed: ShardSpec | None = None, name: str = "") -> int:
+    def value(
+        self, shape: tuple[int, ...], size: float = 0.0, fixed: ShardSpec | None = None, name: str = "",
+        open: Sequence[int] = (), priorities: Sequence[int] = (),
+    ) -> int:  # fmt: skip
         """Add a value; returns its index."""
-        self.values.append(Value(tuple(shape), size, fixed, name))
+        self.values.append(Value(tuple(shape), size, fixed, name, tuple(open), tuple(priorities)))
         return len(self.values) - 1
 
     def node(self, rule: FactorRule, operands: tuple[int, ...], results: tuple[int, ...]) -> int:

@@ -1,13 +1,15 @@
 """Redistribution: the cheapest collectives from one shard spec to another, transfers between meshes.  No MLIR here."""
 
 from pcg.reshard.cross import CrossPlan, Piece, cross_mesh_plan
-from pcg.reshard.planner import DEFAULT_LINK, LinkCost, UniformLink, cost, plan, steps_cost
+from pcg.reshard.planner import DEFAULT_LINK, MASK_SECONDS, LinkCost, UniformLink, cost, plan, steps_cost
 from pcg.reshard.steps import (
     AllGather,
     AllReduce,
     AllToAll,
+    Mask,
     Permute,
     ReduceScatter,
+    Regroup,
     ReshardError,
     Slice,
     Step,
@@ -16,7 +18,7 @@ from pcg.reshard.steps import (
 )
 
 __all__ = [
-    "DEFAULT_LINK", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Permute", "Piece", "ReduceScatter",
+    "DEFAULT_LINK", "MASK_SECONDS", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Mask", "Permute", "Piece", "ReduceScatter", "Regroup",
     "ReshardError", "Slice", "Step", "UniformLink", "cost", "cross_mesh_plan", "local_bytes", "permutation", "plan",
     "steps_cost",
 ]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.uneven import blocks
 from pcg.reshard.steps import ReshardError
 
 Box = tuple[tuple[int, int], ...]
@@ -78,7 +79,7 @@ def cross_mesh_plan(
     """Move a tensor of global `shape` from layout `src` on `src_mesh` to layout `dst` on `dst_mesh`.
 
     The meshes may share devices (the same logical ids).  A dimension that its shard count does not divide is cut
-    into blocks of the rounded-up size, the last ones smaller or empty.
+    as `pcg.layout.uneven` says; padding does not travel.
 
     Raises:
       ReshardError: the ranks differ, or a layout is partial (make it whole on its own mesh first).
@@ -115,17 +116,34 @@ def cross_mesh_plan(
     return CrossPlan(tuple(pieces), tuple(kept), itemsize)
 
 
+def alike(spec: ShardSpec, src_mesh: Mesh, dst_mesh: Mesh) -> ShardSpec | None:
+    """The layout on `dst_mesh` that cuts each dimension into as many shards as `spec` does; None if there is none.
+
+    Axes of the same name and size are used where there are any.
+    """
+    free = dict(dst_mesh.axes)
+    dims: list[tuple[str, ...]] = []
+    for axes in spec.dims:
+        count = src_mesh.axes_size(axes)
+        if all(free.get(a) == src_mesh.axis_size(a) for a in axes):
+            found: tuple[str, ...] | None = axes
+        else:
+            some = (c for n in range(1, len(free) + 1) for c in itertools.combinations(free, n))
+            found = next((c for c in some if count > 1 and math.prod(free[a] for a in c) == count), None)
+        if found is None:
+            return None
+        dims.append(found)
+        free = {a: n for a, n in free.items() if a not in found}
+    return ShardSpec(tuple(dims))
+
+
 def shards(spec: ShardSpec, mesh: Mesh, shape: Sequence[int]) -> list[tuple[int, Box]]:
-    """(logical device, box it holds) per position of `mesh`."""
-    ids = mesh.device_ids or range(mesh.size)
+    """(logical device, box it holds) per position of `mesh`; where a dimension does not divide, without padding."""
+    cuts = [blocks(size, axes, mesh) for size, axes in zip(shape, spec.dims, strict=True)]
     out = []
-    for position, device in enumerate(ids):
-        box = []
-        for size, axes in zip(shape, spec.dims, strict=True):
-            block = -(-size // mesh.axes_size(axes))
-            at = mesh.index(position, axes) * block
-            box.append((min(at, size), min(at + block, size)))
-        out.append((device, tuple(box)))
+    for position, device in enumerate(mesh.device_ids or range(mesh.size)):
+        here = [(min(cut[position][0], size), cut[position][1]) for cut, size in zip(cuts, shape, strict=True)]
+        out.append((device, tuple((start, start + count) for start, count in here)))
     return out
 
 

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice, Step
+from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Regroup, Slice, Step
 
 #: (axes, bytes one device sends, name of the collective) -> seconds.
 LinkCost = Callable[[tuple[str, ...], float, str], float]
@@ -29,6 +29,8 @@ Hop = tuple[str, Axes, float]
 
 #: Price of a step that moves nothing, so that of two equal plans the shorter one wins.
 SLICE_SECONDS = 1e-9
+#: The limit of a dimension that is split unevenly: into any number, and only equal cuts are exchanged as they are.
+UNEVEN = 0
 #: Paths this close (relative) cost the same; then the one with fewer steps wins.
 SAME = 1e-9
 
@@ -105,7 +107,15 @@ class LayoutGraph:
                 for e, there in enumerate(dims):
                     if e != d and fits(e, axes):
                         yield "all_to_all", axes, (n - 1) / n, (put(e, there + axes, less), partial)
-        options = [self._splits(n, tuple(a for d in dims for a in d) + idle) for n in counts]
+        for axes, after in regroups(dims):
+            if all(fits(d, y[len(x) :]) for d, (x, y) in enumerate(zip(dims, after, strict=True)) if len(y) > len(x)):
+                n = self.count(axes)
+                yield "all_to_all", axes, (n - 1) / n, (after, partial)
+        free = tuple(a for d in dims for a in d) + idle
+        options = [
+            self._splits(n, free) if limit != UNEVEN else self._same_cuts(have, free)
+            for n, limit, have in zip(counts, self.limits, dims, strict=True)
+        ]
         for after in itertools.product(*options):
             flat = [a for d in after for a in d]
             if after != dims and len(flat) == len(set(flat)):
@@ -119,6 +129,11 @@ class LayoutGraph:
     def _splits(self, n: int, axes: Axes) -> list[Axes]:
         """Every way to split into `n` with some of `axes`."""
         return [s for s in ((), *_arrangements(tuple(a for a in self.sizes if a in axes))) if self.count(s) == n]
+
+    def _same_cuts(self, have: Axes, axes: Axes) -> list[Axes]:
+        """Every way to cut a dimension just as `have` cuts it, with some of `axes`."""
+        wanted = [self.sizes[a] for a in have]
+        return [s for s in self._splits(self.count(have), axes) if [self.sizes[a] for a in s] == wanted]
 
     def step(self, before: int, after: int, hop: int) -> Step:
         """The step that an edge is."""
@@ -134,8 +149,10 @@ class LayoutGraph:
                 return ReduceScatter(*grown[0], kinds[0])
             case "all_gather":
                 return AllGather(*shrunk[0])
-            case "all_to_all":
+            case "all_to_all" if len(grown) == len(shrunk) == 1 and grown[0][1] == shrunk[0][1]:
                 return AllToAll(grown[0][0], *shrunk[0])
+            case "all_to_all":
+                return Regroup(ShardSpec(want, rest))
             case "slice":
                 return Slice(*grown[0])
         return Permute(ShardSpec(want, rest))
@@ -233,6 +250,32 @@ def layouts_count(rank: int, axes: int) -> int:
 def _arrangements(axes: Axes) -> tuple[Axes, ...]:
     """Non-empty subsets in every order, largest first."""
     return tuple(p for k in range(len(axes), 0, -1) for p in itertools.permutations(axes, k))
+
+
+@cache
+def regroups(dims: Dims) -> tuple[tuple[Axes, Dims], ...]:
+    """(axes, layout after) of every all-to-all of several axes that is not one from one dimension to another."""
+    found = []
+    for lefts in itertools.product(*(range(len(have) + 1) for have in dims)):
+        gone = [have[left:] for have, left in zip(dims, lefts, strict=True)]
+        axes = tuple(a for x in gone for a in x)
+        if len(axes) < 2:
+            continue
+        targets = [d for d, x in enumerate(gone) if not x]
+        sources = len(dims) - len(targets)
+        for order in itertools.permutations(axes):
+            for cuts in itertools.combinations_with_replacement(range(len(order) + 1), max(0, len(targets) - 1)):
+                if not targets:
+                    break
+                at = [0, *cuts, len(order)]
+                parts = [order[a:b] for a, b in itertools.pairwise(at)]
+                if sources == 1 and order == axes and sum(map(bool, parts)) == 1:
+                    continue
+                after = [have[:left] for have, left in zip(dims, lefts, strict=True)]
+                for d, part in zip(targets, parts, strict=True):
+                    after[d] += part
+                found.append((tuple(sorted(axes)), tuple(after)))
+    return tuple(found)
 
 
 @cache

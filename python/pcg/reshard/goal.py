@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard.frontier import SLICE_SECONDS, Dims, LinkCost, Partial, State, moved
-from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Slice, Step
+from pcg.reshard.frontier import SLICE_SECONDS, UNEVEN, Dims, LinkCost, Partial, State, moved, regroups
+from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Regroup, Slice, Step
 
 
 def spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tuple[Step, ...]:
@@ -34,11 +34,11 @@ def spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tup
                 step = AllToAll(keep[to], keep[of], axes)
             case ("slice", dim, axes):
                 step = Slice(keep[dim], axes)
-            case ("permute", dims):
+            case ("permute" | "regroup" as name, dims):
                 full = list(spec.dims)
                 for d, axes in zip(keep, dims, strict=True):
                     full[d] = axes
-                step = Permute(ShardSpec(tuple(full), spec.partial))
+                step = (Permute if name == "permute" else Regroup)(ShardSpec(tuple(full), spec.partial))
         spec = step.apply(spec)
         last = steps[-1] if steps else None
         if isinstance(step, Slice) and isinstance(last, Slice) and last.dim == step.dim:
@@ -50,11 +50,13 @@ def spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tup
 
 @lru_cache(maxsize=1 << 18)
 def search(
-    src: State, dst: State, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost
+    src: State, dst: State, shape: tuple[int, ...], total: float, mesh: Mesh, link_cost: LinkCost
 ) -> tuple[tuple[tuple, ...], float, float] | None:
-    """Dijkstra from `src`: (moves, seconds, bytes), or None when `dst` cannot be reached."""
+    """Dijkstra from `src`: (moves, seconds, bytes), or None when `dst` cannot be reached.
+
+    `shape` are the sizes of the dimensions in the states (`UNEVEN` where shards are), `total` the bytes of the tensor.
+    """
     sizes = dict(mesh.axes)
-    total = math.prod(shape) * itemsize
     count = itertools.count()
     best: dict[State, float] = {src: 0.0}
     heap: list[tuple[float, int, State, tuple | None, float]] = [(0.0, 0, src, None, 0.0)]
@@ -78,7 +80,7 @@ def search(
             if after in done:
                 continue
             sent = share * here
-            reached = seconds + (link_cost(axes, sent, move[0]) if sent else SLICE_SECONDS)
+            reached = seconds + (link_cost(axes, sent, "all_to_all" if move[0] == "regroup" else move[0]) if sent else SLICE_SECONDS)
             if reached < best.get(after, math.inf):
                 best[after] = reached
                 heapq.heappush(heap, (reached, next(count), after, (trail, move), wire + sent))
@@ -131,16 +133,24 @@ def _moves(
             for e, there in enumerate(goal[0]):
                 if e != d and all(a in there for a in axes) and fits(e, dims[e] + axes):
                     yield ("all_to_all", e, d, axes), axes, (n - 1) / n, (put(e, dims[e] + axes, less), partial)
+    for axes, after in regroups(dims):
+        # Only axes that all come to lie as the goal wants them.
+        if all(y == w[: len(y)] for x, y, w in zip(dims, after, goal[0], strict=True) if len(y) > len(x)):
+            if all(fits(d, y) for d, (x, y) in enumerate(zip(dims, after, strict=True)) if len(y) > len(x)):
+                n = math.prod(sizes[a] for a in axes)
+                yield ("regroup", after), axes, (n - 1) / n, (after, partial)
 
-    for after in _reorders(dims, goal[0], partial, sizes):
+    for after in _reorders(dims, goal[0], partial, sizes, shape):
         changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
         yield ("permute", after), changed, moved(dims, after, mesh), (after, partial)
 
 
-def _reorders(dims: Dims, goal: Dims, partial: Partial, sizes: dict[str, int]) -> list[Dims]:
+def _reorders(
+    dims: Dims, goal: Dims, partial: Partial, sizes: dict[str, int], shape: tuple[int, ...]
+) -> list[Dims]:
     """Layouts with as many shards per dimension that are nearer to the goal."""
     options: list[list[tuple[str, ...]]] = []
-    for have, wanted in zip(dims, goal, strict=True):
+    for have, wanted, limit in zip(dims, goal, shape, strict=True):
         found = [have]
         if have:
             first = tuple(a for a in wanted if a in have)
@@ -149,6 +159,9 @@ def _reorders(dims: Dims, goal: Dims, partial: Partial, sizes: dict[str, int]) -
             for k in range(1, len(wanted) + 1):
                 if math.prod(sizes[a] for a in wanted[:k]) == n:
                     found.append(wanted[:k])
+            if limit == UNEVEN:  # only equal cuts make equal blocks
+                cuts = [sizes[a] for a in have]
+                found = [axes for axes in found if [sizes[a] for a in axes] == cuts]
         options.append(list(dict.fromkeys(found)))
     if all(len(o) == 1 for o in options):
         return []

@@ -16,9 +16,11 @@ from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import goal
-from pcg.reshard.frontier import SAME, SLICE_SECONDS, Frontier, LinkCost, State, frontier_of, graph_of, layouts_count
-from pcg.reshard.steps import AllGather, AllToAll, Permute, ReduceScatter, ReshardError, Slice, Step
+from pcg.reshard.frontier import SAME, SLICE_SECONDS, UNEVEN, Frontier, LinkCost, State, frontier_of, graph_of, layouts_count
+from pcg.reshard.steps import AllGather, AllToAll, Mask, Permute, ReduceScatter, Regroup, ReshardError, Slice, Step
 
+#: Price of a mask: more than a plan without.
+MASK_SECONDS = 2 * SLICE_SECONDS
 #: Up to so many layouts (without partial ones), all of them are searched.
 EXACT_LAYOUTS = 500
 
@@ -52,8 +54,8 @@ def plan(
     before and its shard after.
 
     Raises:
-      ReshardError: ranks differ, a spec does not divide the shape, `dst` is partial where `src` is
-        not, or every plan exceeds the memory limit; the text then names the least that would do.
+      ReshardError: ranks differ, or every plan exceeds the memory limit; the text then names the
+        least that would do.
     """
     return _plan(src, dst, tuple(shape), itemsize, mesh, link_cost, _limit(memory_limit_bytes))
 
@@ -84,7 +86,8 @@ def steps_cost(
     for step in steps:
         wire = step.wire_bytes(src, shape, itemsize, mesh)
         axes = step.devices(src)
-        seconds += link_cost(axes, wire, step.name) if wire else SLICE_SECONDS
+        free = MASK_SECONDS if isinstance(step, Mask) else SLICE_SECONDS
+        seconds += link_cost(axes, wire, step.collective) if wire else free
         total += wire
         src = step.apply(src)
     return seconds, total
@@ -102,6 +105,9 @@ def _cost(
     if src == dst:
         return 0.0, 0.0
     _check(src, dst, shape)
+    if masks := _masks(src, dst):
+        seconds, wire = _cost(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory)
+        return seconds + len(masks) * MASK_SECONDS, wire
     problem = _Problem(src, dst, shape, itemsize, mesh)
     if not problem.exact and memory == math.inf:
         return problem.straight(link_cost)[1:]
@@ -116,6 +122,8 @@ def _plan(
     if src == dst:
         return ()
     _check(src, dst, shape)
+    if masks := _masks(src, dst):
+        return *_plan(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory), *masks
     problem = _Problem(src, dst, shape, itemsize, mesh)
     if memory == math.inf:
         steps, seconds, _ = problem.straight(link_cost)
@@ -135,12 +143,27 @@ def _divisors(shape: tuple[int, ...], mesh: Mesh) -> tuple[int, tuple[int, ...],
     return math.prod(shape), limits, tuple(d for d, n in enumerate(limits) if n > 1)
 
 
+def _masks(src: ShardSpec, dst: ShardSpec) -> tuple[Mask, ...]:
+    """What makes the value partial over axes over which `src` is not, once all else is done."""
+    extra = [p for p in dst.partial if p not in src.partial]
+    kinds = sorted({k for _, k in extra})
+    return tuple(Mask(tuple(a for a, k in extra if k == kind), kind) for kind in kinds)
+
+
+def _unmasked(dst: ShardSpec, masks: Sequence[Mask]) -> ShardSpec:
+    masked = {a for m in masks for a in m.axes}
+    return ShardSpec(dst.dims, tuple(p for p in dst.partial if p[0] not in masked))
+
+
+def _padding(spec: ShardSpec, shape: Sequence[int], mesh: Mesh) -> float:
+    """What the shards of a tensor hold together, padding included, over what the tensor has."""
+    held = math.prod(spec.local_shape(shape, mesh)) * math.prod(spec.shards(mesh))
+    return held / max(math.prod(shape), 1)
+
+
 def _check(src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...]) -> None:
     if not src.rank == dst.rank == len(shape):
         raise ReshardError(f"cannot redistribute {src} to {dst}: the tensor has {len(shape)} dimensions")
-    if dst.partial and (extra := [p for p in dst.partial if p not in src.partial]):
-        axis, kind = extra[0]
-        raise ReshardError(f"cannot make {src} partial over {axis!r} by {kind}: a value is only ever made whole")
 
 
 class _Problem:
@@ -152,9 +175,13 @@ class _Problem:
         self.src, self.dst, self.shape, self.mesh = src, dst, shape, mesh
         elements, limits, splittable = _divisors(shape, mesh)
         self.size = elements * itemsize
+        if uneven := sorted({*src.uneven_dims(shape, mesh), *dst.uneven_dims(shape, mesh)}):
+            limits = tuple(UNEVEN if d in uneven else n for d, n in enumerate(limits))
+            splittable = tuple(d for d, n in enumerate(limits) if n != 1)
+            self.size *= max(_padding(spec, shape, mesh) for spec in (src, dst))
         self.keep: Sequence[int] = splittable
         if len(splittable) < len(shape):
-            self.keep = [d for d, n in enumerate(limits) if n > 1 or src.dims[d] or dst.dims[d]]
+            self.keep = [d for d, n in enumerate(limits) if n != 1 or src.dims[d] or dst.dims[d]]
         axes = len(mesh.axes)
         if layouts_count(len(self.keep), axes) > EXACT_LAYOUTS:
             # Dimensions that are split neither before nor after and alike stand in for one another; as no layout
@@ -195,11 +222,11 @@ class _Problem:
     def straight(self, link_cost: LinkCost) -> tuple[tuple[Step, ...], float, float]:
         """(steps, seconds, bytes sent) of the best plan that leads straight to the goal."""
         keep = tuple(d for d in self.keep if self.src.dims[d] or self.dst.dims[d])
-        size = self.size / math.prod(self.shape[d] for d in keep) if self.size else 0.0
+        uneven = {d for d, n in zip(self.keep, self.limits, strict=True) if n == UNEVEN}
         found = goal.search(
             (tuple(self.src.dims[d] for d in keep), self.src.partial),
             (tuple(self.dst.dims[d] for d in keep), self.dst.partial),
-            tuple(self.shape[d] for d in keep), size, self.mesh, link_cost,
+            tuple(UNEVEN if d in uneven else self.shape[d] for d in keep), self.size, self.mesh, link_cost,
         )
         if found is None:
             raise self.indivisible()
@@ -217,11 +244,11 @@ class _Problem:
         out: list[Step] = []
         for step in steps:
             match step:
-                case Permute(result):
+                case Permute(result) | Regroup(result):
                     full: list[tuple[str, ...]] = [()] * len(self.shape)
                     for d, axes in zip(self.keep, result.dims, strict=True):
                         full[d] = axes
-                    step = Permute(ShardSpec(tuple(full), result.partial))
+                    step = type(step)(ShardSpec(tuple(full), result.partial))
                 case AllToAll(to, of, axes):
                     step = AllToAll(self.keep[to], self.keep[of], axes)
                 case AllGather(dim, axes):

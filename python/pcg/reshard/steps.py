@@ -1,4 +1,4 @@
-"""The six moves that redistribute a tensor, as functions on shard specs.
+"""The moves that redistribute a tensor, as functions on shard specs.
 
 Each step says which spec it makes of a spec (`apply`) and how many bytes one device puts on the
 wire (`wire_bytes`).  Axes that a step adds to a dimension become its minor-most, and only the
@@ -21,9 +21,14 @@ class ReshardError(ValueError):
 
 @dataclass(frozen=True)
 class Step:
-    """One move.  `name` is the collective it is; `devices` the axes whose devices talk."""
+    """One move.  `name` is the `dist` op it is, `collective` what prices it; `devices` the axes whose devices talk."""
 
     name: ClassVar[str] = ""
+
+    @property
+    def collective(self) -> str:
+        """Kind of the collective that carries it out."""
+        return self.name
 
     def apply(self, spec: ShardSpec) -> ShardSpec:
         """The spec after this step.
@@ -122,6 +127,75 @@ class AllToAll(Step):
 
 
 @dataclass(frozen=True)
+class Regroup(Step):
+    """One all-to-all over several axes at once: each leaves the dimension it splits and comes to split another.
+
+    Axes leave as the minor-most of their dimensions and come as the minor-most of others, in any order.
+    """
+
+    name: ClassVar[str] = "regroup"
+    result: ShardSpec
+
+    @property
+    def collective(self) -> str:
+        return "all_to_all"
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        self.moved(spec)
+        return self.result
+
+    def moved(self, spec: ShardSpec) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+        """(axes that leave each dimension, axes that come to each), major to minor.
+
+        Raises:
+          ReshardError: the step cannot be taken from `spec`.
+        """
+        gone: dict[int, tuple[str, ...]] = {}
+        come: dict[int, tuple[str, ...]] = {}
+        fits = spec.rank == self.result.rank and spec.partial == self.result.partial
+        for d, (have, want) in enumerate(zip(spec.dims, self.result.dims, strict=False)):
+            if have[: len(want)] == want and have != want:
+                gone[d] = have[len(want) :]
+            elif want[: len(have)] == have and have != want:
+                come[d] = want[len(have) :]
+            else:
+                fits = fits and have == want
+        if not fits or sorted(a for x in gone.values() for a in x) != sorted(a for x in come.values() for a in x):
+            raise ReshardError(f"one all-to-all cannot turn {spec} into {self.result}")
+        return gone, come
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return tuple(a for axes in self.moved(spec)[1].values() for a in axes)
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        n = mesh.axes_size(self.devices(spec))
+        return (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
+
+
+@dataclass(frozen=True)
+class Mask(Step):
+    """Whole along `axes` -> partial by `kind`: one device along them keeps the value, the others the neutral element.
+
+    Nothing moves.  A whole value joins partial ones this way, so that they are reduced together, or once after a loop.
+    """
+
+    name: ClassVar[str] = "mask"
+    axes: tuple[str, ...]
+    kind: str
+
+    def apply(self, spec: ShardSpec) -> ShardSpec:
+        if used := sorted(spec.used_axes & set(self.axes)):
+            raise ReshardError(f"axis {used[0]!r} is already used in {spec}")
+        return ShardSpec.of(spec.dims, (*spec.partial, *((a, self.kind) for a in self.axes)))
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return ()
+
+    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
 class Slice(Step):
     """Held whole along `axes` -> `dim` split over them; nothing moves."""
 
@@ -187,8 +261,8 @@ def permutation(src: ShardSpec, dst: ShardSpec, mesh: Mesh) -> list[tuple[int, i
 
 
 def local_bytes(spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-    """Bytes of one device's shard."""
-    return math.prod(shape) * itemsize / math.prod(spec.shards(mesh))
+    """Bytes of one device's shard, padding included."""
+    return math.prod(spec.local_shape(shape, mesh)) * itemsize
 
 
 def _without_partial(spec: ShardSpec, axes: tuple[str, ...], kind: str) -> ShardSpec:

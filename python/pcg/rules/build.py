@@ -29,12 +29,24 @@ class Factors:
     def __init__(self) -> None:
         self.all: list[Factor] = []
 
-    def new(self, size: int, reduce: str | None = None, least: int = 1) -> tuple[int, ...]:
-        """Factors of a dimension of `size` that may be split: one, or none when there is nothing to split."""
+    def new(
+        self, size: int, reduce: str | None = None, least: int = 1, padding: str | None = None,
+        sizes: tuple[int, ...] = (),
+    ) -> tuple[int, ...]:
+        """Factors of a dimension of `size` that may be split: one, or none when there is nothing to split.
+
+        `padding` is as in `Factor`; by default a reduction wants its neutral element, others take anything.
+        """
         if size < 2:
             return ()
-        self.all.append(Factor(size, reduce, least=least))
+        padding = (reduce or "any") if padding is None else padding
+        self.all.append(Factor(size, reduce, least=least, padding=padding, sizes=sizes))
         return (len(self.all) - 1,)
+
+    def own(self, *sizes: int, least: int = 1) -> tuple[int, ...]:
+        """Factors of dimensions of `sizes`, each cut by its own, padding and all; none if one of them is 0 or 1."""
+        own = tuple(dict.fromkeys(sizes))
+        return self.new(min(sizes), None, least, "own", own if len(own) > 1 else ())
 
     def whole(self, size: int, reason: str) -> tuple[int, ...]:
         """Factors of a dimension that every device must hold whole; `reason` says why."""
@@ -43,9 +55,9 @@ class Factors:
         self.all.append(Factor(size, None, False, reason))
         return (len(self.all) - 1,)
 
-    def dims(self, shape: Sequence[int]) -> DimFactors:
+    def dims(self, shape: Sequence[int], padding: str | None = None) -> DimFactors:
         """One new factor per dimension of `shape`."""
-        return tuple(self.new(s) for s in shape)
+        return tuple(self.new(s, padding=padding) for s in shape)
 
     def rule(
         self, operands: Sequence[DimFactors], results: Sequence[DimFactors], linears: Sequence[Linear] = (),
@@ -58,7 +70,8 @@ class Factors:
 
 @lru_cache(maxsize=8192)
 def pointwise(
-    result: Shape, operands: tuple[Shape, ...], linears: tuple[Linear, ...] = (), results: int = 1
+    result: Shape, operands: tuple[Shape, ...], linears: tuple[Linear, ...] = (), results: int = 1,
+    padding: str = "any",
 ) -> FactorRule:
     """Rule of an op that maps elements to elements of `results` results of shape `result`.
 
@@ -66,7 +79,7 @@ def pointwise(
     result, and where its size is 1 it is not split.
     """
     f = Factors()
-    dims = f.dims(result)
+    dims = f.dims(result, padding)
     rows = []
     for shape in operands:
         aligned = dims[len(result) - len(shape) :]

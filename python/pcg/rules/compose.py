@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pcg.rules.factor import DimFactors, Factor, FactorRule
 
 #: An op of a function: its rule, and the values that are its operands and results.
 Step = tuple[FactorRule, Sequence[int], Sequence[int]]
+_TALKS = "devices would have to exchange parts of it inside of the function"
 
 
 def compose(
@@ -28,7 +30,11 @@ def compose(
 
     members: list[tuple[tuple, Factor]] = []
     for n, (rule, operands, made) in enumerate(steps):
-        members += [(("factor", n, f), factor) for f, factor in enumerate(rule.factors)]
+        talks = {x.factor for x in rule.exchanges if not x.padded}
+        members += [
+            (("factor", n, f), replace(factor, splittable=False, reason=_TALKS) if f in talks else factor)
+            for f, factor in enumerate(rule.factors)
+        ]
         for values, tensors in ((operands, rule.operands), (made, rule.results)):
             for v, tensor in zip(values, tensors, strict=True):
                 for d, factors in enumerate(tensor):
@@ -58,5 +64,6 @@ def compose(
 def _merge(factors: Sequence[Factor], size: int) -> Factor:
     stuck = next((f for f in factors if not f.splittable), None)
     reduce = next((f.reduce for f in factors if f.reduce), None)
-    common = math.gcd(size, *(f.size for f in factors))
-    return Factor(common, reduce, stuck is None, stuck.reason if stuck else "")
+    common = math.gcd(size, *(n for f in factors for n in f.sizes or (f.size,)))
+    padding = "any" if common == size and all(f.padding == "any" for f in factors) else ""
+    return Factor(common, reduce, stuck is None, stuck.reason if stuck else "", padding=padding)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from torch_mlir import ir
 
+from pcg.rules.blocks import FEW, Pieces, beside, common, joined
 from pcg.rules.build import FREE, Factors, Shape, linear
-from pcg.rules.factor import FactorRule
+from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.values import is_zero
 
 
 @rule("stablehlo.concatenate")
 def concatenate(op: ir.Operation) -> FactorRule:
-    """Dimensions are shared, but the concatenated one is whole on every device.
+    """Dimensions are shared.  Along the concatenated one devices exchange the pieces that change hands.
 
     Sums pass when every operand is partial; operands that are zero need not be.
     """
@@ -27,8 +29,29 @@ def concatenate(op: ir.Operation) -> FactorRule:
 
 @lru_cache(maxsize=4096)
 def _concatenate(operands: tuple[Shape, ...], result: Shape, dim: int, partial: Shape) -> FactorRule:
+    """Operands that are short beside the others are whole; each device takes its part of them."""
     f = Factors()
-    reason = "pieces of different operands would share a shard of the concatenated dimension"
-    out = tuple(f.whole(s, reason) if d == dim else f.new(s) for d, s in enumerate(result))
-    rows = [(*out[:dim], f.whole(s[dim], reason), *out[dim + 1 :]) for s in operands]
-    return f.rule(rows, [out], [linear("sum", *partial)] if partial else [], FREE)
+    sizes = tuple(s[dim] for s in operands)
+    split = split_operands(sizes)
+    cut = tuple(s for s, x in zip(sizes, split, strict=True) if x)
+    out = tuple(f.own(*cut, s) if d == dim and cut else f.new(s) for d, s in enumerate(result))
+    reason = "it is short beside the other operands, or they all are"
+    rows = [
+        (*out[:dim], out[dim] if x else f.whole(s[dim], reason), *out[dim + 1 :])
+        for s, x in zip(operands, split, strict=True)
+    ]
+    exchanges: list[Exchange] = []
+    if cut and len(operands) > 1:
+        around = tuple(beside(out[d], s) for d, s in enumerate(result) if d != dim)
+        exchanges.append(Pieces(out[dim][0], "permute", 0.0, 0, False, joined(sizes, split), result[dim], around))
+    return f.rule(rows, [out], [linear("sum", *partial)] if partial else [], FREE, exchanges)
+
+
+def split_operands(sizes: Sequence[int]) -> tuple[bool, ...]:
+    """Which of the operands of these sizes share the factor of the result along the joined dimension.
+
+    It has no more parts than the smallest of them has elements, so short ones beside long ones do not.
+    """
+    some = tuple(s for s in sizes if s)
+    few = not some or common(*some) < FEW
+    return tuple(s > 1 and not (few and s < 2 * FEW and 4 * s <= max(sizes)) for s in sizes)

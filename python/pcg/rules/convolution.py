@@ -11,8 +11,9 @@ from torch_mlir import ir
 from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
-from pcg.rules.halo import Halo, Sliding, halo
+from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
+from pcg.rules.windows import Windows, around
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,10 @@ def convolution(op: ir.Operation) -> FactorRule:
     With batch groups it is `(g*b, c, x), (c, g*o, w) -> (b, g*o, y)`.
     """
     n = layout(op)
-    halos = tuple(halo(s) for s in sliding(op, n))
+    slides = tuple(sliding(op, n))
     return _convolution(
         shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0]), n,
-        op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value, halos,
+        op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value, slides,
     )  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def padding(op: ir.Operation, count: int) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _convolution(
-    lhs: Shape, rhs: Shape, out: Shape, n: Layout, groups: int, batch_groups: int, halos: tuple[Halo | None, ...]
+    lhs: Shape, rhs: Shape, out: Shape, n: Layout, groups: int, batch_groups: int, slides: tuple[Sliding, ...]
 ) -> FactorRule:
     f = Factors()
     a: list[tuple[int, ...]] = [()] * len(lhs)
@@ -98,22 +99,30 @@ def _convolution(
     b[n.kernel_out] = g + features
     r[n.out_batch] = batch
     r[n.out_feature] = g + features
-    exchanges = []
+    exchanges: list[Exchange] = []
+    windows: list[tuple[int, Sliding, float]] = []
     elements = float(math.prod(lhs))
-    for d, h in enumerate(halos):
+    for d, slide in enumerate(slides):
         i, k, o = n.spatial[d], n.kernel_spatial[d], n.out_spatial[d]
-        if h is None:
-            reason = "the windows of its blocks do not line up with the blocks"
+        h = halo(slide)
+        if h is not None and h.with_window:
+            a[i] = b[k] = f.new(h.size, "sum", h.least, padding="")
+            r[o] = f.whole(out[o], "every output reads all of the split window")
+            if a[i] and h.left + h.right:
+                exchanges.append(Exchange(a[i][0], "permute", (h.left + h.right) * elements / lhs[i]))
+            continue
+        if min(lhs[i], out[o]) < 2:
+            reason = "all of it is one window" if lhs[i] > 1 else "all of it reads one element"
             a[i], b[k], r[o] = (f.whole(s, reason) for s in (lhs[i], rhs[k], out[o]))
             continue
-        other = "it is the window itself, and the other side is split" if rhs[k] > 1 else ""
-        a[i] = f.new(h.size, "sum" if h.with_window else None, h.least)
-        if h.with_window:
-            b[k], r[o] = a[i], f.whole(out[o], "every output reads all of the split window")
-        else:
-            b[k], r[o] = f.whole(rhs[k], other), a[i]
-        if a[i] and h.left + h.right:
-            exchanges.append(Exchange(a[i][0], "permute", (h.left + h.right) * elements / lhs[i]))
+        a[i] = r[o] = f.own(lhs[i], out[o], least=h.least if h is not None else 1)
+        b[k] = f.whole(rhs[k], "it is the window itself, and the other side is split")
+        if not slide.untouched:
+            windows.append((i, slide, (h.left + h.right) * elements / lhs[i] if h is not None else 0.0))
+    exchanges += [
+        Windows(a[i][0], "permute", edge, 0, halo(slide) is not None and not edge, slide, around(tuple(a), lhs, i))
+        for i, slide, edge in windows
+    ]
     flops = 2.0 * rhs[n.kernel_in]
     for s in (*out, *(rhs[k] for k in n.kernel_spatial)):
         flops *= s

@@ -73,7 +73,13 @@ CHLO_BROADCAST = (
 )  # fmt: skip
 def non_linear(op: ir.Operation) -> FactorRule:
     """No partial value passes; scalar bounds of `clamp` are held by every device."""
-    return pointwise(shape(op.results[0]), tuple(shape(v) for v in op.operands))
+    return pointwise(shape(op.results[0]), tuple(shape(v) for v in op.operands), padding=_padding(op))
+
+
+def _padding(op: ir.Operation) -> str:
+    """What padding may hold: anything, but 1 where integers divide, for nothing defines a division by zero."""
+    divides = op.name.endswith(("divide", "remainder"))
+    return "prod" if divides and isinstance(op.results[0].type.element_type, ir.IntegerType) else "any"
 
 
 @rule(*_LINEAR)
@@ -87,7 +93,7 @@ def with_linear(op: ir.Operation) -> FactorRule:
     if isinstance(element, ir.IntegerType):
         if name == "stablehlo.divide" or (element.width == 1 and name not in ("stablehlo.and", "stablehlo.or")):
             passes = ()
-    return pointwise(s, (s,) * len(op.operands), passes)
+    return pointwise(s, (s,) * len(op.operands), passes, padding=_padding(op))
 
 
 @rule("stablehlo.convert")
@@ -138,7 +144,7 @@ def broadcasting(op: ir.Operation) -> FactorRule:
         where = list(op.attributes["broadcast_dimensions"])
         if where != list(range(len(s) - small, len(s))):
             return replicated([*map(len, shapes)], [len(s)], f"broadcast_dimensions {where} do not align trailing ones")
-    return pointwise(s, shapes)
+    return pointwise(s, shapes, padding=_padding(op))
 
 
 def _is_boolean(value: ir.Value) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.uneven import padded_size
 
 #: Factors of one tensor: per dimension, factor ids major to minor.  `()` is never split.
 DimFactors = tuple[tuple[int, ...], ...]
@@ -27,6 +28,12 @@ class Factor:
     `reduce`: when the factor is split, every result is partial over the axes by this reduction.
     `splittable`: False when devices must hold the whole factor; `reason` then says why.
     `least`: the smallest part that a device may hold.
+    `padding`: what the last shards may hold beyond the end when the parts do not divide the factor:
+    "any" (it never reaches an element of a result), a reduction whose neutral element the
+    operands must then hold there, or "own" (the local form tells padding from elements).  Empty:
+    parts must divide it.
+    `sizes`: those of its dimensions, if they differ: each is cut by its own size, of which `size`
+    is the smallest.
     """
 
     size: int
@@ -34,6 +41,12 @@ class Factor:
     splittable: bool = True
     reason: str = ""
     least: int = 1
+    padding: str = ""
+    sizes: tuple[int, ...] = ()
+
+    def divides(self, n: int) -> bool:
+        """Whether `n` parts leave no dimension of the factor with padding."""
+        return not any(size % n for size in self.sizes or (self.size,))
 
 
 @dataclass(frozen=True)
@@ -49,21 +62,33 @@ class Exchange:
     """What the local form sends when `factor` is split: a collective of `kind` over the factor's axes.
 
     `elements` are what one device contributes while no other factor is split; they have the element
-    type of operand `operand`.
+    type of operand `operand`.  `padded`: it sends only where shards have padding.  `within` are the
+    factors that make it less when they are split; `FactorRule` fills in those of the operand.
     """
 
     factor: int
     kind: str
     elements: float
     operand: int = 0
+    padded: bool = False
+    within: frozenset[int] | None = field(default=None, kw_only=True)
 
     def wire_elements(self, a: Assignment, mesh: Mesh) -> float:
         """Elements that one device sends under `a`: 0 if the factor is whole."""
         n = mesh.axes_size(a.axes[self.factor])
         if n == 1:
             return 0.0
-        others = mesh.axes_size([x for f, axes in enumerate(a.axes) if f != self.factor for x in axes])
+        cut = range(len(a.axes)) if self.within is None else self.within
+        others = mesh.axes_size([x for f in cut if f != self.factor for x in a.axes[f]])
         return self.elements / others * (n - 1 if self.kind == "all_gather" else 1)
+
+    def launches(self, a: Assignment, mesh: Mesh) -> int:
+        """How many collectives send that under `a`; what each of them waits for is not the wire."""
+        return 1
+
+    def extra_flops(self, a: Assignment, mesh: Mesh) -> float:
+        """Work that the exchange adds on one device, beyond its part of the op's."""
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -96,6 +121,13 @@ class FactorRule:
     flops: float = 0.0
     reason: str = ""
     exchanges: tuple[Exchange, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(e.within is None for e in self.exchanges):
+            found = tuple(
+                replace(e, within=frozenset(f for dim in self.operands[e.operand] for f in dim)) for e in self.exchanges
+            )
+            object.__setattr__(self, "exchanges", found)
 
     def __str__(self) -> str:
         def tensor(t: DimFactors) -> str:
@@ -133,9 +165,10 @@ class FactorRule:
             if not self.factors[f].splittable:
                 return f"factor {name(f)} cannot be split: {self.factors[f].reason}"
             n = mesh.axes_size(axes)
-            if self.factors[f].size % n:
-                return f"factor {name(f)} of size {self.factors[f].size} is not divisible by {n} ({'+'.join(axes)})"
-            part, least = self.factors[f].size // n, self.factors[f].least
+            size = self.factors[f].size
+            if not self.factors[f].divides(n) and not self.may_pad(f):
+                return f"factor {name(f)} of size {size} is not divisible by {n} ({'+'.join(axes)})"
+            part, least = -(-size // n), self.factors[f].least
             if part < least:
                 return f"parts of factor {name(f)} would be of size {part}; they must be {least} at least"
         for tensor in (*self.operands, *self.results):
@@ -145,6 +178,19 @@ class FactorRule:
                     if a.axes[minor] and n != self.factors[major].size:
                         return f"factor {name(minor)} lies inside {name(major)}, which is not wholly split"
         return ""
+
+    def may_pad(self, f: int) -> bool:
+        """Whether the parts of factor `f` need not divide it."""
+        factor = self.factors[f]
+        if not factor.padding:
+            return False
+        if factor.padding == "any" and any(e.factor == f for e in self.exchanges):
+            return False  # what is sent would be padding
+        return all(len(dim) == 1 for t in (*self.operands, *self.results) for dim in t if f in dim)
+
+    def fits(self, f: int, n: int) -> bool:
+        """Whether factor `f` can be cut into `n` parts, with padding if need be."""
+        return self.factors[f].divides(n) or self.may_pad(f)
 
     def assignment(self, choices: Sequence[int], mesh: Mesh) -> Assignment:
         """Assignment from one choice per mesh axis: -1 nothing, f < len(factors) a factor, then linears."""
@@ -158,19 +204,39 @@ class FactorRule:
                 linear.append((name_, c - n))
         return Assignment(tuple(map(tuple, axes)), tuple(linear))
 
-    def strategies(self, mesh: Mesh) -> Iterator[Assignment]:
-        """Every legal assignment on `mesh` (axes on one factor in mesh order); replicated comes first."""
+    def strategies(self, mesh: Mesh, uneven: bool = False) -> Iterator[Assignment]:
+        """Every legal assignment on `mesh` (axes on one factor in mesh order); replicated comes first.
+
+        With `uneven` also those whose parts do not divide a factor, if it has two elements per part at least.
+        """
+        pads = [uneven and self.may_pad(f) for f in range(len(self.factors))]
         options = []
         for _, size in mesh.axes:
             if size == 1:
                 options.append([-1])
                 continue
-            ok = [f for f, x in enumerate(self.factors) if x.splittable and x.size % size == 0 and x.size > 1]
+            ok = [
+                f for f, x in enumerate(self.factors)
+                if x.splittable and x.size > 1 and (x.divides(size) or (pads[f] and x.size >= 2 * size))
+            ]
             options.append([-1, *ok, *range(len(self.factors), len(self.factors) + len(self.linear))])
         for choices in itertools.product(*options):
             a = self.assignment(choices, mesh)
-            if not self.why_illegal(a, mesh):
+            if not self.why_illegal(a, mesh) and self._worth_padding(a, mesh, uneven):
                 yield a
+
+    def _worth_padding(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
+        for x, axes in zip(self.factors, a.axes, strict=True):
+            n = mesh.axes_size(axes)
+            if not x.divides(n) and (not uneven or x.size < 2 * n):
+                return False
+        return True
+
+    def local_sizes(self, a: Assignment, mesh: Mesh) -> list[int]:
+        """Size of the part of every factor that a device holds, padding included."""
+        return [
+            padded_size(x.size, [mesh.axis_size(n) for n in axes]) for x, axes in zip(self.factors, a.axes, strict=True)
+        ]
 
     # -- the other direction -------------------------------------------------------------------
 
@@ -221,6 +287,9 @@ class FactorRule:
         """Split the axes of one dimension over its factors, major to minor."""
         left = list(have)
         for f in dim:
+            if len(dim) == 1 and self.may_pad(f):
+                yield f, tuple(left)
+                return
             part: list[str] = []
             n = 1
             while left and self.factors[f].size % (n * mesh.axis_size(left[0])) == 0:

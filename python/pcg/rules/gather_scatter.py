@@ -3,8 +3,9 @@
 Dimensions that a gather copies whole, batch dimensions of the indices, and explicit batching
 dimensions are plain factors.  The *row* dimension (the one the indices pick from, with slice size 1)
 is a reduction factor of a gather: every device looks its own rows up and yields zero for the others,
-so the results are addends.  In a scatter the row dimension is a factor of operand and result, and
-the batch dimensions of the updates are reduction factors if the updates are accumulated.
+so the results are addends.  (If no index picks from it, that is its first row.)  In a scatter the row
+dimension is a factor of operand and result, and the batch dimensions of the updates are reduction
+factors if the updates are accumulated.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def gather(op: ir.Operation) -> FactorRule:
         r: int | None = None if d in collapsed else next(offsets)
         if r is not None and sizes[d] == size:
             dims.add(size, (0, d), (2, r))
-        elif d in picked and sizes[d] == 1:
-            dims.add(size, (0, d), reduce=kind)
+        elif sizes[d] == 1:
+            dims.add(size, (0, d), reduce=kind, padding="any")  # lookups stay inside the shard
         else:
             dims.add(size, (0, d), stuck=_WINDOW if d in picked else _FIXED_WINDOW)
             if r is not None:

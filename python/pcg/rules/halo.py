@@ -23,6 +23,11 @@ class Sliding:
     low: int = 0
     reversed: bool = False
 
+    @property
+    def untouched(self) -> bool:
+        """Whether every output reads one input, the one at its place."""
+        return self.window == self.stride == self.base_dilation == 1 and self.low == 0 and self.size == self.out
+
 
 @dataclass(frozen=True)
 class Halo:
@@ -62,6 +67,32 @@ def halo(s: Sliding) -> Halo | None:
         high = extent - 2 - low - (left + right - 1) * d
         return Halo(False, s.size, left, right, low, high, max(left, right, 1))
     return None
+
+
+@dataclass(frozen=True)
+class ScatterHalo:
+    """How a `Sliding` dimension is split when windows scatter into their input (gradients of pooling).
+
+    A block of the input is reached by its own windows, the last `before` windows of the block before it and the first
+    `after` of the one after it.  Those read `left` and `right` elements on either side of the block.
+    """
+
+    left: int
+    right: int
+    before: int
+    after: int
+    least: int
+
+
+def scatter_halo(s: Sliding) -> ScatterHalo | None:
+    """How dimension `s` can be split, None if it cannot."""
+    if s.base_dilation != 1 or s.window_dilation != 1 or s.out * s.stride != s.size or s.low < 0:
+        return None
+    before, after = max(0, (s.window - 1 - s.low) // s.stride), -(-s.low // s.stride)
+    left = before * s.stride + s.low
+    right = max(0, (after - 1) * s.stride - s.low + s.window)
+    least = max(-(-left // s.stride), -(-right // s.stride), before, after, 1)
+    return ScatterHalo(left, right, before, after, least)
 
 
 def _made(with_window: bool, size: int, ratio: int, low: int, right: int) -> Halo | None:

@@ -11,6 +11,7 @@ from pcg.rules.build import Factors, linear
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
+from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
 
 _PER_AXIS = re.compile(r"!quant\.uniform<[^,>]*:(\d+),")
@@ -38,9 +39,11 @@ def einsum(op: ir.Operation) -> FactorRule:
         return run_replicated(op, f"einsum {config!r} takes a diagonal")
     sizes = {letter: n for t, v in zip(tensors, values, strict=True) for letter, n in zip(t, shape(v), strict=True)}
     f = Factors()
-    factor = {letter: f.new(n, None if letter in output else "sum") for letter, n in sizes.items()}
+    boolean = is_bool(op.results[0])
+    contracted = "or" if boolean else "sum"
+    factor = {letter: f.new(n, None if letter in output else contracted) for letter, n in sizes.items()}
     rows = [tuple(factor[letter] for letter in t) for t in tensors]
-    passes = [linear("sum", i) for i in range(len(op.operands))]
+    passes = [] if boolean else [linear("sum", i) for i in range(len(op.operands))]
     return f.rule(rows[:-1], rows[-1:], passes, 2.0 * math.prod(sizes.values()))
 
 

@@ -2,6 +2,7 @@
 
 `stablehlo.custom_call @dist.manual(...) {called_computations = [@body], in_specs, out_specs}`: `@body` is
 what one device runs, on the shards that `in_specs` give it; its results are shards laid out by `out_specs`.
+Along axes that it leaves automatic (`axis_names` of `jax.shard_map`) devices do the same: `repeats` says how many.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pcg.rules.factor import Assignment, Factor, FactorRule, RuleError
 MANUAL = "dist.manual"
 IN_SPECS = "in_specs"
 OUT_SPECS = "out_specs"
+REPEATS = "repeats"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class ManualRule(FactorRule):
     operand_specs: tuple[ShardSpec, ...] = ()
     result_specs: tuple[ShardSpec, ...] = ()
 
-    def strategies(self, mesh: Mesh) -> Iterator[Assignment]:
+    def strategies(self, mesh: Mesh, uneven: bool = False) -> Iterator[Assignment]:
         """The one strategy; its work is spread over the whole mesh."""
         yield Assignment((mesh.names,))
 
@@ -71,6 +73,8 @@ def manual_rule(op: ir.Operation) -> ManualRule:
     """The rule of a manual computation."""
     ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (IN_SPECS, OUT_SPECS))
     work = sum(float(v.type.get_dim_size(d)) for v in op.operands for d in range(v.type.rank)) or 1.0
+    if REPEATS in op.attributes:
+        work *= ir.IntegerAttr(op.attributes[REPEATS]).value
     return ManualRule(
         (Factor(1 << 62),), tuple(((),) * s.rank for s in ins), tuple(((),) * s.rank for s in outs),
         flops=work, operand_specs=tuple(ins), result_specs=tuple(outs),

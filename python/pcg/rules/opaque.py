@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from pcg.rules.custom_call import batched
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear, replicated
 from pcg.rules.manual import is_manual, manual_rule
@@ -89,6 +90,8 @@ def custom_call(op: ir.Operation) -> FactorRule:
         return pass_through(op)
     if is_manual(op):
         return manual_rule(op)
+    if (found := batched(op, target(op))) is not None:
+        return found
     return run_replicated(op, f"custom call @{target(op)} is opaque")
 
 

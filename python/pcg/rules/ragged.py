@@ -10,6 +10,7 @@ from torch_mlir import ir
 from pcg.rules.build import Factors, linear
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
+from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
 
 _CUT = "the group sizes cut it at places known only at run time"
@@ -40,7 +41,7 @@ def ragged_dot(op: ir.Operation) -> FactorRule:
         a[i] = b[j] = f.new(lhs[i])
         out.append(a[i])
     for i, j in zip(lhs_contract, rhs_contract, strict=True):
-        a[i] = b[j] = f.new(lhs[i], "sum")
+        a[i] = b[j] = f.new(lhs[i], "or" if is_bool(op.results[0]) else "sum")
     for i, size in enumerate(lhs):
         if i not in lhs_batch and i not in lhs_contract:
             a[i] = f.whole(size, _CUT) if i in ragged else f.new(size)
@@ -53,4 +54,5 @@ def ragged_dot(op: ir.Operation) -> FactorRule:
             b[j] = f.new(size)
             out.append(b[j])
             flops *= size
-    return f.rule([tuple(a), tuple(b), (group,)], [tuple(out)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0))
+    passes = [] if is_bool(op.results[0]) else [linear("sum", 0), linear("sum", 1)]
+    return f.rule([tuple(a), tuple(b), (group,)], [tuple(out)], passes, max(flops, 1.0))

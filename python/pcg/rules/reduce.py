@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from torch_mlir import ir
 
 from pcg.rules.build import Factors, Shape, linear
-from pcg.rules.factor import FactorRule
+from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.values import splat
 
@@ -18,26 +19,43 @@ _KINDS = {
 _BOOLEAN_KINDS = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and", "or": "or"}
 #: Initial values that change nothing.  The other kinds are idempotent: there any value may be combined repeatedly.
 _IDENTITY = {"sum": 0, "prod": 1}
+_ORDER = "its reducer is not one that collectives know, and shards of it would not follow each other in order"
 
 
 @rule("stablehlo.reduce")
 def reduce(op: ir.Operation) -> FactorRule:
-    """`(i,k),() -> (i)`; splitting k makes the results partial by the reducer."""
+    """`(i,k),() -> (i)`; splitting k makes the results partial by the reducer.
+
+    An initial value that is not neutral is put in by one device only.  A reducer that no collective knows (argmax)
+    runs on every shard, then once more on what the shards made, gathered; for that the shards must follow each other
+    in the order in which elements are reduced, which those of the first reduced dimension do.
+    """
     n = len(op.operands) // 2
-    kind, reason = "", ""
+    dims = tuple(op.attributes["dimensions"])
     kinds = reducer_kinds(op)
-    if kinds is None:
-        reason = "its reducer is not one of add, multiply, maximum, minimum, and, or"
-        if n > 1:
-            reason = f"its reducer combines {n} operands with each other"
-    elif len(set(kinds)) > 1:
-        reason = f"its operands are reduced in different ways: {', '.join(kinds)}"
-    else:
-        kind = kinds[0]
-        identity = _IDENTITY.get(kind)
-        if identity is not None and any(splat(v) != identity for v in list(op.operands)[n:]):
-            kind, reason = "", f"its initial value is not known to be {identity}, so every shard would add it again"
-    return reduce_rule(shape(op.operands[0]), n, tuple(op.attributes["dimensions"]), kind, reason)
+    if kinds is None or len(set(kinds)) > 1:
+        if kinds is not None and not all(_repeatable(op, k, n + i) for i, k in enumerate(kinds)):
+            reason = f"its operands are reduced in different ways ({', '.join(kinds)}), from values that count"
+            return reduce_rule(shape(op.operands[0]), n, dims, "", reason)
+        return reduce_rule(shape(op.operands[0]), n, dims, "", _ORDER, gathered=True)
+    kind = kinds[0]
+    if all(_repeatable(op, kind, n + i) for i in range(n)):
+        return reduce_rule(shape(op.operands[0]), n, dims, kind, "", passes=True)
+    return reduce_rule(shape(op.operands[0]), n, dims, kind, "")
+
+
+def _repeatable(op: ir.Operation, kind: str, i: int) -> bool:
+    """Whether initial value `i` may be combined repeatedly."""
+    return kind not in _IDENTITY or splat(op.operands[i]) == _IDENTITY[kind]
+
+
+def starts_elsewhere(op: ir.Operation) -> str | None:
+    """The reduction of an op whose initial values are not neutral, so that only one device may put them in."""
+    n = len(op.operands) // 2
+    kinds = reducer_kinds(op)
+    if kinds is None or len(set(kinds)) > 1 or all(_repeatable(op, kinds[0], n + i) for i in range(n)):
+        return None
+    return kinds[0]
 
 
 def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
@@ -68,16 +86,25 @@ def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
 
 
 @lru_cache(maxsize=4096)
-def reduce_rule(operand: Shape, n: int, dims: Shape, kind: str, reason: str) -> FactorRule:
-    """Rule of reducing `n` operands of one shape over `dims`; `reason` when those must stay whole."""
+def reduce_rule(
+    operand: Shape, n: int, dims: Shape, kind: str, reason: str, passes: bool = False, gathered: bool = False
+) -> FactorRule:
+    """Rule of reducing `n` operands of one shape over `dims`.
+
+    `kind` is what splitting them makes the results partial by, "" if they must stay whole because of `reason`; then
+    `gathered` lets the first of them be split all the same.  `passes`: partial operands give partial results.
+    """
     f = Factors()
+    first = next((d for d in sorted(dims) if operand[d] > 1), -1) if gathered else -1
     row = tuple(
-        f.new(s) if d not in dims else f.new(s, kind) if not reason else f.whole(s, reason)
+        f.new(s) if d not in dims or d == first else f.new(s, kind) if not reason else f.whole(s, reason)
         for d, s in enumerate(operand)
     )
     kept = tuple(row[d] for d in range(len(operand)) if d not in dims)
     flops = float(n)
     for s in operand:
         flops *= s
-    passes = [linear(kind, *range(n))] if kind and kind != "prod" else []
-    return f.rule([row] * n + [()] * n, [kept] * n, passes, max(flops, 1.0))
+    linears = [linear(kind, *range(n))] if passes and kind != "prod" else []
+    made = float(n * math.prod(s for d, s in enumerate(operand) if d not in dims))
+    exchanges = [Exchange(row[first][0], "all_gather", made)] if first >= 0 else []
+    return f.rule([row] * n + [()] * n, [kept] * n, linears, max(flops, 1.0), exchanges)

@@ -106,7 +106,7 @@ def is_identity(value: ir.Value, kind: str) -> bool:
         return number == (1.0 if is_bool(value.type) else -1.0)
     if isinstance(element, ir.IntegerType):
         return number == float(limits(element)[0 if kind == "max" else 1])
-    return number == (float("-inf") if kind == "max" else float("inf"))
+    return number == identity(element, kind)
 
 
 def limits(element: ir.IntegerType) -> tuple[int, int]:
@@ -119,12 +119,21 @@ def limits(element: ir.IntegerType) -> tuple[int, int]:
 
 
 def identity(element: ir.Type, kind: str) -> float | int | None:
-    """Neutral element of reduction `kind` on `element`; None for complex elements and the like."""
+    """Neutral element of reduction `kind` on `element`; None where there is none (max of complex numbers)."""
     if isinstance(element, ir.IntegerType):
         low, high = limits(element)
         neutral = {"sum": 0, "or": 0, "prod": 1, "max": low, "min": high, "and": high if low == 0 else -1}
         return neutral[kind]
-    if isinstance(element, ir.FloatType):
-        wide = element.width >= 16  # narrow floats may have no infinity
-        return {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}[kind] if wide else None
+    if kind in ("sum", "prod"):
+        return 0.0 if kind == "sum" else 1.0
+    if kind in ("max", "min") and isinstance(element, ir.FloatType) and str(element) != "f8E8M0FNU":
+        largest = _LARGEST.get(str(element), float("inf"))
+        return -largest if kind == "max" else largest
     return None
+
+
+#: The largest number of float types without an infinity.  (f8E8M0FNU has no negative numbers either.)
+_LARGEST = {
+    "f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E4M3B11FNUZ": 30.0, "f8E5M2FNUZ": 57344.0,
+    "f6E2M3FN": 7.5, "f6E3M2FN": 28.0, "f4E2M1FN": 6.0,
+}  # fmt: skip

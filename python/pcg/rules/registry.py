@@ -7,7 +7,7 @@ import math
 import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from torch_mlir import ir
 
@@ -57,7 +57,22 @@ def rule_for(op: ir.Operation) -> FactorRule:
         ranks = [len(shape(v)) for v in op.operands]
         return replicated(ranks, [len(shape(r)) for r in op.results], f"no rule for {op.name}", elements)
     found = function(op)
+    if op.results and all(_boolean(r) for r in op.results):
+        found = _disjunctions(found)
     return found if found.flops else replace(found, flops=elements)
+
+
+def _boolean(value: ir.Value) -> bool:
+    element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+@lru_cache(maxsize=1024)
+def _disjunctions(found: FactorRule) -> FactorRule:
+    """On booleans the sum that a rule speaks of is `or`: it is moved, selected and multiplied (by `and`) alike."""
+    factors = tuple(replace(f, reduce="or") if f.reduce == "sum" else f for f in found.factors)
+    passes = tuple(replace(x, kind="or") if x.kind == "sum" else x for x in found.linear)
+    return replace(found, factors=factors, linear=passes)
 
 
 def registered() -> dict[str, RuleFunction]:

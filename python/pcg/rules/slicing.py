@@ -1,63 +1,135 @@
 """Rules of slice, pad, reverse, dynamic_slice and dynamic_update_slice.
 
-A dimension that the op takes as it is may be split; one that it cuts, pads, flips or updates in part
-is whole on every device.
+A dimension that the op takes as it is may be split.  So may one that it cuts, pads or flips: devices then exchange the
+pieces that change hands (`pcg.rules.blocks`); each of its sizes is cut by itself.  A short slice is taken like a row
+of a gather: every device contributes what it owns of it, and zeros for the rest.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from torch_mlir import ir
 
+from pcg.rules.blocks import FEW, Pieces, Span, beside, common, padded, reversed_, sliced
 from pcg.rules.build import FREE, Factors, Shape, linear
-from pcg.rules.factor import FactorRule, Linear
+from pcg.rules.factor import Exchange, FactorRule, Linear
+from pcg.rules.regions import is_bool
+from pcg.rules.regions import is_zero as converts_to_zero
 from pcg.rules.registry import rule, shape
 from pcg.rules.values import is_zero
 
-_SUM_0 = (linear("sum", 0),)
+
+@dataclass(frozen=True)
+class Cut:
+    """What an op does to one dimension that it does not keep.
+
+    `kind`: "pieces", both sizes are split and pieces exchanged; "owners", devices that own a part of the slice
+    contribute it; "whole", the operand is whole, but each device makes its own part of the result only.
+    """
+
+    kind: str
+    spans: tuple[Span, ...] = ()
+
+
+def slice_cut(size: int, start: int, limit: int, stride: int) -> Cut | None:
+    """How `slice` takes a dimension of `size`; None if it keeps it."""
+    result = -(-(limit - start) // stride)
+    if result == size:
+        return None
+    if 2 * result <= size and common(size, result) < FEW:
+        return Cut("owners")
+    return Cut("pieces", sliced(size, start, limit, stride))
+
+
+def pad_cut(size: int, result: int, low: int, high: int, interior: int) -> Cut | None:
+    """How `pad` takes a dimension of `size`; None if it keeps it."""
+    if low == high == interior == 0:
+        return None
+    if min(size, result) < 2 or (2 * size <= result and common(size, result) < FEW):
+        return Cut("whole")
+    spans = padded(size, result, low, interior)
+    return Cut("pieces", spans) if spans else Cut("whole")
+
+
+def slice_cuts(op: ir.Operation) -> list[Cut | None]:
+    """Per dimension of a slice."""
+    a = op.attributes
+    rows = zip(shape(op.operands[0]), a["start_indices"], a["limit_indices"], a["strides"], strict=True)
+    return [slice_cut(*row) for row in rows]
+
+
+def pad_cuts(op: ir.Operation) -> list[Cut | None]:
+    """Per dimension of a pad."""
+    a = op.attributes
+    rows = zip(
+        shape(op.operands[0]), shape(op.results[0]), a["edge_padding_low"], a["edge_padding_high"],
+        a["interior_padding"], strict=True,
+    )  # fmt: skip
+    return [pad_cut(*row) for row in rows]
+
+
+def pads_with_zeros(op: ir.Operation) -> bool:
+    """Whether the padding of a pad is known to be 0; jax writes it as a conversion of one."""
+    return is_zero(op.operands[1]) or converts_to_zero(op.operands[1])
 
 
 @rule("stablehlo.slice")
 def slice_(op: ir.Operation) -> FactorRule:
-    # A result dimension as large as the operand's can only be [0:size:1].
-    return _kept(shape(op.operands[0]), shape(op.results[0]), 1, "the slice takes a part of it", _SUM_0)
-
-
-@rule("stablehlo.dynamic_slice")
-def dynamic_slice(op: ir.Operation) -> FactorRule:
-    """Start indices are held by every device."""
-    reason = "the slice takes a part of it, from a place known only at run time"
-    return _kept(shape(op.operands[0]), shape(op.results[0]), len(op.operands), reason, _SUM_0)
+    kind = "or" if is_bool(op.operands[0].type) else "sum"
+    return _cut(shape(op.operands[0]), shape(op.results[0]), tuple(slice_cuts(op)), 1, kind, (linear("sum", 0),), False)
 
 
 @rule("stablehlo.pad")
 def pad(op: ir.Operation) -> FactorRule:
     """Sums pass when the padding is zero: the sum of zeros."""
-    a = op.attributes
-    padding = zip(a["edge_padding_low"], a["edge_padding_high"], a["interior_padding"], strict=True)
-    touched = tuple(any(p) for p in padding)
-    passes = _SUM_0 if is_zero(op.operands[1]) else ()
-    return _kept(shape(op.operands[0]), shape(op.results[0]), 2, "it is padded", passes, touched)
+    passes = (linear("sum", 0),) if pads_with_zeros(op) else ()
+    return _cut(shape(op.operands[0]), shape(op.results[0]), tuple(pad_cuts(op)), 2, "sum", passes, True)
 
 
 @lru_cache(maxsize=4096)
-def _kept(
-    operand: Shape, result: Shape, operands: int, reason: str, passes: tuple[Linear, ...],
-    touched: tuple[bool, ...] | None = None,
+def _cut(
+    operand: Shape, result: Shape, cuts: tuple[Cut | None, ...], operands: int, kind: str, passes: tuple[Linear, ...],
+    grows: bool,
 ) -> FactorRule:  # fmt: skip
-    """Rule sharing the dimensions that are not touched (by default: whose size stays); other operands are scalars."""
+    """Rule of an op that does `cuts` to its first operand; other operands are scalars.
+
+    The local form treats whole dimensions first (last if the op `grows` its operand), then those split, in order.
+    """
     f = Factors()
     rows: list[list[tuple[int, ...]]] = [[], []]
-    for d, (a, b) in enumerate(zip(operand, result, strict=True)):
-        if a != b if touched is None else touched[d]:
-            rows[0].append(f.whole(a, reason))
-            rows[1].append(f.whole(b, reason))
+    for a, b, how in zip(operand, result, cuts, strict=True):
+        if how is None:
+            big = small = f.new(a)
+        elif how.kind == "pieces":
+            big = small = f.own(a, b)
+        elif how.kind == "owners":
+            big, small = f.new(a, kind), f.whole(b, "every device contributes what it owns to all of it")
         else:
-            shared = f.new(a)
-            rows[0].append(shared)
-            rows[1].append(shared)
-    return f.rule([tuple(rows[0]), *[()] * (operands - 1)], [tuple(rows[1])], passes, FREE)
+            reason = f"its {a} elements are few beside the {b} of the result, or all of them are cut off"
+            big, small = f.whole(a, reason), f.new(b)
+        rows[0].append(big)
+        rows[1].append(small)
+    exchanges: list[Exchange] = []
+    for d, (how, (factor, *_)) in enumerate(zip(cuts, (r or (-1,) for r in rows[0]), strict=True)):
+        if how is None or how.kind != "pieces":
+            continue
+        around = []
+        for e, other in enumerate(cuts):
+            if e == d:
+                continue
+            a, b = operand[e], result[e]
+            if other is None:
+                around.append(beside(rows[0][e], a))
+            elif other.kind == "pieces":
+                around.append(beside(rows[0][e], a if grows else b, b if e < d else a))
+            elif grows:
+                around.append(beside((), a))
+            else:
+                around.append(beside(rows[1][e] if other.kind == "whole" else (), b))
+        exchanges.append(Pieces(factor, "permute", 0.0, 0, False, how.spans, result[d], tuple(around)))
+    return f.rule([tuple(rows[0]), *[()] * (operands - 1)], [tuple(rows[1])], passes, FREE, exchanges)
 
 
 @rule("stablehlo.reverse")
@@ -67,9 +139,33 @@ def reverse(op: ir.Operation) -> FactorRule:
 
 @lru_cache(maxsize=4096)
 def _reverse(operand: Shape, dims: Shape) -> FactorRule:
+    """A reversed dimension swaps blocks, or parts of them if the last one is short."""
     f = Factors()
-    row = tuple(f.whole(s, "it is reversed") if d in dims else f.new(s) for d, s in enumerate(operand))
-    return f.rule([row], [row], _SUM_0, FREE)
+    row = tuple(f.own(s) if d in dims else f.new(s) for d, s in enumerate(operand))
+    exchanges = []
+    for d in dims:
+        if row[d]:
+            around = tuple(beside(row[e], s) for e, s in enumerate(operand) if e != d)
+            exchanges.append(Pieces(row[d][0], "permute", 0.0, 0, False, reversed_(operand[d]), operand[d], around))
+    return f.rule([row], [row], (linear("sum", 0),), FREE, exchanges)
+
+
+@rule("stablehlo.dynamic_slice")
+def dynamic_slice(op: ir.Operation) -> FactorRule:
+    """Start indices are held by every device, which contributes what it owns of the slice."""
+    kind = "or" if is_bool(op.operands[0].type) else "sum"
+    return _dynamic_slice(shape(op.operands[0]), shape(op.results[0]), len(op.operands), kind)
+
+
+@lru_cache(maxsize=4096)
+def _dynamic_slice(operand: Shape, result: Shape, operands: int, kind: str) -> FactorRule:
+    f = Factors()
+    rows: list[list[tuple[int, ...]]] = [[], []]
+    for a, b in zip(operand, result, strict=True):
+        big = f.new(a) if a == b else f.new(a, kind)
+        rows[0].append(big)
+        rows[1].append(big if a == b else f.whole(b, "where it starts is known only at run time"))
+    return f.rule([tuple(rows[0]), *[()] * (operands - 1)], [tuple(rows[1])], (linear("sum", 0),), FREE)
 
 
 @rule("stablehlo.dynamic_update_slice")
@@ -82,11 +178,12 @@ def dynamic_update_slice(op: ir.Operation) -> FactorRule:
 
 @lru_cache(maxsize=4096)
 def _update(operand: Shape, update: Shape, operands: int, passes: Linear) -> FactorRule:
+    """Of a dimension that the update covers in part, every device holds the whole update and writes what it owns."""
     f = Factors()
-    reason = "the update covers a part of it, at a place known only at run time"
+    reason = "where it goes is known only at run time, so every device needs all of it"
     big, small = [], []
     for a, b in zip(operand, update, strict=True):
-        big.append(f.new(a) if a == b else f.whole(a, reason))
+        big.append(f.new(a))
         small.append(big[-1] if a == b else f.whole(b, reason))
     elements = 1.0
     for b in update:

@@ -1,33 +1,138 @@
-"""Rules of sort and top_k: every dimension but the sorted one is a factor; top_k can split that one too."""
+"""Rules of sort and top_k: every dimension is a factor; along the sorted one devices exchange elements."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pcg.ir.types import element_bytes
+from pcg.ir.walk import walk
+from pcg.rules.blocks import beside
 from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.registry import rule, shape
+from pcg.rules.sorting import SortExchange, comparing
 
-_SORTED = "it is sorted, and each element may move anywhere along it"
+_READS = "its comparator reads values from outside, which devices may hold in parts"
+#: Ops of the global view that are the identity on their operand.
+_MOVES = ("dist.", "pcg.")
 
 
 def _int(op: ir.Operation, name: str, default: int) -> int:
     return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else default
 
 
+@dataclass(frozen=True)
+class Ties:
+    """How equal keys are told apart when elements of several devices are compared.
+
+    `index` is the type of an index that has to travel along; None when operand `operand` is the position of an element
+    (counted from the end if `reverse`), or when `operand` is -1 and equal keys are equal bits.
+    """
+
+    index: ir.IntegerType | None = None
+    operand: int = -1
+    reverse: bool = False
+
+
+def sorted_dimension(op: ir.Operation) -> int:
+    """The dimension that a sort is along, counted from the first."""
+    return _int(op, "dimension", -1) % max(len(shape(op.operands[0])), 1)
+
+
+def ties(op: ir.Operation) -> Ties:
+    """How the sort `op` tells equal keys apart: what stands first stays first, whether or not the op asks for that."""
+    d = sorted_dimension(op)
+    if len(op.operands) == 1 and _compares_bits(op):
+        return Ties()
+    for i, value in enumerate(op.operands):
+        if (reverse := _position(value, d)) is not None:
+            return Ties(None, i, reverse)
+    size = shape(op.operands[0])[d]
+    return Ties(ir.IntegerType.get_unsigned(next(w for w in (16, 32, 64) if size <= 1 << w)))
+
+
+def _compares_bits(op: ir.Operation) -> bool:
+    """Whether the comparator is `<` or `>` of the two elements themselves, in an order that tells all bits apart."""
+    block = op.regions[0].blocks[0]
+    inner = [o.operation for o in block.operations]
+    if len(inner) != 2 or inner[0].name != "stablehlo.compare" or inner[1].operands[0] != inner[0].results[0]:
+        return False
+    if {inner[0].operands[0], inner[0].operands[1]} != set(block.arguments):
+        return False
+    element = op.operands[0].type.element_type
+    attributes = inner[0].attributes
+    total = "compare_type" in attributes and "TOTALORDER" in str(attributes["compare_type"])
+    direction = str(attributes["comparison_direction"])
+    return (isinstance(element, ir.IntegerType) or total) and ("LT" in direction or "GT" in direction)
+
+
+def _position(value: ir.Value, d: int) -> bool | None:
+    """Whether `value` counts dimension `d` from its end; None if it does not count it."""
+    reverse = False
+    while not isinstance(value, ir.BlockArgument):
+        op = value.owner.operation
+        if op.name == "stablehlo.iota":
+            element = value.type.element_type
+            room = element.width - (not element.is_unsigned) if isinstance(element, ir.IntegerType) else 0
+            counts = _int(op, "iota_dimension", -1) == d and shape(value)[d] <= 1 << room
+            return reverse if counts else None
+        if op.name == "stablehlo.reverse" and list(op.attributes["dimensions"]) == [d]:
+            reverse = not reverse
+        elif not op.name.startswith(_MOVES) or len(op.operands) != 1:
+            return None
+        value = op.operands[0]
+    return None
+
+
+def _closed(op: ir.Operation) -> bool:
+    """Whether the comparator reads nothing but its arguments and what it makes."""
+    inside = [o for o in walk(op) if o != op]
+    made = {r for o in inside for r in o.results}
+    made |= {a for o in (op, *inside) for region in o.regions for block in region.blocks for a in block.arguments}
+    return all(v in made for o in inside for v in o.operands)
+
+
 @rule("stablehlo.sort")
 def sort(op: ir.Operation) -> FactorRule:
     whole = shape(op.operands[0])
-    dimension = _int(op, "dimension", -1) % max(len(whole), 1)
-    dims = Dims(whole)
-    for d, size in enumerate(whole):
-        dims.add(size, (0, d), stuck=_SORTED if d == dimension else "")
     count = len(op.results)
-    steps = math.log2(max(whole[dimension], 2)) if whole else 1.0
-    flops = count * math.prod(whole) * steps
-    return FactorRule(tuple(dims.factors), (dims[0],) * count, (dims[0],) * count, (), flops)
+    dims = Dims(whole)
+    if not whole:
+        return FactorRule((), ((),) * count, ((),) * count, (), float(count))
+    along = sorted_dimension(op)
+    for d, n in enumerate(whole):
+        if d != along:
+            dims.add(n, (0, d))
+        else:
+            f = dims.add(n, (0, d), stuck="" if _closed(op) else _READS, padding="")
+    rows = math.prod(n for d, n in enumerate(whole) if d != along)
+    flops = count * rows * comparing(whole[along])
+    exchanges = _exchanges(op, dims, f, along) if f >= 0 and dims.factors[f].splittable else ()
+    return FactorRule(tuple(dims.factors), (dims[0],) * count, (dims[0],) * count, (), flops, exchanges=exchanges)
+
+
+def _exchanges(op: ir.Operation, dims: Dims, f: int, along: int) -> tuple[Exchange, ...]:
+    """What the operands and the index send when factor `f`, of dimension `along`, is split."""
+    whole, row = shape(op.operands[0]), dims[0]
+    sizes = [element_bytes(v.type.element_type) for v in op.operands]
+    index = ties(op).index
+    extra = element_bytes(index) if index else 0.0
+
+    def made(kind: str, operand: int, scale: float = 0.0, values: int = 0) -> Exchange:
+        return SortExchange(
+            f, kind, 0.0, operand, size=whole[along], ratio=(sum(sizes) + extra) / sum(sizes), scale=scale,
+            values=values, around=tuple(beside(row[d], n) for d, n in enumerate(whole) if d != along),
+        )
+
+    out = []
+    for kind in ("all_gather", "all_to_all", "permute"):
+        out += [made(kind, i, values=len(sizes) if kind == "all_gather" and i == 0 else 0) for i in range(len(sizes))]
+        if extra and kind != "all_gather":
+            out.append(made(kind, 0, scale=extra / sizes[0]))
+    return tuple(out)
 
 
 @rule("chlo.top_k")
@@ -38,7 +143,7 @@ def top_k(op: ir.Operation) -> FactorRule:
     for d in range(last):
         dims.add(whole[d], (0, d), (1, d))
     # Split, every shard finds its own k largest; those are gathered and the k largest of them kept.
-    searched = dims.add(whole[last], (0, last))
+    searched = dims.add(whole[last], (0, last), padding="own")
     dims.add(found[last], (1, last), stuck="it holds the largest elements in order")
     flops = math.prod(whole) * math.log2(max(found[last], 2))
     exchanges = (Exchange(searched, "all_gather", 2.0 * math.prod(found)),) if searched >= 0 else ()

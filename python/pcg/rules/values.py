@@ -9,7 +9,7 @@ _SAME_ELEMENTS = frozenset({
     "stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice", "stablehlo.reverse",
     "stablehlo.dynamic_slice", "dist.constraint", "dist.reshard", "pcg.partition", "pcg.combine", "pcg.replicate",
     "pcg.reduce", "dist.all_gather", "dist.all_reduce", "dist.reduce_scatter", "dist.all_to_all", "dist.permute",
-    "dist.slice",
+    "dist.regroup", "dist.slice",
 })  # fmt: skip
 
 
@@ -25,10 +25,19 @@ def splat(value: ir.Value) -> bool | int | float | None:
         owner = owner.operation
         name = owner.name
         if name == "stablehlo.constant":
-            return None if isinstance(value.type.element_type, ir.ComplexType) else _splat(owner.attributes["value"])
+            if isinstance(value.type.element_type, ir.ComplexType):
+                return _complex(owner)
+            return _splat(owner.attributes["value"])
         if name not in _SAME_ELEMENTS:
             return None
         value = owner.operands[0]
+
+
+def _complex(constant: ir.Operation) -> float | None:
+    """0 or 1 when that is what a complex constant holds: the bindings have no attribute to read it from."""
+    text = constant.get_asm(large_elements_limit=1, assume_verified=True)
+    known = {0.0: "dense<(0.000000e+00,0.000000e+00)>", 1.0: "dense<(1.000000e+00,0.000000e+00)>"}
+    return next((number for number, shown in known.items() if shown in text), None)
 
 
 def is_zero(value: ir.Value) -> bool:

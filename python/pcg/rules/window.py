@@ -15,11 +15,13 @@ from torch_mlir import ir
 
 from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule, Linear
-from pcg.rules.halo import Sliding, halo
-from pcg.rules.regions import is_identity, reduction, splat
+from pcg.rules.halo import Sliding, halo, scatter_halo
+from pcg.rules.regions import is_bool, is_identity, reduction, splat
 from pcg.rules.registry import rule, shape
+from pcg.rules.windows import Windows, around
 
 _WINDOW = "windows reach over it, and a window may cross shards"
+_ONE = "one window is all there is, or all of it is one window"
 
 
 def _list(op: ir.Operation, name: str, rank: int, default: int) -> list[int]:
@@ -74,18 +76,25 @@ def sliding(numbers: dict[str, list[int]], d: int, big: Sequence[int], small: Se
 def _sliding(
     dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], count: int
 ) -> tuple[Exchange, ...]:
-    """Factors of tensor 0 and tensor 1 where shards may read the edges of their neighbours."""
-    exchanges = []
+    """Factors of tensor 0 and tensor 1 where shards may read what other shards have."""
+    windows: list[tuple[int, int, Sliding, int]] = []
     for d, (a, b) in enumerate(zip(big, small, strict=True)):
-        h = halo(sliding(numbers, d, big, small))
-        if h is None or h.with_window or numbers["base_dilations"][d] != 1:
-            dims.add(a, (0, d), stuck=_WINDOW)
-            dims.add(b, (1, d), stuck=_WINDOW)
+        slide = sliding(numbers, d, big, small)
+        h = halo(slide)
+        if min(a, b) < 2 or (h is not None and h.with_window):
+            dims.add(a, (0, d), stuck=_ONE if min(a, b) < 2 else _WINDOW)
+            dims.add(b, (1, d), stuck=_ONE if min(a, b) < 2 else _WINDOW)
             continue
-        f = dims.add(h.size, (0, d), (1, d), least=h.least)
-        if f >= 0 and h.left + h.right:
-            exchanges.append(Exchange(f, "permute", count * (h.left + h.right) * math.prod(big) / a))
-    return tuple(exchanges)
+        f = dims.own(a, b, d, least=h.least if h is not None else 1)
+        if not slide.untouched:
+            windows.append((f, d, slide, h.left + h.right if h is not None else 0))
+    return tuple(
+        Windows(
+            f, "permute", count * edge * math.prod(big) / big[d], 0, halo(slide) is not None and not edge, slide,
+            around(dims[0], tuple(big), d), count,
+        )
+        for f, d, slide, edge in windows
+    )
 
 
 def _windowed(dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]]) -> None:
@@ -107,8 +116,10 @@ def reduce_window(op: ir.Operation) -> FactorRule:
     exchanges: tuple[Exchange, ...] = ()
     if (scan := cumulative(op, numbers)) is not None:
         # Every shard is scanned by itself; what the shards before it add up to is gathered and put on top.
-        made = [dims.add(n, (0, d), (1, d)) for d, n in enumerate(operand)]
-        exchanges = (Exchange(made[scan[0]], "all_gather", math.prod(operand) / operand[scan[0]]),)
+        kind = reduction(op.regions[0], 1)
+        made = [dims.add(n, (0, d), (1, d), padding=kind if d == scan[0] else None) for d, n in enumerate(operand)]
+        if made[scan[0]] >= 0:
+            exchanges = (Exchange(made[scan[0]], "all_gather", math.prod(operand) / operand[scan[0]]),)
     elif all(splat(op.operands[count + i]) is not None for i in range(count)):
         exchanges = _sliding(dims, operand, result, numbers, count)
     else:
@@ -124,12 +135,56 @@ def reduce_window(op: ir.Operation) -> FactorRule:
 
 @rule("stablehlo.select_and_scatter")
 def select_and_scatter(op: ir.Operation) -> FactorRule:
+    """Devices also run the windows of their neighbours that reach into their block, and keep their own block.
+
+    They need the operand and the source around the block; there is neither beyond the ends of the tensor, so
+    `selection` must say what is never selected, and sources are summed, so that 0 adds nothing.
+    """
     operand, source = shape(op.operands[0]), shape(op.operands[1])
     numbers = window_numbers(op)
     dims = Dims(operand, source)
-    _windowed(dims, operand, source, numbers)
+    sums = reduction(op.regions[1], 1) == "sum"
+    exchanges: list[Exchange] = []
+    if sums and selection(op.regions[0]) is not None:
+        windows: list[tuple[int, int, Sliding]] = []
+        for d, (a, b) in enumerate(zip(operand, source, strict=True)):
+            if min(a, b) < 2:
+                dims.add(a, (0, d), stuck=_ONE)
+                dims.add(b, (1, d), stuck=_ONE)
+                continue
+            slide = sliding(numbers, d, operand, source)
+            h = scatter_halo(slide)
+            f = dims.own(a, b, d, least=h.least if h is not None else 1)
+            if not slide.untouched:
+                windows.append((f, d, slide))
+        for f, d, slide in windows:
+            h = scatter_halo(slide)
+            edges = (h.left + h.right, h.before + h.after) if h is not None else (0, 0)
+            for i, (of, edge, sizes) in enumerate(zip(("operand", "source"), edges, (operand, source), strict=True)):
+                exchanges.append(
+                    Windows(
+                        f, "permute", edge * math.prod(sizes) / sizes[d], i, h is not None and not edge, slide,
+                        around(dims[i], sizes, d), 1, of,
+                    )
+                )
+    else:
+        _windowed(dims, operand, source, numbers)
     linear: tuple[Linear, ...] = ()
-    if reduction(op.regions[1], 1) == "sum" and is_identity(op.operands[2], "sum"):
+    if sums and is_identity(op.operands[2], "sum"):
         linear = (Linear("sum", frozenset({1})),)
     flops = 2.0 * math.prod(source) * math.prod(numbers["window_dimensions"])
-    return FactorRule(tuple(dims.factors), (dims[0], dims[1], ()), (dims[0],), linear, flops)
+    operands = (dims[0], dims[1], ())
+    return FactorRule(tuple(dims.factors), operands, (dims[0],), linear, flops, exchanges=tuple(exchanges))
+
+
+def selection(region: ir.Region) -> str | None:
+    """`max` or `min` when that is what a select computation picks, else None."""
+    ops = [op.operation for op in region.blocks[0].operations]
+    if len(ops) != 2 or ops[0].name != "stablehlo.compare":
+        return None
+    if [v.arg_number if isinstance(v, ir.BlockArgument) else -1 for v in ops[0].operands] != [0, 1]:
+        return None
+    if isinstance(ops[0].operands[0].type.element_type, ir.ComplexType) or is_bool(ops[0].operands[0].type):
+        return None
+    text = str(ops[0].attributes["comparison_direction"])
+    return "max" if "GE" in text or "GT" in text else "min" if "LE" in text or "LT" in text else None

@@ -11,6 +11,7 @@ from jax.sharding import NamedSharding
 
 from pcg.compiler import Compilation
 from pcg.frontend.program import Leaf, ProgramError
+from pcg.layout import refine
 from pcg.plan import Plan
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.inputs import np_dtype
@@ -31,7 +32,8 @@ class Executable:
         self.compilation = compilation
         program = self.program = compilation.program
         self.mesh = compilation.mesh
-        self.jax_mesh = jax_compat.jax_mesh(self.mesh, devices)
+        self.placement = placement.Placement.of(self.mesh, devices)
+        self.jax_mesh = self.placement.whole
         self._takes_tree = program.in_tree is not None
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
@@ -39,7 +41,7 @@ class Executable:
         self.jitted = self._build(tuple(donate))
 
     def _sharding(self, spec: Any, leaf: Leaf) -> NamedSharding:
-        return NamedSharding(self.jax_mesh, placement.partition_spec(placement.boundary_spec(spec, leaf)))
+        return self.placement.sharding(placement.boundary_spec(spec, leaf))
 
     def _build(self, donate: tuple[int, ...]) -> Any:
         program, c = self.program, self.compilation
@@ -47,12 +49,13 @@ class Executable:
         for leaf, spec in zip(program.results, c.out_specs, strict=True):
             results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf.dtype)))
         local = jax_compat.LocalProgram(c.local_text, tuple(results))
-        body = jax_compat.shard_map(
-            lambda *args: jax_compat.inline_call(local, *args),
-            self.jax_mesh,
-            tuple(placement.partition_spec(s) for s in c.in_specs),
-            [placement.partition_spec(s) for s in c.out_specs],
-        )
+        # One mesh for all: the per-device program knows positions, not axes.
+        mesh = self.placement.common([*c.in_specs, *c.out_specs])
+        specs = [c.in_specs, c.out_specs]
+        if mesh is self.placement.whole:
+            specs = [tuple(refine.to_origin(s, self.mesh) for s in side) for side in specs]
+        ins, outs = (tuple(map(placement.partition_spec, side)) for side in specs)
+        body = jax_compat.shard_map(lambda *args: jax_compat.inline_call(local, *args), mesh, ins, list(outs))
 
         def run(*args: Any) -> Any:
             flat = self._flatten(args)
@@ -188,11 +191,17 @@ class Executable:
 
         return cost_of(self.compilation)
 
-    def explain(self) -> str:
+    def explain(self, tensor: str | int | None = None, *, verbose: bool = False) -> str:
         """A report: what is sharded how, what it costs, what was rejected and why."""
         from pcg.viz.explain import explain
 
-        return explain(self.compilation, self.cost)
+        return self.why(tensor) if tensor is not None else explain(self.compilation, self.cost, verbose=verbose)
+
+    def why(self, tensor: str | int) -> str:
+        """Why one tensor is sharded as it is; see `Compiled.why`."""
+        from pcg.viz.why import why
+
+        return why(self.compilation, tensor)
 
 
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 from pcg.frontend.program import Leaf
-from pcg.layout import Mesh, MeshError, ShardSpec
+from pcg.layout import Mesh, MeshError, ShardSpec, refine
 from pcg.plan import Plan
 from pcg.runtime import jax_compat
 
@@ -56,6 +57,36 @@ def partition_spec(spec: ShardSpec) -> PartitionSpec:
     return PartitionSpec(*dims)
 
 
+@dataclass(frozen=True)
+class Placement:
+    """A mesh on devices, as jax sees it: NamedShardings are on the user's mesh wherever it can say them.
+
+    A layout that uses only a part of an axis is on the refined mesh, whose axes `x.0`, `x.1` are the parts.
+    """
+
+    mesh: Mesh
+    whole: jax.sharding.Mesh
+    parts: jax.sharding.Mesh
+
+    @classmethod
+    def of(cls, mesh: Mesh, devices: Sequence[Any]) -> Placement:
+        """`mesh`, refined or not, with one device per position."""
+        whole = jax_compat.jax_mesh(mesh.origin, devices)
+        return cls(mesh, whole, jax_compat.jax_mesh(mesh, devices) if mesh.is_refined else whole)
+
+    def sharding(self, spec: ShardSpec) -> NamedSharding:
+        """The sharding of a layout without partial axes."""
+        spelled = refine.to_origin(spec, self.mesh)
+        if refine.uses_sub_axes(spelled):
+            return NamedSharding(self.parts, partition_spec(spec))
+        return NamedSharding(self.whole, partition_spec(spelled))
+
+    def common(self, specs: Sequence[ShardSpec]) -> jax.sharding.Mesh:
+        """The mesh on which all `specs` can be said: the user's if possible."""
+        sub = any(refine.uses_sub_axes(refine.to_origin(s, self.mesh)) for s in specs)
+        return self.parts if sub else self.whole
+
+
 def boundary_spec(spec: ShardSpec, leaf: Leaf) -> ShardSpec:
     """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers."""
     return ShardSpec(spec.dims[: len(spec.dims) - leaf.key_rank]) if leaf.key_rank else spec.without_partial()
@@ -74,10 +105,13 @@ def shard_spec(given: Any, rank: int, mesh: Mesh) -> ShardSpec | None:
     if isinstance(given, ShardSpec):
         return given
     if isinstance(given, NamedSharding):
+        given = _on_whole_axes(given, rank)
+        if isinstance(given, ShardSpec):
+            return given
         theirs = {n: s for n, s in given.mesh.shape.items()}
         used = [a for d in given.spec for a in (d if isinstance(d, tuple) else (d,)) if isinstance(a, str)]
         for axis in used:
-            if axis in mesh.names and mesh.axis_size(axis) != theirs[axis]:
+            if axis in mesh.parts and mesh.origin.axis_size(axis) != theirs[axis]:
                 raise MeshError(f"axis {axis!r} has size {theirs[axis]} in {given}; in the mesh it has {mesh}")
         given = given.spec
     if not isinstance(given, PartitionSpec):
@@ -89,6 +123,15 @@ def shard_spec(given: Any, rank: int, mesh: Mesh) -> ShardSpec | None:
         raise MeshError(f"{given} names {len(given)} dimensions; the tensor has {rank}")
     dims = [() if d is None else (d,) if isinstance(d, str) else tuple(d) for d in given]
     return ShardSpec.of(dims + [()] * (rank - len(dims)))
+
+
+def _on_whole_axes(given: NamedSharding, rank: int) -> NamedSharding | ShardSpec:
+    """A sharding on a refined mesh (such as `Placement.sharding` returns) by axes and sub-axes; others stay."""
+    if not any("." in str(n) for n in given.mesh.shape):
+        return given
+    theirs = Mesh.of(dict(given.mesh.shape))
+    dims = [() if d is None else (d,) if isinstance(d, str) else tuple(d) for d in given.spec]
+    return refine.to_origin(ShardSpec.of(dims + [()] * (rank - len(dims))), theirs)
 
 
 def flat_shardings(given: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, what: str) -> dict[int, ShardSpec]:
@@ -149,14 +192,14 @@ def is_sharding(x: Any) -> bool:
 def plan_shardings(plan: Plan, *, results: bool) -> Any:
     """NamedShardings of a plan's arguments or results; in their trees when the plan knows them, else a list."""
     mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
-    jmesh = jax_compat.jax_mesh(mesh, devices)
+    placed = Placement.of(mesh, devices)
     tree = plan.trees[results] if plan.trees else None
     flat = []
     for value in plan.results if results else plan.arguments:
         spec = value.spec
         if value.key_rank:
             spec = ShardSpec(spec.dims[: len(spec.dims) - value.key_rank])
-        flat.append(NamedSharding(jmesh, partition_spec(spec)))
+        flat.append(placed.sharding(spec))
     if tree is None:
         return flat
     whole = jax.tree.unflatten(tree, flat)
@@ -166,11 +209,11 @@ def plan_shardings(plan: Plan, *, results: bool) -> Any:
 def plan_constraints(plan: Plan) -> list[tuple[str, str, Any]]:
     """See `Plan.constraints`."""
     mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
-    jmesh = jax_compat.jax_mesh(mesh, devices)
+    placed = Placement.of(mesh, devices)
     chosen = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.reduce", "stablehlo.gather",
               "stablehlo.scatter", "dist.constraint", "dist.reshard")  # fmt: skip
     out = []
     for d in plan.operations:
         if d.op in chosen and d.results and d.results[0] is not None and any(d.results[0].dims):
-            out.append((d.where, d.op, NamedSharding(jmesh, partition_spec(d.results[0].without_partial()))))
+            out.append((d.where, d.op, placed.sharding(d.results[0].without_partial())))
     return out

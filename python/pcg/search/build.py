@@ -14,14 +14,21 @@ from pcg.ir import shardings
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
 from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
+from pcg.reshard import MASK_SECONDS
 from pcg.rules import rule_for
+from pcg.rules.factor import FactorRule
+from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node
 from pcg.search.network import FORBIDDEN
 from pcg.search.table import Table, Tables
 
-_CHAIN = frozenset(
+#: Ops that are made from nothing, and those that are too if their operands are.
+MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})
+CHAIN = frozenset(
     {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert", "stablehlo.transpose", "stablehlo.negate"}
 )
+#: Ops that what comes before them is done for.
+_HARD = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 
 
 @dataclass(slots=True)
@@ -44,7 +51,7 @@ class Built:
     graph: Graph
     ops: list[tuple[ir.Operation, int]] = field(default_factory=list)
     free: list[ir.Operation] = field(default_factory=list)
-    hubs: list[tuple[ir.OpResult, int]] = field(default_factory=list)
+    hubs: list[tuple[ir.Value, int]] = field(default_factory=list)
     carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
     barriers: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
     arguments: list[int] = field(default_factory=list)
@@ -72,21 +79,30 @@ class Builder:
     _clock: int = 0
     _last: dict[tuple[int, int], int] = field(default_factory=dict)
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
+    func: ir.Operation = field(init=False)
+    built: Built = field(init=False)
+    graph: Graph = field(init=False)
+    fusion: Fusion = field(init=False)
 
     def build(self, func: ir.Operation, state: dict[int, int]) -> Built:
         """The graph of `func`; `state` maps results to the arguments whose layout they keep."""
         graph = Graph()
+        self.func = func
+        self.fusion = Fusion(func)
         self.built = built = Built(graph, state=state)
         self.graph = graph
         block = func.regions[0].blocks[0]
         for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = describe(arg)
-            table = self._value_table(shape, shardings.get(arg), shardings.signature_open_dims(func, "arg_attrs", i))
+            open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
+            table = self._value_table(arg, shape, shardings.get(arg), open_dims)
             node = self._node("argument", "argument", table, label=str(itemsize))
             built.arguments.append(node)
             built.values[arg] = Source(node)
             self._born(node, 0, arg)
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
+            if uses(arg) > 1:
+                self._hub(arg, None, table.outs[0].specs, 1.0)
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
         for i, value in enumerate(returned):
@@ -95,23 +111,45 @@ class Builder:
                 node = built.arguments[state[i]]
             else:
                 open_dims = shardings.signature_open_dims(func, "res_attrs", i)
-                table = self._value_table(shape, fixed_results[i], open_dims)
+                table = self._value_table(i, shape, fixed_results[i], open_dims)
                 node = self._node("result", "result", table)
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
+        self._late()
         end = self._clock + 1
         for key, (first, size) in self._first.items():
             built.births.append((*key, size, first, end if key[0] in built.arguments else self._last.get(key, first)))
         return built
+
+    def _late(self) -> None:
+        """Find the edges behind the last contraction: what is sent there is waited for only at the end."""
+        early = {n for n, node in enumerate(self.graph.nodes) if node.name in _HARD or node.times > 1}
+        into: dict[int, list[int]] = {}
+        for e in self.graph.edges:
+            into.setdefault(e.dst, []).append(e.src)
+        stack = list(early)
+        while stack:
+            for n in into.get(stack.pop(), ()):
+                if n not in early:
+                    early.add(n)
+                    stack.append(n)
+        for e in self.graph.edges:
+            e.late = e.dst not in early
 
     # -- nodes and edges -----------------------------------------------------------------------
 
     def _node(self, kind: str, name: str, table: Table, times: float = 1.0, label: str = "") -> int:
         return self.graph.add(Node(kind, name, table, np.zeros(len(table)), times, label))
 
-    def _value_table(self, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = ()) -> Table:
-        """What a value may be kept in: anything, or what the user fixed."""
-        return self.tables.extending(fixed, open_dims, shape) if fixed else self.tables.of_value(shape, None)
+    def _value_table(
+        self, _what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
+        partial: str | None = None,
+    ) -> Table:
+        """What a value (or result `_what` of the function) may be kept in: anything, or what the user fixed.
+
+        With `partial` it may also wait for a reduction of that kind.
+        """
+        return self.tables.extending(fixed, open_dims, shape) if fixed else self.tables.of_value(shape, partial)
 
     def _keep_cost(self, table: Table, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
         """A breath of preference for argument layouts that take less memory: breaks ties, decides nothing else."""
@@ -127,8 +165,8 @@ class Builder:
         source = self.built.values[value]
         if source.free:
             partial = self.graph.nodes[dst].table.ins[index].is_partial()
-            if partial.any():
-                self.graph.nodes[dst].seconds = self.graph.nodes[dst].seconds + FORBIDDEN * partial
+            if partial.any():  # made whole, then masked
+                self.graph.nodes[dst].seconds = self.graph.nodes[dst].seconds + MASK_SECONDS * partial
             return
         shape, itemsize, _ = describe(value)
         self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
@@ -161,51 +199,75 @@ class Builder:
         """Ops that any device can make any part of, at no cost worth counting."""
         if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:
             return False
-        if op.name in ("stablehlo.constant", "stablehlo.iota"):
+        if op.name in MADE:
             return True
-        return op.name in _CHAIN and all(self.built.values[v].free for v in op.operands) and _uses(op.results[0]) <= 1
+        return op.name in CHAIN and all(self.built.values[v].free for v in op.operands) and uses(op.results[0]) <= 1
 
     def _op(self, op: ir.Operation, times: float) -> None:
         built = self.built
         rule = rule_for(op)
-        table = self.tables.of_rule(rule)
+        table = self._strategies(op, rule)
         node = self._node("op", op.name, table, times)
         built.ops.append((op, node))
         if rule.reason:
             built.reasons[node] = rule.reason
         operands = list(op.operands)
-        mesh = self.tables.mesh
-        touched = np.zeros(len(table))
-        element = "f32"
-        for kind, values, ports in (("operand", operands, table.ins), ("result", op.results, table.outs)):
-            for i, (value, port) in enumerate(zip(values, ports, strict=True)):
-                shape, itemsize, element_ = describe(value)
-                if self.model.touches(op.name, kind, i):
-                    touched += math.prod(shape) * itemsize / port.shards(mesh)
-                element = element_ or element
-        flops = rule.flops / table.parts
-        model = self.model
-        rate = model.peak(op.name, element)
-        self.graph.nodes[node].seconds = times * np.maximum(
-            flops / rate, touched * model.memory_share(op.name) / model.machine.device.memory_bandwidth
-        )
-        for exchange in rule.exchanges:
-            sent = np.zeros(len(table))
-            size = describe(operands[exchange.operand])[1]
-            for k, a in enumerate(table.assignments or ()):
-                if wire := exchange.wire_elements(a, mesh):
-                    sent[k] = model.link(a.axes[exchange.factor], wire * size, exchange.kind)
-            self.graph.nodes[node].seconds += times * sent
-        fixed = shardings.result_specs(op)
-        for i, spec in enumerate(fixed):
-            if spec is not None:
-                bad = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
-                if not bad.all():
-                    self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
+        self.graph.nodes[node].seconds = times * (self._work(op, rule, table) + self._exchanged(op, rule, table))
+        self._fix(op, node)
         for i, value in enumerate(operands):
             self._connect(value, node, i, times)
         for slot, result in enumerate(op.results):
             self._produce(result, node, slot, times)
+
+    def _strategies(self, _op: ir.Operation, rule: FactorRule) -> Table:
+        """What an op may do."""
+        return self.tables.of_rule(rule)
+
+    def _work(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
+        """Seconds of computing, per strategy."""
+        mesh, model = self.tables.mesh, self.model
+        touched = np.zeros(len(table))
+        element = "f32"
+        for kind, values, ports in (("operand", op.operands, table.ins), ("result", op.results, table.outs)):
+            for i, (value, port) in enumerate(zip(values, ports, strict=True)):
+                shape, itemsize, element_ = describe(value)
+                if times := self._touched(op, kind, i):
+                    touched += times * math.prod(shape) * itemsize / port.shards(mesh)
+                element = element_ or element
+        flops = rule.flops / table.parts
+        for exchange in rule.exchanges if table.assignments else ():
+            flops = flops + [exchange.extra_flops(a, mesh) for a in table.assignments]
+        return np.maximum(flops / model.peak(op.name, element), touched / model.machine.device.memory_bandwidth)
+
+    def _touched(self, op: ir.Operation, kind: str, index: int) -> int:
+        """How often an operand or result goes through memory; windows of an operand are counted at the result."""
+        if not self.model.touches(op.name, kind, index):
+            return 0
+        if kind == "operand":
+            return self.fusion.reads(op, index)
+        window = len(op.operands) and not self.model.touches(op.name, "operand", 0)
+        return self.fusion.writes(op, index) + (self.fusion.reads(op, 0) if window else 0)
+
+    def _exchanged(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
+        """Seconds of what the local form sends, per strategy."""
+        seconds = np.zeros(len(table))
+        for exchange in rule.exchanges:
+            size = describe(op.operands[exchange.operand])[1]
+            for k, a in enumerate(table.assignments or ()):
+                if wire := exchange.wire_elements(a, self.tables.mesh):
+                    axes, more = a.axes[exchange.factor], exchange.launches(a, self.tables.mesh) - 1
+                    seconds[k] += self.model.link(axes, wire * size, exchange.kind)
+                    seconds[k] += more * self.model.link(axes, 0.0, exchange.kind)
+        return seconds
+
+    def _fix(self, op: ir.Operation, node: int) -> None:
+        """Rule out strategies that do not yield the layouts that are given for the results."""
+        table = self.graph.nodes[node].table
+        for i, spec in enumerate(shardings.result_specs(op)):
+            if spec is not None:
+                bad = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
+                if not bad.all():
+                    self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
 
     def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
         """Register a result; give it a hub when several ops read it."""
@@ -213,23 +275,27 @@ class Builder:
         built.values[result] = Source(node, slot)
         if not self.model.in_place(self.graph.nodes[node].name):
             self._born(node, slot, result)
-        if _uses(result) < 2:
+        if uses(result) < 2:
             return
-        shape, itemsize, _ = describe(result)
         port = self.graph.nodes[node].table.outs[slot]
         kinds = [k for s in port.specs for _, k in s.partial]
-        table = self.tables.of_value(shape, kinds[0] if kinds else None, port.specs)
-        hub = self._node("hub", "hub", table, times)
-        self._connect(result, hub, 0, times)
-        built.values[result] = Source(hub)
-        built.hubs.append((result, hub))
+        hub = self._hub(result, kinds[0] if kinds else None, port.specs, times)
         if not self.model.in_place(self.graph.nodes[node].name):
             self._born(hub, 0, result)
+
+    def _hub(self, value: ir.Value, kind: str | None, specs: Sequence[ShardSpec], times: float) -> int:
+        """The layout in which a value that several ops read is kept: they share what it takes to get there."""
+        shape, _, _ = describe(value)
+        hub = self._node("hub", "hub", self.tables.of_value(shape, kind, specs), times)
+        self._connect(value, hub, 0, times)
+        self.built.values[value] = Source(hub)
+        self.built.hubs.append((value, hub))
+        return hub
 
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])
         shape, _, _ = describe(op.results[0])
-        table = self._value_table(shape, spec, shardings.open_dims(op.attributes))
+        table = self._value_table(op.results[0], shape, spec, shardings.open_dims(op.attributes))
         node = self._node("hub", op.name, table, times)
         self.built.constraints.append((op, node))
         self._connect(op.operands[0], node, 0, times)
@@ -242,7 +308,7 @@ class Builder:
         fixed = shardings.result_specs(op)
         for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
             shape, _, _ = describe(value)
-            node = self._node("hub", op.name, self._value_table(shape, spec), times)
+            node = self._node("hub", op.name, self._value_table(result, shape, spec), times)
             self._connect(value, node, 0, times)
             self.built.values[result] = Source(node)
             self._born(node, 0, result)
@@ -264,7 +330,8 @@ class Builder:
         for i, value in enumerate(op.operands):
             shape, itemsize, _ = describe(value)
             spec = fixed[i]
-            node = self._node("carry", "carry", self._value_table(shape, spec), inner)
+            kind = "sum" if spec is None and adds(value) else None
+            node = self._node("carry", "carry", self._value_table(op.results[i], shape, spec, (), kind), inner)
             self._connect(value, node, 0, times)
             carries.append(node)
             # The loop's buffer takes over its initial value's.
@@ -287,7 +354,7 @@ class Builder:
         for i, result in enumerate(op.results):
             shape, _, _ = describe(result)
             spec = fixed[i]
-            nodes.append(self._node("carry", "branch", self._value_table(shape, spec), times))
+            nodes.append(self._node("carry", "branch", self._value_table(result, shape, spec), times))
             self._born(nodes[-1], 0, result)
         for region in op.regions:
             for node, value in zip(nodes, self._block(region.blocks[0], times), strict=True):
@@ -310,7 +377,14 @@ def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:
     return tuple(t.shape), element_bytes(element), str(element)
 
 
-def _uses(value: ir.Value) -> int:
+def adds(value: ir.Value) -> bool:
+    """Whether sums of a value's addends are the value: not for booleans, whose addition is a disjunction."""
+    element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
+    return element is not None and not (isinstance(element, ir.IntegerType) and element.width == 1)
+
+
+def uses(value: ir.Value) -> int:
+    """How many ops read a value: 0, 1, or 2 for more."""
     n = 0
     for _ in value.uses:
         n += 1

@@ -8,7 +8,9 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.layout import ShardSpec
+from pcg.propagate.engine import project
 from pcg.rules import rule_for
+from pcg.rules.factor import Assignment
 from pcg.search.build import Built
 from pcg.search.table import Tables
 
@@ -32,29 +34,52 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
         shardings.set_operand_specs(op, [spec(n) for n in kept])
     for op, node in built.constraints:
         op.attributes["spec"] = shardings.to_attr(spec(node))
-        if shardings.OPEN in op.attributes:
-            del op.attributes[shardings.OPEN]
+        for name in (shardings.OPEN, shardings.PRIORITIES):
+            if name in op.attributes:
+                del op.attributes[name]
         shardings.set_result_specs(op, [spec(node)])
     # Readers before makers: a free op is made in the spec its reader wants.
     for op in reversed(built.free):
         _make_free(op, built, tables)
     for result, hub in built.hubs:
         wanted = spec(hub)
-        if shardings.get(result) == wanted:
+        made = shardings.get(result)
+        if made == wanted:
             continue
-        with ir.InsertionPoint.after(result.owner), result.owner.location:
+        block = result.owner if isinstance(result, ir.BlockArgument) else None
+        at = ir.InsertionPoint.at_block_begin(block) if block is not None else ir.InsertionPoint.after(result.owner)
+        # Who wants an argument as it comes takes it from there, if it would be cut from the other copy anyway: that
+        # can go after its last reader.
+        uses = result.uses if block is not None and made is not None and _is_part(made, wanted) else ()
+        direct = [(use.owner.operation, use.operand_number) for use in uses if _wanted(use) == made]
+        with at, func.location if block is not None else result.owner.location:
             new = ir.Operation.create(
                 "dist.reshard", results=[result.type], operands=[result],
                 attributes={"spec": (attr := shardings.to_attr(wanted)), shardings.SPECS: ir.ArrayAttr.get([attr])},
             )
         result.replace_all_uses_except(new.result, new)
+        for owner, i in direct:
+            owner.operands[i] = result
+
+
+def _is_part(part: ShardSpec, whole: ShardSpec) -> bool:
+    """Whether a device's piece of `part` lies in its piece of `whole`."""
+    return all(a[: len(b)] == b for a, b in zip(part.dims, whole.dims, strict=True)) and part.partial == whole.partial
 
 
 def _make_free(op: ir.Operation, built: Built, tables: Tables) -> None:
     result = op.results[0]
-    wanted = next((s for use in result.uses if (s := _wanted(use)) is not None and not s.partial), None)
-    table = tables.of_rule(rule_for(op))
+    wanted = next((s.without_partial() for use in result.uses if (s := _wanted(use)) is not None), None)
+    rule = rule_for(op)
+    table = tables.of_rule(rule)
     k = table.outs[0].find(wanted) if wanted is not None else None
+    if k is None and wanted is not None:
+        # Axes in another order than the mesh's are not among the strategies.
+        placed = project(rule, rule.results[0], wanted.dims, tables.mesh)
+        a = Assignment(tuple(placed.get(f, ()) for f in range(len(rule.factors))))
+        if not rule.why_illegal(a, tables.mesh):
+            table = tables.only(rule, a)
+            k = table.outs[0].find(wanted)
     if k is None:
         k = int(table.parts.argmin())
     shardings.set_result_specs(op, [table.outs[0][k]])

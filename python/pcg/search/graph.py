@@ -3,7 +3,8 @@
 A *hub* stands for a value that several ops read: the spec it is kept in once produced.  An
 all-reduce between an op and its hub is paid once, a gather between a hub and a reader per reader;
 so "gather the weight once" and "gather it for every use" are two choices of one hub.  Function
-arguments, loop-carried values and branch results are hubs too.  No MLIR here.
+arguments, loop-carried values and branch results are hubs too; an argument that several ops read
+has a hub besides the layout that it comes in.  No MLIR here.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Edge:
     shape: tuple[int, ...]
     itemsize: float
     times: float
+    late: bool = False
+    """Whether nothing waits for it but the end of the step, so that a compiler sends it together with others."""
 
 
 @dataclass

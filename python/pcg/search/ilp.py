@@ -48,11 +48,13 @@ def solve(
     quick: bool = False,
     depth: int = 1,
     progress: Callable[[str], None] = lambda _: None,
+    cutoff: float = np.inf,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice; the
-    returned `bound` tells.  `quick` leaves out the ILP.
+    returned `bound` tells.  `quick` leaves out the ILP.  Once it is proved that any solution costs more than
+    `cutoff`, the best so far is returned.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -77,6 +79,8 @@ def solve(
             found = _dive(core, found, depth)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
+        if bound > cutoff:
+            return Solution(best, network.cost(best), bound, 0)
         masks = found.open(found.cost)
         layers[-1] = (reduction, masks)
         core = core.restrict(masks)

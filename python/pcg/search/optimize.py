@@ -53,6 +53,8 @@ class Outcome:
     classes: int
     ilp_variables: int
     phases: dict[str, float] = field(default_factory=dict)
+    named: str = ""
+    """What the chosen plan is called, if it is one of the given ones."""
 
 
 @dataclass
@@ -67,6 +69,8 @@ class Optimizer:
     """Nodes of arguments that are data, not state or weights."""
     limit: float | None = None
     progress: Callable[[str], None] = lambda _: None
+    cutoff: float = np.inf
+    """Seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the end."""
     colour: list[int] = field(init=False)
     """Class of each node."""
     classes: int = field(init=False)
@@ -92,24 +96,25 @@ class Optimizer:
         phases["costs"] = time.perf_counter() - start
         start = time.perf_counter()
         plans = self.candidates(network)
-        solution = solve(network, [x for _, x in plans], progress=self.progress)
+        solution = solve(network, [x for _, x in plans], progress=self.progress, cutoff=self.cutoff)
         chosen, bound = solution.x, solution.bound
         phases["solve"] = time.perf_counter() - start
         peak = self.peak(chosen)
-        if self.limit is not None and peak > self.limit:
+        if self.limit is not None and peak > self.limit and bound <= self.cutoff:
             start = time.perf_counter()
             plans.append(("fastest, ignoring memory", chosen))
             chosen = self.fit(network, chosen, [x for _, x in plans])
             phases["memory"] = time.perf_counter() - start
-        alternatives = []
+        alternatives, named = [], ""
         for name, x in plans:
             if x == chosen:
+                named = named or name
                 continue
             p = self.peak(x)
             alternatives.append(Alternative(name, network.cost(x), p, self.limit is None or p <= self.limit))
         return Outcome(
             self.per_node(chosen), network.cost(chosen), bound, self.peak(chosen), alternatives, self.classes,
-            solution.variables, phases,
+            solution.variables, phases, named,
         )
 
     # -- the network ---------------------------------------------------------------------------
@@ -127,24 +132,27 @@ class Optimizer:
             network.add(u)
         grouped: dict[tuple, float] = {}
         for e in self.graph.edges:
-            key = (colour[e.src], e.slot, colour[e.dst], e.index, e.shape, e.itemsize)
+            key = (colour[e.src], e.slot, colour[e.dst], e.index, e.shape, e.itemsize, e.late)
             grouped[key] = grouped.get(key, 0.0) + e.times
-        for (a, slot, b, index, shape, itemsize), times in grouped.items():
-            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize)
+        for (a, slot, b, index, shape, itemsize, late), times in grouped.items():
+            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, late)
             if m.any():
                 network.connect(a, b, np.minimum(times * m, FORBIDDEN))
         return network
 
-    def matrix(self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
+    def matrix(
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
+    ) -> np.ndarray:
         """Seconds of resharding, per strategy of the producer and of the consumer."""
-        key = (id(src), id(dst), shape, itemsize)
+        link = self.model.late_link if late else self.model.link
+        key = (id(src), id(dst), shape, itemsize, late)
         small = self._matrices.get(key)
         if small is None:
             small = np.empty((len(src.specs), len(dst.specs)))
             for i, a in enumerate(src.specs):
                 for j, b in enumerate(dst.specs):
                     try:
-                        small[i, j] = reshard_cost(a, b, shape, itemsize, self.model.mesh, self.model.link)[0]
+                        small[i, j] = reshard_cost(a, b, shape, itemsize, self.model.mesh, link)[0]
                     except ReshardError:
                         small[i, j] = FORBIDDEN
             self._matrices[key] = small

@@ -74,6 +74,8 @@ class Tables:
     _rules: dict[FactorRule, Table] = field(default_factory=dict)
     _hubs: dict[tuple, Table] = field(default_factory=dict)
     _fixed: dict[ShardSpec, Table] = field(default_factory=dict)
+    _wider: dict[tuple, Table] = field(default_factory=dict)
+    _have: dict[int, frozenset[Assignment]] = field(default_factory=dict)
     _count: int = 0
 
     def _next(self) -> int:
@@ -84,16 +86,55 @@ class Tables:
         """All strategies of an op with `rule`."""
         table = self._rules.get(rule)
         if table is None:
-            found = list(rule.strategies(self.mesh))
-            size = dict(self.mesh.axes)
-            parts = np.array([float(math.prod(size[x] for f in a.axes for x in f)) for a in found])
-            ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
-            outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
-            table = self._rules[rule] = Table(self._next(), ins, outs, parts, tuple(found))
+            table = self._rules[rule] = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
         return table
 
+    def with_strategies(self, rule: FactorRule, more: Sequence[Assignment]) -> Table:
+        """The strategies of `of_rule` and, behind them, those of `more` that are not among them."""
+        table = self.of_rule(rule)
+        have = self._have.get(table.index)
+        if have is None:
+            have = self._have[table.index] = frozenset(table.assignments or ())
+        new = tuple(dict.fromkeys(a for a in more if a not in have))
+        if not new:
+            return table
+        key = (rule, new)
+        if key not in self._wider:
+            self._wider[key] = self._of_assignments(rule, [*(table.assignments or ()), *new])
+        return self._wider[key]
+
+    def only(self, rule: FactorRule, a: Assignment) -> Table:
+        """Nothing but strategy `a`."""
+        key = (rule, a)
+        if key not in self._wider:
+            self._wider[key] = self._of_assignments(rule, [a])
+        return self._wider[key]
+
+    def with_specs(self, table: Table, more: Iterable[ShardSpec]) -> Table:
+        """What a value may be kept in by `table`, and the specs of `more`."""
+        have = table.outs[0].specs
+        new = tuple(dict.fromkeys(s for s in more if s not in have))
+        if not new:
+            return table
+        key = (table.index, new)
+        if key not in self._wider:
+            self._wider[key] = self._of_specs([*have, *new])
+        return self._wider[key]
+
+    def _of_assignments(self, rule: FactorRule, found: list[Assignment]) -> Table:
+        parts = np.array([self._parts(rule, a) for a in found])
+        ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
+        outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
+        return Table(self._next(), ins, outs, parts, tuple(found))
+
+    def _parts(self, rule: FactorRule, a: Assignment) -> float:
+        """Into how many parts `a` cuts the work; padding is worked on, too."""
+        if not any(x.size % self.mesh.axes_size(axes) for x, axes in zip(rule.factors, a.axes, strict=True)):
+            return float(math.prod(self.mesh.axes_size(axes) for axes in a.axes))
+        return math.prod(x.size / n for x, n in zip(rule.factors, rule.local_sizes(a, self.mesh), strict=True) if n)
+
     def of_value(self, shape: Sequence[int], partial: str | None, extra: Iterable[ShardSpec] = ()) -> Table:
-        """Every spec a value of `shape` may be kept in; also partial by `partial` if given."""
+        """Every spec with equal shards a value of `shape` may be kept in, and `extra`; also partial by `partial`."""
         extra = tuple(dict.fromkeys(extra))
         key = (tuple(shape), partial, extra)
         table = self._hubs.get(key)

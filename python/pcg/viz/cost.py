@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,10 +13,10 @@ from torch_mlir import ir
 from pcg.compiler import Compilation
 from pcg.cost import CostModel
 from pcg.frontend.program import element_bytes
+from pcg.ir.locations import place as where
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
-from pcg.layout import Mesh
+from pcg.layout import Mesh, refine
 from pcg.machine import Machine
-from pcg.plan_ir import where
 from pcg.viz.liveness import peak_bytes, size
 
 _KINDS = {
@@ -29,7 +30,8 @@ _KINDS = {
 class Collective:
     """One collective of the per-device program, executed `times` times per step.
 
-    `bytes` is what one device sends per execution in a ring, `seconds` its estimated time.
+    `bytes` is what one device sends per execution in a ring, `seconds` its estimated time.  `channel` tells it from the
+    others of its program.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class Collective:
     seconds: float
     times: int
     where: str
+    channel: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Cost:
     result_bytes: float
     peak_bytes: float
     alternatives: tuple[Alternative, ...] = ()
+    plan: str = ""
+    """What the chosen plan is called, if it is one that is always considered."""
     compile_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -108,6 +113,7 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
         alternatives=tuple(
             Alternative(a.name, a.seconds, a.peak_bytes, a.fits) for a in getattr(report, "alternatives", ())
         ),
+        plan=getattr(report, "named", ""),
         compile_seconds=dict(compilation.seconds),
     )
 
@@ -139,8 +145,15 @@ def _collective(op: ir.Operation, kind: str, times: int, model: CostModel, mesh:
         "all_to_all": (n - 1) / n * operands,
         "permute": operands,
     }[kind]
-    types = " ".join(_type(v) for v in op.results)
-    return Collective(kind, axes, types, wire, model.link(axes, wire, kind), times, where(op.location))
+    types, seconds = " ".join(_type(v) for v in op.results), model.link(axes, wire, kind)
+    names, at = refine.origin_names(axes, mesh), where(op.location)
+    return Collective(kind, names, types, wire, seconds, times, at, _channel(op))
+
+
+def _channel(op: ir.Operation) -> int:
+    attrs = op.attributes
+    found = re.search(r"handle = (\d+)", str(attrs["channel_handle"])) if "channel_handle" in attrs else None
+    return int(found[1]) if found else 0
 
 
 def _groups(op: ir.Operation, kind: str) -> list[list[int]]:

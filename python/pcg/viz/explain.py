@@ -9,26 +9,33 @@ from collections.abc import Sequence
 from pcg.compiler import Compilation
 from pcg.frontend.module_program import entry_function
 from pcg.frontend.program import Leaf, element_bytes
-from pcg.layout import Mesh, ShardSpec
+from pcg.ir.locations import place as where
+from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.replicated import Replicated, replicated
-from pcg.plan_ir import where
 from pcg.viz.cost import Collective, Cost
 from pcg.viz.table import bytes_text, table, time_text
+from pcg.viz.why import Reasons, collectives_section, layouts_section
 
 #: Source lines shown per group of collectives.
 _LINES = 3
 
 
-def explain(compilation: Compilation, cost: Cost) -> str:
-    """The whole report as plain text."""
+def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> str:
+    """The whole report as plain text; `verbose` shows every collective and layout by itself."""
     p, mesh = compilation.program, compilation.mesh
     parts = [
-        f"{p.name} on mesh {mesh} ({mesh.size} devices)",
+        f"{p.name} on mesh {mesh.origin} ({mesh.size} devices)",
         summary(cost),
         "Arguments\n" + tensors(p.arguments, compilation.in_specs, mesh),
         "Results\n" + tensors(p.results, compilation.out_specs, mesh),
         "Collectives (per step and device)\n" + collectives(cost.collectives),
     ]
+    reasons = Reasons(compilation)
+    if cost.collectives:
+        parts.append("Why collectives (per step and device)\n" + collectives_section(reasons, cost, verbose))
+    parts.append("Why layouts\n" + layouts_section(reasons, verbose))
+    if met := reasons.conflicts():
+        parts.append("Conflicts\n" + "\n".join(f"  {text}" for text in met))
     if again := repeated(compilation):
         parts.append("Replicated (run whole, or in fewer parts than an operand has)\n" + again)
     if cost.alternatives:
@@ -59,7 +66,8 @@ def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> s
     groups: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
     for leaf, spec in zip(leaves, specs, strict=True):
         local = math.prod(spec.local_shape(leaf.shape, mesh)) * element_bytes(leaf.element)
-        groups.setdefault((pattern(leaf.name), str(leaf), str(spec)), []).append((leaf.name, local))
+        shown = str(refine.to_origin(spec, mesh))
+        groups.setdefault((pattern(leaf.name), str(leaf), shown), []).append((leaf.name, local))
     rows = []
     for (_, kind, split), found in groups.items():
         shown = common([n for n, _ in found])
@@ -106,7 +114,8 @@ def repeated(compilation: Compilation) -> str:
     module = compilation.modules["plan"]
     with module.context:
         for r in replicated(entry_function(module), compilation.mesh, compilation.machine):
-            groups.setdefault((r.op.name, "+".join(r.axes), str(r.have), r.reason), []).append(r)
+            over, split = refine.origin_names(r.axes, compilation.mesh), refine.to_origin(r.have, compilation.mesh)
+            groups.setdefault((r.op.name, "+".join(over), str(split), r.reason), []).append(r)
     rows = []
     for (name, axes, have, reason), found in groups.items():
         seconds, gather = (sum(getattr(r, n) * r.times for r in found) for n in ("seconds", "gather_seconds"))
@@ -121,8 +130,10 @@ def repeated(compilation: Compilation) -> str:
 
 
 def alternatives(cost: Cost) -> str:
-    """One row per plan that was not chosen."""
+    """One row per plan that was considered and not chosen; first what the chosen one is called, if it has a name."""
     rows = []
+    if cost.plan and cost.seconds is not None:
+        rows.append([cost.plan, time_text(cost.seconds), "1.00x", bytes_text(cost.peak_bytes), "chosen"])
     for a in cost.alternatives:
         ratio = f"{a.seconds / cost.seconds:.2f}x" if cost.seconds else ""
         rows.append([a.name, time_text(a.seconds), ratio, bytes_text(a.bytes), "" if a.fits else "does not fit"])

@@ -21,7 +21,7 @@ def normal(*shape):
 
 
 def lower(function, *args, mesh=MESH, **options):
-    return pcg.compile(function, mesh, strategy="propagate", **options).lower(*args)
+    return pcg.compile(function, mesh, strategy="dataflow", **options).lower(*args)
 
 
 def constraints(lowered):
@@ -36,7 +36,7 @@ def constraints(lowered):
 def test_six_by_twelve_on_three_by_two(placement, shard):
     """A 6x12 tensor on a 3x2 mesh, by Paddle's shard specs: what each process holds."""
     t = normal(6, 12)
-    step = pcg.compile(lambda t: pcg.shard(t, placement), {"x": 3, "y": 2}, strategy="propagate")
+    step = pcg.compile(lambda t: pcg.shard(t, placement), {"x": 3, "y": 2}, strategy="dataflow")
     out = step(t)
     assert [s.data.shape for s in out.addressable_shards] == [shard] * 6
     np.testing.assert_array_equal(out, t)
@@ -114,7 +114,7 @@ def test_in_loops_and_branches():
         return pcg.shard(jnp.sin(carry), ("data",)), None
 
     x = normal(8)
-    compiled = pcg.compile(lambda x: jax.lax.scan(step, x, None, length=3)[0], MESH, strategy="propagate")
+    compiled = pcg.compile(lambda x: jax.lax.scan(step, x, None, length=3)[0], MESH, strategy="dataflow")
     np.testing.assert_allclose(compiled(x), np.sin(np.sin(np.sin(x))), rtol=1e-5)
     assert compiled.output_shardings.spec == P("data")
 
@@ -130,7 +130,6 @@ def test_in_loops_and_branches():
         (7, pcg.SpecError, "layout 7 of type int; expected a pcg.ShardSpec"),
         ((0, 1), StrategyError, "expected a positive integer per dimension"),
         (("date", None), pcg.ProgramError, r"test_annotate.py:\d+.*unknown axis 'date'; the mesh has 'data', 'model'"),
-        ((("data", "model"), None), pcg.ProgramError, "dimension 0 of size 12 is not divisible by 8"),
         (("data", "data"), pcg.ProgramError, "axis 'data' is used twice"),
         ((3, 1), pcg.ProgramError, r"no axes of mesh data=2,model=4 make the device matrix \(3\)"),
     ],
@@ -155,7 +154,7 @@ def test_a_module_with_a_tree_of_parameters():
 
     f = pcg.shard_op(dense, in_specs=({"w": P(None, "model"), "b": P("model")}, None), out_specs={"y": ("data", None)})
     params, x = {"w": normal(8, 8), "b": normal(8)}, normal(8, 8)
-    compiled = pcg.compile(f, MESH, strategy="propagate")
+    compiled = pcg.compile(f, MESH, strategy="dataflow")
     out = compiled(params, x)
     np.testing.assert_allclose(out["y"], x @ params["w"] + params["b"], rtol=1e-4, atol=1e-5)
     assert compiled.input_shardings[0]["b"].spec == P("model")
@@ -207,7 +206,7 @@ def test_a_number_of_devices_is_factorised_as_strategies_need(count, strategies,
         return x
 
     args = [normal(12 * 8, 12 * 8) for _ in range(len(strategies) + 1)]
-    compiled = pcg.compile(f, count, strategy="propagate")
+    compiled = pcg.compile(f, count, strategy="dataflow")
     assert str(compiled.lower(*args).mesh) == mesh
     assert str(compiled.mesh) == mesh
     np.testing.assert_allclose(compiled(*args), jax.jit(f)(*args), rtol=1e-3, atol=0.1)

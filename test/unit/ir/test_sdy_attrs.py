@@ -20,6 +20,14 @@ def test_sharding():
     assert parse_sharding(text) == SdySharding("mesh", dims, ("z",), ("u", "v"))
 
 
+def test_sub_axes():
+    text = '#sdy.sharding<@mesh, [{"x":(1)2, "y", ?}p1, {"x":(4)2}], replicated={"x":(2)2}, unreduced={"z":(2)4}>'
+    dims = (SdyDim(("x:(1)2", "y"), True, 1), SdyDim(("x:(4)2",)))
+    assert parse_sharding(text) == SdySharding("mesh", dims, ("x:(2)2",), ("z:(2)4",))
+    with pytest.raises(SdySyntaxError, match='manual over a part of axis "x"; allowed: whole axes'):
+        parse_manual_axes('#sdy<manual_axes{"x":(1)2}>')
+
+
 def test_inlined_mesh():
     assert parse_mesh(parse_sharding('#sdy.sharding<mesh<["x"=2]>, [{"x"}]>').mesh) == SdyMesh((("x", 2),))
 
@@ -49,7 +57,8 @@ def test_fully_open():
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ('#sdy.sharding<@m, [{"x":(1)2}]>', "uses a part of axis"),
+        ('#sdy.sharding<@m, [{"x":2}]>', r"expected '\('"),
+        ('#sdy.sharding<@m, [{"x":(2)}]>', "expected a size"),
         ("#sdy.sharding<@m, [{}", "expected"),
         ("#sdy.sharding<@m, [{}], frozen={}>", "unknown 'frozen'"),
         ("#sdy.sharding<@m, [{}]> x", "unexpected 'x'"),

@@ -5,6 +5,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh, ShardSpec
 
@@ -90,10 +91,18 @@ def test_meshes(function):
     module = function.parent
     assert shardings.mesh_of(module) is None
     shardings.set_mesh(module, Mesh.parse("data=2,model=4"))
-    shardings.set_mesh(module, Mesh.of({"x": 2}, [1, 0]), "other")
     shardings.set_mesh(module, Mesh.parse("data=4"))
     assert shardings.mesh_of(module) == Mesh.parse("data=4")
-    assert shardings.meshes_of(module)["other"] == Mesh.of({"x": 2}, [1, 0])
+    shardings.set_mesh(module, Mesh.of({"x": 2}, [1, 0]), "other")
+    assert shardings.meshes_of(module) == {"mesh": Mesh.parse("data=4"), "other": Mesh.of({"x": 2}, [1, 0])}
+
+
+def test_one_of_several_meshes_is_never_picked_silently(function):
+    module = function.parent
+    shardings.set_mesh(module, Mesh.parse("data=4"), "a")
+    shardings.set_mesh(module, Mesh.parse("data=4"), "b")
+    with pytest.raises(PcgError, match="declares the meshes @a, @b; allowed here: one"):
+        shardings.mesh_of(module)
 
 
 def test_an_attribute_of_another_kind_is_refused():

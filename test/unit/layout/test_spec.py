@@ -38,9 +38,13 @@ def test_local_shape_times_shards_is_the_global_shape(spec: ShardSpec) -> None:
     spec.check(MESH, shape)
 
 
-def test_local_shape_of_what_does_not_divide() -> None:
+def test_what_does_not_divide_is_padded() -> None:
+    spec = ShardSpec.of([["x"]])
+    assert spec.local_shape((7,), MESH) == (4,)
+    assert spec.uneven_dims((7,), MESH) == (0,) and spec.uneven_dims((8,), MESH) == ()
+    spec.check(MESH, (7,))
     with pytest.raises(SpecError, match=r"dimension 0 of size 7 is not divisible by 2 \(x\)"):
-        ShardSpec.of([["x"]]).local_shape((7,), MESH)
+        spec.check(MESH, (7,), even=True)
 
 
 @pytest.mark.parametrize(

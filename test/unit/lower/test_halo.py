@@ -76,11 +76,21 @@ def conv(window: str, a: str, b: str, r: str) -> str:
         ("pad = [[1, 0]], rhs_dilate = [2]", "2x8x4", "4x4x2", "2x3x2"),  # ... of a strided convolution
         ("pad = [[1, 2]], lhs_dilate = [2]", "2x8x4", "3x4x2", "2x16x2"),  # gradient of the input, strided
         ("pad = [[2, 2]], lhs_dilate = [2]", "2x8x4", "4x4x2", "2x16x2"),
+        # Windows that do not line up with blocks.
+        ("pad = [[0, 0]]", "2x16x4", "5x4x2", "2x12x2"),  # VALID
+        ("pad = [[0, 0]], reverse = [1]", "2x8x4", "3x4x2", "2x6x2"),
+        ("pad = [[0, 0]], rhs_dilate = [2]", "2x8x4", "3x4x2", "2x4x2"),
+        ("pad = [[3, 1]]", "2x8x4", "5x4x2", "2x8x2"),
+        ("pad = [[4, 4]]", "2x8x4", "5x4x2", "2x12x2"),  # FULL
+        ("pad = [[-1, 0]]", "2x8x4", "2x4x2", "2x6x2"),
+        ("stride = [3], pad = [[1, 0]]", "2x12x4", "4x4x2", "2x4x2"),
+        ("stride = [3], pad = [[0, 1]]", "2x8x4", "3x4x2", "2x3x2"),  # 3 outputs: not over 2 devices
     ],
 )
 def test_convolution(window: str, a: str, b: str, r: str) -> None:
     kinds = run_all(conv(window, a, b, r), [a, b, r])
-    assert ("collective_permute" in kinds) == (window != "stride = [2]")
+    silent = window in ("stride = [2]", "stride = [3], pad = [[0, 1]]")
+    assert ("collective_permute" in kinds) != silent
 
 
 @pytest.mark.parametrize(
@@ -94,6 +104,11 @@ def test_convolution(window: str, a: str, b: str, r: str) -> None:
         (
             "window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 2, 1>, "
             "padding = dense<[[0, 0], [1, 0], [0, 0]]> : tensor<3x2xi64>", "2x4x4",
+        ),
+        ("window_dimensions = array<i64: 1, 3, 1>, padding = dense<0> : tensor<3x2xi64>", "2x6x4"),
+        (
+            "window_dimensions = array<i64: 1, 3, 1>, window_dilations = array<i64: 1, 2, 1>, "
+            "padding = dense<[[0, 0], [5, 3], [0, 0]]> : tensor<3x2xi64>", "2x12x4",
         ),
     ],
 )  # fmt: skip

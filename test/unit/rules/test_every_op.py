@@ -11,11 +11,13 @@ from torch_mlir import ir
 
 from pcg.layout import Mesh
 from pcg.rules import CONTROL_FLOW, TERMINATORS, registered, rule_for
-from pcg.tools import op_samples
-from support.rulecheck import check_op, context, last_op
+from pcg.tools import op_samples, op_variants
+from support import opcheck
+from support.rulecheck import context, last_op
 
-MESHES = {"1d": Mesh.of({"x": 2}), "2d": Mesh.of({"x": 2, "y": 2})}
 RUN = [n for n in op_samples.SAMPLES if n not in op_samples.NOT_RUN]
+#: More meshes, for the complete sweep: an odd axis, and more devices than one axis has elsewhere.
+WIDE = (Mesh.of({"x": 3}), Mesh.of({"x": 4}), Mesh.of({"x": 2, "y": 3}))
 
 
 def rule_of(name):
@@ -24,14 +26,53 @@ def rule_of(name):
         return rule_for(last_op(module))
 
 
+def run(case, plans):
+    """Run strategies of a case, or find that nothing can run it, and that this is known."""
+    try:
+        return opcheck.check([(case.variant, plans)])
+    except opcheck.NotExecutable as error:
+        assert not case.runs, f"{case.variant.op} ({case.variant.key}) cannot be executed: {error}"
+        return 0
+
+
 @pytest.mark.parametrize("name", RUN)
 def test_op(name):
-    """Under every strategy of its rule on two meshes, the op gives on shards what it gives whole."""
-    for mesh in MESHES.values():
-        checked = check_op(op_samples.SAMPLES[name], mesh, rtol=1e-4)
-        splits = any(f.splittable and f.size > 1 for f in checked.rule.factors)
-        assert splits == (len(checked.strategies) > 1), checked.rule
-        assert splits or checked.rule.reason or all(f.reason for f in checked.rule.factors), checked.rule
+    """Under a sample of the strategies on two meshes, on every type, the op gives on shards what it gives whole."""
+    for case in op_variants.cases(name):
+        if case.chosen:
+            assert run(case, case.chosen) == case.count, case.variant.key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN)
+def test_op_completely(name):
+    """Under every strategy on the two meshes, and a sample of those on wider ones."""
+    for case in op_variants.cases(name):
+        plans = [(m, op_variants.strategies(case.rule, m)) for m in op_variants.MESHES.values()]
+        plans += [(m, op_variants.strategies(case.rule, m, 6, f"{name} {case.variant.key}")) for m in WIDE]
+        assert run(case, plans) == (sum(len(a) for _, a in plans) if case.runs else 0)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_what_can_be_split_is(name):
+    """An op has strategies besides replication exactly where a factor is splittable; else there is a reason."""
+    for case in op_variants.cases(name):
+        rule, nothing = case.rule, not any(f.size > 1 for f in case.rule.factors)
+        splits = any(f.splittable and f.size > 1 for f in rule.factors)
+        assert splits <= (case.legal > len(op_variants.MESHES)), case.variant.key
+        assert splits or nothing or rule.reason or all(f.reason for f in rule.factors), case.variant.key
+
+
+def test_every_class_of_types_is_run():
+    """An op that takes several classes of types is run on each of them, or it is known that nothing runs it."""
+    for name in RUN:
+        every = {c.variant.dtype_class for c in op_variants.cases(name)}
+        ran = {c.variant.dtype_class for c in op_variants.cases(name) if c.count}
+        missing = {c.variant.dtype_class for c in op_variants.cases(name) if not c.runs}
+        assert every - ran <= missing, name
+    assert {op for op, _ in op_variants.NOT_EXECUTED} <= set(RUN)
+    known = {(c.variant.op, c.variant.key) for name in RUN for c in op_variants.cases(name)}
+    assert set(op_variants.NOT_EXECUTED) <= known
 
 
 @pytest.mark.parametrize("name", op_samples.NOT_RUN)

@@ -84,6 +84,18 @@ def test_index_vector_in_front_and_unit_offset_dimension():
     assert check_op(text, MESH, inputs=[None, np.array([[0, 7, 3, 9], [3, -1, 1, 2]])]).ran > 8
 
 
+@pytest.mark.parametrize("element", ["f32", "i1"])
+def test_rows_that_no_index_picks(element):
+    """Dimension 1 is collapsed, dimension 2 stays with size 1: of both the first row is taken."""
+    text = gather(
+        f"4x8x6x{element}", "5xi32", f"5x1x{element}",
+        "offset_dims = [1], collapsed_slice_dims = [0, 1], start_index_map = [0], index_vector_dim = 1", "1, 1, 1",
+    )  # fmt: skip
+    checked = check_op(text, MESH)
+    assert str(checked.rule) == "(j,k,l),(i)->(i,1)"
+    assert {f.reduce for f in checked.rule.factors[1:]} == {"or" if element == "i1" else "sum"}
+
+
 def test_batching_dimensions():
     text = gather(
         "4x8x2xf32", "4x6x1xi32", "4x6x2xf32",

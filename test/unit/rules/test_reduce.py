@@ -41,12 +41,12 @@ def test_reducers(op: str, init: str, type_: str, want: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "init", "text"), [("add", "1.0", "known to be 0"), ("multiply", "2.0", "known to be 1")]
+    ("op", "init", "type_", "want"),
+    [("add", "1.0", "f32", "sum"), ("multiply", "2.0", "f32", "prod"), ("add", "(1.0, 0.0)", "complex<f32>", "sum")],
 )
-def test_initial_value_that_counts_cannot_be_repeated(op: str, init: str, text: str) -> None:
-    checked = check_op(reduce(op, init), MESH)
-    assert kind(checked) is None and not checked.rule.linear
-    assert not checked.rule.factors[1].splittable and text in checked.rule.factors[1].reason
+def test_initial_value_that_counts_is_put_in_by_one_device(op: str, init: str, type_: str, want: str) -> None:
+    checked = check_op(reduce(op, init, type_), MESH)
+    assert kind(checked) == want and not checked.rule.linear
 
 
 def test_unknown_initial_value() -> None:
@@ -54,7 +54,8 @@ def test_unknown_initial_value() -> None:
       %0 = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [1]
         : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
       return %0 : tensor<4xf32> }"""
-    assert kind(check_op(text, MESH)) is None
+    checked = check_op(text, MESH)
+    assert kind(checked) == "sum" and not checked.rule.linear
 
 
 def test_whole_tensor_to_scalar() -> None:
@@ -83,17 +84,20 @@ def test_several_operands_reduced_alike() -> None:
     assert kind(checked) == "sum" and [sorted(x.operands) for x in checked.rule.linear] == [[0, 1]]
 
 
-def test_argmax_keeps_the_reduced_dimension_whole() -> None:
+def test_argmax_gathers_what_the_shards_found() -> None:
     text = two("""%1 = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
       %2 = stablehlo.select %1, %x, %y : tensor<i1>, tensor<f32>
       %3 = stablehlo.select %1, %p, %q : tensor<i1>, tensor<i32>
       stablehlo.return %2, %3 : tensor<f32>, tensor<i32>""")
     checked = check_op(text, MESH)
     assert str(checked.rule) == "(i,j),(i,j),(),()->(i),(i)"
-    assert "combines 2 operands with each other" in checked.rule.factors[1].reason
+    assert checked.rule.factors[1].splittable and kind(checked) is None
+    assert [(e.factor, e.kind, e.elements) for e in checked.rule.exchanges] == [(1, "all_gather", 8.0)]
 
 
 def test_operands_reduced_differently() -> None:
     text = two("""%1 = stablehlo.add %x, %y : tensor<f32> %2 = stablehlo.maximum %q, %p : tensor<f32>
       stablehlo.return %1, %2 : tensor<f32>, tensor<f32>""", "f32")  # fmt: skip
-    assert "in different ways: sum, max" in check_op(text, MESH).rule.factors[1].reason
+    assert check_op(text, MESH).rule.exchanges
+    text = text.replace("%i = stablehlo.constant dense<0.0>", "%i = stablehlo.constant dense<1.0>")
+    assert "in different ways (sum, max)" in check_op(text, MESH).rule.factors[1].reason

@@ -29,8 +29,11 @@ def test_neutral_elements():
         i32, ui8, f8 = (ir.Type.parse(t) for t in ("i32", "ui8", "f8E4M3FN"))
         assert identity(i32, "max") == -(2**31)
         assert identity(ui8, "and") == 255
-        assert identity(f8, "max") is None
-        assert identity(ir.Type.parse("complex<f32>"), "sum") is None
+        assert identity(f8, "max") == -448.0
+        assert identity(ir.Type.parse("f8E5M2"), "min") == float("inf")
+        assert identity(ir.Type.parse("f8E8M0FNU"), "max") is None
+        assert identity(ir.Type.parse("complex<f32>"), "sum") == 0.0
+        assert identity(ir.Type.parse("complex<f32>"), "max") is None
 
 
 def test_splat_of_an_argument_is_unknown():

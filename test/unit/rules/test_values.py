@@ -25,7 +25,7 @@ TEXT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 @pytest.mark.parametrize(
     ("position", "value"),
-    [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0), (4, 7), (5, True), (6, 0.5), (7, float("-inf")), (8, None), (9, None),
+    [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0), (4, 7), (5, True), (6, 0.5), (7, float("-inf")), (8, None), (9, 0),
      (10, None)],
 )  # fmt: skip
 def test_splat(position: int, value: object) -> None:

@@ -29,7 +29,8 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xi32>) -> (tensor<4x8xf32>, t
 }"""
     checked = check_op(text, MESH)
     assert str(checked.rule) == "(i,j),(i,j)->(i,j),(i,j)"
-    assert [f.splittable for f in checked.rule.factors] == [True, False]
+    assert [f.splittable for f in checked.rule.factors] == [True, True]
+    assert {x.factor for x in checked.rule.exchanges} == {1}
 
 
 def test_top_k():
@@ -138,11 +139,26 @@ func.func @main(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
     assert len(list(rule_of(text).strategies(MESH))) > 8
 
 
+def test_collectives_of_one_device_take_any_layout():
+    text = """
+func.func @main(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = "stablehlo.all_reduce"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}"""
+    rule = rule_of(text)
+    assert str(rule) == "(i,j)->(i,j)"
+    assert len(list(rule.strategies(MESH))) > 8
+
+
 REPLICATED = {
     "custom call @foo is opaque": "stablehlo.custom_call @foo(%x) : (tensor<4xui64>) -> tensor<4xui64>",
-    "already addresses devices": """"stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
-      replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<4xui64>) -> tensor<4xui64>""",
-    "every device must draw whole": """stablehlo.rng_bit_generator %x, algorithm = THREE_FRY
+    "between the devices [[0, 1]], but the program is for one": """"stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xui64>) -> tensor<8xui64>""",
+    "which bits a state gives is up to the backend": """stablehlo.rng_bit_generator %x, algorithm = THREE_FRY
       : (tensor<4xui64>) -> (tensor<4xui64>, tensor<4xui64>)""",
 }
 

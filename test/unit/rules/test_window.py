@@ -3,6 +3,7 @@
 import pytest
 
 from pcg.layout import Mesh
+from pcg.rules import Assignment
 from support.rulecheck import check_op
 
 MESH = Mesh.of({"data": 2, "model": 2})
@@ -29,7 +30,8 @@ def test_pooling(op, init, kind):
     checked = check_op(pool(op, init, attributes, "4x4x4x4xf32"), MESH)
     # Windows of two that step by two never cross a shard: one factor per dimension, sized like the result.
     assert [f.size for f in checked.rule.factors if f.splittable] == [4, 4, 4, 4]
-    assert not checked.rule.exchanges
+    assert all(x.padded for x in checked.rule.exchanges)
+    assert not any(x.wire_elements(a, MESH) for x in checked.rule.exchanges for a in checked.strategies)
     assert [x.kind for x in checked.rule.linear] == ([kind] if kind else [])
     assert checked.ran > 6
 
@@ -48,16 +50,36 @@ def test_a_window_that_crosses_shards_exchanges_halos():
     assert [(e.factor, e.kind, e.elements) for e in checked.rule.exchanges] == [(1, "permute", 2 * 4)]
 
 
-def test_windows_that_do_not_line_up_with_blocks_keep_a_dimension_whole():
+def test_windows_that_do_not_line_up_with_blocks_fetch_what_they_read():
     attributes = "window_dimensions = array<i64: 1, 3>"
     checked = check_op(pool("add", "0.0", attributes, "4x6xf32", "4x8xf32"), MESH)
-    assert "may cross shards" in checked.rule.factors[1].reason
+    assert str(checked.rule) == "(i,j),()->(i,j)" and checked.rule.factors[1].sizes == (8, 6)
+    (window,) = checked.rule.exchanges
+    # Both devices make 3 outputs of 5 elements, of which each has 4.
+    assert window.wire_elements(Assignment(((), ("data",))), MESH) == 4 * 1
 
 
-def test_padding_makes_a_dimension_stuck_though_its_window_is_one():
+def test_sizes_without_a_common_divisor_are_cut_by_themselves():
+    attributes = "window_dimensions = array<i64: 1, 2>"
+    checked = check_op(pool("add", "0.0", attributes, "4x7xf32", "4x8xf32"), MESH)
+    assert checked.rule.factors[1].sizes == (8, 7) and checked.rule.may_pad(1)
+    (window,) = checked.rule.exchanges
+    # Blocks of 4 and 3 outputs, of 4 and 4 inputs: the first device lacks one element of its 5.
+    assert window.wire_elements(Assignment(((), ("data",))), MESH) == 4 * 1
+    assert not any(a.axes[1] for a in checked.strategies)
+    assert any(a.axes[1] for a in checked.rule.strategies(MESH, uneven=True))
+
+
+def test_one_window_keeps_a_dimension_whole():
+    checked = check_op(pool("add", "0.0", "window_dimensions = array<i64: 1, 8>", "4x1xf32", "4x8xf32"), MESH)
+    assert "all of it is one window" in checked.rule.factors[1].reason
+
+
+def test_padding_on_both_sides_moves_nothing():
     attributes = "window_dimensions = array<i64: 1, 1>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>"
     checked = check_op(pool("add", "0.0", attributes, "4x8xf32", "4x6xf32"), MESH)
-    assert [f.size for f in checked.rule.factors if f.splittable] == [4]
+    assert [f.size for f in checked.rule.factors if f.splittable] == [4, 6]
+    assert checked.rule.exchanges[0].wire_elements(Assignment(((), ("data",))), MESH) == 0
 
 
 def test_select_and_scatter():

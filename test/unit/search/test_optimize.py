@@ -10,13 +10,13 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.machine import Device, Link, Machine
+from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.base import PassError
 from pcg.passes.normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
 
 #: Arithmetic is slow and links are quick, so even small programs are worth splitting.
-SLOW = Machine(Device("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e8, latency=1e-7))
+SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e8, latency=1e-7))
 
 MLP = """
 func.func @main(%w1: tensor<{d}x{h}xf32>, %w2: tensor<{h}x{d}xf32>, %x: tensor<{b}x{d}xf32>) -> tensor<{b}x{d}xf32> {{

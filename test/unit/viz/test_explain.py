@@ -32,7 +32,7 @@ MESH = Mesh.parse("data=2,model=4")
 def compilation():
     specs = ["[data, -]", "[-, model]", "[model, -]", "[-, model]", "[model, -]"]
     fixed = {i: ShardSpec.parse(s) for i, s in enumerate(specs)}
-    options = Options("propagate", in_specs=fixed, out_specs={0: ShardSpec.parse("[data, -]")})
+    options = Options("dataflow", in_specs=fixed, out_specs={0: ShardSpec.parse("[data, -]")})
     return compile_program(load_program(LAYERS), MESH, options)
 
 
@@ -89,7 +89,7 @@ func.func @main(%x: tensor<8x1024xf32>, %w: tensor<1024x512xf32>) -> (tensor<8x5
 """
 
 
-@pytest.mark.parametrize("strategy", ["propagate", "auto"])
+@pytest.mark.parametrize("strategy", ["dataflow", "auto"])
 def test_nothing_is_replicated_silently(strategy):
     """An op that no split survives is in the report and in the remarks, with reason, place and cost."""
     fixed = {0: ShardSpec.parse("[-, model]"), 1: ShardSpec.parse("[-, model]")}
@@ -98,7 +98,7 @@ def test_nothing_is_replicated_silently(strategy):
     section = text[text.index("Replicated (") :].split("\n\n")[0]
     rows = {line.split()[0]: line for line in section.splitlines()[3:]}
     remarks = [t for _, _, t in done.remarks if "runs replicated over" in t]
-    names = ["custom_call", "fft"] if strategy == "propagate" else ["custom_call"]  # the search splits the batch
+    names = ["custom_call", "fft"] if strategy == "dataflow" else ["custom_call"]  # the search splits the batch
     reasons = {"custom_call": "custom call @opaque is opaque", "fft": "dimension 1 stays whole: it is transformed"}
     places = {"custom_call": "model.py:7", "fft": "model.py:8"}
     for name in names:

@@ -1,0 +1,170 @@
+"""pcg-place-stages: layouts inside every stage, and where they meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.ir import mesh_names, shardings
+from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
+from pcg.ir.walk import entry
+from pcg.layout import Mesh, ShardSpec
+from pcg.machine import Machine
+from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.dist_propagate import ENGINES as PROPAGATION
+from pcg.passes.dist_propagate import PropagatePass
+from pcg.passes.insert_reshards import InsertReshardsPass
+from pcg.passes.pcg_search import SearchPass
+from pcg.propagate import ENGINES as LOCAL
+from pcg.reshard.cross import alike
+from pcg.rules.registry import shape
+
+#: How layouts can be found.
+ENGINES = (*PROPAGATION, "search")
+
+
+@dataclass
+class PlaceStagesPass(Pass):
+    """Decide all layouts of a program of stages: run the passes for one mesh on each stage in turn.
+
+    Every stage goes, as a program of its own, through dist-propagate (or, with `engine=search`, pcg-search)
+    and dist-insert-reshards.  The engines that minimise time see one stage, not the transfers to it.
+    What a value has been given where it is made, or where a stage took it
+    before, is fixed for later stages of its mesh; a transfer goes to the layout that the first stage behind it
+    takes, which is the one on the other mesh, as far as both meshes have it, if nothing in the stage asks for any.
+    Then `in_specs` and `out_specs` of stages and the layouts of transfers, arguments and results are
+    known.
+
+    Before:
+    ```mlir
+    %t = "pcg.transfer"(%0) {mesh = @b} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %out = "pcg.stage"(%in) ... {index = 1, mesh = @b}
+    ```
+    After:
+    ```mlir
+    %t = "pcg.transfer"(%0) {mesh = @b, dist.specs = [#dist.shard_spec<@b, [["x"], []], {}>]} ...
+    %out = "pcg.stage"(%in) ... {index = 1, mesh = @b, in_specs = [#dist.shard_spec<@b, [["x"], []], {}>],
+                                 out_specs = [#dist.shard_spec<@b, [["x"], []], {}>]}
+    ```
+    """
+
+    name: ClassVar[str] = "pcg-place-stages"
+    engine: str = option("dataflow", "How the layouts of a stage are found: as in dist-propagate, or search.", ENGINES)
+    memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
+    machine: Machine = field(default_factory=Machine.default)
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry(module)
+        if func is None:
+            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        if self.engine not in ENGINES:
+            raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
+        stages = stages_of(func)
+        if not stages:
+            raise PassError(func, "the entry function has no stages; run pcg-split-meshes first")
+        meshes = self.meshes = shardings.meshes_of(module)
+        last = list(func.regions[0].blocks[0].operations)[-1].operation
+        with module.context:
+            wanted: dict[ir.Value, ShardSpec] = {}
+            for value, spec in zip(last.operands, shardings.function_result_specs(func), strict=True):
+                if spec is not None and wanted.get(value, spec) != spec:
+                    raise PassError(last, f"a value is returned as {wanted[value]} and as {spec}; allowed: one layout")
+                if spec is not None:
+                    wanted[value] = spec
+            for value, spec in wanted.items():
+                if shardings.get(value) is None and not stage_makes(value):
+                    shardings.set(value, spec, mesh_names.mesh_name_of(value) or "")
+            for stage in stages:
+                if mesh_symbol(stage) not in meshes:
+                    names = ", ".join("@" + m for m in meshes) or "none"
+                    raise PassError(stage, f"stage on @{mesh_symbol(stage)}; declared meshes: {names}")
+                self._stage(stage, wanted, meshes[mesh_symbol(stage)])
+            self._rest(func, last, wanted)
+        self.statistics["stages"] += len(stages)
+
+    def _stage(self, stage: ir.Operation, wanted: dict[ir.Value, ShardSpec], mesh: Mesh) -> None:
+        symbol, inputs, outputs = mesh_symbol(stage), inputs_of(stage), outputs_of(stage)
+        ins = [shardings.get(v) for v in inputs]
+        outs = [None if v is None else wanted.get(v) for v in outputs]
+        arguments = stage.regions[0].blocks[0].arguments
+        known = [asked(a) if had is None else had for a, had in zip(arguments, ins, strict=True)]
+        shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
+        shardings.set_boundary_specs(stage, shardings.OUT_SPECS, outs, symbol)
+        inner, decide = self._decide(stage, mesh)
+        hints = [self._hint(v, mesh) if had is None else None for v, had in zip(inputs, known, strict=True)]
+        if self.engine in LOCAL and any(hints):
+            main = entry(inner)
+            assert main is not None
+            made = [shardings.get(a) for a in main.regions[0].blocks[0].arguments]
+            told = [h if m is not None and m.is_replicated else None for h, m in zip(hints, made, strict=True)]
+            if any(told):
+                known = [t if had is None else had for t, had in zip(told, known, strict=True)]
+                shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
+                inner, decide = self._decide(stage, mesh)
+        insert = InsertReshardsPass(machine=self.machine)
+        insert.run(inner.operation)
+        for step in (decide, insert):
+            self.remarks += step.remarks
+            self.statistics.update({f"{step.name}: {k}": n for k, n in step.statistics.items()})
+        take_body(stage, inner)
+        for value, had, spec in zip(inputs, ins, shardings.boundary_specs(stage, shardings.IN_SPECS), strict=True):
+            if had is None and spec is not None:
+                shardings.set(value, spec, symbol)
+
+    def _decide(self, stage: ir.Operation, mesh: Mesh) -> tuple[ir.Module, Pass]:
+        """The stage as a program of its own, with all layouts, and the pass that found them."""
+        inner = stage_module(stage, mesh)
+        decide: Pass = SearchPass(machine=self.machine, memory_limit=self.memory_limit, progress=False)
+        if self.engine != "search":
+            decide = PropagatePass(engine=self.engine, machine=self.machine, progress=False)
+        decide.run(inner.operation)
+        return inner, decide
+
+    def _hint(self, value: ir.Value, mesh: Mesh) -> ShardSpec | None:
+        """For what comes from another mesh: its layout there, as far as this mesh has the same."""
+        if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "pcg.transfer":
+            return None
+        source = value.owner.operation.operands[0]
+        spec, name = shardings.get(source), mesh_names.mesh_name_of(source)
+        if spec is None or name is None:
+            return None
+        found = alike(spec, self.meshes[name], mesh)
+        return found if found is not None and any(found.dims) else None
+
+    def _rest(self, func: ir.Operation, last: ir.Operation, wanted: dict[ir.Value, ShardSpec]) -> None:
+        """Layouts of what no stage takes: unused arguments, transfers of results; and of the results themselves."""
+        block = func.regions[0].blocks[0]
+        values = [*block.arguments]
+        values += [op.operation.results[0] for op in block.operations if op.operation.name == "pcg.transfer"]
+        for value in values:
+            if shardings.get(value) is None:
+                symbol = mesh_names.mesh_name_of(value)
+                assert symbol is not None
+                shardings.set(value, wanted.get(value, ShardSpec.replicated(len(shape(value)))), symbol)
+        for i, value in enumerate(last.operands):
+            symbol, spec = mesh_names.mesh_name_of(value), shardings.get(value)
+            assert symbol is not None
+            if value in wanted and spec is not None and wanted[value] != spec:
+                text = f"result {i} has layout {wanted[value]}, but what is returned has {spec} on @{symbol}"
+                raise PassError(last, f"{text}; allowed: the same, or a result that a stage computes")
+            shardings.set_function_result_spec(func, i, spec, symbol)
+        mesh_names.set_signature_meshes(func, "arg_attrs", [None] * len(block.arguments))
+        mesh_names.set_signature_meshes(func, "res_attrs", [None] * len(last.operands))
+
+
+def asked(argument: ir.Value) -> ShardSpec | None:
+    """The layout that constraints ask of an argument of a stage right away, if they agree."""
+    users = [use.owner.operation for use in argument.uses]
+    wanted = {
+        shardings.from_attr(op.attributes["spec"])
+        for op in users
+        if op.name == "dist.constraint" and shardings.OPEN not in op.attributes
+    }
+    return wanted.pop() if len(wanted) == 1 else None
+
+
+def stage_makes(value: ir.Value) -> bool:
+    """Whether a value is a stage's result, so that the stage decides its layout."""
+    return not isinstance(value, ir.BlockArgument) and shardings.stage_of(value.owner) is not None

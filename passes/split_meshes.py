@@ -1,0 +1,189 @@
+"""pcg-split-meshes: one stage per mesh, and per turn of the data to it, with transfers between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.ir import mesh_names, shardings
+from pcg.ir.stages import create_stage, free_values, symbols_used
+from pcg.ir.walk import entry
+from pcg.passes.base import Pass, PassError
+from pcg.passes.dist_propagate_meshes import outer_values
+
+#: Ops that are worth starting early.
+_WORK = frozenset(
+    "stablehlo." + n
+    for n in ("dot_general", "dot", "convolution", "custom_call", "fft", "cholesky", "triangular_solve", "gather")
+)  # fmt: skip
+
+
+@dataclass
+class SplitMeshesPass(Pass):
+    """Outline a program on several meshes into stages, each on one mesh, with transfers between meshes.
+
+    Every op must say its mesh, as dist-propagate-meshes leaves it.  An op's *turn* is the largest number of
+    times that data must have changed mesh before it can run; ops of one mesh and one turn are a `pcg.stage`
+    (without products or loops, and without values for other meshes, they join the mesh's next stage).
+    Stages are in an order in which they can run.  A value that another mesh needs gets one `pcg.transfer`
+    to it, behind the stage that makes it; stages of one mesh pass values on as they are.  What depends on no
+    argument (constants, iotas, what follows from them) is made again wherever it is used.
+
+    Before:
+    ```mlir
+    %0 = stablehlo.tanh %x {dist.mesh = @a} : tensor<8x4xf32>
+    %1 = stablehlo.exponential %0 {dist.mesh = @b} : tensor<8x4xf32>
+    ```
+    After:
+    ```mlir
+    %in0 = stablehlo.tuple %x : tuple<tensor<8x4xf32>>
+    %out0 = "pcg.stage"(%in0) ({
+    ^bb0(%a: tensor<8x4xf32>):
+      %2 = stablehlo.tanh %a : tensor<8x4xf32>
+      ...
+    }) {index = 0, mesh = @a} : (tuple<tensor<8x4xf32>>) -> tuple<tensor<8x4xf32>>
+    %0 = stablehlo.get_tuple_element %out0[0] : (tuple<tensor<8x4xf32>>) -> tensor<8x4xf32>
+    %t = "pcg.transfer"(%0) {mesh = @b} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %in1 = stablehlo.tuple %t : tuple<tensor<8x4xf32>>
+    %out1 = "pcg.stage"(%in1) ... {index = 1, mesh = @b}
+    ```
+    """
+
+    name: ClassVar[str] = "pcg-split-meshes"
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry(module)
+        if func is None:
+            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        with module.context, func.location:
+            _Splitter(self, func, list(shardings.meshes_of(module))).run()
+
+
+class _Splitter:
+    """Splits one function."""
+
+    def __init__(self, owner: SplitMeshesPass, func: ir.Operation, meshes: list[str]) -> None:
+        self.owner, self.func, self.meshes = owner, func, meshes
+        self.block = func.regions[0].blocks[0]
+        *self.ops, self.last = (op.operation for op in self.block.operations)
+        self.uses = {op: outer_values(op) for op in self.ops}
+        self.free = free_values(self.block)
+        self.home: dict[ir.Value, str] = {}
+        self.mesh: dict[ir.Operation, str] = {}
+        #: What stands for a value of the program on a mesh.
+        self.at: dict[tuple[ir.Value, str], ir.Value] = {}
+
+    def run(self) -> None:
+        for i, argument in enumerate(self.block.arguments):
+            self.home[argument] = self._named(mesh_names.signature_mesh(self.func, "arg_attrs", i), f"argument {i}")
+        for op in self.ops:
+            if op.name in ("pcg.stage", "pcg.transfer"):
+                raise PassError(op, f"the program is split already: it has a '{op.name}' op")
+            if found := symbols_used(op):
+                raise PassError(op, f"'{op.name}' op refers to the function {found[0]}; allowed: ops without calls")
+            self.mesh[op] = self._named(mesh_names.op_mesh(op), f"'{op.name}' op", op)
+            self.home.update(dict.fromkeys(op.results, self.mesh[op]))
+        self.results = [
+            mesh_names.signature_mesh(self.func, "res_attrs", i) or self.home[v]
+            for i, v in enumerate(self.last.operands)
+        ]
+        stages = self._stages()
+        self.needed = self._needed()
+        with ir.InsertionPoint(self.last):
+            for argument in self.block.arguments:
+                self._made(argument, argument)
+            for index, (mesh, ops) in enumerate(stages):
+                self._stage(index, mesh, ops)
+        for i, (value, mesh) in enumerate(zip(list(self.last.operands), self.results, strict=True)):
+            self.last.operands[i] = self.at[value, mesh]
+        for op in reversed(self.ops):
+            op.erase()
+        self.owner.statistics["stages"] += len(stages)
+
+    def _named(self, name: str | None, what: str, op: ir.Operation | None = None) -> str:
+        where = op if op is not None else self.func
+        if name is None:
+            raise PassError(where, f"{what} says on no mesh; run dist-propagate-meshes first")
+        if name not in self.meshes:
+            raise PassError(where, f"{what} is on @{name}; declared meshes: {', '.join('@' + m for m in self.meshes)}")
+        return name
+
+    def _stages(self) -> list[tuple[str, list[ir.Operation]]]:
+        """(mesh, ops) of each stage, in an order in which they can run."""
+        turn: dict[ir.Value, int] = dict.fromkeys(self.block.arguments, 0)
+        found: dict[tuple[int, str], list[ir.Operation]] = {}
+        for op in self.ops:
+            if len(op.results) and op.results[0] in self.free:
+                continue  # made where it is used
+            mesh = self.mesh[op]
+            turns = [turn[v] + (self.home[v] != mesh) for v in self.uses[op] if v not in self.free]
+            turn.update(dict.fromkeys(op.results, max(turns, default=0)))
+            found.setdefault((max(turns, default=0), mesh), []).append(op)
+        for value in self.last.operands:  # what is only returned
+            if value in self.free:
+                found.setdefault((0, self.home[value]), [])
+        self._join(found)
+        order = sorted(found, key=lambda k: (k[0], self.meshes.index(k[1])))
+        return [(mesh, found[number, mesh]) for number, mesh in order]
+
+    def _join(self, found: dict[tuple[int, str], list[ir.Operation]]) -> None:
+        """Join stages of hardly any work, all of whose values stay on the mesh, to the mesh's next stage."""
+        leaves = {v for op in self.ops for v in self.uses[op] if v not in self.free and self.mesh[op] != self.home[v]}
+        leaves.update(v for v, mesh in zip(self.last.operands, self.results, strict=True) if self.home[v] != mesh)
+        place = {op: i for i, op in enumerate(self.ops)}
+        for number, mesh in sorted(found):
+            later = sorted(n for n, m in found if m == mesh and n > number)
+            ops = found[number, mesh]
+            if later and not any(op.name in _WORK or len(op.regions) for op in ops):
+                if not any(r in leaves for op in ops for r in op.results):
+                    found[later[0], mesh] = sorted([*ops, *found[later[0], mesh]], key=place.__getitem__)
+                    del found[number, mesh]
+
+    def _needed(self) -> dict[ir.Value, list[str]]:
+        """The meshes, besides its own, that need a value."""
+        found: dict[ir.Value, list[str]] = {}
+        takers = [(v, self.mesh[op]) for op in self.ops for v in self.uses[op] if v not in self.free]
+        for value, mesh in (*takers, *zip(self.last.operands, self.results, strict=True)):
+            if mesh != self.home[value] and mesh not in found.setdefault(value, []):
+                found[value].append(mesh)
+        return {v: sorted(m, key=self.meshes.index) for v, m in found.items()}
+
+    def _made(self, value: ir.Value, now: ir.Value) -> None:
+        """`now` stands for `value` on its mesh; send it to the meshes that need it."""
+        self.at[value, self.home[value]] = now
+        for mesh in self.needed.get(value, ()):
+            if not isinstance(value.type, ir.RankedTensorType):
+                raise PassError(value.owner, f"a {value.type} cannot go from @{self.home[value]} to @{mesh}")
+            self.at[value, mesh] = ir.Operation.create(
+                "pcg.transfer", results=[value.type], operands=[now], loc=value.location,
+                attributes={"mesh": ir.FlatSymbolRefAttr.get(mesh)},
+            ).result
+            self.owner.statistics["transfers"] += 1
+
+    def _made_here(self, values: Iterable[ir.Value]) -> list[ir.Operation]:
+        """The ops, in order, that make those of `values` that are free."""
+        needed: set[ir.Operation] = set()
+        todo = [v.owner.operation for v in values if v in self.free]
+        while todo:
+            op = todo.pop()
+            if op not in needed:
+                needed.add(op)
+                todo += [v.owner.operation for v in op.operands]
+        return [op for op in self.ops if op in needed]
+
+    def _stage(self, index: int, mesh: str, ops: list[ir.Operation]) -> None:
+        taken = [v for op in ops for v in self.uses[op]]
+        returned = [v for v in self.last.operands if v in self.free and self.home[v] == mesh]
+        returned = [v for v in returned if (v, mesh) not in self.at]
+        body = [*self._made_here([*taken, *returned]), *ops]
+        own = {r for op in body for r in op.results}
+        inputs = {v: self.at[v, mesh] for v in taken if v not in own}
+        mine = set(ops)
+        outside = {v for op in self.ops if op not in mine for v in self.uses[op]} | set(self.last.operands)
+        outputs = [r for op in ops for r in op.results if r in outside] + list(dict.fromkeys(returned))
+        location = body[0].location
+        for value, now in zip(outputs, create_stage(body, inputs, outputs, mesh, index, location), strict=True):
+            self._made(value, now)

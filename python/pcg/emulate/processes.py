@@ -1,0 +1,332 @@
+"""The oracle for programs per process: all processes, with their messages, as one single-device program.
+
+Each process runs its own program until it must wait for others: at a collective for its members, at a send for
+the receive, at a receive for the send.  (Nothing is buffered: a program that needs buffers to get through is wrong.)
+When nobody can go on before all have ended, that is a deadlock and is reported with what everybody waits for.  A loop
+or conditional with communication inside is entered by all processes of its mesh together and becomes one that carries
+the values of all.  Nothing here is shared with the lowering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor, zeros
+from pcg.emulate.lockstep import GROUPED
+from pcg.ir.errors import PcgError
+from pcg.ir.inline import clone_into
+from pcg.ir.walk import entry, walk
+
+_PERMUTE = "stablehlo.collective_permute"
+_TALKING = frozenset({*GROUPED, _PERMUTE, "dist.send", "dist.recv"})
+_CONTROL = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
+_ENDS = frozenset({"func.return", "stablehlo.return"})
+
+
+class Deadlock(PcgError):
+    """No process can go on, but some have not ended."""
+
+
+@dataclass
+class _Run:
+    """Where a process is: the ops that are left, and what its values are in the emulating program."""
+
+    ops: list[ir.Operation]
+    env: dict[ir.Value, ir.Value]
+    at: int = 0
+    ended: list[ir.Value] | None = None
+
+    @property
+    def op(self) -> ir.Operation:
+        return self.ops[self.at]
+
+
+@dataclass
+class Emulator:
+    """Emulates processes at the insertion point; `messages` counts what they sent."""
+
+    messages: int = 0
+
+    def run(self, runs: Mapping[int, _Run]) -> None:
+        """Run processes to the end of their blocks.
+
+        Raises:
+          Deadlock: they wait for each other, or for messages that are never sent or never taken.
+        """
+        while True:
+            went = [self.go(n, run) for n, run in runs.items()]
+            met = self.meet(runs)
+            if all(run.ended is not None for run in runs.values()):
+                return
+            if not any(went) and not met:
+                stuck = {n: run for n, run in runs.items() if run.ended is None}
+                waits = "; ".join(f"process {n} waits {_waits(run.op)}" for n, run in stuck.items())
+                raise Deadlock(f"deadlock: {waits}", next(iter(stuck.values())).op.location)
+
+    def go(self, number: int, run: _Run) -> bool:
+        """Run one process until it must wait; whether it got any further."""
+        start = run.at, run.ended is None
+        while run.ended is None:
+            op = run.op
+            if op.name in _ENDS:
+                run.ended = [run.env[v] for v in op.operands]
+                break
+            if _talks(op):
+                break
+            with op.location:
+                clone_into(op, run.env)
+            run.at += 1
+        return (run.at, run.ended is None) != start
+
+    def meet(self, runs: Mapping[int, _Run]) -> bool:
+        """Let every group whose members all wait for each other go on; whether there was one."""
+        met = False
+        for number, run in runs.items():
+            if run.ended is not None or not _talks(run.op) or run.op.name == "dist.recv":
+                continue
+            if run.op.name == "dist.send":
+                met |= self.message(number, run, runs.get(_number(run.op, "peer")))
+                continue
+            members = _members(number, run.op)
+            if any(m not in runs or runs[m].ended is not None or not _alike(run.op, runs[m].op) for m in members):
+                continue
+            with run.op.location:
+                self.together({m: runs[m] for m in members})
+            for m in members:
+                runs[m].at += 1
+            met = True
+        return met
+
+    def message(self, number: int, run: _Run, peer: _Run | None) -> bool:
+        """Let a message go over if its receiver is ready for it; whether it did."""
+        send = run.op
+        if peer is None or peer.ended is not None or peer.op.name != "dist.recv":
+            return False
+        recv = peer.op
+        if _number(recv, "peer") != number or _number(recv, "tag") != _number(send, "tag"):
+            return False
+        value = run.env[send.operands[0]]
+        _same_piece(recv, send, value.type)
+        peer.env[recv.results[0]] = value
+        run.at += 1
+        peer.at += 1
+        self.messages += 1
+        return True
+
+    def together(self, runs: Mapping[int, _Run]) -> None:
+        """One collective, loop or conditional of a group."""
+        first = next(iter(runs.values())).op
+        operands = {n: [r.env[v] for v in r.op.operands] for n, r in runs.items()}
+        if first.name in _CONTROL:
+            results = self.control_flow(runs, operands)
+        elif first.name == _PERMUTE:
+            ids = _ids(first)
+            source = {ids[t]: ids[s] for s, t in _table(first, "source_target_pairs")}
+            results = {n: [operands[source[n]][0] if n in source else zeros(first.results[0].type)] for n in runs}
+        else:
+            made = GROUPED[first.name](first, [operands[n][0] for n in runs])
+            results = {n: [v] for n, v in zip(runs, made, strict=True)}
+        for n, run in runs.items():
+            run.env.update(zip(run.op.results, results[n], strict=True))
+
+    def control_flow(
+        self, runs: Mapping[int, _Run], operands: Mapping[int, list[ir.Value]]
+    ) -> dict[int, list[ir.Value]]:
+        """One loop or conditional for all members; the first decides, for they must decide alike."""
+        ops = {n: r.op for n, r in runs.items()}
+        lead, first = next(iter(ops.items()))
+        loop = first.name == "stablehlo.while"
+        types = [r.type for op in ops.values() for r in op.results]
+        new = ir.Operation.create(
+            first.name, results=types, regions=len(first.regions),
+            operands=[v for n in ops for v in operands[n]] if loop else [operands[lead][0]],
+        )
+        for i, region in enumerate(new.regions):
+            locs = [first.location] * (len(types) if loop else 0)
+            block = region.blocks.append(*(types if loop else []), arg_locs=locs)
+            given = iter(block.arguments)
+            inner = {}
+            for n, op in ops.items():
+                old = op.regions[i].blocks[0]
+                env = dict(runs[n].env)
+                env.update((a, next(given)) for a in old.arguments)
+                inner[n] = _Run([o.operation for o in old.operations], env)
+            with ir.InsertionPoint(block):
+                self.run(inner)
+                ends = [inner[lead].ended] if loop and i == 0 else [r.ended for r in inner.values()]
+                ir.Operation.create("stablehlo.return", operands=[v for e in ends for v in e or ()])
+        every = iter(new.results)
+        return {n: [next(every) for _ in op.results] for n, op in ops.items()}
+
+
+def emulate_processes(
+    module: ir.Operation, programs: Mapping[int, ir.Operation], signature: ir.FunctionType, check_replicas: bool = False
+) -> int:
+    """Put `main`, of type `signature`, that does what all `programs` do together into `module`; counts messages.
+
+    `programs` are modules per process, whose arguments and results say which box of which argument or result of
+    the whole they are.  `check_replicas` adds a last result, tensor<i1>: whether processes that return the
+    same box agree bit for bit.
+
+    Raises:
+      PcgError: a deadlock, a piece of a result that nobody returns.
+    """
+    results = list(signature.results)
+    if check_replicas:
+        results.append(ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
+    kind = ir.FunctionType.get(signature.inputs, results)
+    with ir.InsertionPoint(module.regions[0].blocks[0]):
+        new = ir.Operation.create(
+            "func.func", regions=1,
+            attributes={"sym_name": ir.StringAttr.get("main"), "function_type": ir.TypeAttr.get(kind)},
+        )
+    block = new.regions[0].blocks.append(*kind.inputs, arg_locs=[module.location] * len(kind.inputs))
+    with ir.InsertionPoint(block):
+        runs, places = {}, {}
+        for n, program in programs.items():
+            func = entry(program)
+            if func is None:
+                raise PcgError(f"process {n} has no function to run", program.location)
+            old = func.regions[0].blocks[0]
+            env: dict[ir.Value, ir.Value] = {}
+            given = _boxes(func, "arg_attrs", "pcg.argument")
+            for argument, (i, start, limit) in zip(old.arguments, given, strict=True):
+                part = slice_box(block.arguments[i], start, limit)
+                beyond = [n - have for n, have in zip(argument.type.shape, part.type.shape, strict=True)]
+                env[argument] = padded_high(part, beyond, argument.type) if any(beyond) else part
+            runs[n] = _Run([op.operation for op in old.operations], env)
+            places[n] = _boxes(func, "res_attrs", "pcg.result")
+        emulator = Emulator()
+        emulator.run(runs)
+        held: list[dict[tuple[tuple[int, ...], tuple[int, ...]], list[ir.Value]]] = [{} for _ in signature.results]
+        for n, run in runs.items():
+            for value, (i, start, limit) in zip(run.ended or (), places[n], strict=True):
+                size = [b - a for a, b in zip(start, limit, strict=True)]
+                if all(size):
+                    real = slice_box(value, [0] * len(size), size)
+                    held[i].setdefault((tuple(start), tuple(limit)), []).append(real)
+        whole = [_whole(i, type_, held[i], new) for i, type_ in enumerate(signature.results)]
+        if check_replicas:
+            whole.append(_agree(held))
+        ir.Operation.create("func.return", operands=whole)
+    return emulator.messages
+
+
+def _whole(i: int, type_: ir.Type, boxes: Mapping[tuple, list[ir.Value]], at: ir.Operation) -> ir.Value:
+    """A result from its boxes, by cutting one dimension after another."""
+
+    def build(dim: int, keys: list[tuple]) -> ir.Value:
+        if dim == type_.rank:
+            return boxes[keys[0]][0]
+        cuts = sorted({(k[0][dim], k[1][dim]) for k in keys})
+        ends = [0, *(b for _, b in cuts)]
+        if [a for a, _ in cuts] != ends[:-1] or ends[-1] != type_.shape[dim]:
+            text = f"result {i}: the processes return {cuts} of dimension {dim}, of size {type_.shape[dim]}"
+            raise PcgError(text, at.location)
+        return concatenate([build(dim + 1, [k for k in keys if (k[0][dim], k[1][dim]) == c]) for c in cuts], dim)
+
+    if not boxes:
+        raise PcgError(f"result {i} ({type_}): no process returns it", at.location)
+    return build(0, list(boxes))
+
+
+def _agree(held: Sequence[Mapping[tuple, list[ir.Value]]]) -> ir.Value:
+    scalar = tensor([], ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
+    agree = create(
+        "stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True))
+    )
+    for boxes in held:
+        for first, *others in boxes.values():
+            for other in others:
+                if other != first:
+                    agree = create("stablehlo.and", [agree, same_bits(first, other)], scalar)
+    return agree
+
+
+def _boxes(func: ir.Operation, where: str, kind: str) -> list[tuple[int, list[int], list[int]]]:
+    """(number, start, limit) of every argument or result."""
+    found = []
+    for own in func.attributes[where] if where in func.attributes else ():
+        if kind not in own:
+            raise PcgError(f"an argument or result of a process has no {kind}", func.location)
+        start, limit = (list(ir.DenseI64ArrayAttr(own[n])) for n in ("pcg.start", "pcg.limit"))
+        found.append((int(ir.IntegerAttr(own[kind]).value), start, limit))
+    return found
+
+
+def _talks(op: ir.Operation) -> bool:
+    """Whether an op is, or has in its regions, one that other processes take part in."""
+    return op.name in _TALKING or (op.name in _CONTROL and any(o.name in _TALKING for o in walk(op)))
+
+
+def _ids(op: ir.Operation) -> list[int]:
+    """The processes of the positions that a collective names."""
+    if "pcg.members" not in op.attributes:
+        raise PcgError(f"'{op.name}' op has no pcg.members, which say whose positions it names", op.location)
+    return list(ir.DenseI64ArrayAttr(op.attributes["pcg.members"]))
+
+
+def _table(op: ir.Operation, name: str) -> list[list[int]]:
+    return np.array(ir.DenseIntElementsAttr(op.attributes[name])).tolist()
+
+
+def _members(number: int, op: ir.Operation) -> list[int]:
+    """The processes, in order, that must meet at an op that process `number` has reached."""
+    if op.name in _CONTROL:
+        every = {number}
+        for inner in walk(op):
+            if inner.name in GROUPED or inner.name == _PERMUTE:
+                every.update(_ids(inner))
+            elif inner.name in ("dist.send", "dist.recv"):
+                every.add(_number(inner, "peer"))
+        return sorted(every)
+    ids = _ids(op)
+    if op.name == _PERMUTE:
+        return ids
+    for group in _table(op, "replica_groups"):
+        if number in (members := [ids[p] for p in group]):
+            return members
+    raise PcgError(f"process {number} is in no replica group of '{op.name}'", op.location)
+
+
+def _alike(a: ir.Operation, b: ir.Operation) -> bool:
+    """Whether two processes are at the same op: the same kind, on the same channels, among the same processes."""
+    return a.name == b.name and _talk(a) == _talk(b)
+
+
+def _talk(op: ir.Operation) -> list[str]:
+    """What an op and its regions say to whom, in a form to compare."""
+    names = ("channel_handle", "pcg.members", "replica_groups", "source_target_pairs")
+    found = []
+    for inner in walk(op):
+        if inner.name in GROUPED or inner.name == _PERMUTE:
+            found.append(" ".join(str(inner.attributes[n]) for n in names if n in inner.attributes))
+        elif inner.name in ("dist.send", "dist.recv"):
+            found.append(f"tag {_number(inner, 'tag')}")
+    return sorted(found)
+
+
+def _same_piece(recv: ir.Operation, send: ir.Operation, type_: ir.Type) -> None:
+    for name in ("start", "limit"):
+        if recv.attributes[name] != send.attributes[name] or recv.results[0].type != type_:
+            have = [f"{list(o.attributes['start'])} to {list(o.attributes['limit'])}" for o in (recv, send)]
+            raise PcgError(
+                f"process {_number(send, 'peer')} expects {recv.results[0].type}, box {have[0]}, but is sent {type_}, "
+                f"box {have[1]}", recv.location,
+            )
+
+
+def _number(op: ir.Operation, name: str) -> int:
+    return int(ir.IntegerAttr(op.attributes[name]).value)
+
+
+def _waits(op: ir.Operation) -> str:
+    if op.name in ("dist.send", "dist.recv"):
+        what = "to give" if op.name == "dist.send" else "for"
+        way = "to" if op.name == "dist.send" else "from"
+        return f"{what} message {_number(op, 'tag')} {way} process {_number(op, 'peer')}"
+    return f"for the others in '{op.name}'"

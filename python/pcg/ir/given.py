@@ -1,0 +1,131 @@
+"""Which layouts the user gave: noted before placement is decided, kept until the program is lowered.
+
+Placement gives every value a layout, and requests (`dist.constraint`) become operators or vanish; what was asked for
+by whom would be lost.  So what decides notes it first, as the attribute `dist.given` of functions and ops: a list of
+`[slot, spec, text]`, where `slot` is `argument 0` or `result 0` of that function or op, and `text` says who asks for it
+where that is not the slot itself.  `dist.engine` on a function is what decided the rest, `dist.state` the results that
+it keeps in the layout of an argument (result, argument, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.locations import place
+from pcg.ir.walk import walk
+from pcg.layout import ShardSpec
+
+GIVEN = "dist.given"
+ENGINE = "dist.engine"
+STATE = "dist.state"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A layout somebody asked for.  `slot` is `argument` or `result`, number `index`, of the function or op."""
+
+    slot: str
+    index: int
+    spec: ShardSpec
+    text: str = ""
+
+
+def mark(func: ir.Operation, engine: str, state: Mapping[int, int] | None = None) -> None:
+    """Note every layout in `func`, which `engine` is about to place; what was noted before stays.
+
+    `state` says which results `engine` will keep in the layout of which argument.
+    """
+    func = func.operation
+    if ENGINE in func.attributes:
+        return
+    with func.context:
+        func.attributes[ENGINE] = ir.StringAttr.get(engine)
+        if state:
+            pairs = [number for pair in sorted(state.items()) for number in pair]
+            func.attributes[STATE] = ir.DenseI64ArrayAttr.get(pairs)
+    given = [
+        Given("argument", i, s)
+        for i, a in enumerate(func.regions[0].blocks[0].arguments)
+        if (s := shardings.get(a)) is not None
+    ]
+    results = enumerate(shardings.function_result_specs(func))
+    _add(func, [*given, *(Given("result", i, s) for i, s in results if s is not None)])
+    for op in walk(func):
+        if op.name == "dist.constraint":
+            if shardings.OPEN in op.attributes:  # else what it says stays as it is
+                _add(op, [Given("result", 0, shardings.from_attr(op.attributes["spec"]), _constraint(op))])
+        elif op != func and shardings.SPECS in op.attributes and op.name != "dist.reshard":
+            specs = enumerate(shardings.result_specs(op))
+            _add(op, [Given("result", i, s) for i, s in specs if s is not None])
+
+
+def pass_on(request: ir.Operation) -> None:
+    """Let the value that a request reads carry what was noted on it: the request is about to vanish."""
+    noted = read(request)
+    if not noted and request.operation.name == "dist.constraint":
+        noted = [Given("result", 0, shardings.from_attr(request.attributes["spec"]), _constraint(request))]
+    if not noted:
+        return
+    value = request.operands[0]
+    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in ("dist.constraint", "dist.reshard"):
+        value = value.owner.operation.operands[0]
+    if isinstance(value, ir.BlockArgument):
+        owner, index = value.owner.owner.operation, value.arg_number
+        slot = "argument" if owner.name == "func.func" else "result"  # of a loop: its carry
+    else:
+        owner, index, slot = value.owner.operation, ir.OpResult(value).result_number, "result"
+    _add(owner, [Given(slot, index, g.spec, g.text) for g in noted])
+
+
+def strip(root: ir.Operation) -> None:
+    """Remove all notes inside `root`."""
+    for op in walk(root):
+        for name in (GIVEN, ENGINE, STATE):
+            if name in op.attributes:
+                del op.attributes[name]
+
+
+def read(op: ir.Operation) -> list[Given]:
+    """What was noted on a function or op."""
+    op = op.operation
+    return list(_entries(op.attributes[GIVEN])) if GIVEN in op.attributes else []
+
+
+def engine_of(func: ir.Operation) -> str:
+    """What decided the layouts that nobody gave; empty if that is not known."""
+    attrs = func.operation.attributes
+    return ir.StringAttr(attrs[ENGINE]).value if ENGINE in attrs else ""
+
+
+def kept_state(func: ir.Operation) -> dict[int, int]:
+    """Results kept in the layout of an argument, whose next value they are."""
+    attrs = func.operation.attributes
+    pairs = list(ir.DenseI64ArrayAttr(attrs[STATE])) if STATE in attrs else []
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
+
+
+def _entries(attr: ir.Attribute) -> Iterator[Given]:
+    for entry in ir.ArrayAttr(attr):
+        slot, spec, text = ir.ArrayAttr(entry)
+        kind, _, index = ir.StringAttr(slot).value.partition(" ")
+        yield Given(kind, int(index), shardings.from_attr(spec), ir.StringAttr(text).value)
+
+
+def _add(op: ir.Operation, found: list[Given]) -> None:
+    if not found:
+        return
+    with op.context:
+        entries = list(op.attributes[GIVEN]) if GIVEN in op.attributes else []
+        for g in found:
+            slot, text = (ir.StringAttr.get(t) for t in (f"{g.slot} {g.index}", g.text))
+            entries.append(ir.ArrayAttr.get([slot, shardings.to_attr(g.spec), text]))
+        op.attributes[GIVEN] = ir.ArrayAttr.get(entries)
+
+
+def _constraint(op: ir.Operation) -> str:
+    where = place(op.location)
+    return "a constraint" + (f" at {where}" if where else "")

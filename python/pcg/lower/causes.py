@@ -1,0 +1,247 @@
+"""Why each collective is there: the decision about what is made and the decision about what is read that force it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.walk import walk
+from pcg.layout import ShardSpec
+from pcg.lower.decisions import Decision, Decisions
+from pcg.lower.moves import DIST_MOVES, MOVES, PCG_MOVES, dist_step, itemsize
+from pcg.lower.origins import Origins
+from pcg.lower.replicated import op_seconds
+from pcg.lower.words import axis_place, maker, op_place
+from pcg.reshard import Mask, ReshardError, Slice, cost, plan
+from pcg.rules import CONTROL_FLOW, TERMINATORS
+from pcg.rules.factor import Assignment, FactorRule
+from pcg.rules.manual import is_manual
+from pcg.rules.registry import shape
+
+#: Seconds that count as a difference.
+_LEAST = 5e-8
+#: Readers named per collective in a line.
+_READERS = 2
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One collective over `axes` on `value`, `times` per step, and why.
+
+    `op` is the redistribution, or the op whose local form sends.  `bytes` (sent by a device) and `seconds` are
+    per execution.  `user` is the first reader that wants `value` otherwise, as (op, operand).
+    """
+
+    op: ir.Operation
+    kind: str
+    axes: tuple[str, ...]
+    value: ir.Value
+    bytes: float
+    seconds: float
+    times: int
+    producer: Decision
+    consumers: tuple[Decision, ...]
+    user: tuple[ir.Operation, int] | None = None
+
+    @property
+    def total(self) -> float:
+        """Seconds per step."""
+        return self.seconds * self.times
+
+
+class Causes:
+    """The collectives of a function after dist-insert-reshards, before or after dist-fuse-collectives."""
+
+    def __init__(self, origins: Origins, model: CostModel) -> None:
+        self.origins, self.model, self.mesh = origins, model, origins.mesh
+        self.words = Decisions(origins)
+
+    def all(self) -> list[Cause]:
+        """Every collective that lowering will make, in program order."""
+        found: list[Cause] = []
+        for op in walk(self.origins.func):
+            found += self.of(op)
+        return found
+
+    def of(self, op: ir.Operation) -> list[Cause]:
+        """The collectives of `op`: one per step of a redistribution (at its last operator), one per exchange."""
+        if op.name in DIST_MOVES:
+            step = dist_step(op, self.origins.spec(op.results[0]))
+            return self._moves(op, op.operands[0], [step])
+        if op.name in PCG_MOVES:
+            if _next(op) is not None:
+                return []
+            first = op
+            while (before := maker(first.operands[0])) is not None and before.name in PCG_MOVES and _next(before):
+                first = before
+            value = first.operands[0]
+            src, dst = self.origins.spec(value), self.origins.spec(op.results[0])
+            return self._moves(op, value, plan(src, dst, shape(value), itemsize(value), self.mesh, self.model.link))
+        return self.exchanges(op)
+
+    def _moves(self, op: ir.Operation, value: ir.Value, steps: Sequence) -> list[Cause]:
+        spec, found = self.origins.spec(value), []
+        times, every = times_of(op), self.users(op.results[0])
+        # Who cuts it back to the layout it had is not why it was moved.
+        users = [u for u in every if self.origins.spec(u[2]) != spec] or every
+        for step in steps:
+            after = step.apply(spec)
+            if not isinstance(step, Slice | Mask):
+                lost = _changed(spec, after)
+                sent = step.wire_bytes(spec, shape(value), itemsize(value), self.mesh)
+                seconds = self.model.link(step.devices(spec), sent, step.collective)
+                final = self.origins.spec(op.results[0])
+                wants = self.words.asked(op.results[0], after) + [
+                    self.words.consumer(user, i, site, spec, after if step is not steps[-1] else final, lost)
+                    for user, i, site in users
+                ]
+                unique = tuple({d.text: d for d in wants}.values())
+                first = (users[0][0], users[0][1]) if users else None
+                axes = self.mesh.order(set(step.devices(spec)))
+                producer = self.words.producer(value, spec, lost)
+                found.append(Cause(op, step.name, axes, value, sent, seconds, times, producer, unique, first))
+            spec = after
+        return found
+
+    def exchanges(self, op: ir.Operation) -> list[Cause]:
+        """What the local form of an op sends: part of its own strategy."""
+        strategy = None if op.name in MOVES else self.origins.strategy(op)
+        if strategy is None:
+            return []
+        rule, a = strategy
+        found = []
+        for e in rule.exchanges:
+            if not a.axes[e.factor]:
+                continue
+            value = op.operands[e.operand]
+            sent = e.wire_elements(a, self.mesh) * itemsize(value)
+            if not sent:
+                continue
+            axes = self.mesh.order(set(a.axes[e.factor]))
+            seconds = e.launches(a, self.mesh) * self.model.link(axes, 0.0, e.kind) + (
+                self.model.link(axes, sent, e.kind) - self.model.link(axes, 0.0, e.kind)
+            )
+            found.append(self.own(op, e.kind, axes, sent, seconds))
+        return found
+
+    def own(self, op: ir.Operation, kind: str, axes: tuple[str, ...], sent: float, seconds: float) -> Cause:
+        """A collective inside the local form of `op`."""
+        o = self.origins
+        values = [v for v in (*op.operands, *op.results) if set(axes) & o.spec(v).used_axes]
+        value = values[0] if values else next(iter((*op.operands, *op.results)))
+        if is_manual(op):
+            text = f"the manual computation{op_place(op)} runs per device, over {'+'.join(axes)}"
+            mine, theirs = Decision(text), Decision(f"its body sends by itself ({kind})")
+            return Cause(op, kind, axes, value, sent, seconds, times_of(op), mine, (theirs,))
+        lost = [a for a in axes if a in o.spec(value).used_axes]
+        producer = self.words.producer(value, o.spec(value), lost) if lost else Decision(f"{o.op(op)} is split")
+        along = [d for d, names in enumerate(o.spec(value).dims) if set(axes) & set(names)]
+        what = f"along dimension {along[0]}" if along else f"over {'+'.join(axes)}"
+        results = [r for r in op.results if set(axes) & o.spec(r).used_axes]
+        as_ = f", and its result stays {o.shown(o.spec(results[0]))}" if results else ""
+        chains = tuple(o.chain(results[0], a) for a in axes if results and a in o.spec(results[0]).used_axes)
+        consumer = Decision(f"{o.op(op)} works {what}: devices need parts of their neighbours'{as_}", chains)
+        return Cause(op, kind, axes, value, sent, seconds, times_of(op), producer, (consumer,))
+
+    # -- who reads ------------------------------------------------------------------------------
+
+    def users(self, value: ir.Value) -> list[tuple[ir.Operation, int, ir.Value]]:
+        """Who reads `value`, redistributions apart: (op, operand, the value as it is read)."""
+        found = []
+        for copy in self.origins.copies(value):
+            for use in copy.uses:
+                op = use.owner.operation
+                if op.name not in MOVES:
+                    found.append((op, use.operand_number, copy))
+        return found
+
+    def text(self, c: Cause) -> str:
+        """A cause in one line."""
+        count = f", {c.times} times" if c.times > 1 else ""
+        head = f"{c.kind} over {self.origins.axes(c.axes)} of {self.origins.name(c.value)}"
+        wants = [d.text for d in c.consumers]
+        more = f" (and {len(wants) - _READERS} more readers)" if len(wants) > _READERS else ""
+        text = (
+            f"{head} ({c.bytes:.0f} bytes sent, {1e6 * c.seconds:.1f} us{count}) because {c.producer.text}; "
+            f"but {', and '.join(wants[:_READERS]) or 'nobody reads it'}{more}"
+        )
+        extra = self.other_way(c)
+        return text + (f"; taken as it comes it would cost {1e6 * extra:.1f} us more" if extra is not None else "")
+
+    # -- the other way -------------------------------------------------------------------------
+
+    def other_way(self, c: Cause) -> float | None:
+        """Seconds per step that the first reader would add by taking the value as it comes.
+
+        All else stays: other operands are redistributed to fit, and results to what their readers have now.  None
+        where it cannot take it so, or would by this local view cost no more: then more than one op decided it.
+        """
+        if c.user is None:
+            return None
+        op, i = c.user
+        o = self.origins
+        strategy = None if op.name in MOVES | TERMINATORS | CONTROL_FLOW else o.strategy(op)
+        if strategy is None or not strategy[0].factors:
+            return None
+        rule, now = strategy
+        sources = [o.source(v) for v in op.operands]
+        have = o.spec(sources[i])
+        readers = [{o.spec(site) for _, _, site in self.users(r)} or {o.spec(r)} for r in op.results]
+        before = self._price(op, rule, now, sources, readers)
+        best = math.inf
+        for a in rule.strategies(self.mesh):
+            if rule.operand_spec(i, a) == have:
+                best = min(best, self._price(op, rule, a, sources, readers))
+        more = (best - before) * times_of(op)
+        return more if _LEAST < more < math.inf else None
+
+    def _price(
+        self, op: ir.Operation, rule: FactorRule, a: Assignment, sources: Sequence[ir.Value],
+        readers: Sequence[set[ShardSpec]],
+    ) -> float:  # fmt: skip
+        """Seconds of `op` under `a`, with what must be moved before and after it."""
+        o = self.origins
+        ins = [rule.operand_spec(j, a) for j in range(len(sources))]
+        outs = [rule.result_spec(j, a) for j in range(len(op.results))]
+        seconds = op_seconds(op, rule, ins, outs, self.model)
+        pairs = [(o.spec(v), w, v) for v, w in zip(sources, ins, strict=True)]
+        pairs += [(made, w, r) for r, made, wants in zip(op.results, outs, readers, strict=True) for w in wants]
+        for src, dst, value in pairs:
+            if src != dst:
+                try:
+                    seconds += cost(src, dst, shape(value), itemsize(value), self.mesh, self.model.link)[0]
+                except ReshardError:
+                    return math.inf
+        return seconds
+
+
+def times_of(op: ir.Operation) -> int:
+    """How often `op` runs per step: the product of the trips of the loops around it."""
+    times, parent = 1, op.parent
+    while parent is not None:
+        around = parent.operation
+        if around.name == "stablehlo.while":
+            trips = trip_count(around)
+            times *= UNKNOWN_TRIPS if trips is None else trips
+        parent = around.parent
+    return times
+
+
+def _next(op: ir.Operation) -> ir.Operation | None:
+    """The operator that goes on the chain after `op`, as dist-fuse-collectives sees it."""
+    uses = list(op.results[0].uses)
+    if len(uses) != 1:
+        return None
+    user = uses[0].owner.operation
+    return user if user.name in PCG_MOVES and user.block == op.block else None
+
+
+def _changed(src: ShardSpec, dst: ShardSpec) -> list[str]:
+    """Axes of `src` that are not where they were in `dst`; of an equal set of axes, those in another order."""
+    moved = [a for a in sorted(src.used_axes) if axis_place(src, a) != axis_place(dst, a)]
+    return moved or [a for h, w in zip(src.dims, dst.dims, strict=True) if h != w for a in h]

@@ -1,0 +1,69 @@
+"""The layout of one value in words: per axis the chain of values from it to the annotation, else who chose it."""
+
+from __future__ import annotations
+
+from pcg.lower.moves import MOVES
+from pcg.lower.origins import Chain, Origins, Result, Site
+
+#: Values of a chain that are named in one line; those between are counted.
+_NAMED = 6
+
+
+def annotation(origins: Origins, site: Site) -> str:
+    """Whose the layout of `site` is, if it was given as it is; else empty."""
+    own = [g for g in origins.given.get(site, ()) if g.spec == origins.spec(site)]
+    if not own:
+        return ""
+    return "annotated" if not own[0].text else origins.said(own[0], site)
+
+
+def chains(origins: Origins, site: Site) -> list[Chain]:
+    """The chain of each axis that the layout of `site` names, in mesh order."""
+    return [origins.chain(site, a) for a in origins.mesh.names if a in origins.spec(site).used_axes]
+
+
+def steps(origins: Origins, chain: Chain) -> list[str]:
+    """A line per link of a chain: the value that the axis comes from, its layout, and what hands the axis on."""
+    o = origins
+    out = []
+    for link, after in zip(chain.links, chain.links[1:], strict=False):
+        name = o.name(after.site).removeprefix("the result of ")
+        out.append(f"<- {name} {o.shown(o.spec(after.site))} ({link.via})")
+    return out
+
+
+def chain_text(origins: Origins, site: Site) -> list[str]:
+    """One line per axis with an annotation behind it, one for the axes that were chosen, or one for a whole value."""
+    o = origins
+    head = f"{o.name(site)} is {o.shown(o.spec(site))}"
+    if given := annotation(o, site):
+        return [f"{head}: {given}"]
+    lines, chosen = [], []
+    for chain in chains(o, site):
+        if chain.given is None:
+            chosen.append(chain.axis)
+            continue
+        links = steps(o, chain)
+        if (left := len(links) - _NAMED) > 0:
+            links[_NAMED // 2 : -_NAMED // 2] = [f"<- {left} value{'s' * (left > 1)} more"]
+        end = o.said(chain.given, chain.links[-1].site)
+        lines.append(f"{head}: {' '.join([o.axes([chain.axis]), *links])}: {end}")
+    if chosen:
+        lines.append(f"{head}: {o.axes(chosen)} {o.decider()}, no annotation implies it")
+    return lines or [f"{head}: whole, {o.decider()}{elsewhere(o, site)}"]
+
+
+def elsewhere(origins: Origins, site: Site) -> str:
+    """For a whole value: the layout it was moved from, or those that it is cut to; empty if there are none."""
+    o = origins
+    value = o.returned(site) if isinstance(site, Result) else site
+    source = o.source(value)
+    if (made := o.spec(source)) != o.spec(site):
+        return f"; it is made as {o.shown(made)} and redistributed"
+    found = list(dict.fromkeys(o.shown(o.spec(v)) for v in o.copies(source) if o.spec(v) != made))
+    return f"; cut to {', '.join(found)} for readers" if found else ""
+
+
+def distance(chain: Chain) -> int:
+    """Ops between the value and the annotation."""
+    return sum(link.op is not None and link.op.name not in MOVES for link in chain.links)

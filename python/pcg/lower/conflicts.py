@@ -1,0 +1,65 @@
+"""Conflicts: where two annotations want different things of one op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.given import Given
+from pcg.lower.causes import Cause, Causes
+from pcg.lower.decisions import Rival
+from pcg.lower.origins import Chain, Origins, Result, Site
+from pcg.lower.words import axis_place
+
+
+def conflicts(causes: Causes, found: Sequence[Cause]) -> Iterator[str]:
+    """Where two annotations want different things of one op: who wants what, which one won, and why."""
+    o = causes.origins
+    seen: set[tuple] = set()
+    for c in found:
+        lost = next((x for x in c.producer.chains if axis_place(o.spec(c.value), x.axis) not in (None, -1)), None)
+        won = next((d.rival for d in c.consumers if d.rival is not None), None)
+        if lost is None or lost.given is None or won is None or c.user is None or lost.links[-1].site == won[1]:
+            continue
+        key = (c.user[0], lost.given, won[0])
+        if key in seen:
+            continue
+        seen.add(key)
+        op = c.user[0]
+        where = "where it is returned" if op.name == "func.return" else f"at {o.op(op)}"
+        kept = f"the second is kept there, {_settled(causes, c, lost, won)}"
+        if op.name != "func.return" and lost.axis in (want := o.spec(op.operands[c.user[1]])).used_axes:
+            if axis_place(want, lost.axis) == axis_place(o.spec(c.value), lost.axis):
+                kept = f"both are kept there, as {o.shown(want)}"
+        met = f"{o.said(lost.given, lost.links[-1].site)} and {o.said(*won)} meet {where}"
+        yield f"{met}: {kept}; {c.kind} over {o.axes(c.axes)}"
+
+
+def _settled(causes: Causes, c: Cause, lost: Chain, won: Rival) -> str:
+    """By what a conflict was settled."""
+    o = causes.origins
+    assert lost.given is not None and c.user is not None
+    if isinstance(won[1], Result) and c.user[0].name == "func.return":
+        return "because a layout that was given is exact"
+    ranks = _priority(o, lost.given, lost.links[-1].site), _priority(o, *won)
+    if o.engine == "priority" and ranks[0] != ranks[1]:
+        return f"by priority ({ranks[1]} before {ranks[0]})"
+    extra = causes.other_way(c)
+    price = f" (the other way {1e6 * extra:.1f} us more)" if extra is not None else ""
+    if o.engine in ("global", "search", ""):
+        return f"as that costs least in all{price}"
+    if o.engine == "plan":
+        return f"as the plan says{price}"
+    return f"as less is redistributed so{price}"
+
+
+def _priority(o: Origins, given: Given, site: Site) -> int:
+    """The first of the priorities that an annotation gives to the dimensions it splits."""
+    numbers: tuple[int, ...] = ()
+    if isinstance(site, Result):
+        numbers = shardings.signature_priorities(o.func, "res_attrs", site.index)
+    elif isinstance(site, ir.BlockArgument) and site.owner == o.block:
+        numbers = shardings.signature_priorities(o.func, "arg_attrs", site.arg_number)
+    return min((n for n, axes in zip(numbers, given.spec.dims, strict=False) if axes), default=0)

@@ -1,0 +1,46 @@
+"""Collectives that a program for one device contains: the values that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from pcg.ir.errors import PcgError
+from pcg.lower.local import LocalContext, local_form
+from pcg.lower.neutral import neutral
+from pcg.rules.collectives import NAMES, is_identity, is_plain, why_refused
+
+
+def alone(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+    """The results, of `types`, of a collective of one device on `operands`; new ops go to the insertion point.
+
+    Raises:
+      PcgError: the collective is between several devices.
+    """
+    if reason := why_refused(op):
+        raise PcgError(reason, op.location)
+    if is_identity(op):
+        return list(operands)
+    return [_zeros(type_, op.location) for type_ in types]
+
+
+def _zeros(type_: ir.RankedTensorType, loc: ir.Location) -> ir.Value:
+    zero = neutral(type_.element_type, "sum", loc)
+    if not type_.shape:
+        return zero
+    nowhere = ir.DenseI64ArrayAttr.get([])
+    return ir.Operation.create(
+        "stablehlo.broadcast_in_dim", results=[type_], operands=[zero], loc=loc,
+        attributes={"broadcast_dimensions": nowhere},
+    ).result
+
+
+@local_form(*NAMES)
+def collective(ctx: LocalContext) -> Sequence[ir.Value]:
+    """What the collective stands for, of any layout."""
+    if is_plain(ctx.op):
+        return alone(ctx.op, ctx.operands, ctx.result_types)
+    if reason := why_refused(ctx.op):
+        raise PcgError(reason, ctx.op.location)
+    return ctx.same_op()

@@ -1,0 +1,66 @@
+"""Device kinds: what one device can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pcg.machine.errors import ClusterError
+
+#: Element types whose rate a kind may give (MLIR names).
+ELEMENTS = ("f64", "f32", "f16", "bf16", "f8", "i8", "i32")
+
+
+@dataclass(frozen=True)
+class DeviceKind:
+    """One kind of device.
+
+    `flops`: peak FLOP/s of contractions per element type; types that are not listed run at `default_flops`, which
+    is also what the vector units reach: anything that is not a contraction runs at no more.
+    `memory_bandwidth` in bytes/s, `memory` in bytes, `kernel_overhead` in seconds per kernel or collective, however
+    small it is.  `source`: where the figures are from, by the name of the figure ("" for all).
+    """
+
+    name: str
+    flops: Mapping[str, float] = field(hash=False)
+    default_flops: float
+    memory_bandwidth: float
+    memory: float
+    kernel_overhead: float = 2e-6
+    source: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        where = f"device kind {self.name!r}"
+        for element, rate in self.flops.items():
+            if element not in ELEMENTS:
+                raise ClusterError(f"{where}: unknown element type {element!r}; allowed: {', '.join(ELEMENTS)}")
+            positive(f"{where}: flops.{element}", rate)
+        for key in ("default_flops", "memory_bandwidth", "memory"):
+            positive(f"{where}: {key}", getattr(self, key))
+        if not 0 <= self.kernel_overhead < 1:
+            raise ClusterError(f"{where}: kernel_overhead is {self.kernel_overhead} s; allowed: 0 up to 1 s")
+
+    def peak(self, element: str) -> float:
+        """Peak FLOP/s for `element` (an MLIR type name: f32, bf16, i32, ...)."""
+        return self.flops.get(element, self.default_flops)
+
+
+def slowest(kinds: Sequence[DeviceKind]) -> DeviceKind:
+    """The kind that does everything as slowly, and holds as little, as the worst of `kinds`."""
+    if len(kinds) == 1:
+        return kinds[0]
+    elements = {e for k in kinds for e in k.flops}
+    return DeviceKind(
+        "+".join(dict.fromkeys(k.name for k in kinds)),
+        {e: min(k.peak(e) for k in kinds) for e in sorted(elements)},
+        min(k.default_flops for k in kinds),
+        min(k.memory_bandwidth for k in kinds),
+        min(k.memory for k in kinds),
+        max(k.kernel_overhead for k in kinds),
+    )
+
+
+def positive(what: str, value: float) -> None:
+    """Raise ClusterError unless `value` is a finite number above 0."""
+    if not 0 < value < float("inf"):
+        raise ClusterError(f"{what} is {value:g}; allowed: a number above 0")

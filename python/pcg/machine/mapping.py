@@ -1,0 +1,173 @@
+"""Machine mapping: which device each position of a process mesh is, and which meshes a number of devices makes.
+
+The devices of a cluster fill blocks: so many in every innermost block, so many such blocks in each of the next level.
+A placement gives each mesh axis a factor of every level.  The factors of an axis are its digits, outer levels major,
+so an axis that has the whole of the innermost level talks only there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcg.layout import Mesh
+from pcg.machine.cluster import Cluster
+from pcg.machine.collectives import primes, spread
+from pcg.machine.errors import ClusterError
+
+
+@dataclass(frozen=True)
+class Placement:
+    """`mesh`, with the devices of its positions, and in words which axis lies on which level."""
+
+    mesh: Mesh
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.mesh} ({self.where})"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A level, or a dimension of a torus, as the chosen devices fill it: `size` blocks called `name`."""
+
+    name: str
+    size: int
+    symmetric: bool
+
+
+def rungs(cluster: Cluster, devices: Sequence[int]) -> tuple[Rung, ...]:
+    """How `devices` fill the cluster, outermost level first; one rung where they do not fill it evenly."""
+    coordinates = [cluster.coordinates(d) for d in devices]
+    sizes = spread(coordinates)
+    named: list[tuple[str, bool]] = [("groups", True)]
+    for level in reversed(cluster.group_of(devices[0]).levels):
+        for i in range(len(level.shape)):
+            along = f" along {'xyz'[i : i + 1] or i}" if len(level.shape) > 1 else ""
+            named.append((level.joins + along, level.symmetric))
+    if len({c[: len(sizes)] for c in coordinates}) < len(devices) or len(sizes) > len(named):
+        # Below some level they do not fill it evenly: what is there is one rung.
+        named[len(sizes) - 1 :] = [("devices", False)]
+    return tuple(Rung(n, s, alike) for (n, alike), s in zip(named, sizes, strict=False) if s > 1) or (
+        Rung("devices", 1, True),)  # fmt: skip
+
+
+def placements(cluster: Cluster, mesh: Mesh, interchangeable: bool = False) -> list[Placement]:
+    """The distinct ways to lay `mesh` on as many devices of `cluster`, those along whole levels first.
+
+    Ways that differ only by the numbering of like blocks are one; with `interchangeable` also those that differ only
+    by which of two axes of a size has which name.
+
+    Raises:
+      ClusterError: the mesh is larger than the cluster.
+    """
+    if mesh.size > len(cluster.devices):
+        raise cluster.too_large(mesh)
+    devices = cluster.take(mesh.size).devices
+    ladder = rungs(cluster, devices)
+    found: dict[object, tuple[int, Placement]] = {}
+    for rows in _share(list(mesh.sizes), [r.size for r in ladder]):
+        # rows[level][axis]: the factor of that level that the axis has.
+        for orders in itertools.product(*(_orders(row, r.symmetric) for row, r in zip(rows, ladder, strict=True))):
+            axes = [(n, [(r[a], o.index(a) if a in o else 0) for r, o in zip(rows, orders, strict=True)])
+                    for a, n in enumerate(mesh.sizes)]  # fmt: skip
+            key = repr(sorted(axes) if interchangeable else axes)
+            if key not in found:
+                cuts = sum(sum(f > 1 for f in row) - 1 for row in rows)
+                found[key] = (cuts, _placement(mesh, devices, ladder, rows, orders))
+    return [p for _, p in sorted(found.values(), key=lambda x: x[0])]
+
+
+def _orders(row: Sequence[int], symmetric: bool) -> list[tuple[int, ...]]:
+    """The orders, major to minor, in which the axes that share a level may number its blocks."""
+    sharing = [a for a, f in enumerate(row) if f > 1]
+    return [tuple(sharing)] if symmetric else list(itertools.permutations(sharing))
+
+
+def _share(axes: list[int], levels: list[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every matrix of factors whose rows multiply to `levels` and whose columns to `axes`."""
+    if not levels:
+        if all(a == 1 for a in axes):
+            yield ()
+        return
+    for row in _factors(levels[0], axes):
+        rest = [a // f for a, f in zip(axes, row, strict=True)]
+        for more in _share(rest, levels[1:]):
+            yield (row, *more)
+
+
+def _factors(n: int, axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The ways to write `n` as a product of divisors of `axes`."""
+    if not axes:
+        if n == 1:
+            yield ()
+        return
+    for f in divisors(math.gcd(n, axes[0])):
+        for rest in _factors(n // f, axes[1:]):
+            yield (f, *rest)
+
+
+def _placement(
+    mesh: Mesh, devices: Sequence[int], ladder: Sequence[Rung], rows: Sequence[Sequence[int]],
+    orders: Sequence[Sequence[int]],
+) -> Placement:  # fmt: skip
+    """Devices as digits (level by level, in each the factors of the axes in their order), regrouped by axis."""
+    digits = [(a, row[a]) for row, order in zip(rows, orders, strict=True) for a in order]
+    by_axis = [i for a in range(len(mesh.axes)) for i, (b, _) in enumerate(digits) if b == a]
+    ids = np.array(devices).reshape([f for _, f in digits]).transpose(by_axis).ravel()
+    where = []
+    for a, name in enumerate(mesh.names):
+        parts = []
+        for r, row, order in zip(ladder, rows, orders, strict=True):
+            if row[a] > 1:
+                apart = "" if r.symmetric or order[-1] == a else " apart"
+                parts.append(r.name if row[a] == r.size else f"{row[a]} of {r.size} {r.name}{apart}")
+        where.append(f"{name}: {' x '.join(parts) or 'one device'}")
+    return Placement(Mesh(mesh.axes, tuple(int(d) for d in ids)), "; ".join(where))
+
+
+def meshes_of(count: int, max_axes: int = 2) -> list[Mesh]:
+    """The meshes of `count` devices with up to `max_axes` axes `d0`, `d1`, ... longer than one, by falling size.
+
+    A mesh of one axis comes first; of those with more, the most even ones.
+
+    Raises:
+      ClusterError: `count` is below 1.
+    """
+    if count < 1:
+        raise ClusterError(f"{count} devices; allowed: 1 or more")
+    found: set[tuple[int, ...]] = {(count,)}
+    for n in range(2, max_axes + 1):
+        found |= {tuple(sorted(f, reverse=True)) for f in _products(count, n) if min(f) > 1}
+    ordered = sorted(found, key=lambda f: (len(f), max(f), f))
+    return [Mesh(tuple((f"d{i}", n) for i, n in enumerate(f))) for f in ordered]
+
+
+def _products(n: int, parts: int) -> Iterator[tuple[int, ...]]:
+    if parts == 1:
+        yield (n,)
+        return
+    for f in divisors(n):
+        for rest in _products(n // f, parts - 1):
+            yield (f, *rest)
+
+
+def divisors(n: int) -> list[int]:
+    """The divisors of `n`, ascending."""
+    out = {1}
+    for p in primes(n):
+        out |= {d * p for d in out}
+    return sorted(out)
+
+
+def candidates(cluster: Cluster | None, count: int, max_axes: int = 2) -> Iterator[Placement]:
+    """Every mesh of `count` devices in every place on `cluster`; without one, every mesh."""
+    for mesh in meshes_of(count, max_axes):
+        if cluster is None:
+            yield Placement(mesh, "any")
+        else:
+            yield from placements(cluster, mesh, interchangeable=True)

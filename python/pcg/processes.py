@@ -1,0 +1,214 @@
+"""Programs on several meshes: one program per process, with explicit transfers.  Needs no jax for modules.
+
+```python
+meshes = {"first": pcg.Mesh.of({"x": 2}, [0, 1]), "second": pcg.Mesh.of({"x": 2}, [2, 3])}
+
+def f(x, w1, w2):
+    h = pcg.shard(x, (None, None), mesh="first") @ pcg.shard(w1, (None, "x"), mesh="first")
+    return h @ pcg.shard(w2, ("x", None), mesh="second")
+
+programs = pcg.processes.lower(f, meshes, x, w1, w2)
+print(programs.text(0))
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg import plan_ir
+from pcg.compiler import load_program
+from pcg.frontend.module_program import entry_function
+from pcg.frontend.program import Program, ProgramError, module_source
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.ir.walk import walk
+from pcg.layout import Mesh, MeshError, ShardSpec
+from pcg.lower.processes import process_modules
+from pcg.passes import PIPELINES
+from pcg.passes.pipeline import Pipeline, split
+from pcg.passes.place_stages import PlaceStagesPass
+
+#: Stages of `ProcessPrograms.as_text`.
+STAGES = ("stablehlo", "stages", "processes", "emulated")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A box (`start` <= index < `limit`) of a tensor that one process sends to another."""
+
+    sender: int
+    receiver: int
+    tag: int
+    start: tuple[int, ...]
+    limit: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ProcessPrograms:
+    """A program split over several meshes.
+
+    `texts` has the modules of `STAGES`, `programs` the module of each process, `messages` everything that
+    processes send each other, in order; `remarks` are `(pass, where, text)`.
+    """
+
+    program: Program
+    meshes: Mapping[str, Mesh]
+    texts: Mapping[str, str] = field(repr=False)
+    programs: Mapping[int, str] = field(repr=False)
+    messages: tuple[Message, ...] = field(repr=False)
+    remarks: tuple[tuple[str, str, str], ...] = field(repr=False)
+    _call: list[Any] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The processes: logical devices of all meshes."""
+        return tuple(self.programs)
+
+    def text(self, process: int) -> str:
+        """The module that a process runs.
+
+        Raises:
+          ValueError: there is no such process.
+        """
+        if process not in self.programs:
+            raise ValueError(f"no process {process}; processes are {', '.join(map(str, self.programs))}")
+        return self.programs[process]
+
+    def as_text(self, stage: str = "processes") -> str:
+        """The module at `stage`.
+
+        `stablehlo` is the program as it came, `stages` the placed stages with transfers, `processes` all
+        processes, `emulated` all of them as one program for one device.
+
+        Raises:
+          ValueError: unknown stage.
+        """
+        if stage not in STAGES:
+            raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
+        return self.texts[stage]
+
+    def emulate(self, *args: Any, **kwargs: Any) -> Any:
+        """What the processes compute together, on one device: takes and returns what the program does.
+
+        Raises:
+          ProgramError: other arguments than the program was lowered for.
+        """
+        import jax
+
+        from pcg.runtime import jax_compat
+
+        if not self._call:
+            context = make_context()
+            module = load_module(self.texts["emulated"], context, "<emulated>")
+            text = module.operation.get_asm(print_generic_op_form=True, assume_verified=True)
+            self._call.append(jax_compat.plain_function(text, self.program.results))
+        if self.program.in_tree is None:
+            flat = list(args)
+        else:
+            flat, tree = jax.tree.flatten((args, kwargs))
+            if tree != self.program.in_tree:
+                raise ProgramError(f"arguments {tree} are not those it was lowered for, {self.program.in_tree}")
+        for leaf, value in zip(self.program.arguments, flat, strict=True):
+            if tuple(jax.numpy.shape(value)) != leaf.shape:
+                have = jax.numpy.shape(value)
+                raise ProgramError(f"argument {leaf.name} has shape {have}; it was lowered for {leaf}")
+        with jax_compat.x64(self.program.has_64_bit):
+            found = self._call[0](*flat)
+        found = list(found) if isinstance(found, list | tuple) else [found]
+        if self.program.out_tree is None:
+            return found if len(found) != 1 else found[0]
+        return jax.tree.unflatten(self.program.out_tree, found)
+
+
+def lower(
+    program: Callable[..., Any] | str | bytes | Path, meshes: Mapping[str, Mesh] | None = None, *args: Any,
+    engine: str = "dataflow", **kwargs: Any,
+) -> ProcessPrograms:  # fmt: skip
+    """One program per process from a program on several meshes.
+
+    Args:
+      program: a function that jax can trace, which says by `pcg.shard(x, spec, mesh="name")` what is on which
+        mesh; or a StableHLO module, with `dist` layouts on several meshes, as text, bytes or path.
+      meshes: the meshes by name, with the logical devices of each; those that a module declares need not be given.
+      args, kwargs: for a function: arguments, or `jax.ShapeDtypeStruct`s of their shapes.
+      engine: how layouts inside a stage are found: one of those of `dist-propagate`, or "search".
+
+    Raises:
+      MeshError: there is no mesh.
+      ProgramError: `pcg.shard` names an unknown mesh, or a layout that its mesh does not have.
+      PcgError: a layout or mesh does not fit; at the op's location.
+    """
+    given = dict(meshes or {})
+    source = module_source(program)
+    if source is None:
+        from pcg.frontend import jax_program
+
+        assert callable(program)
+        if not given:
+            raise MeshError("a function needs its meshes: {'first': pcg.Mesh.of({'x': 2}, [0, 1]), ...}")
+        loaded = jax_program.trace(program, args, kwargs, meshes=given)
+    else:
+        loaded = load_program(source[0], path=source[1])
+    module = load_module(loaded.source, make_context(), loaded.path or "<program>")
+    for name, mesh in given.items():
+        shardings.set_mesh(module, mesh, name)
+    _requests(module)
+    declared = shardings.meshes_of(module)
+    if not declared:
+        raise MeshError("the program declares no mesh; give meshes, or dist.mesh ops")
+    entry_function(module)
+    texts = {"stablehlo": str(module)}
+    place = PlaceStagesPass(engine=engine)
+    remarks: list[tuple[str, str, str]] = []
+    _run(module, [place if e == place.name else e for e in split(PIPELINES["split-meshes"].elements)], remarks)
+    texts["stages"] = str(module)
+    _run(module, [PIPELINES["lower-processes"].elements], remarks)
+    texts["processes"] = str(module)
+    programs = {n: str(m) for n, m in process_modules(module)}
+    messages = _messages(module)
+    _run(module, ["pcg-emulate-processes"], remarks)
+    texts["emulated"] = str(module)
+    return ProcessPrograms(loaded, declared, texts, programs, messages, tuple(remarks))
+
+
+def _run(module: ir.Module, elements: list[Any], remarks: list[tuple[str, str, str]]) -> None:
+    pipeline = Pipeline(elements)
+    pipeline.run(module)
+    remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
+
+
+def _requests(module: ir.Module) -> None:
+    """The custom calls that `pcg.shard` left as constraints."""
+    for op in list(walk(module.operation)):
+        if op.name != "stablehlo.custom_call" or ir.StringAttr(op.attributes["call_target_name"]).value != "pcg.shard":
+            continue
+        asked = json.loads(ir.StringAttr(op.attributes["backend_config"]).value)
+        with module.context, op.location, ir.InsertionPoint(op):
+            attributes: dict[str, ir.Attribute] = {
+                "spec": shardings.to_attr(ShardSpec.parse(asked["spec"]), asked["mesh"])
+            }
+            if asked["open"]:
+                i64 = ir.IntegerType.get_signless(64)
+                attributes[shardings.OPEN] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in asked["open"]])
+            new = ir.Operation.create("dist.constraint", [op.results[0].type], list(op.operands), attributes)
+        op.results[0].replace_all_uses_with(new.results[0])
+        op.erase()
+
+
+def _messages(module: ir.Module) -> tuple[Message, ...]:
+    found = []
+    for n, program in process_modules(module):
+        for op in walk(program):
+            if op.name == "dist.send":
+                peer, tag = (int(ir.IntegerAttr(op.attributes[a]).value) for a in ("peer", "tag"))
+                start, limit = (tuple(ir.DenseI64ArrayAttr(op.attributes[a])) for a in ("start", "limit"))
+                found.append(Message(n, peer, tag, start, limit))
+    return tuple(sorted(found, key=lambda m: m.tag))

@@ -1,0 +1,129 @@
+"""Rules of custom calls that do the same thing to every part of a batch.
+
+Two sources say which dimensions those are: the attribute `sdy.sharding_rule` that JAX (or the user) puts on a call, and
+a short list of calls that JAX is known to make.  Anything else about such a call stays opaque.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from torch_mlir import ir
+
+from pcg.rules.dims import Dims
+from pcg.rules.factor import DimFactors, Factor, FactorRule
+from pcg.rules.registry import shape
+
+ATTRIBUTE = "sdy.sharding_rule"
+_OPAQUE = "the custom call is opaque along it"
+
+#: Calls on matrices: all but the last two dimensions of the first operand are a batch.
+_MATRICES = frozenset({"Cholesky", "Eigh", "Qr", "QrDecompositionBlock", "ProductOfElementaryHouseholderReflectors"})
+#: Calls on rows: all but the last dimension are a batch.
+_ROWS = frozenset({"mhlo.topk"})
+#: Calls on elements.
+_ELEMENTS = frozenset({"mhlo.erf", "MoveToHost", "MoveToDevice"})
+#: Calls that another partitioner replaces: what is left of them cannot run on shards.
+_EXPANDED_LATER = frozenset({"CustomSPMDPartitioning"})
+
+_TENSOR = re.compile(r"\[([^\[\]]*)\]")
+_SYMBOL = re.compile(r"[a-z](?:_\d+)?")
+_RULE = re.compile(r"#sdy\.op_sharding_rule<\((.*)\)->\((.*)\) \{(.*?)\}(.*)>", re.S)
+
+
+def batched(op: ir.Operation, name: str) -> FactorRule | None:
+    """The rule of custom call `op` of function `name`, None if nothing is known about it or it has side effects."""
+    effect = op.attributes["has_side_effect"] if "has_side_effect" in op.attributes else None
+    if not op.results or name in _EXPANDED_LATER or (effect is not None and ir.BoolAttr(effect).value):
+        return None
+    operands, results = ([shape(v) for v in values] for values in (op.operands, op.results))
+    if ATTRIBUTE in op.attributes:
+        return given_rule(str(op.attributes[ATTRIBUTE]), tuple(operands), tuple(results))
+    first = operands[0] if operands else ()
+    if name in _MATRICES:
+        return _leading(len(first) - 2, operands, results)
+    if name in _ROWS:
+        return _leading(len(first) - 1, operands, results)
+    if name in _ELEMENTS:
+        return _leading(len(first), operands, results)
+    if name == "ApproxTopK":
+        kept = [d for d, n in enumerate(first) if n == results[0][d] and d != _searched(op)]
+        return _shared(kept, operands, results)
+    return None
+
+
+def _searched(op: ir.Operation) -> int:
+    """The dimension that ApproxTopK searches; -1 where the call does not say."""
+    config = op.attributes["mhlo.backend_config"] if "mhlo.backend_config" in op.attributes else None
+    found = re.search(r"reduction_dim = (-?\d+)", str(config))
+    return int(found[1]) % len(shape(op.operands[0])) if found else -1
+
+
+def _leading(count: int, operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> FactorRule:
+    return _shared(range(max(count, 0)), operands, results)
+
+
+def _shared(kept: Sequence[int], operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> FactorRule:
+    """Dimensions `kept` are shared by all tensors but scalars; the others stay whole."""
+    dims = Dims(*map(tuple, operands), *map(tuple, results))
+    tensors = [t for t, s in enumerate(dims.shapes) if s]
+    for d in kept:
+        dims.add(dims.shapes[0][d], *((t, d) for t in tensors), padding="")
+    for t in tensors:
+        for d, size in enumerate(dims.shapes[t]):
+            if d not in kept:
+                dims.add(size, (t, d), stuck=_OPAQUE)
+    count = len(operands)
+    return FactorRule(
+        tuple(dims.factors), tuple(dims[t] for t in range(count)),
+        tuple(dims[t] for t in range(count, count + len(results))), flops=_work(dims.factors, operands),
+    )  # fmt: skip
+
+
+def _work(factors: Sequence[Factor], operands: Sequence[Sequence[int]]) -> float:
+    """Flops, roughly: each element of the first operand meets a whole dimension, as in a factorization."""
+    inner = max((f.size for f in factors if not f.splittable), default=1)
+    return float(max(math.prod(operands[0]) if operands else 1, 1) * inner)
+
+
+@lru_cache(maxsize=1024)
+def given_rule(
+    text: str, operands: tuple[tuple[int, ...], ...], results: tuple[tuple[int, ...], ...]
+) -> FactorRule | None:
+    """The rule in a `#sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8}, custom>`; None if it does not fit.
+
+    A factor may be split when it is in every result that is not a scalar, and Shardy neither reduces nor permutes
+    nor replicates it: then a part of the batch comes from a part of the operands.  A result without it would be
+    computed from a part of what it depends on.
+    """
+    found = _RULE.fullmatch(text)
+    if found is None:
+        return None
+    sides = [[m[1] for m in _TENSOR.finditer(found[i])] for i in (1, 2)]
+    sizes = {k.strip(): int(v) for k, v in (pair.split("=") for pair in found[3].split(",") if pair.strip())}
+    special = set(_SYMBOL.findall(" ".join(re.findall(r"=\s*\{([^}]*)\}", found[4]))))
+    shapes = [*operands, *results]
+    tensors = [
+        [tuple(_SYMBOL.findall(d)) for d in t.split(",")] if t.strip() else [] for t in (*sides[0], *sides[1])
+    ]
+    if [len(sides[0]), len(sides[1])] != [len(operands), len(results)] or [*map(len, tensors)] != [*map(len, shapes)]:
+        return None
+    outputs = [t for t in tensors[len(operands) :] if t]
+    names = [s for s in sizes if sizes[s] > 1]
+    free = {s for s in names if s not in special and all(any(s in d for d in t) for t in outputs)}
+    free &= {s for t in tensors[: len(operands)] for d in t for s in d}
+    number = {s: i for i, s in enumerate(names)}
+    factors = tuple(Factor(sizes[s], None, s in free, "" if s in free else _OPAQUE) for s in names)
+    rows: list[DimFactors] = [tuple(tuple(number[s] for s in d if s in number) for d in t) for t in tensors]
+    for row, dims in zip(rows, shapes, strict=True):
+        for parts, size in zip(row, dims, strict=True):
+            product = 1
+            for f in parts:
+                product *= factors[f].size
+            if product != size and (parts or size > 1):
+                return None
+    work = _work(factors, operands)
+    return FactorRule(factors, tuple(rows[: len(operands)]), tuple(rows[len(operands) :]), flops=work)

@@ -1,0 +1,195 @@
+"""The global engine of propagation: the assignment that costs least, subject to the annotations.
+
+It is the search of `search.optimize` (exact simplification, dual ascent, ILP) over the strategies of all
+ops and the layouts of all values at once, with the annotations kept.  What the other engines decide is part
+of the space, even where the search alone would not look (axes in another order than the mesh's), and the
+solver starts from it: by the measure of `search.measure` the outcome is never worse than theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.layout import ShardSpec
+from pcg.rules.factor import Assignment, FactorRule
+from pcg.search.build import Built, uses
+from pcg.search.commit import commit
+from pcg.search.measure import MadeBuilder, Measure, Moves, close_loop, keep_values
+from pcg.search.memory import Lifetimes
+from pcg.search.network import FORBIDDEN, Network
+from pcg.search.optimize import Optimizer, Outcome
+from pcg.search.roles import data_of
+from pcg.search.table import Table, Tables
+
+
+@dataclass
+class Decided:
+    """What an engine decided.
+
+    `strategies` are those of ops; `kept` the layouts of values that stand for themselves (arguments, what
+    loops and branches give, requests); `results` those of the function's results.
+    """
+
+    name: str
+    strategies: dict[ir.Operation, Assignment]
+    kept: dict[ir.Value, ShardSpec]
+    results: Sequence[ShardSpec]
+
+
+@dataclass
+class Assigned:
+    """What the global engine decided for a function."""
+
+    func: ir.Operation
+    built: Built
+    outcome: Outcome
+    tables: Tables
+    measure: Measure
+
+    @property
+    def possible(self) -> bool:
+        """Whether the annotations can be had all at once."""
+        return self.outcome.seconds < FORBIDDEN / 2
+
+    def write(self) -> None:
+        """Write it into the IR."""
+        commit(self.func, self.built, self.outcome.choice, self.tables)
+
+
+def assign(
+    func: ir.Operation,
+    decided: Sequence[Decided],
+    model: CostModel,
+    state: dict[int, int],
+    memory_limit: float | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Assigned:
+    """The cheapest assignment for `func`, not yet written back.
+
+    Args:
+      decided: plans of other engines to start from.
+      state: result number -> argument whose next value it is, and whose layout it keeps.
+      memory_limit: bytes per device, or no limit.
+
+    Raises:
+      DoesNotFit: no plan that was found fits in `memory_limit`.
+    """
+    tables = Tables(model.mesh)
+    builder = WideBuilder(model, tables, progress, decided=decided)
+    built = builder.build(func, state)
+    close_loop(built, state, func)
+    moves = Moves(model)
+    plans = [(d.name, place(func, built, d, moves)) for d in decided]
+    nodes = built.graph.nodes
+    for n, node in enumerate(nodes):
+        # Ops that some engine treats differently never decide together, so every plan can be told.
+        nodes[n] = replace(node, label="/".join([node.label, *(str(x[n]) for _, x in plans)]))
+    data = [built.arguments[i] for i in data_of(func, state)]
+    optimizer = PlanOptimizer(
+        built.graph, model, Lifetimes(built.births), built.arguments, data, memory_limit, progress, plans=plans
+    )
+    outcome = optimizer.run()
+    if memory_limit is None:
+        # Values that look alike were decided together; each by itself may do better still.
+        before = list(outcome.choice)
+        keep_values(built, outcome.choice, moves)
+        if outcome.choice != before:
+            outcome = replace(outcome, named="")
+    found = builder.measure(outcome.choice, moves)
+    outcome = replace(outcome, seconds=found.seconds, bound=min(outcome.bound, found.seconds))
+    return Assigned(func, built, outcome, tables, found)
+
+
+def place(func: ir.Operation, built: Built, decided: Decided, moves: Moves) -> list[int]:
+    """A choice for every node of the graph that is what an engine decided."""
+    nodes = built.graph.nodes
+    choice = [0] * len(nodes)
+    known: dict[tuple[int, Assignment], int] = {}
+    for op, n in built.ops:
+        table, a = nodes[n].table, decided.strategies[op]
+        key = (table.index, a)
+        if key not in known:
+            assert table.assignments is not None
+            known[key] = table.assignments.index(a)
+        choice[n] = known[key]
+
+    def keep(n: int, spec: ShardSpec) -> None:
+        found = nodes[n].table.outs[0].find(spec)
+        assert found is not None, f"{spec} is not a choice of node {n}"
+        choice[n] = found
+
+    for value, n in zip(func.regions[0].blocks[0].arguments, built.arguments, strict=True):
+        keep(n, decided.kept[value])
+    for i, n in enumerate(built.results):
+        if n not in built.arguments:
+            keep(n, decided.results[i])
+    for op, group in (*built.carries, *built.barriers, *((op, [n]) for op, n in built.constraints)):
+        for value, n in zip(op.results, group, strict=True):
+            keep(n, decided.kept[value])
+    keep_values(built, choice, moves)
+    return choice
+
+
+@dataclass
+class WideBuilder(MadeBuilder):
+    """Builds the graph with what `decided` has among the choices."""
+
+    decided: Sequence[Decided] = field(default=(), kw_only=True)
+
+    def _is_free(self, op: ir.Operation) -> bool:
+        """Only what has one reader, and can be made in whatever layout that wants.
+
+        Not so a reshape, which may be split in fewer ways, and what a request reads, which may want any layout.
+        """
+        if not super()._is_free(op) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
+            return False
+        return all(use.owner.operation.name not in ("dist.constraint", "dist.reshard") for use in op.results[0].uses)
+
+    def _value_table(
+        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
+        partial: str | None = None,
+    ) -> Table:
+        table = super()._value_table(what, shape, fixed, open_dims, partial)
+        more = [d.results[what] if isinstance(what, int) else d.kept[what] for d in self.decided]
+        return self.tables.with_specs(table, more)
+
+    def _strategies(self, op: ir.Operation, rule: FactorRule) -> Table:
+        return self.tables.with_strategies(rule, [d.strategies[op] for d in self.decided])
+
+    def _fix(self, op: ir.Operation, node: int) -> None:
+        """An op with given layouts has a strategy that yields them, whole or partial, or one that an engine took."""
+        given = shardings.result_specs(op)
+        if not any(given):
+            return
+        table = self.graph.nodes[node].table
+        bad = np.zeros(len(table), dtype=bool)
+        for port, spec in zip(table.outs, given, strict=True):
+            if spec is not None:
+                bad |= np.array([s.dims != spec.dims for s in port.specs])[port.ids]
+        assert table.assignments is not None
+        taken = {d.strategies[op] for d in self.decided}
+        bad &= np.array([a not in taken for a in table.assignments])
+        self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
+
+
+@dataclass
+class PlanOptimizer(Optimizer):
+    """An optimizer that starts from given plans, each a choice per node, beside those it makes itself."""
+
+    plans: Sequence[tuple[str, list[int]]] = field(default=(), kw_only=True)
+
+    def candidates(self, network: Network) -> list[tuple[str, list[int]]]:
+        """The given plans, by class."""
+        mine = []
+        for name, x in self.plans:
+            by_class = [0] * self.classes
+            for n, c in enumerate(self.colour):
+                by_class[c] = x[n]
+            mine.append((name, by_class))
+        return mine + super().candidates(network)

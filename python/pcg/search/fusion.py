@@ -1,0 +1,128 @@
+"""Which values of a function reach memory once a compiler has fused it.
+
+XLA fuses element-wise chains into the ops that read them, so most values are never written. What costs memory
+traffic is reading and writing the others: results of contractions, reductions, sorts, ..., arguments, loop carries,
+what is returned, and values that several fusions need and that are too dear to compute in each. This is XLA's
+instruction fusion in its main lines: ops are taken last to first; an op joins the fusion of its readers if they are
+one; a cheap op is repeated in a few; anything else starts a fusion of its own. A fusion reads each of its inputs once.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pcg.ir.walk import walk
+
+#: Ops that a compiler does not fuse with others: their operands are read, and their results written, in memory.
+_ALONE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "dot_general", "dot", "convolution", "sort", "scatter", "fft", "cholesky", "triangular_solve", "custom_call",
+        "composite", "reduce_window", "select_and_scatter", "rng", "rng_bit_generator", "batch_norm_training",
+        "batch_norm_inference", "batch_norm_grad", "dynamic_update_slice", "while", "if", "case", "return",
+        "optimization_barrier", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute",
+        "collective_broadcast", "infeed", "outfeed", "send", "recv",
+    )
+) | {"chlo.top_k", "func.return", "func.call"}  # fmt: skip
+#: Not repeated in several fusions.
+_DEAR = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh", "power", "sqrt", "rsqrt",
+        "cbrt", "sine", "cosine", "tan", "atan2", "gather",
+    )
+)  # fmt: skip
+#: The same bytes under another name.
+_ALIASES = frozenset({"stablehlo.reshape", "dist.constraint", "dist.reshard"})
+_MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})
+_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
+_WINDOWS = frozenset({"stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.gather"})
+#: Operands that an op in place reads, and then writes.
+_IN_PLACE = {"stablehlo.dynamic_update_slice": 1, "stablehlo.scatter": 2}
+#: In how many fusions a cheap op is repeated at most.
+_REPEATS = 4
+
+
+class Fusion:
+    """How often an op's operands are read from, and its results written to, memory."""
+
+    def __init__(self, func: ir.Operation) -> None:
+        self._fusions: dict[ir.Operation, frozenset[int]] = {}
+        self._written: set[ir.Value] = set()
+        self._reads: dict[ir.Operation, tuple[int, ...]] = {}
+        ops = [op for op in walk(func) if op != func]
+        for number, op in enumerate(reversed(ops)):
+            if not self._alias(op):
+                self._fusions[op] = self._place(op, number)
+        seen: set[tuple[ir.Value, int]] = set()
+        for op in ops:
+            if op in self._fusions:
+                self._reads[op] = tuple(self._count(op, i, v, seen) for i, v in enumerate(op.operands))
+
+    def reads(self, op: ir.Operation, operand: int) -> int:
+        """How often `op` makes a fusion read that operand; for slices and gathers, that much of it as they yield."""
+        found = self._reads.get(op)
+        return found[operand] if found is not None else 0
+
+    def writes(self, op: ir.Operation, result: int) -> int:
+        """Whether that result is written to memory."""
+        return int(op.results[result] in self._written)
+
+    # -- which fusion --------------------------------------------------------------------------
+
+    def _alias(self, op: ir.Operation) -> bool:
+        if op.name in _ALIASES:
+            return True
+        # Contractions read their operands in any order of dimensions.
+        return op.name == "stablehlo.transpose" and all(
+            use.owner.operation.name in _CONTRACTIONS for use in op.results[0].uses
+        )
+
+    def _root(self, value: ir.Value) -> ir.Value:
+        while not isinstance(value.owner, ir.Block) and self._alias(value.owner.operation):
+            value = value.owner.operation.operands[0]
+        return value
+
+    def _readers(self, value: ir.Value) -> list[ir.Operation]:
+        found = []
+        for use in value.uses:
+            op = use.owner.operation
+            found += self._readers(op.results[0]) if self._alias(op) else [op]
+        return found
+
+    def _place(self, op: ir.Operation, number: int) -> frozenset[int]:
+        """The fusions that `op` is part of; `number` if it starts one."""
+        own = frozenset({number})
+        if op.name in _MADE:
+            return own
+        if op.name in _ALONE or op.name.startswith("pcg.") or len(op.regions) or len(op.results) != 1:
+            self._written.update(op.results)
+            return own
+        into: set[int] = set()
+        for reader in self._readers(op.results[0]):
+            if reader.name in _ALONE or reader not in self._fusions:
+                into.clear()
+                break
+            into |= self._fusions[reader]
+        if not into or len(into) > (1 if self._dear(op) else _REPEATS):
+            self._written.add(op.results[0])
+            return own
+        return frozenset(into)
+
+    @staticmethod
+    def _dear(op: ir.Operation) -> bool:
+        return op.name in _DEAR or op.name.startswith("chlo.")
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _count(self, op: ir.Operation, operand: int, value: ir.Value, seen: set[tuple[ir.Value, int]]) -> int:
+        again = _IN_PLACE.get(op.name) == operand
+        root = self._root(value)
+        if not isinstance(root.owner, ir.Block) and root not in self._written:
+            return int(again)
+        fusions = self._fusions[op]
+        if op.name in _WINDOWS and operand == 0:
+            return len(fusions)
+        new = {(root, f) for f in fusions} - seen
+        seen |= new
+        return len(new) + again

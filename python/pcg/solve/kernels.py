@@ -1,0 +1,382 @@
+"""Compiled inner loops of the solver."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def undominated(unary, costs, ends, usage, forbidden):  # type: ignore[no-untyped-def]
+    """Mask of the strategies that no other one beats.
+
+    `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against the strategies of neighbour e, `usage[item, k]` its memory.
+    """
+    k = len(unary)
+    alive = np.ones(k, dtype=np.bool_)
+    for s in range(k):
+        for q in range(k):
+            if q == s or not alive[q]:
+                continue
+            worse = False
+            for item in range(usage.shape[0]):
+                if usage[item, q] > usage[item, s]:
+                    worse = True
+                    break
+            if worse:
+                continue
+            # How much taking q instead of s can cost at most.
+            total = unary[q] - unary[s]
+            for e in range(len(ends) - 1):
+                most = -np.inf
+                for l in range(ends[e], ends[e + 1]):
+                    if costs[s, l] >= forbidden:
+                        continue
+                    d = costs[q, l] - costs[s, l]
+                    if d > most:
+                        most = d
+                if most > -np.inf:
+                    total += most
+                if total > forbidden / 2:
+                    break
+            if total <= 0:
+                alive[s] = False
+                break
+    return alive
+
+
+@njit(cache=True)
+def implied_steps(start, end, node, offset, size, usage, capacity, order, budget):  # type: ignore[no-untyped-def]
+    """Mask of the steps that a remaining one implies; tries the steps of `order` as the implying ones.
+
+    Step q implies p if whatever fits q fits p: sum over nodes of the most that p can exceed q by, is no more than p's
+    capacity exceeds q's.  Items are flat: item a is of `node[a]`, live while start <= t < end.
+    """
+    steps = len(capacity)
+    dropped = np.zeros(steps, dtype=np.bool_)
+    at = np.full(node.max() + 1, -1, dtype=np.int64)
+    total = np.empty(steps + 1, dtype=np.int64)
+    work = 0
+    for q in order:
+        if dropped[q] or work > budget:
+            continue
+        at[:] = -1
+        for a in range(len(start)):
+            if start[a] <= q < end[a]:
+                at[node[a]] = a
+        total[:] = 0
+        for a in range(len(start)):
+            b = at[node[a]]
+            most = np.int64(-1) << 62
+            for k in range(size[a]):
+                d = usage[offset[a] + k]
+                if b >= 0:
+                    d -= usage[offset[b] + k]
+                most = max(most, d)
+            total[start[a]] += most
+            total[end[a]] -= most
+            work += size[a]
+        s = 0
+        for p in range(steps):
+            s += total[p]
+            if p != q and not dropped[p] and s <= capacity[p] - capacity[q]:
+                dropped[p] = True
+    return dropped
+
+
+@njit(cache=True)
+def energy_of(x, size, offset, unary, ei, ej, table, tables):  # type: ignore[no-untyped-def]
+    """Cost of the assignment `x`."""
+    total = 0.0
+    for i in range(len(size)):
+        total += unary[offset[i] + x[i]]
+    for e in range(len(ei)):
+        total += tables[table[e] + x[ei[e]] * size[ej[e]] + x[ej[e]]]
+    return total
+
+
+@njit(cache=True)
+def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  # type: ignore[no-untyped-def]
+    """Bytes at each step under `x`."""
+    change = np.zeros(steps + 1, dtype=np.int64)
+    for i in range(len(x)):
+        for a in range(item_offset[i], item_offset[i + 1]):
+            u = usage[item_usage[a] + x[i]]
+            change[item_start[a]] += u
+            change[item_end[a]] -= u
+    return np.cumsum(change)[:-1]
+
+
+@njit(cache=True)
+def add_prices(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, price):  # type: ignore[no-untyped-def]
+    """Unary costs with `price[t]` per byte live at step t."""
+    out = unary.copy()
+    upto = np.zeros(len(price) + 1)
+    for t in range(len(price)):
+        upto[t + 1] = upto[t] + price[t]
+    for i in range(len(size)):
+        for a in range(item_offset[i], item_offset[i + 1]):
+            p = upto[item_end[a]] - upto[item_start[a]]
+            if p != 0.0:
+                for k in range(size[i]):
+                    out[offset[i] + k] += p * usage[item_usage[a] + k]
+    return out
+
+
+@njit(cache=True)
+def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_stride, stride_offset, stride,
+              message_offset, fixed_offset, fixed_node, fixed_base, fixed_own, fixed_stride,
+              size, offset, unary, tables, messages, x):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Minimise exactly over the plan's nodes with all others as in `x`, which is updated; see `eliminate.Plan`."""
+    count = len(node)
+    largest = 0
+    for b in range(count):
+        largest = max(largest, size[node[b]])
+    value = np.empty(largest)
+    own = np.empty(largest)
+    digit = np.zeros(64, dtype=np.int64)
+    where = np.zeros(256, dtype=np.int64)
+    for step in range(2 * count):
+        forward = step < count
+        b = step if forward else 2 * count - 1 - step
+        v = node[b]
+        kv = size[v]
+        for k in range(kv):
+            own[k] = unary[offset[v] + k]
+        for f in range(fixed_offset[b], fixed_offset[b + 1]):
+            p = fixed_base[f] + fixed_stride[f] * x[fixed_node[f]]
+            for k in range(kv):
+                own[k] += tables[p + k * fixed_own[f]]
+        s0, s1 = scope_offset[b], scope_offset[b + 1]
+        f0, f1 = factor_offset[b], factor_offset[b + 1]
+        width = s1 - s0
+        entries = 1
+        for d in range(width):
+            digit[d] = 0
+            entries *= size[scope[s0 + d]]
+        for f in range(f0, f1):
+            where[f - f0] = base[f]
+        if not forward:  # everything in the scope is decided: one entry
+            entries = 1
+            for f in range(f0, f1):
+                for d in range(width):
+                    where[f - f0] += stride[stride_offset[f] + d] * x[scope[s0 + d]]
+        for entry in range(entries):
+            for k in range(kv):
+                value[k] = own[k]
+            for f in range(f0, f1):
+                p = where[f - f0]
+                w = own_stride[f]
+                if is_message[f]:
+                    for k in range(kv):
+                        value[k] += messages[p + k * w]
+                else:
+                    for k in range(kv):
+                        value[k] += tables[p + k * w]
+            best = 0
+            for k in range(1, kv):
+                if value[k] < value[best]:
+                    best = k
+            if not forward:
+                x[v] = best
+                break
+            messages[message_offset[b] + entry] = value[best]
+            d = width - 1
+            while d >= 0:  # next entry, the last variable of the scope fastest
+                digit[d] += 1
+                if digit[d] < size[scope[s0 + d]]:
+                    for f in range(f0, f1):
+                        where[f - f0] += stride[stride_offset[f] + d]
+                    break
+                for f in range(f0, f1):
+                    where[f - f0] -= stride[stride_offset[f] + d] * (digit[d] - 1)
+                digit[d] = 0
+                d -= 1
+
+
+@njit(cache=True)
+def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_node, near_edge, to_i, to_j, x):  # type: ignore[no-untyped-def]
+    """Sequential tree-reweighted message passing (Kolmogorov, PAMI 28, 2006); returns a lower bound on the energy.
+
+    `to_i`, `to_j` are the messages per edge to its two ends, laid out by `offset_i`, `offset_j` = running sums of sizes; they
+    are updated in place.  `x` receives a rounding.
+    """
+    n, m = len(size), len(ei)
+    at_i, at_j = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
+    for e in range(m):
+        at_i[e + 1] = at_i[e] + size[ei[e]]
+        at_j[e + 1] = at_j[e] + size[ej[e]]
+    largest = 1
+    for i in range(n):
+        largest = max(largest, size[i])
+    total, scaled, fresh = np.empty(largest), np.empty(largest), np.empty(largest)
+    bound = 0.0
+    for sweep in range(2 * sweeps):
+        forward = sweep % 2 == 0
+        bound = 0.0
+        for step in range(n):
+            i = step if forward else n - 1 - step
+            k = size[i]
+            before, after = 0, 0
+            for s in range(k):
+                total[s] = unary[offset[i] + s]
+            for a in range(near_offset[i], near_offset[i + 1]):
+                e = near_edge[a]
+                if near_node[a] < i:
+                    before += 1
+                else:
+                    after += 1
+                if ei[e] == i:
+                    for s in range(k):
+                        total[s] += to_i[at_i[e] + s]
+                else:
+                    for s in range(k):
+                        total[s] += to_j[at_j[e] + s]
+            if forward:  # round: what is decided is fixed, messages speak for the rest
+                pick, best = 0, np.inf
+                for s in range(k):
+                    c = total[s]
+                    for a in range(near_offset[i], near_offset[i + 1]):
+                        j = near_node[a]
+                        if j < i:
+                            e = near_edge[a]
+                            if ei[e] == i:
+                                c += tables[table[e] + s * size[j] + x[j]] - to_i[at_i[e] + s]
+                            else:
+                                c += tables[table[e] + x[j] * k + s] - to_j[at_j[e] + s]
+                    if c < best:
+                        best, pick = c, s
+                x[i] = pick
+            low = total[:k].min()
+            bound += low
+            weight = 1.0 / max(1, before, after)
+            for s in range(k):
+                scaled[s] = weight * (total[s] - low)
+            for a in range(near_offset[i], near_offset[i + 1]):
+                j, e = near_node[a], near_edge[a]
+                if (j > i) != forward:
+                    continue
+                q = size[j]
+                for l in range(q):
+                    fresh[l] = np.inf
+                if ei[e] == i:
+                    for s in range(k):
+                        c = scaled[s] - to_i[at_i[e] + s]
+                        p = table[e] + s * q
+                        for l in range(q):
+                            d = c + tables[p + l]
+                            if d < fresh[l]:
+                                fresh[l] = d
+                else:
+                    for l in range(q):
+                        p = table[e] + l * k
+                        for s in range(k):
+                            d = scaled[s] - to_j[at_j[e] + s] + tables[p + s]
+                            if d < fresh[l]:
+                                fresh[l] = d
+                low = fresh[:q].min()
+                bound += low
+                if ei[e] == i:
+                    for l in range(q):
+                        to_j[at_j[e] + l] = fresh[l] - low
+                else:
+                    for l in range(q):
+                        to_i[at_i[e] + l] = fresh[l] - low
+    return bound
+
+
+@njit(cache=True)
+def _move(i, k, x, load, item_offset, item_start, item_end, item_usage, usage):  # type: ignore[no-untyped-def]
+    """Set `x[i] = k` and update `load`."""
+    for a in range(item_offset[i], item_offset[i + 1]):
+        d = usage[item_usage[a] + k] - usage[item_usage[a] + x[i]]
+        if d != 0:
+            for t in range(item_start[a], item_end[a]):
+                load[t] += d
+    x[i] = k
+
+
+@njit(cache=True)
+def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ignore[no-untyped-def]
+    """Whether the load is within the capacity wherever node `i` is live."""
+    for a in range(item_offset[i], item_offset[i + 1]):
+        for t in range(item_start[a], item_end[a]):
+            if load[t] > capacity[t]:
+                return False
+    return True
+
+
+@njit(cache=True)
+def descend(x, load, capacity, size, offset, unary, table, tables, ei, near_offset, near_node, near_edge,
+            item_offset, item_start, item_end, item_usage, usage, order):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Improve a fitting `x` by changes of one node, and of two along an edge, that still fit; until none helps."""
+    largest = 1
+    for i in range(len(size)):
+        largest = max(largest, size[i])
+    cost, other = np.empty(largest), np.empty(largest)
+    changed = True
+    while changed:
+        changed = False
+        for i in order:
+            for s in range(size[i]):
+                cost[s] = unary[offset[i] + s]
+            for a in range(near_offset[i], near_offset[i + 1]):
+                j, e = near_node[a], near_edge[a]
+                for s in range(size[i]):
+                    if ei[e] == i:
+                        cost[s] += tables[table[e] + s * size[j] + x[j]]
+                    else:
+                        cost[s] += tables[table[e] + x[j] * size[i] + s]
+            was = x[i]
+            for s in range(size[i]):
+                if cost[s] < cost[x[i]] - 0.5:
+                    back = x[i]
+                    _move(i, s, x, load, item_offset, item_start, item_end, item_usage, usage)
+                    if not _fits_at(i, load, capacity, item_offset, item_start, item_end):
+                        _move(i, back, x, load, item_offset, item_start, item_end, item_usage, usage)
+            if x[i] != was:
+                changed = True
+            for a in range(near_offset[i], near_offset[i + 1]):
+                j, e = near_node[a], near_edge[a]
+                if j < i:
+                    continue
+                for l in range(size[j]):
+                    other[l] = unary[offset[j] + l]
+                for b in range(near_offset[j], near_offset[j + 1]):
+                    h, f = near_node[b], near_edge[b]
+                    if h == i:
+                        continue
+                    for l in range(size[j]):
+                        if ei[f] == j:
+                            other[l] += tables[table[f] + l * size[h] + x[h]]
+                        else:
+                            other[l] += tables[table[f] + x[h] * size[j] + l]
+                first = ei[e] == i
+                best_gain = 0.5
+                here = tables[table[e] + x[i] * size[j] + x[j]] if first else tables[table[e] + x[j] * size[i] + x[i]]
+                # `cost` holds this edge at x[j]; without it, node i alone costs:
+                now = cost[x[i]] - here + other[x[j]] + here
+                i0, j0 = x[i], x[j]
+                for s in range(size[i]):
+                    at_j = tables[table[e] + s * size[j] + j0] if first else tables[table[e] + j0 * size[i] + s]
+                    alone = cost[s] - at_j
+                    for l in range(size[j]):
+                        if s == x[i] or l == x[j]:
+                            continue
+                        both = tables[table[e] + s * size[j] + l] if first else tables[table[e] + l * size[i] + s]
+                        gain = now - (alone + other[l] + both)
+                        if gain <= best_gain:
+                            continue
+                        bi, bj = x[i], x[j]
+                        _move(i, s, x, load, item_offset, item_start, item_end, item_usage, usage)
+                        _move(j, l, x, load, item_offset, item_start, item_end, item_usage, usage)
+                        if _fits_at(i, load, capacity, item_offset, item_start, item_end) and _fits_at(
+                            j, load, capacity, item_offset, item_start, item_end
+                        ):
+                            best_gain = gain
+                        else:
+                            _move(i, bi, x, load, item_offset, item_start, item_end, item_usage, usage)
+                            _move(j, bj, x, load, item_offset, item_start, item_end, item_usage, usage)
+                if x[i] != i0 or x[j] != j0:
+                    changed = True
+                    break

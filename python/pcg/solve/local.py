@@ -1,0 +1,298 @@
+"""The search for good assignments that fit: multipliers first, then large neighbourhoods.
+
+Memory enters as a price per byte and step.  First the prices are driven towards those of the best lower bound (subgradient
+steps), which meets assignments that fit on the way.  Then, from the best one: choose a region, hold what its elimination
+plan must hold, and minimise exactly over all others, with the prices raised where the result does not fit and lowered
+where it does.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from pcg.solve import kernels
+from pcg.solve.bound import MessagePassing
+from pcg.solve.eliminate import Plan, plan
+from pcg.solve.model import Model
+
+
+#: Seconds of one kind of search before choosing again.
+_TURN = 1.5
+#: Plans over the whole model that are kept.
+_PLANS = 24
+
+
+class Search:
+    """One searcher; `best` is the cheapest assignment found that fits, None before there is one."""
+
+    def __init__(
+        self,
+        model: Model,
+        seed: int,
+        deadline: float,
+        give_up: float = np.inf,
+        report: Callable[[float, np.ndarray | None, float], None] | None = None,
+    ) -> None:
+        """Until `deadline` (of time.monotonic), or `give_up` if nothing fits; `report` gets what is found."""
+        self.model = model
+        self.rng = random.Random(seed)
+        self.deadline = deadline
+        self.give_up = give_up
+        self.report = report
+        self.best: np.ndarray | None = None
+        self.cost = np.inf
+        self.bound = -np.inf
+        self.price = np.zeros(len(model.capacity))
+        self.nearest = np.inf
+        """Least excess over the capacity met so far, in bytes; 0 once something fits."""
+        self.messages = MessagePassing(model)
+        self.plans: list[Plan] = []
+        self.swung: tuple[np.ndarray, np.ndarray] | None = None
+        """Prices and assignment where `swing` left off."""
+        self.walk: np.ndarray | None = None
+        """Where `neighbourhoods` left off."""
+
+    def late(self) -> bool:
+        return time.monotonic() >= (self.deadline if self.best is not None else min(self.deadline, self.give_up))
+
+    def offer(self, x: np.ndarray) -> bool:
+        """Take `x` if it fits and is better than the best."""
+        over = int((self.model.load(x) - self.model.capacity).max(initial=0))
+        if over > 0:
+            self.nearest = min(self.nearest, over)
+            return False
+        self.nearest = 0.0
+        cost = self.model.energy(x)
+        if cost >= self.cost - 0.25:
+            return False
+        self.best, self.cost = x.copy(), cost
+        if self.report is not None:
+            self.report(cost, self.best, self.bound)
+        return True
+
+    def polish(self, x: np.ndarray) -> np.ndarray:
+        """`x`, which fits, improved by changes of one node or of two along an edge."""
+        m = self.model
+        out = x.copy()
+        order = list(range(m.n))
+        self.rng.shuffle(order)
+        kernels.descend(
+            out, m.load(out), m.capacity, m.size, m.offset, m.unary, m.table, m.tables, m.ei, m.near_offset,
+            m.near_node, m.near_edge, m.item_offset, m.item_start, m.item_end, m.item_usage, m.usage,
+            np.array(order, dtype=np.int64),
+        )  # fmt: skip
+        return out
+
+    def ascend(self, until: float) -> None:
+        """Raise the lower bound by subgradient steps on the prices; offer what is met on the way."""
+        m = self.model
+        price = np.zeros(len(m.capacity))
+        bound, x = self.messages.run(price, 30)
+        self.raise_bound(bound, price)
+        if not self.offer(x):
+            high = self.fit(price)
+            for _ in range(8):
+                bound, x = self.messages.run(high, 10)
+                self.raise_bound(bound, high)
+                self.offer(x)
+                high = high * 0.5
+            price = self.price.copy()
+            bound, x = self.messages.run(price, 10)
+        step, stall, count = 1.0, 0, 0
+        drift = np.zeros(len(price))
+        whole: Plan | None = None
+        while time.monotonic() < until and step > 1e-4:
+            count += 1
+            if count % 5 == 0 and m.n:
+                if whole is None or count % 100 == 0:
+                    whole = plan(m, self.region(400), self.rng, 1e4, 1e8)
+                x = whole.run(m, m.priced(price), x)
+            excess = (m.load(x) - m.capacity).astype(float)
+            if excess.max(initial=0.0) <= 0:
+                # Polishing is for those that may become the best.
+                self.offer(self.polish(x) if m.energy(x) < self.cost * 1.05 + 1 else x)
+            else:
+                self.offer(x)
+            excess[(price <= 0) & (excess < 0)] = 0.0
+            norm = float(excess @ excess)
+            if norm == 0.0:
+                break
+            gap = 0.5 * abs(self.bound) + 1.0
+            if np.isfinite(self.cost):
+                gap = max(1e-4 * abs(self.bound), min(self.cost - self.bound, gap))
+                if self.proven():
+                    break
+            drift = 0.7 * drift + 0.3 * excess
+            price = np.maximum(0.0, price + step * gap / norm * drift)
+            bound, x = self.messages.run(price, 3)
+            if bound > self.bound:
+                stall = 0
+                self.raise_bound(bound, price)
+            else:
+                stall += 1
+                if stall > 20:
+                    step *= 0.7
+                    stall = 0
+                    price = self.price.copy()
+                    drift[:] = 0.0
+        if self.late():
+            return
+        bound, x = self.messages.run(self.price, 50)
+        self.raise_bound(bound, self.price)
+        self.offer(x)
+
+    def raise_bound(self, bound: float, price: np.ndarray) -> None:
+        if bound > self.bound:
+            self.bound = bound
+            self.price = price.copy()
+            if self.report is not None:
+                self.report(np.inf, None, bound)
+
+    def region(self, most: int) -> list[int]:
+        """All nodes, or `most` of them connected around a random one."""
+        m = self.model
+        if m.n <= most:
+            return list(range(m.n))
+        found: dict[int, None] = {}
+        border = [self.rng.randrange(m.n)]
+        while len(found) < most:
+            if not border:
+                border.append(self.rng.randrange(m.n))
+            at = self.rng.randrange(len(border))
+            border[at], border[-1] = border[-1], border[at]
+            v = border.pop()
+            if v in found:
+                continue
+            found[v] = None
+            near = [u for u, _ in m.near[v] if u not in found]
+            border.extend(near if len(near) < 30 else self.rng.sample(near, 30))
+        return list(found)
+
+    def improve(self) -> None:
+        """Swinging prices and large neighbourhoods in turn until the deadline; what pays more gets more turns."""
+        if self.model.n == 0:
+            return
+        moves = (self.swing, self.neighbourhoods)
+        credit = [1.0, 1.0]
+        while not self.late() and not self.proven():
+            if self.best is None:
+                self.fit(self.price)
+                continue
+            which = 0 if self.rng.random() * sum(credit) < credit[0] else 1
+            before = self.cost
+            moves[which](time.monotonic() + _TURN)
+            credit[which] = 0.7 * credit[which] + 0.3 * (2.0 if self.cost < before - 0.25 else 0.3)
+
+    def proven(self) -> bool:
+        """Whether the best meets the bound."""
+        return self.best is not None and self.cost - self.bound < 0.5
+
+    def whole(self) -> Plan:
+        """A plan over everything, from a pool: planning a large model takes longer than running the plan."""
+        if len(self.plans) < _PLANS or self.rng.random() < 0.05:
+            largest = 10 ** self.rng.uniform(3.5, 5.5)
+            if len(self.plans) >= _PLANS:
+                self.plans.pop(self.rng.randrange(_PLANS))
+            # One of three runs makes a plan until there are enough.
+            if not self.plans or self.rng.random() < 0.3:
+                self.plans.append(plan(self.model, range(self.model.n), self.rng, largest, 1e8))
+        return self.rng.choice(self.plans)
+
+    def swing(self, until: float) -> None:
+        """Minimise over everything while the prices follow what fits and what does not, so that they swing around it."""
+        m = self.model
+        if self.swung is None:
+            self.swung = self.price.copy(), self.messages.run(self.price, 5)[1]
+        price, x = self.swung
+        rate = 10 ** self.rng.uniform(-2, -0.5)
+        while time.monotonic() < min(until, self.deadline) and not self.proven():
+            x = self.whole().run(m, m.priced(price), x)
+            excess = (m.load(x) - m.capacity).astype(float)
+            if excess.max(initial=0.0) <= 0 and m.energy(x) < self.cost * 1.1 + 1:
+                self.offer(self.polish(x))
+            excess[(price <= 0) & (excess < 0)] = 0.0
+            norm = float(excess @ excess)
+            if norm == 0.0:
+                price = price * 0.5
+                if not price.any():
+                    break
+                continue
+            price = np.maximum(0.0, price + rate * max(self.cost - self.bound, 1e-3 * abs(self.cost)) / norm * excess)
+        self.swung = price, x
+
+    def neighbourhoods(self, until: float) -> None:
+        """Exact minimisation over random regions of the best assignment, with some of what is held shaken."""
+        m = self.model
+        assert self.best is not None
+        if self.walk is None or self.rng.random() < 0.3:
+            self.walk = self.best.copy()
+        current = self.walk
+        cost = m.energy(current)
+        while time.monotonic() < min(until, self.deadline) and not self.proven():
+            largest = 10 ** self.rng.uniform(3.0, 5.5)
+            p = plan(m, self.region(self.rng.choice((30, 100, 300, 1000))), self.rng, largest, 3e7)
+            start = current.copy()
+            if self.rng.random() < 0.5:
+                for v in self.rng.sample(p.held, min(len(p.held), self.rng.randint(1, 3))):
+                    start[v] = self.rng.randrange(m.size[v])
+            found = self.fitting(p, start, cost)
+            if found is None:
+                continue
+            energy = m.energy(found)
+            slack = abs(self.cost) * 10 ** self.rng.uniform(-5, -2)
+            if energy <= max(cost, self.cost + slack):
+                self.offer(found)
+                current, cost = found, energy
+        self.walk = current
+
+    def fitting(self, p: Plan, start: np.ndarray, goal: float) -> np.ndarray | None:
+        """The best assignment that fits, over the free nodes of `p`, of a few at rising or falling prices."""
+        m = self.model
+        price = self.price * self.rng.choice((0.0, 0.3, 0.6, 1.0, 1.0, 1.0, 1.3))
+        best, cost = None, np.inf
+        rate = 0.02
+        for _ in range(8):
+            x = p.run(m, m.priced(price), start)
+            excess = (m.load(x) - m.capacity).astype(float)
+            if excess.max(initial=0.0) <= 0:
+                x = self.polish(x)
+                energy = m.energy(x)
+                if energy < cost:
+                    best, cost = x, energy
+                if not price.any():
+                    break
+                price = price * 0.7
+            else:
+                if m.energy(x) > goal * 1.01 + 1 and best is not None:
+                    break
+                excess = np.maximum(excess, 0.0)
+                price = price + rate * abs(goal) / float(excess @ excess) * excess
+                rate *= 2.0
+            if self.late():
+                break
+        return best
+
+    def fit(self, price: np.ndarray) -> np.ndarray:
+        """Raise the prices where the choices do not fit until they do; return the prices."""
+        m = self.model
+        rate = 0.01
+        x = np.zeros(m.n, dtype=np.int64)
+        for count in range(1 << 30):
+            _, x = self.messages.run(price, 4)
+            if count % 4 == 3 and m.n:
+                x = plan(m, self.region(1000), self.rng, 1e4, 3e7).run(m, m.priced(price), x)
+            self.offer(x)
+            excess = np.maximum(m.load(x) - m.capacity, 0).astype(float)
+            norm = float(excess @ excess)
+            if norm == 0 or self.late():
+                return price
+            price = price + rate * (abs(self.bound) + 1.0) / norm * excess
+            rate *= 1.3
+            if rate > 1e4:  # prices so high that costs no longer count: start over from elsewhere
+                rate = 0.01 * self.rng.uniform(0.5, 2)
+                price = price * 0.0
+        return price
