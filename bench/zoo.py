@@ -103,8 +103,13 @@ ZOO: dict[str, Entry] = {
         "unity_dlrm", "summit", 1024, 2_062_680_064, "Unity artifact, run on Summit", gflop=0.029360128,
         note="7.6 GiB of tables, as much again for gradients: too much for a 16 GB device with data parallelism",
     ),
-    "dlrm_default": Entry("unity_dlrm", "default", 1024, 256_024_960, "Unity artifact's default"),
-    "dlrm_criteo": Entry("unity_dlrm", "criteo", 256, 103_422_544, "Unity artifact, Criteo Kaggle rows"),
+    "dlrm_default": Entry(
+        "unity_dlrm", "default", 1024, 256_024_960, "Unity artifact's default", tiny={"top": (32, 2)},
+    ),
+    "dlrm_criteo": Entry(
+        "unity_dlrm", "criteo", 256, 103_422_544, "Unity artifact, Criteo Kaggle rows",
+        tiny={"tables": (139, 55, 17, 5, 29, 2, 211, 3)}, note="26 tables of unlike lengths, 3 to 1,761,917 rows",
+    ),
     "xdl": Entry(
         "unity_dlrm", "xdl", 1024, 256_131_584, "Unity artifact", {}, {"dense": 0, "bottom": ()}, 0.000263168,
         note="nearly all parameters are tables",
@@ -136,7 +141,10 @@ ZOO: dict[str, Entry] = {
     "mixtral_8x7b": Entry(
         "mixtral", "8x7b", 1, 46_702_792_704, "model card", note="45.1e9 of the parameters are in 8 experts per layer",
     ),
-    "vit_h14": Entry("vit", "h14", 64, 632_045_800, "torchvision", note="4096 images in all; 257 tokens do not divide"),
+    "vit_h14": Entry(
+        "vit", "h14", 64, 632_045_800, "torchvision",
+        note="4096 images in all; 257 tokens divide evenly over no mesh",
+    ),
     "unet": Entry(
         "unet", "sd1", 4, 859_520_964, "Stable Diffusion 1", note="2048 images in all; skip connections live long",
     ),

@@ -3,7 +3,7 @@
 Hyperparameters are the paper's (weight decay 0.1, gradients clipped at 1); attention is dense in every layer, as in
 GPT-3's open reproductions, whose widths are used where the paper's table does not divide (1.3B: 16 heads of 128; 13B:
 5120 wide). Large sizes scan over the layers, keep float32 master weights, compute in bfloat16, and recompute each layer
-in the backward pass. A batch of a million tokens (1.3B) is 512 sequences, of two million (13B) 1024.
+in the backward pass. The batch of a million tokens (1.3B) is 512 sequences, that of two million (13B) is 1024.
 (`gpt` is the small decoder with dropout.)
 """
 

@@ -2,7 +2,7 @@
 
 Dimensions are those of the published models. Large sizes scan over the layers, keep float32 master weights, compute in
 bfloat16, and recompute each layer in the backward pass. The batch is in sequences of 8192 tokens, four million tokens
-together as at the start of the published runs.
+together, which is where the published run of the largest model starts.
 """
 
 from __future__ import annotations

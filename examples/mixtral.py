@@ -3,7 +3,7 @@
 Tokens are sent to experts by one-hot products (`moe.route`): each expert takes at most `capacity_factor` times its even
 share of the tokens of a sequence, and what is over is dropped; a load-balancing term keeps the experts busy. The large
 size scans over the layers, keeps float32 master weights, computes in bfloat16 and recomputes each layer in the backward
-pass; its sequences are of 4096 tokens, four million tokens together.
+pass; its batch, which is not published, is of 1024 sequences of 4096 tokens.
 """
 
 from __future__ import annotations

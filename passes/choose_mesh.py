@@ -10,7 +10,6 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import shardings
-from pcg.ir.errors import PcgError
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine, mapping
 from pcg.passes.base import Bytes, Pass, PassError, option
@@ -23,14 +22,15 @@ _WORTH = 1e-3
 
 @dataclass
 class ChooseMeshPass(Pass):
-    """Choose the process mesh and its place on the cluster: what no plan on another one beats.
+    """Choose the process mesh and its place on the cluster: those of the fastest plan.
 
     With a number of devices (or a cluster) and no mesh in the program, every mesh of that many devices with up to
     `max-axes` axes is a candidate, in every distinct place on the cluster.  With a mesh that names no devices, and a
-    cluster, the candidates are the places of that mesh.  For each, `pcg-search` runs on a copy of the program; it
-    stops as soon as it is proved that the candidate is not 0.1% better than the best before it.  The winner becomes
-    the module's `dist.mesh`, with its devices.  Candidates come in a fixed order and only a better one replaces the
-    best, so the same input gives the same mesh.
+    cluster, the candidates are the places of that mesh.  For each, `pcg-search` looks for a good plan on a copy of
+    the program; it stops as soon as it is proved that the candidate is not 0.1% better than the best before it.  The
+    winner becomes the module's `dist.mesh`, with its devices; how much better another one could be at most is said
+    in a remark.  Candidates come in a fixed order and only a better one replaces the best, so the same input gives
+    the same mesh.
 
     A program whose mesh names devices, or one without cluster and number of devices, stays as it is.
     """
@@ -62,22 +62,25 @@ class ChooseMeshPass(Pass):
         except ClusterError as error:
             raise PassError(module, str(error)) from None
         self.statistics["candidates"] = len(candidates)
-        best, losers, failure = math.inf, 0, None
+        best, bound, losers = math.inf, math.inf, 0
+        failures: list[tuple[float, PassError]] = []
         for c in candidates if len(candidates) > 1 else ():
-            seconds, error = self._price(module, c.mesh, best * (1 - _WORTH))
-            failure = failure or error
+            seconds, least = self._price(module, c.mesh, best * (1 - _WORTH), failures)
+            bound = min(bound, least)
             if seconds < best:
                 best, self.chosen = seconds, c
             losers += seconds == math.inf
         if len(candidates) == 1:
             self.chosen = candidates[0]
         elif self.chosen is None:
-            assert failure is not None
-            raise failure
+            raise min(failures, key=lambda x: x[0])[1]  # the one that needs the least memory
         assert self.chosen is not None
         self.statistics["cut off"] = losers
         shardings.set_mesh(module, self.chosen.mesh, *meshes)
-        how = f", {1e6 * best:.1f} us per step by estimate" if best < math.inf else ""
+        how = ""
+        if best < math.inf:
+            gap = max(0.0, 1 - bound / best)
+            how = f", {1e6 * best:.1f} us per step by estimate; no other can be more than {100 * gap:.1f}% better"
         self.remark(module, f"mesh {self.chosen}, best of {len(candidates)}{how}")
 
     def _candidates(self, mesh: Mesh | None) -> Iterable[mapping.Placement]:
@@ -88,18 +91,24 @@ class ChooseMeshPass(Pass):
         assert cluster is not None
         return mapping.placements(cluster, mesh)
 
-    def _price(self, module: ir.Operation, mesh: Mesh, cutoff: float) -> tuple[float, PcgError | None]:
-        """Seconds of the best plan on `mesh`; infinite, and why if there is a reason, where none is below `cutoff`."""
+    def _price(
+        self, module: ir.Operation, mesh: Mesh, cutoff: float, failures: list[tuple[float, PassError]]
+    ) -> tuple[float, float]:
+        """Seconds of a good plan on `mesh` and a bound for all; infinite where none is below `cutoff`.
+
+        Where there is none at all, `failures` gets why, and how much memory one would need.
+        """
         copy = module.clone().operation
         for symbol in list(shardings.meshes_of(copy)) or ["mesh"]:
             shardings.set_mesh(copy, mesh, symbol)
-        search = SearchPass(memory_limit=self.memory_limit, machine=self.machine, cutoff=cutoff)
+        search = SearchPass(memory_limit=self.memory_limit, machine=self.machine, cutoff=cutoff, quick=True)
         try:
             if self.refine is not None:
                 RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
             search.run(copy)
         except PassError as error:
-            return math.inf, error
+            failures.append((search.needed, error))
+            return math.inf, math.inf
         outcome = search.outcome
         assert outcome is not None
-        return (outcome.seconds if outcome.bound <= cutoff else math.inf), None
+        return (outcome.seconds if outcome.bound <= cutoff else math.inf), outcome.bound

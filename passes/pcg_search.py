@@ -57,11 +57,15 @@ class SearchPass(Pass):
     machine: Machine = field(default_factory=Machine.default)
     cutoff: float = field(default_factory=lambda: math.inf)
     """Seconds that a plan must beat: one that provably cannot is not written, `outcome` tells its bound."""
+    quick: bool = field(default_factory=bool)
+    """Whether a good plan is enough: the gap to the bound may be larger."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.outcome: Outcome | None = None
         self.built: Built | None = None
+        self.needed = math.inf
+        """Where no plan fits: the least bytes per device that one was found for."""
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -85,11 +89,13 @@ class SearchPass(Pass):
             build_seconds = time.perf_counter() - start
             data = [built.arguments[i] for i in data_of(func, state)]
             optimizer = Optimizer(
-                built.graph, model, Lifetimes(built.births), built.arguments, data, limit, progress, self.cutoff
+                built.graph, model, Lifetimes(built.births), built.arguments, data, limit, progress, self.cutoff,
+                self.quick,
             )
             try:
                 self.outcome = outcome = optimizer.run()
             except DoesNotFit as error:
+                self.needed = error.needed
                 raise PassError(func, str(error)) from None
         if outcome.bound > self.cutoff:
             return

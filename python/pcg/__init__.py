@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pcg.plan import Plan, PlanError
 
 __all__ = [
-    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError", "ShardSpec", "SpecError",
-    "StrategyError", "__version__", "compile", "shard", "shard_op",
+    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError",
+    "ShardSpec", "SpecError", "StrategyError", "__version__", "compile", "shard", "shard_op",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

@@ -19,8 +19,7 @@ from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.context import make_context
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.machine import Machine
-from pcg.machine import DeviceKind, Link
+from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.base import Pass
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.dist_verify import VerifyPass

@@ -132,7 +132,7 @@ class Collectives:
     def regroup(
         self, value: ir.Value, step: Regroup, spec: ShardSpec, shape: Sequence[int], loc: ir.Location
     ) -> ir.Value:
-        """An all-to-all over several axes: pieces are put in a row, one per device, sent, and laid where they belong."""
+        """An all-to-all over several axes: pieces, one per device, are sent and laid where they belong."""
         gone, come = step.moved(spec)
         for d, axes in come.items():
             value = self._pad(value, d, axes, loc)

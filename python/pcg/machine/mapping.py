@@ -127,7 +127,7 @@ def _placement(
                 apart = "" if r.symmetric or order[-1] == a else " apart"
                 parts.append(r.name if row[a] == r.size else f"{row[a]} of {r.size} {r.name}{apart}")
         where.append(f"{name}: {' x '.join(parts) or 'one device'}")
-    return Placement(Mesh(mesh.axes, tuple(int(d) for d in ids)), "; ".join(where))
+    return Placement(Mesh.of(mesh.axes, [int(d) for d in ids]), "; ".join(where))
 
 
 def meshes_of(count: int, max_axes: int = 2) -> list[Mesh]:

@@ -18,7 +18,7 @@ from pcg.reshard.steps import (
 )
 
 __all__ = [
-    "DEFAULT_LINK", "MASK_SECONDS", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Mask", "Permute", "Piece", "ReduceScatter", "Regroup",
-    "ReshardError", "Slice", "Step", "UniformLink", "cost", "cross_mesh_plan", "local_bytes", "permutation", "plan",
-    "steps_cost",
+    "DEFAULT_LINK", "MASK_SECONDS", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Mask", "Permute",
+    "Piece", "ReduceScatter", "Regroup", "ReshardError", "Slice", "Step", "UniformLink", "cost", "cross_mesh_plan",
+    "local_bytes", "permutation", "plan", "steps_cost",
 ]

@@ -80,7 +80,8 @@ def search(
             if after in done:
                 continue
             sent = share * here
-            reached = seconds + (link_cost(axes, sent, "all_to_all" if move[0] == "regroup" else move[0]) if sent else SLICE_SECONDS)
+            kind = "all_to_all" if move[0] == "regroup" else move[0]
+            reached = seconds + (link_cost(axes, sent, kind) if sent else SLICE_SECONDS)
             if reached < best.get(after, math.inf):
                 best[after] = reached
                 heapq.heappush(heap, (reached, next(count), after, (trail, move), wire + sent))

@@ -16,7 +16,17 @@ from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import goal
-from pcg.reshard.frontier import SAME, SLICE_SECONDS, UNEVEN, Frontier, LinkCost, State, frontier_of, graph_of, layouts_count
+from pcg.reshard.frontier import (
+    SAME,
+    SLICE_SECONDS,
+    UNEVEN,
+    Frontier,
+    LinkCost,
+    State,
+    frontier_of,
+    graph_of,
+    layouts_count,
+)
 from pcg.reshard.steps import AllGather, AllToAll, Mask, Permute, ReduceScatter, Regroup, ReshardError, Slice, Step
 
 #: Price of a mask: more than a plan without.

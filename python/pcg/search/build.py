@@ -235,8 +235,10 @@ class Builder:
                     touched += times * math.prod(shape) * itemsize / port.shards(mesh)
                 element = element_ or element
         flops = rule.flops / table.parts
-        for exchange in rule.exchanges if table.assignments else ():
-            flops = flops + [exchange.extra_flops(a, mesh) for a in table.assignments]
+        assignments = table.assignments
+        if assignments is not None:
+            for exchange in rule.exchanges:
+                flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
         return np.maximum(flops / model.peak(op.name, element), touched / model.machine.device.memory_bandwidth)
 
     def _touched(self, op: ir.Operation, kind: str, index: int) -> int:

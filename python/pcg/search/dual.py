@@ -67,8 +67,13 @@ class _Stack:
         return float(self.m.min(axis=(1, 2)).sum())
 
 
-def ascend(network: Network, x: list[int], *, sweeps: int = 1500, patience: float = 1e-5) -> Bounded:
-    """Raise the bound until 20 sweeps close less than `patience` of the gap; `x` is a known solution."""
+def ascend(
+    network: Network, x: list[int], *, sweeps: int = 1500, patience: float = 1e-5, cutoff: float = np.inf
+) -> Bounded:
+    """Raise the bound until 20 sweeps close less than `patience` of the gap, or it passes `cutoff`.
+
+    `x` is a known solution.
+    """
     unary = _padded(network)
     # Ties leave the dual solution with many choices of equal cost, which round badly together: a little noise
     # breaks them.  It only ever adds, so subtracting all of it keeps the bound one.
@@ -93,6 +98,8 @@ def ascend(network: Network, x: list[int], *, sweeps: int = 1500, patience: floa
             s.handshake(unary)
         if sweep % 20 == 19:
             bound = max(bound, level())
+            if bound > cutoff:
+                break
             improve()
             if cost - bound <= 2 * _NOISE * cost or bound - checked <= patience * (cost - bound):
                 break

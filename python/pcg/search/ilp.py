@@ -49,12 +49,13 @@ def solve(
     depth: int = 1,
     progress: Callable[[str], None] = lambda _: None,
     cutoff: float = np.inf,
+    patience: float = 1e-5,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice; the
     returned `bound` tells.  `quick` leaves out the ILP.  Once it is proved that any solution costs more than
-    `cutoff`, the best so far is returned.
+    `cutoff`, the best so far is returned.  `patience`: see `ascend`.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -74,8 +75,8 @@ def solve(
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
         projected = [_project(layers, s) for s in starts]
         guess = min([first_guess(core), *projected], key=core.cost)
-        found = ascend(core, guess)
-        if depth and found.cost - found.bound > gap * abs(found.cost + constant):
+        found = ascend(core, guess, patience=patience, cutoff=cutoff - constant)
+        if depth and constant + found.bound <= cutoff and found.cost - found.bound > gap * abs(found.cost + constant):
             found = _dive(core, found, depth)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)

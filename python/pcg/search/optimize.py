@@ -71,6 +71,8 @@ class Optimizer:
     progress: Callable[[str], None] = lambda _: None
     cutoff: float = np.inf
     """Seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the end."""
+    quick: bool = False
+    """Whether bounds and the plan met on the way to them are enough."""
     colour: list[int] = field(init=False)
     """Class of each node."""
     classes: int = field(init=False)
@@ -96,7 +98,10 @@ class Optimizer:
         phases["costs"] = time.perf_counter() - start
         start = time.perf_counter()
         plans = self.candidates(network)
-        solution = solve(network, [x for _, x in plans], progress=self.progress, cutoff=self.cutoff)
+        solution = solve(
+            network, [x for _, x in plans], progress=self.progress, cutoff=self.cutoff, quick=self.quick,
+            depth=0 if self.quick else 1, patience=1e-2 if self.quick else 1e-5,
+        )  # fmt: skip
         chosen, bound = solution.x, solution.bound
         phases["solve"] = time.perf_counter() - start
         peak = self.peak(chosen)

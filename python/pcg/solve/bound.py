@@ -1,7 +1,8 @@
 """Lower bounds: Lagrange multipliers on memory, message passing on what remains.
 
-For any prices >= 0 per byte and step, the cheapest assignment under costs + prices x bytes, less prices x capacity, costs no
-more than the best one that fits.  Finding that cheapest assignment is hard as well; TRW-S bounds it from below.
+For any prices >= 0 per byte and step, the cheapest assignment under costs + prices x bytes, less prices x capacity,
+costs no more than the best one that fits.  Finding that cheapest assignment is hard too;
+TRW-S bounds it from below.
 """
 
 from __future__ import annotations

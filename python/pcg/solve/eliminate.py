@@ -1,8 +1,8 @@
 """Exact minimisation over many nodes at once, the rest held: bucket elimination with conditioning.
 
-Nodes are eliminated in an order that keeps tables small (Dechter, "Bucket elimination", Artif. Intell. 113, 1999).  Where
-no node can be eliminated within the largest table allowed, one is held at its present strategy, which loosens the rest.
-Different nodes held in different plans reach different solutions; each step is optimal over all nodes not held.
+Nodes are eliminated in an order that keeps tables small (Dechter, "Bucket elimination", Artif. Intell. 113, 1999).
+Where no node can be eliminated within the largest table allowed, one is held at its present strategy, which loosens the
+rest.  Different nodes held in different plans reach different solutions; each step is optimal over all nodes not held.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Plan:
 
 
 def plan(model: Model, region: Iterable[int], rng: random.Random, largest: float, total: float) -> Plan:
-    """Plan for `region`: each step's table times its node's strategies at most `largest` (and `total` over all steps)."""
+    """Plan for `region`: each step's table times its node's strategies at most `largest`, all at most `total`."""
     size = model.size.tolist()
     inside = set(region)
     links = {v: {u for u, _ in model.near[v] if u in inside} for v in inside}

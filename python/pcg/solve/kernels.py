@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` compiled at its first call; kept on disk where there is a place for it."""
+    try:
+        return njit(cache=True)(function)
+    except RuntimeError:  # neither beside the source nor in the user's cache
+        return njit(function)
+
+
+@compiled
 def undominated(unary, costs, ends, usage, forbidden):  # type: ignore[no-untyped-def]
     """Mask of the strategies that no other one beats.
 
-    `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against the strategies of neighbour e, `usage[item, k]` its memory.
+    `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against those of neighbour e, `usage[item, k]` its memory.
     """
     k = len(unary)
     alive = np.ones(k, dtype=np.bool_)
@@ -45,7 +56,7 @@ def undominated(unary, costs, ends, usage, forbidden):  # type: ignore[no-untype
     return alive
 
 
-@njit(cache=True)
+@compiled
 def implied_steps(start, end, node, offset, size, usage, capacity, order, budget):  # type: ignore[no-untyped-def]
     """Mask of the steps that a remaining one implies; tries the steps of `order` as the implying ones.
 
@@ -75,7 +86,8 @@ def implied_steps(start, end, node, offset, size, usage, capacity, order, budget
                 most = max(most, d)
             total[start[a]] += most
             total[end[a]] -= most
-            work += size[a]
+            work += size[a] + 2
+        work += steps
         s = 0
         for p in range(steps):
             s += total[p]
@@ -84,7 +96,7 @@ def implied_steps(start, end, node, offset, size, usage, capacity, order, budget
     return dropped
 
 
-@njit(cache=True)
+@compiled
 def energy_of(x, size, offset, unary, ei, ej, table, tables):  # type: ignore[no-untyped-def]
     """Cost of the assignment `x`."""
     total = 0.0
@@ -95,7 +107,7 @@ def energy_of(x, size, offset, unary, ei, ej, table, tables):  # type: ignore[no
     return total
 
 
-@njit(cache=True)
+@compiled
 def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  # type: ignore[no-untyped-def]
     """Bytes at each step under `x`."""
     change = np.zeros(steps + 1, dtype=np.int64)
@@ -107,7 +119,7 @@ def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  #
     return np.cumsum(change)[:-1]
 
 
-@njit(cache=True)
+@compiled
 def add_prices(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, price):  # type: ignore[no-untyped-def]
     """Unary costs with `price[t]` per byte live at step t."""
     out = unary.copy()
@@ -123,19 +135,21 @@ def add_prices(unary, offset, size, item_offset, item_start, item_end, item_usag
     return out
 
 
-@njit(cache=True)
+@compiled
 def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_stride, stride_offset, stride,
               message_offset, fixed_offset, fixed_node, fixed_base, fixed_own, fixed_stride,
               size, offset, unary, tables, messages, x):  # type: ignore[no-untyped-def]  # fmt: skip
     """Minimise exactly over the plan's nodes with all others as in `x`, which is updated; see `eliminate.Plan`."""
     count = len(node)
-    largest = 0
+    largest, most, widest = 0, 0, 0
     for b in range(count):
         largest = max(largest, size[node[b]])
+        most = max(most, factor_offset[b + 1] - factor_offset[b])
+        widest = max(widest, scope_offset[b + 1] - scope_offset[b])
     value = np.empty(largest)
     own = np.empty(largest)
-    digit = np.zeros(64, dtype=np.int64)
-    where = np.zeros(256, dtype=np.int64)
+    digit = np.zeros(widest, dtype=np.int64)
+    where = np.zeros(most, dtype=np.int64)
     for step in range(2 * count):
         forward = step < count
         b = step if forward else 2 * count - 1 - step
@@ -194,12 +208,12 @@ def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_st
                 d -= 1
 
 
-@njit(cache=True)
+@compiled
 def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_node, near_edge, to_i, to_j, x):  # type: ignore[no-untyped-def]
     """Sequential tree-reweighted message passing (Kolmogorov, PAMI 28, 2006); returns a lower bound on the energy.
 
-    `to_i`, `to_j` are the messages per edge to its two ends, laid out by `offset_i`, `offset_j` = running sums of sizes; they
-    are updated in place.  `x` receives a rounding.
+    `to_i`, `to_j` are the messages per edge to its two ends, one edge's entries after the other's; they are
+    updated in place.  `x` receives a rounding.
     """
     n, m = len(size), len(ei)
     at_i, at_j = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
@@ -285,7 +299,7 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
     return bound
 
 
-@njit(cache=True)
+@compiled
 def _move(i, k, x, load, item_offset, item_start, item_end, item_usage, usage):  # type: ignore[no-untyped-def]
     """Set `x[i] = k` and update `load`."""
     for a in range(item_offset[i], item_offset[i + 1]):
@@ -296,7 +310,7 @@ def _move(i, k, x, load, item_offset, item_start, item_end, item_usage, usage): 
     x[i] = k
 
 
-@njit(cache=True)
+@compiled
 def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ignore[no-untyped-def]
     """Whether the load is within the capacity wherever node `i` is live."""
     for a in range(item_offset[i], item_offset[i + 1]):
@@ -306,7 +320,7 @@ def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ign
     return True
 
 
-@njit(cache=True)
+@compiled
 def descend(x, load, capacity, size, offset, unary, table, tables, ei, near_offset, near_node, near_edge,
             item_offset, item_start, item_end, item_usage, usage, order):  # type: ignore[no-untyped-def]  # fmt: skip
     """Improve a fitting `x` by changes of one node, and of two along an edge, that still fit; until none helps."""

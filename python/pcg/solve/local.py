@@ -1,9 +1,11 @@
 """The search for good assignments that fit: multipliers first, then large neighbourhoods.
 
-Memory enters as a price per byte and step.  First the prices are driven towards those of the best lower bound (subgradient
-steps), which meets assignments that fit on the way.  Then, from the best one: choose a region, hold what its elimination
-plan must hold, and minimise exactly over all others, with the prices raised where the result does not fit and lowered
-where it does.
+Memory enters as a price per byte and step.
+- `ascend` drives the prices towards those of the best lower bound (subgradient steps) and meets assignments that fit.
+- `swing` minimises over all nodes but a few that are held, by elimination, again and again while the prices rise at the
+  steps that do not fit and fall at those that do.
+- `neighbourhoods` minimises over random regions of the best assignment likewise, with some of what is held shaken.
+- `polish` is descent by one and two nodes, within memory as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from pcg.solve import kernels
 from pcg.solve.bound import MessagePassing
 from pcg.solve.eliminate import Plan, plan
 from pcg.solve.model import Model
-
 
 #: Seconds of one kind of search before choosing again.
 _TURN = 1.5
@@ -36,13 +37,18 @@ class Search:
         deadline: float,
         give_up: float = np.inf,
         report: Callable[[float, np.ndarray | None, float], None] | None = None,
+        others: Callable[[float], np.ndarray | None] | None = None,
     ) -> None:
-        """Until `deadline` (of time.monotonic), or `give_up` if nothing fits; `report` gets what is found."""
+        """Until `deadline` (of time.monotonic), or `give_up` if nothing fits.
+
+        `report` gets what is found; `others` is asked for an assignment that is cheaper than so much.
+        """
         self.model = model
         self.rng = random.Random(seed)
         self.deadline = deadline
         self.give_up = give_up
         self.report = report
+        self.others = others
         self.best: np.ndarray | None = None
         self.cost = np.inf
         self.bound = -np.inf
@@ -63,7 +69,10 @@ class Search:
         """Take `x` if it fits and is better than the best."""
         over = int((self.model.load(x) - self.model.capacity).max(initial=0))
         if over > 0:
-            self.nearest = min(self.nearest, over)
+            if self.best is None and over < self.nearest:
+                self.nearest = over
+                if self.report is not None:
+                    self.report(np.inf, None, -np.inf)
             return False
         self.nearest = 0.0
         cost = self.model.energy(x)
@@ -179,13 +188,17 @@ class Search:
         moves = (self.swing, self.neighbourhoods)
         credit = [1.0, 1.0]
         while not self.late() and not self.proven():
+            found = self.others(self.cost) if self.others is not None else None
+            if found is not None:
+                self.offer(found)
             if self.best is None:
                 self.fit(self.price)
                 continue
             which = 0 if self.rng.random() * sum(credit) < credit[0] else 1
             before = self.cost
             moves[which](time.monotonic() + _TURN)
-            credit[which] = 0.7 * credit[which] + 0.3 * (2.0 if self.cost < before - 0.25 else 0.3)
+            gain = (before - self.cost) / max(before - self.bound, 1.0)
+            credit[which] = 0.7 * credit[which] + 0.3 * (0.3 + min(100.0 * gain, 3.0))
 
     def proven(self) -> bool:
         """Whether the best meets the bound."""
@@ -203,7 +216,7 @@ class Search:
         return self.rng.choice(self.plans)
 
     def swing(self, until: float) -> None:
-        """Minimise over everything while the prices follow what fits and what does not, so that they swing around it."""
+        """Minimise over everything while the prices follow what fits and what does not."""
         m = self.model
         if self.swung is None:
             self.swung = self.price.copy(), self.messages.run(self.price, 5)[1]

@@ -12,7 +12,8 @@ from pcg.solve.reduce import Reduced
 
 @dataclass
 class Model:
-    """`unary[offset[i] + k]`; edge e costs `tables[table[e] + k * size[j] + l]` for strategies k of `ei[e]`, l of `ej[e]`."""
+    """Strategy k of node i costs `unary[offset[i] + k]`; edge e between i = `ei[e]` and j = `ej[e]` costs
+    `tables[table[e] + k * size[j] + l]` for strategies k and l."""
 
     size: np.ndarray
     offset: np.ndarray
@@ -64,7 +65,10 @@ class Model:
 def flatten(r: Reduced) -> Model:
     """The model of `r`."""
     size = np.array([len(u) for u in r.unary], dtype=np.int64)
-    ei, ej, table, parts = [], [], [], []
+    ei: list[int] = []
+    ej: list[int] = []
+    table: list[int] = []
+    parts: list[np.ndarray] = []
     near: list[list[tuple[int, int]]] = [[] for _ in size]
     total = 0
     for i, row in enumerate(r.pair):

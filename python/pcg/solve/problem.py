@@ -85,7 +85,9 @@ def _over_time(intervals: np.ndarray, amount: np.ndarray) -> np.ndarray:
 def _check(p: Problem) -> None:
     n = len(p.costs)
     if len(p.usages) != n or p.intervals.shape != (n, 2):
-        raise ProblemError(f"{n} nodes have costs, {len(p.usages)} usages and {len(p.intervals)} intervals; want as many")
+        raise ProblemError(
+            f"{n} nodes have costs, {len(p.usages)} usages and {len(p.intervals)} intervals; want as many"
+        )
     if len(p.edges) != len(p.tables):
         raise ProblemError(f"{len(p.edges)} edges, but {len(p.tables)} lists of edge costs; want as many")
     total = 0

@@ -25,6 +25,8 @@ from pcg.solve.timeline import Infeasible, Item, Timeline, compress, thin
 
 #: Folding a node joins its neighbours by a table of at most this many entries.
 _LARGEST_TABLE = 1 << 16
+#: Elementary operations per second that comparing time steps surely does.
+_THIN_RATE = 2e8
 #: Multiply-adds that comparing one node's strategies may take.
 _DOMINANCE_WORK = 2e8
 
@@ -228,7 +230,10 @@ class _Work:
         return True
 
     def compress(self) -> None:
-        line = thin(compress(self.items, self.capacity, self.time))
+        line = compress(self.items, self.capacity, self.time)
+        if not self.late():
+            left = min(self.deadline - time.monotonic(), 10.0)
+            line = thin(line, int(_THIN_RATE * left))
         for i, (old, new) in enumerate(zip(self.items, line.items, strict=True)):
             if old and not new:
                 self.dirty.add(i)
@@ -259,7 +264,7 @@ class _Work:
 def reduce(p: Problem, forbid: bool = True, deadline: float = np.inf) -> Reduced:
     """Simplify exactly; raises Infeasible (memory) or Contradiction (forbidden costs).
 
-    With `forbid` False forbidden costs are costs like others.  Past `deadline` (of time.monotonic) it stops simplifying.
+    With `forbid` False forbidden costs are costs like others.  Past `deadline` (time.monotonic) it stops simplifying.
     """
     w = _Work(p, float(FORBIDDEN) if forbid else np.inf, deadline)
     w.consistent()

@@ -1,0 +1,156 @@
+"""The solver and its program: optimal where the optimum is known, what it returns fits, and it ends in time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcg.solve.model import flatten
+from pcg.solve.problem import FORBIDDEN, Problem, write_problem
+from pcg.solve.reduce import reduce
+from pcg.solve.solve import _search as search
+from pcg.solve.solve import solve, warm
+from pcg.solve.timeline import Infeasible
+from pcg.tools.pcg_solve import main
+from support.solvefamily import exact, layered, optimum, small
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    warm().join()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_small_problems_are_solved_to_the_optimum(seed):
+    p = small(seed, nodes=7)
+    want = optimum(p)
+    if want is None:
+        with pytest.raises(Infeasible, match="limit") as caught:
+            solve(p, 2.0)
+        assert caught.value.needed > p.limit
+        return
+    got = solve(p, 2.0)
+    assert p.cost(got.strategies) == got.cost == want
+    assert p.peak(got.strategies) == got.peak
+    assert p.limit is None or got.peak <= p.limit
+    assert got.bound <= want
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("tight", [0.12, 0.35])
+def test_layers_of_a_model_are_solved_to_the_optimum(seed, tight):
+    p = layered(seed, layers=3, width=4, tight=tight)
+    got = solve(p, 3.0)
+    assert got.peak <= p.limit
+    assert got.bound <= got.cost == exact(p)
+
+
+def test_a_limit_that_binds_costs_more():
+    loose, tight = layered(1, tight=1.0), layered(1, tight=0.05)
+    assert solve(loose, 2.0).cost < solve(tight, 2.0).cost
+
+
+def test_the_time_limit_holds_on_a_large_problem():
+    p = layered(0, layers=40, width=12, tight=0.2)
+    start = time.monotonic()
+    got = solve(p, 6.0)
+    assert time.monotonic() - start < 6.0
+    assert got.peak <= p.limit and got.gap < 0.1
+
+
+def test_the_time_limit_holds_where_there_is_no_time_to_find_anything():
+    p = layered(0, layers=40, width=12, tight=0.2)
+    start = time.monotonic()
+    with contextlib.suppress(Infeasible):
+        assert solve(p, 1.0).peak <= p.limit
+    # Checking and compressing the timeline once is the least that is done.
+    assert time.monotonic() - start < 3.0
+
+
+def test_forbidden_costs_are_paid_where_nothing_else_is_left():
+    never = np.array([[10**18, 10**18 + 5]])
+    p = Problem(
+        [np.array([1]), np.array([2, 1])], [np.array([0]), np.array([3, 9])], np.array([[0, 1], [0, 1]]), np.array([[0, 1]]),
+        [never], 5,
+    )  # fmt: skip
+    got = solve(p, 1.0)
+    assert got.strategies == [0, 0] and got.cost == 10**18 + 3 >= FORBIDDEN
+
+
+def test_a_searching_process_that_is_ended_is_replaced():
+    p = layered(4, layers=30, width=6, tight=0.1)
+    model = flatten(reduce(p))
+    ended = []
+
+    def end():
+        time.sleep(0.5)
+        for child in multiprocessing.active_children():
+            child.kill()
+            ended.append(child)
+
+    threading.Thread(target=end).start()
+    start = time.monotonic()
+    best, bound, _ = search(model, start + 4.0, start + 4.0, 0, 1)
+    assert ended
+    assert bound <= model.energy(best) and model.fits(best)
+    assert time.monotonic() - start < 4.5
+
+
+def test_no_nodes_and_no_limit():
+    empty = Problem([], [], np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2), dtype=np.int64), [], None)
+    got = solve(empty, 1.0)
+    assert (got.strategies, got.cost, got.gap) == ([], 0, 0.0)
+    p = layered(2)
+    p.limit = None
+    assert solve(p, 2.0).gap < 0.05
+
+
+def test_the_program_writes_what_the_contest_wants(tmp_path, capsys):
+    p = layered(5, layers=2)
+    write_problem(p, tmp_path / "p.json.gz")
+    assert main([str(tmp_path / "p.json.gz"), "3", "-o", str(tmp_path / "out")]) == 0
+    x = json.loads((tmp_path / "out").read_text().splitlines()[-1])
+    assert p.feasible(x)
+    assert f"cost {p.cost(x)}\npeak {p.peak(x)}, limit {p.limit}" in capsys.readouterr().err
+    assert main([str(tmp_path / "p.json.gz"), "3"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(p.costs)
+
+
+def test_the_program_says_what_limit_would_do(tmp_path, capsys):
+    p = layered(5, layers=2)
+    p.limit = 1
+    write_problem(p, tmp_path / "p.json")
+    assert main([str(tmp_path / "p.json"), "3"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("pcg-solve: at time step") and "limit 1, needed " in err
+    # The least that can be live at the worst step is a limit below which nothing fits.
+    needed = int(err.split("needed ")[1].split()[0])
+    assert 1 < needed <= p.peak([int(u.argmin()) for u in p.usages])
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["none.json", "3"], "none.json"),
+        (["bad.json", "3"], "bad.json: not JSON"),
+        (["bad.json", "0"], "SECONDS is 0.0; want a time above 0"),
+        (["good.json", "0.2"], "of the 0.2 s given"),
+        (["good.json", "3", "-o", "none/out"], "no folder"),
+    ],
+)
+def test_the_program_fails_with_a_sentence(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.json").write_text("[1")
+    write_problem(layered(1, layers=1), tmp_path / "good.json")
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1
