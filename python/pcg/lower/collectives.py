@@ -212,55 +212,24 @@ class Collectives:
         value = self._pad(value, dim, axes, loc)
         result = _scaled(value.type, dim, 1, self.mesh.axes_size(axes))
         size = result.shape[dim]
-        starts = np.array([self.mesh.index(p, axes) * size for p in range(self.mesh.size)], dtype=np.int32)
-        i32 = ir.IntegerType.get_signless(32)
-        scalar = ir.RankedTensorType.get([], i32)
-
-        def make(name: str, operands: list[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-            return ir.Operation.create(
-                name, results=[type_], operands=operands, attributes=attributes, loc=loc
-            ).result
-
-        table = make(
-            "stablehlo.constant", [], ir.RankedTensorType.get([len(starts)], i32),
-            value=ir.DenseElementsAttr.get(starts),
-        )
-        device = make("stablehlo.partition_id", [], ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32)))
-        device = make("stablehlo.convert", [device], scalar)
-        start = make(
-            "stablehlo.dynamic_slice", [table, device], ir.RankedTensorType.get([1], i32),
-            slice_sizes=ir.DenseI64ArrayAttr.get([1]),
-        )
-        start = make("stablehlo.reshape", [start], scalar)
-        zero = make("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get(np.zeros((), np.int32)))
+        start = per_device([self.mesh.index(p, axes) * size for p in range(self.mesh.size)], loc)
+        zero = neutral(start.type.element_type, "sum", loc)
         offsets = [start if d == dim else zero for d in range(value.type.rank)]
-        return make(
-            "stablehlo.dynamic_slice", [value, *offsets], result, slice_sizes=ir.DenseI64ArrayAttr.get(result.shape)
+        return _op(
+            "stablehlo.dynamic_slice", [value, *offsets], result, loc,
+            slice_sizes=ir.DenseI64ArrayAttr.get(result.shape),
         )
 
     def mask(self, value: ir.Value, axes: Sequence[str], kind: str, loc: ir.Location) -> ir.Value:
         """`value` on the first device along `axes`, elsewhere what adds nothing to a reduction by `kind`."""
-        keep = np.array([self.mesh.index(p, axes) == 0 for p in range(self.mesh.size)])
-        i1, i32 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
-
-        def make(name: str, operands: list[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-            return ir.Operation.create(
-                name, results=[type_], operands=operands, attributes=attributes, loc=loc
-            ).result
-
-        row = ir.RankedTensorType.get([len(keep)], i32)
-        table = make("stablehlo.constant", [], row, value=ir.DenseElementsAttr.get(keep.astype(np.int32), type=row))
-        device = make("stablehlo.partition_id", [], ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32)))
-        device = make("stablehlo.convert", [device], ir.RankedTensorType.get([], i32))
-        one = ir.DenseI64ArrayAttr.get([1])
-        mine = make("stablehlo.dynamic_slice", [table, device], ir.RankedTensorType.get([1], i32), slice_sizes=one)
-        mine = make("stablehlo.reshape", [mine], ir.RankedTensorType.get([], i32))
-        mine = make("stablehlo.convert", [mine], ir.RankedTensorType.get([], i1))
-        nothing = make(
-            "stablehlo.broadcast_in_dim", [neutral(value.type.element_type, kind, loc)], value.type,
+        keep = per_device([int(self.mesh.index(p, axes) == 0) for p in range(self.mesh.size)], loc)
+        flag = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+        mine = _op("stablehlo.convert", [keep], flag, loc)
+        nothing = _op(
+            "stablehlo.broadcast_in_dim", [neutral(value.type.element_type, kind, loc)], value.type, loc,
             broadcast_dimensions=ir.DenseI64ArrayAttr.get([]),
         )
-        return make("stablehlo.select", [mine, value, nothing], value.type)
+        return _op("stablehlo.select", [mine, value, nothing], value.type, loc)
 
     # -- helpers -------------------------------------------------------------------------------
 
@@ -320,6 +289,29 @@ def _reducer(region: ir.Region, kind: str, element: ir.Type, loc: ir.Location) -
     ip = ir.InsertionPoint(block)
     made = ir.Operation.create(_REDUCERS[kind], results=[scalar], operands=list(block.arguments), loc=loc, ip=ip)
     ir.Operation.create("stablehlo.return", operands=[made.result], loc=loc, ip=ip)
+
+
+def per_device(numbers: Sequence[int], loc: ir.Location) -> ir.Value:
+    """0-d i32: on the device at mesh position p, `numbers[p]`."""
+    i32 = ir.IntegerType.get_signless(32)
+    scalar, row = ir.RankedTensorType.get([], i32), ir.RankedTensorType.get([len(numbers)], i32)
+    attr = ir.DenseElementsAttr.get(np.array(numbers, np.int32), type=row)
+    table = _op("stablehlo.constant", [], row, loc, value=attr)
+    position = _op("stablehlo.partition_id", [], ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32)), loc)
+    position = _op("stablehlo.convert", [position], scalar, loc)
+    one = _op(
+        "stablehlo.dynamic_slice", [table, position], ir.RankedTensorType.get([1], i32), loc,
+        slice_sizes=ir.DenseI64ArrayAttr.get([1]),
+    )
+    return _op("stablehlo.reshape", [one], scalar, loc)
+
+
+def _op(
+    name: str, operands: Sequence[ir.Value], type_: ir.Type, loc: ir.Location, **attributes: ir.Attribute
+) -> ir.Value:
+    return ir.Operation.create(
+        name, results=[type_], operands=list(operands), attributes=attributes, loc=loc
+    ).result
 
 
 def grown(value: ir.Value, beyond: Sequence[int], loc: ir.Location) -> ir.Value:

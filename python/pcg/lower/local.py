@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
 from torch_mlir import ir
 
 from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import Collectives, per_device
 from pcg.lower.neutral import neutral
 from pcg.rules.factor import Assignment, FactorRule
 
@@ -107,24 +106,10 @@ class LocalContext:
 
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
         """0-d tensor: on the device at mesh position p, `numbers[p]`; i32 unless `element`."""
-        i32 = ir.IntegerType.get_signless(32)
-        element = element or i32
-        u32 = ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32))
-        pid = self.create("stablehlo.partition_id", [], [u32]).result
-        position = self.create("stablehlo.convert", [pid], [ir.RankedTensorType.get([], i32)]).result
-        row_type = ir.RankedTensorType.get([len(numbers)], i32)
-        row = self.create(
-            "stablehlo.constant", [], [row_type],
-            value=ir.DenseElementsAttr.get(np.array(numbers, np.int32), type=row_type),
-        ).result
-        one = self.create(
-            "stablehlo.dynamic_slice", [row, position], [ir.RankedTensorType.get([1], i32)],
-            slice_sizes=ir.DenseI64ArrayAttr.get([1]),
-        ).result
-        index = self.create("stablehlo.reshape", [one], [ir.RankedTensorType.get([], i32)]).result
-        if element == i32:
-            return index
-        return self.create("stablehlo.convert", [index], [ir.RankedTensorType.get([], element)]).result
+        found = per_device(numbers, self.op.location)
+        if element is None or element == found.type.element_type:
+            return found
+        return self.create("stablehlo.convert", [found], [ir.RankedTensorType.get([], element)]).result
 
     def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
         """0-d tensor: this device's linear index along `axes` (major to minor); i32 unless `element`."""

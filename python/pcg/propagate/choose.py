@@ -7,6 +7,7 @@ that must then move, and the work that is then repeated, are least.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.propagate.engine import Axes, project
@@ -20,6 +21,14 @@ def choose(
     rule: FactorRule, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], sizes: Sequence[float], mesh: Mesh
 ) -> Assignment:
     """The strategy of an op whose tensors have these layouts; `sizes` are bytes of operands, then results."""
+    return _choose(rule, tuple(operands), tuple(results), tuple(sizes), mesh)
+
+
+@lru_cache(maxsize=1 << 14)  # layers repeat
+def _choose(
+    rule: FactorRule, operands: tuple[ShardSpec, ...], results: tuple[ShardSpec, ...], sizes: tuple[float, ...],
+    mesh: Mesh,
+) -> Assignment:
     nothing = Assignment(((),) * len(rule.factors))
     if not rule.factors or not any(any(s.dims) for s in (*operands, *results)):
         return nothing
