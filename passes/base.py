@@ -20,6 +20,8 @@ class PassError(Exception):
 
     def __init__(self, op: Any, message: str) -> None:
         super().__init__(message)
+        self.needed: float | None = None
+        """Where no plan fits in memory: the least bytes per device that one was found for."""
         self.op = op
         self.location = location_of(op)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,9 +15,24 @@ from pcg.machine import ClusterError, Machine, mapping
 from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.passes.dist_refine_mesh import RefineMeshPass
 from pcg.passes.pcg_search import SearchPass
+from pcg.search.table import Tables
 
+#: Of candidates whose fastest plan does not fit, so many of the fastest are looked at again under the limit.
+_FITTED = 6
+#: On a module: its mesh was chosen, nobody asked for this one.
+CHOSEN = "pcg.mesh_chosen"
 #: How much better (relative) a candidate must be than the best before it.
 _WORTH = 1e-3
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """Seconds per step of a plan and a bound for all plans; its bytes per device, and the least that was found."""
+
+    seconds: float
+    bound: float
+    peak: float
+    needed: float
 
 
 @dataclass
@@ -31,6 +46,10 @@ class ChooseMeshPass(Pass):
     winner becomes the module's `dist.mesh`, with its devices; how much better another one could be at most is said
     in a remark.  Candidates come in a fixed order and only a better one replaces the best, so the same input gives
     the same mesh.
+
+    Memory counts in a second round: where the fastest plan of a candidate does not fit, it is searched again within
+    the limit (the six fastest are).  Where none fits, the mesh is the one on which the least memory is needed: the
+    search that follows may still make it fit by recomputation or gradient accumulation.
 
     A program whose mesh names devices, or one without cluster and number of devices, stays as it is.
     """
@@ -47,6 +66,9 @@ class ChooseMeshPass(Pass):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.chosen: mapping.Placement | None = None
+        self.bound = math.inf
+        """No plan on any candidate takes less, in seconds per step; infinite where there was nothing to choose."""
+        self._tables: dict[tuple[tuple[str, int], ...], Tables] = {}
 
     def run(self, module: ir.Operation) -> None:
         """Raises PassError where no candidate has a plan that fits, or the mesh does not go on the cluster."""
@@ -62,25 +84,20 @@ class ChooseMeshPass(Pass):
         except ClusterError as error:
             raise PassError(module, str(error)) from None
         self.statistics["candidates"] = len(candidates)
-        best, bound, losers = math.inf, math.inf, 0
-        failures: list[tuple[float, PassError]] = []
-        for c in candidates if len(candidates) > 1 else ():
-            seconds, least = self._price(module, c.mesh, best * (1 - _WORTH), failures)
-            bound = min(bound, least)
-            if seconds < best:
-                best, self.chosen = seconds, c
-            losers += seconds == math.inf
+        best = self._best(module, candidates) if len(candidates) > 1 else math.inf
         if len(candidates) == 1:
             self.chosen = candidates[0]
-        elif self.chosen is None:
-            raise min(failures, key=lambda x: x[0])[1]  # the one that needs the least memory
         assert self.chosen is not None
-        self.statistics["cut off"] = losers
         shardings.set_mesh(module, self.chosen.mesh, *meshes)
+        if found is None and self.machine.cluster is not None:
+            with module.context:
+                module.attributes[CHOSEN] = ir.UnitAttr.get()
         how = ""
         if best < math.inf:
-            gap = max(0.0, 1 - bound / best)
+            gap = max(0.0, 1 - self.bound / best)
             how = f", {1e6 * best:.1f} us per step by estimate; no other can be more than {100 * gap:.1f}% better"
+        elif len(candidates) > 1:
+            how = ": no plan fits as it is, this mesh needs the least memory"
         self.remark(module, f"mesh {self.chosen}, best of {len(candidates)}{how}")
 
     def _candidates(self, mesh: Mesh | None) -> Iterable[mapping.Placement]:
@@ -91,24 +108,65 @@ class ChooseMeshPass(Pass):
         assert cluster is not None
         return mapping.placements(cluster, mesh)
 
-    def _price(
-        self, module: ir.Operation, mesh: Mesh, cutoff: float, failures: list[tuple[float, PassError]]
-    ) -> tuple[float, float]:
-        """Seconds of a good plan on `mesh` and a bound for all; infinite where none is below `cutoff`.
+    def _best(self, module: ir.Operation, candidates: Sequence[mapping.Placement]) -> float:
+        """Choose among several candidates; the seconds of the plan that won, infinite if no plan as such fits."""
+        best, losers = math.inf, 0
+        free: list[tuple[float, int, float]] = []
+        failures: list[PassError] = []
+        for n, c in enumerate(candidates):
+            priced = self._price(module, c.mesh, best * (1 - _WORTH), math.inf, failures)
+            self.bound = min(self.bound, priced.bound)
+            losers += priced.seconds == math.inf
+            if priced.seconds < math.inf:
+                free.append((priced.seconds, n, priced.peak))
+                if priced.peak <= self._limit(c.mesh):
+                    best, self.chosen = priced.seconds, c
+        self.statistics["cut off"] = losers
+        if not free and self.chosen is None:
+            raise failures[0]
+        # What is fastest while memory does not count may do with less of it and still be the fastest.
+        least = math.inf
+        for seconds, n, peak in sorted(free)[:_FITTED]:
+            c = candidates[n]
+            if seconds >= best * (1 - _WORTH) or peak <= self._limit(c.mesh):
+                continue
+            priced = self._price(module, c.mesh, best * (1 - _WORTH), self._limit(c.mesh), failures)
+            if priced.seconds < best:
+                best, self.chosen = priced.seconds, c
+            elif best == math.inf and priced.needed < least * (1 - _WORTH):
+                # Nothing fits as it is so far: then the one that needs the least is the one to buy memory for.
+                least, self.chosen = priced.needed, c
+        return best
 
-        Where there is none at all, `failures` gets why, and how much memory one would need.
-        """
+    def _limit(self, mesh: Mesh) -> float:
+        """Bytes that a device of `mesh` has, or may use."""
+        if self.memory_limit is not None:
+            return float(self.memory_limit)
+        return self.machine.cluster.machine(mesh).device.memory if self.machine.cluster is not None else math.inf
+
+    def _price(
+        self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PassError]
+    ) -> _Priced:
+        """A good plan on `mesh` within `limit` bytes; `failures` gets why there is none."""
         copy = module.clone().operation
         for symbol in list(shardings.meshes_of(copy)) or ["mesh"]:
             shardings.set_mesh(copy, mesh, symbol)
-        search = SearchPass(memory_limit=self.memory_limit, machine=self.machine, cutoff=cutoff, quick=True)
+        # Bytes are an int: more than any device has is no limit.
+        most = Bytes(min(limit, 1 << 62))
+        search = SearchPass(memory_limit=most, machine=self.machine, cutoff=cutoff, quick=True)
         try:
             if self.refine is not None:
                 RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
+            refined = shardings.mesh_of(copy)
+            axes = refined.axes if refined is not None else ()
+            search.tables = self._tables.get(axes)
             search.run(copy)
+            if search.tables is not None:
+                self._tables[axes] = search.tables
         except PassError as error:
-            failures.append((search.needed, error))
-            return math.inf, math.inf
+            failures.append(error)
+            return _Priced(math.inf, math.inf, math.inf, search.needed)
         outcome = search.outcome
         assert outcome is not None
-        return (outcome.seconds if outcome.bound <= cutoff else math.inf), outcome.bound
+        seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
+        return _Priced(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)

@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.stages import has_stages
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
@@ -46,6 +47,8 @@ class FuseCollectivesPass(Pass):
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
+        if has_stages(module):
+            raise PassError(module, "the program is in stages on several meshes; lower it with --lower-processes")
         mesh = shardings.mesh_of(module)
         if mesh is None:
             return

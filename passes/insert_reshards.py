@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.stages import has_stages
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
@@ -54,6 +55,8 @@ class InsertReshardsPass(Pass):
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
+        if has_stages(module):
+            return  # placed stages have theirs
         mesh = shardings.mesh_of(module)
         if mesh is None:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -52,31 +53,43 @@ class LowerProcessesPass(Pass):
             raise PassError(func, "the entry function has no stages; run pcg-split-meshes first")
         if others := functions_besides(module, func):
             raise PassError(others[0], "only the entry function can be lowered to processes; run pcg-normalize first")
-        meshes = shardings.meshes_of(module)
-        inner: list[ir.Module] = []
-        local: dict[ir.Operation, ir.Operation] = {}
-        for stage in stages:
-            if mesh_symbol(stage) not in meshes:
-                names = ", ".join("@" + m for m in meshes) or "none"
-                raise PassError(stage, f"stage on @{mesh_symbol(stage)}; declared meshes: {names}")
-            made = stage_module(stage, meshes[mesh_symbol(stage)])
-            for step in (FuseCollectivesPass(machine=self.machine), LowerSpmdPass()):
-                step.run(made.operation)
-                self.remarks += step.remarks
-                self.statistics.update({f"{step.name}: {k}": n for k, n in step.statistics.items()})
-            main = entry(made)
-            assert main is not None
-            inner.append(made)
-            local[stage] = main
+        inner, local = lower_stages(self, module, stages, self.machine)
         with module.context, func.location:
             try:
                 lowering = ProcessLowering(module, func, local)
                 lowering.run()
             except PcgError as error:
                 raise PassError(error.location or func, error.message) from None
+        del inner
         self.statistics["processes"] += len(lowering.processes)
         self.statistics["messages"] += len(lowering.messages)
         func.erase()
         for op in list(module.regions[0].blocks[0].operations):
             if op.operation.name == "dist.mesh":
                 op.operation.erase()
+
+
+def lower_stages(
+    owner: Pass, module: ir.Operation, stages: Sequence[ir.Operation], machine: Machine
+) -> tuple[list[ir.Module], dict[ir.Operation, ir.Operation]]:
+    """The per-device program of each placed stage: modules, which must be kept, and the function by stage.
+
+    Remarks and statistics of the lowering go to the pass `owner`.
+    """
+    meshes = shardings.meshes_of(module)
+    inner: list[ir.Module] = []
+    local: dict[ir.Operation, ir.Operation] = {}
+    for stage in stages:
+        if mesh_symbol(stage) not in meshes:
+            names = ", ".join("@" + m for m in meshes) or "none"
+            raise PassError(stage, f"stage on @{mesh_symbol(stage)}; declared meshes: {names}")
+        made = stage_module(stage, meshes[mesh_symbol(stage)])
+        for step in (FuseCollectivesPass(machine=machine), LowerSpmdPass()):
+            step.run(made.operation)
+            owner.remarks += step.remarks
+            owner.statistics.update({f"{step.name}: {k}": n for k, n in step.statistics.items()})
+        main = entry(made)
+        assert main is not None
+        inner.append(made)
+        local[stage] = main
+    return inner, local

@@ -25,8 +25,9 @@ class LowerSpmdPass(Pass):
 
     `main` gets local shapes; layouts, `dist.mesh` and `dist` collectives disappear.  Replica groups
     are positions in the mesh.  What a caller must know is left as module attributes:
-    `mhlo.num_partitions`, `pcg.mesh`, and per argument and result `pcg.in_specs`, `pcg.out_specs`; where the
-    shards of one have padding also `pcg.global_type`, the signature before.
+    `mhlo.num_partitions`, `pcg.mesh` (with `pcg.device_ids` if it names its devices), and per argument and
+    result `pcg.in_specs`, `pcg.out_specs`; where the shards of one have padding also `pcg.global_type`, the
+    signature before.
     Layouts must be complete and consistent, as dist-insert-reshards leaves them.
 
     Before:
@@ -87,6 +88,8 @@ class LowerSpmdPass(Pass):
             i32 = ir.IntegerType.get_signless(32)
             module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(i32, mesh.size)
             module.attributes["pcg.mesh"] = ir.StringAttr.get(str(mesh))
+            if mesh.device_ids is not None:
+                module.attributes["pcg.device_ids"] = ir.DenseI64ArrayAttr.get(list(mesh.device_ids))
             module.attributes["pcg.in_specs"] = _strings(in_specs)
             module.attributes["pcg.out_specs"] = _strings(out_specs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 import threading
@@ -13,6 +14,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, MeshError
 from pcg.machine import ClusterError, Machine
@@ -24,10 +26,13 @@ from pcg.search.network import FORBIDDEN
 from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
+from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 
 if TYPE_CHECKING:
     from rich.status import Status
 
+#: On a module: pcg-select has decided, the next search leaves it as it is.
+SELECTED = "pcg.selected"
 #: Seconds without a word about progress.
 _QUIET = 2.0
 
@@ -45,6 +50,10 @@ class SearchPass(Pass):
 
     Data parallelism, tensor parallelism and replication are always among the candidates; the plan
     is never worse than them by the same estimate.
+
+    `algorithm=unity` decides instead as Unity (OSDI'22) does, to compare with: dynamic programming over
+    the sequence and parallel splits of the forward graph, with graph splits and a cache of sub-solutions.
+    `ablation` leaves parts of it out (without dp only tiny programs come to an end). It proves no bound.
     """
 
     name: ClassVar[str] = "pcg-search"
@@ -53,12 +62,23 @@ class SearchPass(Pass):
     memory_limit: Bytes | None = option(
         None, "bytes per device that a plan may need, as 16GiB; default: what a device of the cluster, if any, has"
     )
+    recompute: bool = option(True, "compute values again in the backward part where the limit needs it")
+    accumulate: bool = option(True, "split the batch into microbatches where the limit needs it")
+    backend: str = option(
+        "accelerator", "whose use of memory counts: accelerator, or cpu for what XLA does there", ("accelerator", "cpu")
+    )
+    algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic programme", ALGORITHMS)
+    ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
+    disjoint: bool = option(False, "unity: also price branches that run at the same time on disjoint devices")
+    hidden: float = option(0.0, "share of the time of gradient exchanges that is hidden behind compute, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
     cutoff: float = field(default_factory=lambda: math.inf)
     """Seconds that a plan must beat: one that provably cannot is not written, `outcome` tells its bound."""
     quick: bool = field(default_factory=bool)
     """Whether a good plan is enough: the gap to the bound may be larger."""
+    tables: Tables | None = field(default_factory=lambda: None)
+    """Strategies from a search on a mesh of these sizes, wherever that lay."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,28 +89,42 @@ class SearchPass(Pass):
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
+        if has_stages(module):
+            return  # pcg-choose-groups or pcg-place-stages has decided
+        if SELECTED in module.attributes:
+            del module.attributes[SELECTED]
+            return
+        if not 0 <= self.hidden <= 1:
+            raise PassError(module, f"hidden={self.hidden:g}; allowed: 0 to 1")
         mesh = self._mesh(module)
         func = entry(module)
         if func is None:
             raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
         given.mark(func, "search", state_of(func))
         try:
-            model = CostModel(self.machine, mesh)
+            model = CostModel(self.machine, mesh, self.hidden)
         except ClusterError as error:
             raise PassError(module, str(error)) from None
         limit: float | None = self.memory_limit
         if limit is None and model.machine.cluster is not None:
             limit = model.machine.device.memory
-        tables = Tables(mesh)
+        tables = self.tables = self.tables or Tables(mesh)
         state = state_of(func)
+        # With means to save memory, what is fastest without a limit is looked at first: mostly it fits.
+        means = limit is not None and (self.recompute or self.accumulate) and self.algorithm == "exact"
+        means = means and not self.quick and self.cutoff == math.inf
         with Progress(self.progress) as progress:
             start = time.perf_counter()
             self.built = built = Builder(model, tables, progress).build(func, state)
             build_seconds = time.perf_counter() - start
             data = [built.arguments[i] for i in data_of(func, state)]
-            optimizer = Optimizer(
-                built.graph, model, Lifetimes(built.births), built.arguments, data, limit, progress, self.cutoff,
-                self.quick,
+            rules = self._rules(module)
+            most = None if means else limit
+            given_graph = (built.graph, model, Lifetimes(built.births), built.arguments, data, most, progress)
+            optimizer = (
+                UnityOptimizer(*given_graph, rules=rules)
+                if self.algorithm == "unity"
+                else Optimizer(*given_graph, self.cutoff, self.quick)
             )
             try:
                 self.outcome = outcome = optimizer.run()
@@ -103,6 +137,14 @@ class SearchPass(Pass):
             text = "the layouts that are fixed in the program contradict each other: no plan has them all"
             raise PassError(func, text)
         outcome.phases = {"build": build_seconds, **outcome.phases}
+        if means and limit is not None and outcome.peak_bytes > limit:
+            from pcg.passes.fit_memory import copy_of, mark_given
+
+            mark_given(module)
+            without = copy_of(module)
+            commit(func, built, outcome.choice, tables)
+            self._fit(module, without, limit, outcome)
+            return
         commit(func, built, outcome.choice, tables)
         self.statistics["decisions"] = len(built.graph.nodes)
         self.statistics["classes"] = outcome.classes
@@ -121,6 +163,48 @@ class SearchPass(Pass):
             reason = built.rule_reason(node)
             if reason:
                 self.remark(op, f"'{op.name}' runs replicated: {reason}")
+
+    def _fit(self, module: ir.Operation, without: ir.Operation, limit: float, fastest: Outcome) -> None:
+        """Buy memory with time: `fastest`, which `module` has the layouts of, ignores the limit and may not fit.
+
+        `without` is the module without layouts.
+        """
+        from pcg.passes.fit_memory import MemoryPlanner, alternatives, take
+
+        planner = MemoryPlanner(self, without, module, limit, fastest.seconds)
+        chosen = planner.run()
+        found = chosen.search.outcome
+        assert found is not None
+        take(module, chosen)
+        self.built = chosen.search.built
+        self.statistics.update(chosen.search.statistics)
+        self.outcome = dataclasses.replace(
+            found, seconds=chosen.seconds, peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
+            alternatives=[*found.alternatives, *alternatives(planner, chosen)],
+        )
+        func = entry(module)
+        self.remark(
+            func,
+            f"plan: {1e6 * chosen.seconds:.1f} us per step by estimate, {chosen.peak / 2**20:.1f} MiB per device; to "
+            f"fit {limit / 2**20:.1f} MiB it takes {chosen}; the fastest plan that ignores memory "
+            f"{1e6 * fastest.seconds:.1f} us, {fastest.peak_bytes / 2**20:.1f} MiB",
+        )
+        self.remark(func, f"memory: to fit {limit / 2**20:.1f} MiB per device the plan uses {chosen}")
+        for location, text in chosen.search.remarks:
+            if not text.startswith("plan:"):
+                self.remarks.append((location, text))
+
+    def _rules(self, module: ir.Operation) -> Rules:
+        """Which parts of Unity's algorithm are used; what is wrong with the options that say so."""
+        if self.algorithm not in ALGORITHMS:
+            text = f"option 'algorithm' is {self.algorithm!r}; expected one of {', '.join(ALGORITHMS)}"
+            raise PassError(module, text)
+        if self.algorithm != "unity" and (self.ablation or self.disjoint):
+            raise PassError(module, "options 'ablation' and 'disjoint' are for algorithm=unity")
+        try:
+            return Rules.without(self.ablation, disjoint=self.disjoint)
+        except ValueError as error:
+            raise PassError(module, f"option 'ablation': {error}") from None
 
     def _mesh(self, module: ir.Operation) -> Mesh:
         if self.mesh:

@@ -16,14 +16,20 @@ class NamedPipeline:
 #: name -> pipeline.  `pcg-opt --NAME` runs it; several on one command line run one after another.
 PIPELINES: dict[str, NamedPipeline] = {
     "auto-parallel": NamedPipeline(
-        "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards.",
-        "sdy-import,pcg-normalize,pcg-reassociate,pcg-choose-mesh,dist-refine-mesh{reshapes=true max-axes=2},"
-        "pcg-search,dist-insert-reshards,dist-verify",
+        "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards. "
+        "With a cluster the plan is the fastest of several by simulation.",
+        "sdy-import,pcg-normalize,pcg-reassociate,pcg-choose-groups,pcg-choose-mesh,"
+        "dist-refine-mesh{reshapes=true max-axes=2},pcg-select{generic=false},pcg-search,"
+        "dist-insert-reshards,pcg-recompute,dist-verify",
     ),
     "auto-propagate": NamedPipeline(
         "As --auto-parallel, but placement is propagated from the annotations in the program instead of searched.",
         "sdy-import,pcg-normalize,pcg-reassociate,dist-refine-mesh{reshapes=true max-axes=2},"
         "dist-propagate,dist-insert-reshards,dist-verify",
+    ),
+    "lint": NamedPipeline(
+        "What the layouts in the program cost and which to change first; as a flag it prints that, not the program.",
+        "sdy-import,pcg-normalize,pcg-reassociate,dist-refine-mesh{reshapes=true max-axes=2},pcg-lint",
     ),
     "lower": NamedPipeline(
         "A parallel computation graph to the per-device StableHLO program with collectives.",

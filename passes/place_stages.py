@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,6 +14,8 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
+from pcg.lower.moves import itemsize
+from pcg.lower.processes import devices
 from pcg.machine import Machine
 from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.passes.dist_propagate import ENGINES as PROPAGATION
@@ -21,6 +26,8 @@ from pcg.propagate import ENGINES as LOCAL
 from pcg.reshard.cross import alike
 from pcg.rules.registry import shape
 
+#: Bytes from which it matters how a value crosses.
+_LARGE = 1 << 16
 #: How layouts can be found.
 ENGINES = (*PROPAGATION, "search")
 
@@ -53,6 +60,9 @@ class PlaceStagesPass(Pass):
     name: ClassVar[str] = "pcg-place-stages"
     engine: str = option("dataflow", "How the layouts of a stage are found: as in dist-propagate, or search.", ENGINES)
     memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
+    spread: bool = option(
+        False, "Whether large values come from another mesh in shards over the whole mesh: nothing crosses twice."
+    )
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
@@ -90,6 +100,8 @@ class PlaceStagesPass(Pass):
         outs = [None if v is None else wanted.get(v) for v in outputs]
         arguments = stage.regions[0].blocks[0].arguments
         known = [asked(a) if had is None else had for a, had in zip(arguments, ins, strict=True)]
+        if self.spread:
+            known = [self._spread(v, mesh) if had is None else had for v, had in zip(inputs, known, strict=True)]
         shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
         shardings.set_boundary_specs(stage, shardings.OUT_SPECS, outs, symbol)
         inner, decide = self._decide(stage, mesh)
@@ -122,6 +134,21 @@ class PlaceStagesPass(Pass):
         decide.run(inner.operation)
         return inner, decide
 
+    def _spread(self, value: ir.Value, mesh: Mesh) -> ShardSpec | None:
+        """For what really comes from another mesh: every element on one device, if its size divides so.
+
+        What a stage needs in another layout it gathers on its own mesh, whose links are faster; its search reckons
+        with that.
+        """
+        if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "pcg.transfer":
+            return None
+        source = value.owner.operation.operands[0]
+        name, full = mesh_names.mesh_name_of(source), shape(value)
+        assert name is not None
+        if set(devices(mesh)) <= set(devices(self.meshes[name])) or math.prod(full) * itemsize(value) < _LARGE:
+            return None
+        return evenly(full, mesh)
+
     def _hint(self, value: ir.Value, mesh: Mesh) -> ShardSpec | None:
         """For what comes from another mesh: its layout there, as far as this mesh has the same."""
         if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "pcg.transfer":
@@ -152,6 +179,19 @@ class PlaceStagesPass(Pass):
             shardings.set_function_result_spec(func, i, spec, symbol)
         mesh_names.set_signature_meshes(func, "arg_attrs", [None] * len(block.arguments))
         mesh_names.set_signature_meshes(func, "res_attrs", [None] * len(last.operands))
+
+
+def evenly(full: Sequence[int], mesh: Mesh) -> ShardSpec | None:
+    """The longest dimension in shards over the most axes of `mesh` that divide it; None if none does."""
+    best: tuple[int, int, int, ShardSpec] | None = None
+    for count in range(len(mesh.names), 0, -1):
+        for axes in itertools.combinations(mesh.names, count):
+            parts = mesh.axes_size(axes)
+            for d, size in enumerate(full):
+                key = (parts, size, -d)
+                if parts > 1 and size % parts == 0 and (best is None or key > best[:3]):
+                    best = (*key, ShardSpec(tuple(axes if i == d else () for i in range(len(full)))))
+    return best[3] if best is not None else None
 
 
 def asked(argument: ir.Value) -> ShardSpec | None:

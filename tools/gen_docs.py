@@ -238,10 +238,11 @@ def _factors(rule: Any) -> tuple[str, str]:
 
 def cli_md() -> str:
     """The options of the command-line programs."""
-    from pcg.tools import options, pcg_run
+    from pcg.tools import options, pcg_calibrate, pcg_run
 
     out = [_HEADER, "# Command line\n"]
-    for name, parser in (("pcg-opt", options.parser()), ("pcg-run", pcg_run.parser())):
+    programs = {"pcg-opt": options.parser(), "pcg-run": pcg_run.parser(), "pcg-calibrate": pcg_calibrate.parser()}
+    for name, parser in programs.items():
         out.append(f"## {name}\n\n{' '.join((parser.description or '').split())}\n")
         if parser.prog == "pcg-opt":
             out.append("### Named pipelines\n")

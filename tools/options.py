@@ -52,6 +52,14 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")
 
+    g = p.add_argument_group("linting (--lint)")
+    g.add_argument("--lint-format", choices=("text", "json"), default="text", help="how the report is written")
+    g.add_argument(
+        "--lint-fail-above", metavar="PERCENT",
+        help="exit with 1 if the annotations make a step longer by more than this (5 or 5%%), or no plan has them all",
+    )  # fmt: skip
+    g.add_argument("--lint-budget", type=int, metavar="N", help="how many variants of annotations are priced at most")
+
     g = p.add_argument_group("input and output")
     g.add_argument("--split-input-file", action="store_true", help="process parts between '// -----' lines separately")
     g.add_argument("--allow-unregistered-dialect", action="store_true", help="accept ops of unknown dialects")

@@ -55,6 +55,16 @@ class Job:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         if args.devices is not None and args.devices < 1:
             raise UsageError(f"--devices={args.devices}; allowed: 1 or more")
+        self.lint = isinstance(pipeline, list) and "lint" in pipeline
+        self.fail_above = _percent(args.lint_fail_above)
+        self.too_dear = False
+        """Whether some part's annotations cost more than --lint-fail-above."""
+        given = [
+            name for name, value in (("--lint-fail-above", args.lint_fail_above), ("--lint-budget", args.lint_budget))
+            if value is not None
+        ]  # fmt: skip
+        if given and not self.lint:
+            raise UsageError(f"{given[0]} goes with --lint")
         self.seconds: dict[str, float] = {}
         # `--mlir-print-ir-after=a,b` names two passes.
         self.print_before = [n for text in args.mlir_print_ir_before for n in text.split(",")]
@@ -81,6 +91,10 @@ class Job:
                 raise UsageError("--memory-limit: no pass of this pipeline has a memory limit")
             for e in takers:
                 e.set_option("memory-limit", str(int(self.memory_limit)))
+        if self.args.lint_budget is not None:
+            for e in p.python_passes:
+                if e.name == "pcg-lint":
+                    e.set_option("budget", str(self.args.lint_budget))
         for n in (*self.print_before, *self.print_after):
             if not any(n in _names(str(e)) for e in p.elements):
                 raise UsageError(f"cannot print the IR around pass '{n}': it is not in the pipeline {p}")
@@ -116,7 +130,7 @@ class Job:
                 if self.args.verify_roundtrip:
                     self._check_roundtrip(module, context)
                 with self.timed("print"):
-                    out.result = self._print(module)
+                    out.result = self._lint_report(pipeline, module) if self.lint else self._print(module)
             except (ir.MLIRError, PcgError) as error:
                 if not any(m.severity == "error" for m in out.messages):
                     out.messages += diagnostics.from_error(error, self.name)
@@ -186,6 +200,16 @@ class Job:
             text = "the module does not round-trip: printed and parsed again it differs"
             raise PcgError(text, module.operation.location)
 
+    def _lint_report(self, pipeline: Pipeline, module: ir.Module) -> str:
+        """What `--lint` writes instead of the program."""
+        import json
+
+        from pcg.viz.lint import of_pass
+
+        found = of_pass(next(p for p in pipeline.python_passes if p.name == "pcg-lint"), module)
+        self.too_dear |= self.fail_above is not None and not found.excess <= self.fail_above
+        return json.dumps(found.to_dict(), indent=2) + "\n" if self.args.lint_format == "json" else str(found)
+
     def _print(self, module: ir.Module) -> str | bytes:
         if self.args.emit_bytecode:
             import io
@@ -199,6 +223,16 @@ class Job:
             )
         )
         return text if text.endswith("\n") else text + "\n"
+
+
+def _percent(text: str | None) -> float | None:
+    """`5` and `5%` as 0.05."""
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise UsageError(f"--lint-fail-above={text}; write a percentage, as 5 or 5%") from None
 
 
 def _names(element: str) -> set[str]:
@@ -329,7 +363,7 @@ def _run(args: argparse.Namespace, flags: list[str]) -> int:
         _print_phases(job)
     if not args.verify_diagnostics and (not failed or args.split_input_file):
         _write(args, results)
-    return 1 if failed else 0
+    return 1 if failed or job.too_dear else 0
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -57,12 +57,15 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
     p.add_argument(
         "--strategy", default="auto",
-        help="auto, search, a propagation engine (global, dataflow, bfs, priority; propagate is global), or a plan"
-        " file; auto (default) is global where the program has layouts, else search",
+        help="auto, search, a propagation engine (global, dataflow, bfs, priority; propagate is global), an expert's"
+        " plan (data, zero3, megatron, ...: see pcg-baseline), or a plan file; auto (default) is global where the"
+        " program has layouts, else search",
     )  # fmt: skip
     p.add_argument("--memory-limit", help="bytes per device, as 16GiB")
     p.add_argument("--save-plan", metavar="FILE", help="write the plan as JSON")
     p.add_argument("--explain", action="store_true", help="print the whole report of the plan")
+    p.add_argument("--simulate", action="store_true", help="print one step as simulated on the machine of the plan")
+    p.add_argument("--trace", metavar="FILE", help="write the simulated step as a trace that ui.perfetto.dev opens")
     p.add_argument(
         "--why", metavar="TENSOR", action="append", default=[],
         help="print why a tensor is sharded as it is: an argument or result by name, a line as model.py:12, or %%12",
@@ -146,6 +149,11 @@ def run(
     }  # fmt: skip
     if args.explain:
         report["explain"] = compiled.explain()
+    if args.simulate or args.trace:
+        simulation = compiled.simulate()
+        report["simulation"] = simulation.to_dict() | {"text": str(simulation)}
+        if args.trace:
+            simulation.write_trace(args.trace)
     if args.why:
         report["why"] = {tensor: compiled.why(tensor) for tensor in args.why}
     with jax_compat.x64(executable.needs_x64):
@@ -292,6 +300,8 @@ def _text(report: dict[str, Any]) -> str:
     if "explain" in report:
         lines += ["", report["explain"]]
     lines += report.get("why", {}).values()
+    if "simulation" in report:
+        lines.append(report["simulation"]["text"])
     if cost["seconds"] is not None:
         lines.append(f"  estimated step   {time_text(cost['seconds'])}")
     counts: dict[str, int] = {}

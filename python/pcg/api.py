@@ -12,7 +12,7 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.compile needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
-from pcg.compiler import Options, check_strategy, choose_mesh, compile_program, load_program
+from pcg.compiler import BASELINES, Options, check_strategy, choose_mesh, compile_program, load_program
 from pcg.frontend import jax_program
 from pcg.frontend.program import Program, ProgramError, module_source
 from pcg.layout import Mesh
@@ -22,6 +22,7 @@ from pcg.passes.base import Bytes
 from pcg.plan import Plan
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.executable import Executable, SignatureError
+from pcg.runtime.fit import within
 
 
 def compile(
@@ -51,17 +52,24 @@ def compile(
         chosen with the plan.
       strategy: how placement is decided.
         "search": over all placements, data and tensor parallelism among them, keeping the layouts given.
+        "unity": the same choices, searched as Unity (OSDI'22) does, to compare with.
         "global", "dataflow", "bfs", "priority": from the layouts that the program and `in_shardings` give
         (see the pass `dist-propagate`): the assignment that costs least, the fixpoint of what they imply,
         breadth first as in MindSpore, or by priorities as in Shardy.
         "propagate": `dist-propagate` with the engine in `engine=` (default "global").
+        "data", "zero1", "zero3", "megatron", "megatron-zero1", "dlrm", "experts", ...: a plan that experts use, by its
+        name, to compare with; the pass `pcg-baseline` lists them.  `model=`, `experts=` and `zero=` name the mesh axes
+        for each, where their own names do not say it.
         "auto" (default): "global" if any layout is given, else "search".
         A `Plan` (or the path of a saved one) is taken as it is.
       donate_argnums: arguments whose buffers the results may take over, as in `jax.jit`.
       static_argnums: arguments that are compile-time constants, as in `jax.jit`.
       in_shardings, out_shardings: layouts that are fixed: a tree of NamedSharding, PartitionSpec or
         `ShardSpec`, a prefix of the arguments (results); None leaves the choice to pcg.
-      memory_limit: bytes per device that the plan may need, also as text ("16GiB").
+      memory_limit: bytes per device that the plan may need, also as text ("16GiB").  Where the fastest plan needs more,
+        state is split, values are computed again in the backward part, and the batch runs in microbatches that add up
+        their gradients, whichever fits and is fastest; `recompute=False` and `accumulate=False` forbid the latter two.
+        Without a cluster the limit is held against what XLA allocates for the devices at hand.
       devices: jax devices to use; default all of `jax.devices()` that the mesh needs.
       cluster: the machine that the mesh lies on (a `pcg.Cluster`, or text as for `pcg-opt --cluster`): costs are those
         of its devices and links, a plan fits their memory, and a mesh that names no devices is laid where it runs
@@ -238,6 +246,41 @@ class Compiled:
         """
         return self.executable.explain(tensor, verbose=verbose)
 
+    def simulate(self, machine: Any = None, **options: Any) -> Any:
+        """One step of the program on the machine that it was planned for, or on another.
+
+        Per device a stream that computes and one that communicates, with what overlaps and what waits; memory by
+        liveness over that schedule.
+
+        Args:
+          machine: a `pcg.Cluster`, a `pcg.machine.Machine`, or text as for `pcg-opt --cluster`.
+          options: of `pcg.simulate.simulate`: `overlap=False` for devices that do one thing at a time, ...
+
+        Returns:
+          A `pcg.simulate.Simulation`: printed a table, `write_trace(path)` writes a trace for ui.perfetto.dev.
+
+        Raises:
+          ClusterError: the mesh does not fit on the machine.
+        """
+        if isinstance(machine, str):
+            machine = Cluster.parse(machine)
+        return self.executable.simulate(machine.machine() if isinstance(machine, Cluster) else machine, **options)
+
+    def lint(self, budget: int | None = None) -> Any:
+        """What the given layouts cost, what others would, and which to change first.
+
+        The layouts are those that the program asks for (`pcg.shard`, `with_sharding_constraint`) and `in_shardings`,
+        `out_shardings`; the plan in use does not matter.
+
+        Args:
+          budget: how many variants of the annotations are priced at most (default 300).
+
+        Returns:
+          A `pcg.viz.lint.Lint`: printed it is the report; `excess` is by how much the annotations make a step
+          longer, `advice.changes` what to change, `findings` what is questionable about single annotations.
+        """
+        return self.executable.lint(budget)
+
     def why(self, tensor: str | int) -> str:
         """Why one tensor is sharded as it is.
 
@@ -351,10 +394,16 @@ class Compiled:
             search=s.search if self.cluster is None else {"machine": self.cluster.machine(), **s.search},
             refine=s.refine,
         )
-        if self.cluster is not None and not isinstance(s.strategy, Plan):
+        if self.cluster is not None and not isinstance(s.strategy, Plan) and s.strategy not in BASELINES:
             self._choose_mesh(program, options)
-        compilation = compile_program(program, self.mesh, options, devices=self._devices)
-        return Executable(compilation, self._devices, donate)
+
+        def build(options: Options) -> Executable:
+            compilation = compile_program(program, self.mesh, options, devices=self._devices)
+            return Executable(compilation, self._devices, donate)
+
+        if s.memory_limit is None or self.cluster is not None or s.strategy not in ("auto", "search"):
+            return build(options)
+        return within(build, options, s.memory_limit)
 
     def _use(self, executable: Executable, static: Mapping[int, Any]) -> None:
         """Remember `executable`; calls go straight to it as long as it is the only one."""

@@ -4,50 +4,63 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
-from pcg import plan_ir
+from pcg import memory, plan_ir
+from pcg.baselines.recipe import PLANS, SYNONYMS
 from pcg.frontend.module_program import entry_function, module_program
 from pcg.frontend.program import Program
 from pcg.frontend.state import state_of
-from pcg.ir import shardings
+from pcg.ir import given, shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
-from pcg.ir.given import mark as note_given
 from pcg.ir.parse import load_module
 from pcg.ir.sdy_text import without_second_regions
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-from pcg.machine import Cluster, Machine
+from pcg.machine import Cluster, Machine, toml
 from pcg.passes import PIPELINES, lookup
 from pcg.passes.base import Bytes
+from pcg.passes.choose_groups import ChooseGroupsPass
 from pcg.passes.choose_mesh import ChooseMeshPass
-from pcg.passes.dist_propagate import ENGINES
+from pcg.passes.dist_propagate import ENGINES, PropagatePass
 from pcg.passes.dist_refine_mesh import RefineMeshPass, rewrite
 from pcg.passes.lower_spmd import LowerSpmdPass
+from pcg.passes.pcg_accumulate import AccumulatePass
+from pcg.passes.pcg_baseline import BaselinePass
+from pcg.passes.pcg_hold_copies import HoldCopiesPass
+from pcg.passes.pcg_search import SELECTED, SearchPass
+from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline, split
 from pcg.plan import Plan, PlanError
 from pcg.search.optimize import Outcome
 from pcg.search.roles import STATE
+from pcg.search.roles import state_of as kept_state
+
+if TYPE_CHECKING:
+    from pcg.viz.lint import Lint
 
 #: Stages of `Compilation.as_text`.
 STAGES = ("stablehlo", "plan", "pcg", "collectives", "local", "sdy")
 
 
-#: How placement is decided.  `auto`: `search`, or `global` if the program or its user annotates something;
+#: How placement is decided.  `auto`: `global` if the program or its user annotates something, else `select` on a
+#: cluster, `search` without; `select`: the best of several plans by simulation; `unity`: the search as Unity does it;
 #: `propagate`: `dist-propagate` with the options given; else an engine of it.
-STRATEGIES = ("auto", "search", "propagate", *ENGINES)
+STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
+#: Plans of experts, which are strategies too: `pcg-baseline` says what they are.
+BASELINES = (*PLANS, *SYNONYMS)
 
 
 @dataclass(frozen=True)
 class Options:
     """What the user fixed: strategy, memory, argument and result specs (by flat index), search options.
 
-    `strategy` is one of `STRATEGIES`, or a plan.
+    `strategy` is one of `STRATEGIES` or `BASELINES`, or a plan.
     `refine`: whether mesh axes may be cut for reshapes; None: as far as the pipelines do.  For sub-axes that a
     layout names they always are.
     """
@@ -82,6 +95,10 @@ class Compilation:
     sources: dict[int, int] = field(default_factory=dict, repr=False)
     """Channel of each collective of the lowered program -> the op it comes from, by its number in the walk of the entry
     function at stage `collectives`."""
+    options: Options = field(default_factory=Options, repr=False)
+    """What the user fixed."""
+    asked: Mesh | None = field(default=None, repr=False)
+    """The mesh that it was compiled for, before it was refined."""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def as_text(self, stage: str = "pcg", *, generic: bool | None = None) -> str:
@@ -124,7 +141,8 @@ def compile_program(
       PcgError: the program is not valid, or a pass cannot do its work; at the op's location.
       PlanError: the plan in `options.strategy` is of another program or mesh.
     """
-    options = options or Options()
+    options, asked = options or Options(), mesh
+    on_cpu = devices is not None and len(devices) > 0 and getattr(devices[0], "platform", "") == "cpu"
     context = make_context()
     seconds: dict[str, float] = {}
     remarks: list[tuple[str, str, str]] = []
@@ -135,19 +153,33 @@ def compile_program(
     before, after = _around_decision()
     _run(module, before, remarks, seconds)
     _check_mesh(module, mesh)
+    modules = {"stablehlo": _clone(module)}
+    if isinstance(options.strategy, Plan) and (count := options.strategy.memory.get(memory.MICROBATCHES)):
+        _run(module, [AccumulatePass(int(count))], remarks, seconds)
     identity = plan_ir.identity(module)
     own = [op for op in walk(module.operation) if op.name == "dist.reshard"]
-    modules = {"stablehlo": _clone(module)}
     report = None
+    state: Mapping[int, int]
     if isinstance(options.strategy, Plan):
+        state = dict(options.strategy.state)
         _apply_plan(options.strategy, module, mesh, program)
     else:
         _annotate(module, program, mesh, options)
+        state = kept_state(entry_function(module))
         _run(module, [_refinement(options)], remarks, seconds)
         mesh = shardings.mesh_of(module) or mesh
-        report = _decide(module, options, remarks, seconds)
+        report = _decide(module, options, remarks, seconds, on_cpu, program.donated)
+        if (count := memory.microbatches(module)) > 1:
+            # The program that the plan is for is the loop over microbatches.
+            looped = _clone(modules["stablehlo"])
+            _run(looped, [AccumulatePass(count)], [], {})
+            identity = plan_ir.identity(looped)
+        own = memory.given_reshards(module, own)
         _even_signature(module, mesh)
         _mark_state(entry_function(module), {})
+    cluster = (options.search.get("machine") or Machine.default()).cluster
+    if cluster is None and isinstance(options.strategy, Plan) and options.strategy.cluster:
+        cluster = toml.loads(options.strategy.cluster)
     plan = plan_ir.capture(
         module,
         identity,
@@ -157,6 +189,11 @@ def compile_program(
         estimate=estimate_of(report, options.strategy),
         trees=(program.in_tree, program.out_tree) if program.in_tree is not None else None,
         devices=devices,
+        state=state,
+        donated=program.donated,
+        cluster=cluster.dumps() if cluster is not None else "",
+        source=modules["stablehlo"].operation.get_asm(print_generic_op_form=True, assume_verified=True),
+        memory=memory.decisions(module),
     )
     mesh = plan.mesh
     modules["plan"] = _clone(module)
@@ -168,11 +205,13 @@ def compile_program(
     modules["collectives"] = _clone(module)
     lower = LowerSpmdPass()
     _run(module, [lower], remarks, seconds)
+    if on_cpu:
+        _run(module, [HoldCopiesPass()], remarks, seconds)
     modules["local"] = module
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
     out_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.out_specs"))
     done = Compilation(program, mesh, plan, in_specs, out_specs, modules, remarks, seconds, report, machine,
-        lower.sources)
+        lower.sources, options, asked)
     if options.memory_limit is not None and not isinstance(report, Outcome):
         _check_memory(done, options.memory_limit)
     return done
@@ -201,13 +240,50 @@ def choose_mesh(
     refinement = next(iter(Pipeline([_refinement(options)]).python_passes))
     assert isinstance(refinement, RefineMeshPass)
     limit = None if options.memory_limit is None else Bytes(options.memory_limit)
+    # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
+    some = 0 if count is None or count == len(cluster.devices) else count
+    groups = ChooseGroupsPass(
+        ways=("slowest", "alone"), devices=some, memory_limit=limit, machine=cluster.machine()
+    )
     chosen = ChooseMeshPass(
         devices=count or 0, memory_limit=limit, machine=cluster.machine(), refine=refinement
     )
-    _run(module, [chosen], [], {})
+    _run(module, [groups, chosen], [], {})
+    strategy = str(options.strategy)
+    if mesh is None and (strategy == "select" or (strategy == "auto" and _default(module, options) == "select")):
+        # An expert's plan on another mesh may be faster: that mesh it is then, and the plan is found again there.
+        _run(module, [refinement], [], {})
+        free = dataclasses.replace(options, search={**options.search, "meshes": "auto"})
+        _select(module, free, [], {}, False, program.donated)
     found = shardings.mesh_of(module)
     assert found is not None
     return found.origin
+
+
+def lint_program(program: Program, mesh: Mesh, options: Options | None = None, budget: int | None = None) -> Lint:
+    """What the layouts that `program` and `options` give cost on `mesh`, and which to change first.
+
+    Raises:
+      PcgError: the program is not valid, or does not go with the mesh; at the op's location.
+    """
+    from pcg.passes.pcg_lint import LintPass
+    from pcg.viz.lint import of_pass
+
+    options = options or Options()
+    module = load_module(program.source, make_context(), program.path or "<program>")
+    _declare_mesh(module, mesh)
+    before, _ = _around_decision()
+    _run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
+    _check_mesh(module, mesh)
+    _annotate(module, program, mesh, options)
+    _run(module, [_refinement(options)], [], {})
+    limit = None if options.memory_limit is None else Bytes(options.memory_limit)
+    chosen = LintPass(memory_limit=limit, machine=options.search.get("machine") or Machine.default())
+    if budget is not None:
+        chosen.budget = budget
+    chosen.names = [x.name for x in program.arguments], [x.name for x in program.results]
+    _run(module, [chosen], [], {})
+    return dataclasses.replace(of_pass(chosen, module), program=program.name)
 
 
 def _check_memory(done: Compilation, limit: int) -> None:
@@ -241,8 +317,8 @@ def estimate_of(report: Any, strategy: Any) -> dict[str, Any]:
 def _around_decision() -> tuple[list[str], list[str]]:
     """The passes of --auto-parallel before the search (and the refinement for it), and after it."""
     elements = list(split(PIPELINES["auto-parallel"].elements))
-    at = elements.index("pcg-search")
-    return elements[: at - 1], elements[at + 1 :]
+    first = next(i for i, e in enumerate(elements) if e.startswith("dist-refine-mesh"))
+    return elements[:first], elements[elements.index("pcg-search") + 1 :]
 
 
 def _refinement(options: Options) -> str:
@@ -268,25 +344,36 @@ def _run(
         remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
 
 
-def _decide(module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]) -> Any:
+def _decide(
+    module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float],
+    on_cpu: bool = False, donated: Collection[int] = (),
+) -> Any:  # fmt: skip
     strategy = str(options.strategy)
     check_strategy(strategy)
     if strategy == "auto":
-        strategy = "global" if annotated(module) else "search"
-    name = "pcg-search" if strategy == "search" else "dist-propagate"
+        strategy = _default(module, options)
+    if strategy in BASELINES:
+        return _propagate_baseline(module, strategy, options, remarks, seconds)
+    if strategy == "select":
+        return _select(module, options, remarks, seconds, on_cpu, donated)
+    name = "pcg-search" if strategy in ("search", "unity") else "dist-propagate"
     cls = lookup(name)
     assert cls is not None
     chosen = cls()
     known = {f.name for f in dataclasses.fields(cls)}
-    given = dict(options.search)
+    wanted = dict(options.search)
+    if strategy == "unity" and wanted.setdefault("algorithm", "unity") != "unity":
+        raise ValueError(f"algorithm {wanted['algorithm']!r} and strategy 'unity' are given; expected one of them")
     if strategy in ENGINES:
-        if given.setdefault("engine", strategy) != strategy:
-            raise ValueError(f"engine {given['engine']!r} and strategy {strategy!r} are given; expected one of them")
+        if wanted.setdefault("engine", strategy) != strategy:
+            raise ValueError(f"engine {wanted['engine']!r} and strategy {strategy!r} are given; expected one of them")
     if options.memory_limit is not None:
-        given["memory_limit"] = options.memory_limit
-    for key, value in given.items():
+        wanted["memory_limit"] = options.memory_limit
+    if on_cpu and "backend" in known:
+        wanted.setdefault("backend", "cpu")
+    for key, value in wanted.items():
         if key not in known:
-            if key == "memory_limit":
+            if key in ("memory_limit", "recompute", "accumulate"):
                 continue  # nothing to choose: checked when the program is lowered
             raise ValueError(f"unknown option {key!r}; {name} has {', '.join(sorted(known)) or 'none'}")
         setattr(chosen, key, value)
@@ -294,26 +381,65 @@ def _decide(module: ir.Module, options: Options, remarks: list[tuple[str, str, s
     return getattr(chosen, "outcome", None) or next(iter(getattr(chosen, "measures", {}).values()), None)
 
 
+def _default(module: ir.Module, options: Options) -> str:
+    """The strategy that "auto" is for this program."""
+    if annotated(module):
+        return "global"
+    machine = options.search.get("machine")
+    # Who asks for another algorithm wants to see what that does.
+    plain = options.search.get("algorithm", "exact") == "exact"
+    return "select" if machine is not None and machine.cluster is not None and plain else "search"
+
+
+def _select(
+    module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float], on_cpu: bool,
+    donated: Collection[int],
+) -> Any:  # fmt: skip
+    """The best of several plans by simulation; the search options are those of pcg-select and of pcg-search."""
+    chosen = SelectPass(meshes="given", donated=donated)
+    own = {f.name for f in dataclasses.fields(SelectPass)} - {"search", "refine", "donated"}
+    its = {f.name for f in dataclasses.fields(SearchPass)} - {"mesh"}
+    wanted = dict(options.search)
+    if options.memory_limit is not None:
+        wanted["memory_limit"] = options.memory_limit
+    if on_cpu:
+        wanted.setdefault("backend", "cpu")
+    for key, value in wanted.items():
+        if key not in own | its:
+            raise ValueError(f"unknown option {key!r}; pcg-select has {', '.join(sorted(own | its))}")
+        setattr(chosen if key in own else chosen.search, key, value)
+    _run(module, [chosen], remarks, seconds)
+    if SELECTED in module.operation.attributes:
+        del module.operation.attributes[SELECTED]
+    return chosen.outcome
+
+
+def _propagate_baseline(
+    module: ir.Module, plan: str, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]
+) -> Any:
+    """The layouts of a plan that experts use, completed by propagation; the search options are those of both passes."""
+    chosen, propagation = BaselinePass(plan=plan), PropagatePass(engine="dataflow")
+    known = {f.name: p for p in (propagation, chosen) for f in dataclasses.fields(p)}
+    for key, value in options.search.items():
+        if key not in known or key in ("plan", "engine"):
+            allowed = ", ".join(sorted(known.keys() - {"plan", "engine"}))
+            raise ValueError(f"unknown option {key!r}; strategy {plan!r} has {allowed}")
+        axes = known[key] is chosen and isinstance(value, str)
+        setattr(known[key], key, (value,) if axes else value)
+    _run(module, [chosen, propagation], remarks, seconds)
+    return next(iter(propagation.measures.values()), None)
+
+
 def check_strategy(strategy: str) -> None:
-    """Raise ValueError for what is not one of `STRATEGIES`."""
-    if strategy not in STRATEGIES:
-        names = ", ".join(map(repr, STRATEGIES))
+    """Raise ValueError for what is not one of `STRATEGIES` or `BASELINES`."""
+    if strategy not in (*STRATEGIES, *BASELINES):
+        names = ", ".join(map(repr, (*STRATEGIES, *BASELINES)))
         raise ValueError(f"strategy {strategy!r}; expected one of {names}, a Plan, or the path of a saved plan (.json)")
 
 
 def annotated(module: ir.Module) -> bool:
     """Whether some layout in the program names an axis."""
-    func = entry_function(module)
-    specs = [shardings.get(a) for a in func.regions[0].blocks[0].arguments] + shardings.function_result_specs(func)
-    if any(s is not None and s.used_axes for s in specs):
-        return True
-    for op in walk(func):
-        given = shardings.result_specs(op) if op.name != "func.func" else []
-        if op.name == "dist.constraint":
-            given = [shardings.from_attr(op.attributes["spec"])]
-        if any(s is not None and s.used_axes for s in given):
-            return True
-    return False
+    return given.annotated(entry_function(module))
 
 
 def _annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options) -> None:
@@ -360,8 +486,8 @@ def _even_signature(module: ir.Module, mesh: Mesh) -> None:
         spec = shardings.get(argument)
         if spec is not None and (even := _even(spec, argument, mesh)) != spec:
             shardings.set(argument, even)
-    for i, (value, given) in enumerate(zip(returned, shardings.function_result_specs(function), strict=True)):
-        spec = given or shardings.get(value)
+    for i, (value, own) in enumerate(zip(returned, shardings.function_result_specs(function), strict=True)):
+        spec = own or shardings.get(value)
         if spec is not None and (even := _even(spec.without_partial(), value, mesh)) != spec.without_partial():
             shardings.set_function_result_spec(function, i, even)
 
@@ -392,8 +518,9 @@ def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> 
     plan_ir.check(plan, module)
     if plan.mesh.axes != shardings.mesh_of(module).axes:  # type: ignore[union-attr]
         rewrite(module.operation, Mesh(plan.mesh.axes, mesh.device_ids))
-    note_given(entry_function(module), "plan")
+    given.mark(entry_function(module), "plan")
     plan_ir.write(plan, module)
+    memory.write(module, plan.memory)
 
 
 def _declare_mesh(module: ir.Module, mesh: Mesh) -> None:

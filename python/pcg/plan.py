@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pcg.layout import Mesh, ShardSpec, refine
+
+if TYPE_CHECKING:
+    from pcg.machine import Cluster
+    from pcg.plan_price import Price
 
 #: Version of the document's format.
 VERSION = 1
@@ -59,13 +65,14 @@ class Reshard:
 
     `value` is `12#0` (result 0 of op 12), `12^1:2` (argument 2 of region 1 of op 12), `@3` (argument
     3 of the program) or `r4` (reshard 4); `uses` are the `(op, operand)` that read the new layout,
-    None for all of them.
+    None for all of them.  `apart`: done for these uses alone, right before the first, though others need the same.
     """
 
     value: str
     spec: ShardSpec
     where: str = field(default="", compare=False)
     uses: tuple[tuple[int, int], ...] | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class Plan:
     `constraints` are the tensors inside the program whose placement does not follow from the
     arguments alone, with the source line they come from.  `trees`, when present, are the jax trees
     of arguments and results.
+
+    `source` is the normalised program that the plan is for (StableHLO in generic form), so that a plan can be priced
+    from its document alone; `state` says which result is the next value of which argument, `donated` which arguments
+    give their memory to results, and `cluster` is the machine it was made for, as TOML (empty: the generic one).
     """
 
     mesh: Mesh
@@ -89,11 +100,17 @@ class Plan:
     estimate: Mapping[str, Any] = field(default_factory=dict, compare=False)
     trees: Any = field(default=None, compare=False, repr=False)
     devices: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    state: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    donated: tuple[int, ...] = field(default=(), repr=False)
+    cluster: str = field(default="", compare=False, repr=False)
+    source: str = field(default="", compare=False, repr=False)
+    memory: Mapping[str, float] = field(default_factory=dict)
+    """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
 
     # -- the document --------------------------------------------------------------------------
 
-    def to_json(self) -> str:
-        """The plan as text: one line per argument, result and op."""
+    def to_json(self, program: bool = True) -> str:
+        """The plan as text: one line per argument, result and op; the last has the program, unless it is left out."""
         head = {
             "pcg_plan": VERSION,
             "program": self.program,
@@ -102,6 +119,14 @@ class Plan:
             "estimate": dict(self.estimate),
             "signature": list(self.signature),
         }
+        if self.state:
+            head["state"] = [list(pair) for pair in self.state]
+        if self.donated:
+            head["donated"] = list(self.donated)
+        if self.cluster:
+            head["cluster"] = self.cluster
+        if self.memory:
+            head["memory"] = dict(self.memory)
         lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]
         tables: dict[str, list[dict[str, Any]]] = {
             "arguments": [v.to_json(self.mesh) for v in self.arguments],
@@ -112,11 +137,14 @@ class Plan:
         for name, rows in tables.items():
             body = ",\n".join("    " + json.dumps(row) for row in rows)
             lines.append(f'  "{name}": [\n{body}\n  ]' if rows else f'  "{name}": []')
+        if program and self.source:
+            packed = base64.b64encode(zlib.compress(self.source.encode(), 9)).decode()
+            lines.append(f'  "source": {json.dumps(packed)}')
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
-    def save(self, path: str | Path) -> None:
-        """Write the document to `path`."""
-        Path(path).write_text(self.to_json())
+    def save(self, path: str | Path, program: bool = True) -> None:
+        """Write the document to `path`; without the `program` it can be given back, but not priced by itself."""
+        Path(path).write_text(self.to_json(program))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -158,18 +186,50 @@ class Plan:
                         _spec(r["spec"], mesh),
                         r.get("where", ""),
                         tuple((a, b) for a, b in r["uses"]) if "uses" in r else None,
+                        bool(r.get("apart", False)),
                     )
                     for r in d["reshards"]
                 ),
                 estimate=d.get("estimate", {}),
+                state=tuple((int(r), int(a)) for r, a in d.get("state", ())),
+                donated=tuple(map(int, d.get("donated", ()))),
+                cluster=d.get("cluster", ""),
+                memory={str(k): float(v) for k, v in d.get("memory", {}).items()},
+                source=zlib.decompress(base64.b64decode(d["source"])).decode() if d.get("source") else "",
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, zlib.error) as error:
             raise PlanError(f"malformed plan: {type(error).__name__}: {error}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read the document at `path`."""
         return cls.from_json(Path(path).read_text())
+
+    # -- questions -----------------------------------------------------------------------------
+
+    def price(self, cluster: Cluster | str | None = None, *, program: str | bytes | Path | None = None,
+        remap: bool = False, simulate: bool = True) -> Price:  # fmt: skip
+        """What this very plan costs on a machine; nothing is searched, so equal plans have equal prices.
+
+        Args:
+          cluster: the machine, as for `pcg.compile`; None: the one that the plan was made for.
+          program: the program, where the document was saved without it: StableHLO text, bytes or a path.
+          remap: lay the mesh where the plan runs fastest on the cluster, instead of on the devices it names.
+          simulate: lower the program, too, and simulate a step.
+
+        Raises:
+          PlanError: the program is missing, or another one.
+          ClusterError: the mesh does not fit on the cluster.
+        """
+        from pcg.plan_price import price
+
+        return price(self, cluster, program=program, remap=remap, simulated=simulate)
+
+    def diff(self, other: Plan) -> str:
+        """How `other` differs: mesh, layouts of tensors and ops, reshards and estimates; empty if it does not."""
+        from pcg.viz.plan import diff
+
+        return diff(self, other)
 
     # -- for the user's own jax.jit ------------------------------------------------------------
 
@@ -221,6 +281,8 @@ def _reshard_json(r: Reshard, mesh: Mesh) -> dict[str, Any]:
         row["where"] = r.where
     if r.uses is not None:
         row["uses"] = [list(u) for u in r.uses]
+    if r.apart:
+        row["apart"] = True
     return row
 
 

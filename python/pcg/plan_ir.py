@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch_mlir import ir
@@ -42,6 +42,12 @@ def write(plan: Plan, module: ir.Module) -> None:
     for d in plan.operations:
         if d.results is not None:
             shardings.set_result_specs(ops[d.at], list(d.results))
+            if "spec" in ops[d.at].attributes and d.results[0] is not None:  # a request, now as it was decided
+                with module.context:
+                    ops[d.at].attributes["spec"] = shardings.to_attr(d.results[0])
+                for name in (shardings.OPEN, shardings.PRIORITIES):
+                    if name in ops[d.at].attributes:
+                        del ops[d.at].attributes[name]
         if d.operands is not None:
             shardings.set_operand_specs(ops[d.at], list(d.operands))
     made: list[ir.Operation] = []
@@ -80,6 +86,11 @@ def capture(
     estimate: Mapping[str, Any] | None = None,
     trees: Any = None,
     devices: Sequence[Any] | None = None,
+    state: Mapping[int, int] | None = None,
+    donated: Iterable[int] = (),
+    cluster: str = "",
+    source: str = "",
+    memory: Mapping[str, float] | None = None,
 ) -> Plan:
     """The plan written on an annotated `module`.
 
@@ -99,7 +110,7 @@ def capture(
         results.append(Value(leaf.name, type_, found or ShardSpec.replicated(len(leaf.shape)), leaf.key_rank))
     every, before = list(_operations(module)), set(own)
     inserted = [op for op in every if op.name == "dist.reshard" and op not in before]
-    new = set(inserted)
+    new = {*inserted, *(op for op in every if shardings.APART in op.attributes)}
     ops = [op for op in every if op not in new] if new else every
     decisions = []
     for at, op in enumerate(ops):
@@ -129,6 +140,11 @@ def capture(
         dict(estimate or {}),
         trees,
         None if devices is None else tuple(devices),
+        tuple(sorted((state or {}).items())),
+        tuple(sorted(donated)),
+        cluster,
+        source,
+        dict(memory or {}),
     )
 
 
@@ -136,6 +152,9 @@ def _reshards(inserted: Sequence[ir.Operation], at: Mapping[ir.Operation, int]) 
     order = {op: k for k, op in enumerate(inserted)}
     for op in inserted:
         value = op.operands[0]
+        apart = not isinstance(value, ir.BlockArgument) and shardings.APART in value.owner.operation.attributes
+        if apart:
+            value = value.owner.operation.operands[0]
         if isinstance(value, ir.BlockArgument):
             parent = value.owner.owner.operation
             region = next(i for i, r in enumerate(parent.regions) if r.blocks[0] == value.owner)
@@ -146,11 +165,11 @@ def _reshards(inserted: Sequence[ir.Operation], at: Mapping[ir.Operation, int]) 
             name = f"{at[maker]}#{ir.OpResult(value).result_number}"
         uses = None
         if any(u.owner.operation != op for u in value.uses):
-            readers = [u for u in op.results[0].uses if u.owner.operation not in order]
+            readers = [u for u in op.results[0].uses if u.owner.operation in at]
             uses = tuple(sorted((at[u.owner.operation], u.operand_number) for u in readers))
         spec = shardings.get(op.results[0])
         assert spec is not None
-        yield Reshard(name, spec, where(op.location), uses)
+        yield Reshard(name, spec, where(op.location), uses, apart)
 
 
 def _insert_reshard(
@@ -167,7 +186,16 @@ def _insert_reshard(
     else:
         at, i = map(int, r.value.split("#"))
         value = ops[at].results[i]
-    if isinstance(value, ir.BlockArgument):
+    if r.apart and r.uses:
+        point, location = ir.InsertionPoint(ops[r.uses[0][0]]), ops[r.uses[0][0]].location
+        with function.context:
+            layout = ir.ArrayAttr.get([shardings.to_attr(_spec_of(value, r))])
+            held = {shardings.SPECS: layout, shardings.OPERAND_SPECS: layout, shardings.APART: ir.UnitAttr.get()}
+            value = ir.Operation.create(
+                "stablehlo.optimization_barrier", results=[value.type], operands=[value], attributes=held, ip=point,
+                loc=location,
+            ).result  # fmt: skip
+    elif isinstance(value, ir.BlockArgument):
         point, location = ir.InsertionPoint.at_block_begin(value.owner), function.location
     else:
         point, location = ir.InsertionPoint.after(value.owner), value.owner.location
@@ -186,6 +214,13 @@ def _insert_reshard(
     for at, i in r.uses or ():
         ops[at].operands[i] = new.results[0]
     return new
+
+
+def _spec_of(value: ir.Value, r: Reshard) -> ShardSpec:
+    spec = shardings.get(value)
+    if spec is None:
+        raise PlanError(f"reshard of {r.value}: the plan has no layout for that value")
+    return spec
 
 
 def identity(module: ir.Module) -> list[str]:

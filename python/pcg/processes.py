@@ -29,12 +29,18 @@ from pcg.frontend.program import Program, ProgramError, module_source
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
+from pcg.ir.stages import has_stages
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, MeshError, ShardSpec
 from pcg.lower.processes import process_modules
+from pcg.machine import Cluster, Machine
 from pcg.passes import PIPELINES
+from pcg.passes.choose_groups import ChooseGroupsPass
+from pcg.passes.choose_mesh import ChooseMeshPass
+from pcg.passes.map_ranks import MapRanksPass
 from pcg.passes.pipeline import Pipeline, split
 from pcg.passes.place_stages import PlaceStagesPass
+from pcg.simulate import ProcessSimulation, simulate_processes
 
 #: Stages of `ProcessPrograms.as_text`.
 STAGES = ("stablehlo", "stages", "processes", "emulated")
@@ -95,6 +101,17 @@ class ProcessPrograms:
             raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
         return self.texts[stage]
 
+    def simulate(self, machine: Cluster | Machine | None = None, **options: Any) -> ProcessSimulation:
+        """One step of all processes on a cluster, process n on its n-th device unless `devices` says otherwise.
+
+        Args:
+          options: of `pcg.simulate.simulate_processes`.
+        """
+        module = load_module(self.texts["processes"], make_context(), "<processes>")
+        if isinstance(machine, Cluster):
+            machine = machine.machine()
+        return simulate_processes(module, machine or Machine.default(), **options)
+
     def emulate(self, *args: Any, **kwargs: Any) -> Any:
         """What the processes compute together, on one device: takes and returns what the program does.
 
@@ -129,8 +146,8 @@ class ProcessPrograms:
 
 
 def lower(
-    program: Callable[..., Any] | str | bytes | Path, meshes: Mapping[str, Mesh] | None = None, *args: Any,
-    engine: str = "dataflow", **kwargs: Any,
+    program: Callable[..., Any] | str | bytes | Path, meshes: Mapping[str, Mesh] | Cluster | None = None, *args: Any,
+    engine: str = "dataflow", cluster: Cluster | str | None = None, **kwargs: Any,
 ) -> ProcessPrograms:  # fmt: skip
     """One program per process from a program on several meshes.
 
@@ -138,14 +155,24 @@ def lower(
       program: a function that jax can trace, which says by `pcg.shard(x, spec, mesh="name")` what is on which
         mesh; or a StableHLO module, with `dist` layouts on several meshes, as text, bytes or path.
       meshes: the meshes by name, with the logical devices of each; those that a module declares need not be given.
+        Or a cluster of unlike groups: how each is used is chosen (see `pcg-choose-groups`).
       args, kwargs: for a function: arguments, or `jax.ShapeDtypeStruct`s of their shapes.
       engine: how layouts inside a stage are found: one of those of `dist-propagate`, or "search".
+      cluster: the machine that layouts are searched for; the processes get the devices of it on which they exchange
+        what they do in the least time (see `pcg-map-ranks`).
 
     Raises:
       MeshError: there is no mesh.
       ProgramError: `pcg.shard` names an unknown mesh, or a layout that its mesh does not have.
       PcgError: a layout or mesh does not fit; at the op's location.
     """
+    if isinstance(meshes, Cluster):
+        if cluster is not None:
+            raise MeshError("a cluster is given both as meshes and as cluster; give one")
+        return _on_groups(program, meshes, args, kwargs)
+    if isinstance(cluster, str):
+        cluster = Cluster.parse(cluster)
+    machine = cluster.machine() if cluster is not None else Machine.default()
     given = dict(meshes or {})
     source = module_source(program)
     if source is None:
@@ -166,9 +193,46 @@ def lower(
         raise MeshError("the program declares no mesh; give meshes, or dist.mesh ops")
     entry_function(module)
     texts = {"stablehlo": str(module)}
-    place = PlaceStagesPass(engine=engine)
+    place = PlaceStagesPass(engine=engine, machine=machine)
     remarks: list[tuple[str, str, str]] = []
     _run(module, [place if e == place.name else e for e in split(PIPELINES["split-meshes"].elements)], remarks)
+    if cluster is not None:
+        _run(module, [MapRanksPass(machine=machine)], remarks)
+    return _lowered(loaded, module, texts, remarks)
+
+
+def _on_groups(
+    program: Callable[..., Any] | str | bytes | Path, cluster: Cluster, args: Any, kwargs: Mapping[str, Any]
+) -> ProcessPrograms:
+    """A program for one device, on the groups of a cluster in the best way."""
+    source = module_source(program)
+    if source is None:
+        from pcg.frontend import jax_program
+
+        assert callable(program)
+        loaded = jax_program.trace(program, args, kwargs)
+    else:
+        loaded = load_program(source[0], path=source[1])
+    module = load_module(loaded.source, make_context(), loaded.path or "<program>")
+    entry_function(module)
+    texts = {"stablehlo": str(module)}
+    remarks: list[tuple[str, str, str]] = []
+    _run(module, ["sdy-import", "pcg-normalize", "pcg-reassociate"], remarks)
+    machine = cluster.machine()
+    _run(module, [ChooseGroupsPass(machine=machine), ChooseMeshPass(machine=machine)], remarks)
+    if not has_stages(module):
+        # One mesh is best: the whole program is one stage on it.
+        place = PlaceStagesPass(engine="search", machine=machine)
+        _run(module, ["dist-propagate-meshes", "pcg-split-meshes", place], remarks)
+    _run(module, ["dist-verify"], remarks)
+    return _lowered(loaded, module, texts, remarks)
+
+
+def _lowered(
+    loaded: Program, module: ir.Module, texts: dict[str, str], remarks: list[tuple[str, str, str]]
+) -> ProcessPrograms:
+    """The programs of the processes, from placed stages."""
+    declared = shardings.meshes_of(module)
     texts["stages"] = str(module)
     _run(module, [PIPELINES["lower-processes"].elements], remarks)
     texts["processes"] = str(module)

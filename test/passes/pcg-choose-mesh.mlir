@@ -3,10 +3,12 @@
 // RUN: %pcg-opt %s --pcg-choose-mesh --cluster=preset:summit:2 --split-input-file | FileCheck %s --check-prefixes=CHECK,SUMMIT
 // RUN: %pcg-opt %s --pcg-choose-mesh --cluster=preset:summit:2 --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=SUMMIT-REMARK
 // RUN: %pcg-opt %s --pcg-choose-mesh --split-input-file | FileCheck %s --check-prefix=NOTHING
-// RUN: not %pcg-opt %s --pcg-choose-mesh="devices=12 memory-limit=1KiB" --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not %pcg-opt %s --pcg-choose-mesh="devices=12 memory-limit=1KiB" --pcg-search="memory-limit=1KiB recompute=false accumulate=false" --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not %pcg-opt %s --pcg-choose-mesh="devices=13" --cluster=preset:summit:2 --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MANY
 
-// MEMORY: error: pcg-choose-mesh: no plan fits in 1.00 KiB per device
+// Where no plan fits, the mesh is the one on which the least memory is needed; the search says how much that is.
+// MEMORY-DAG: error: pcg-search: no plan fits in 1.00 KiB per device
+// MEMORY-DAG: remark: pcg-choose-mesh: mesh d0={{.*}}: no plan fits as it is, this mesh needs the least memory
 // MANY: error: pcg-choose-mesh: mesh d0=13 has 13 positions; cluster 'summit' has 12 usable devices
 
 // A number of devices: every mesh of them is tried; on a cluster, in every place.

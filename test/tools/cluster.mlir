@@ -13,7 +13,7 @@
 // RUN: not %pcg-opt %s --canonicalize --devices=2 2>&1 | FileCheck %s --check-prefix=NOMESH
 
 // AUTO: remark: pcg-choose-mesh: mesh d0={{.*}}, best of {{[0-9]+}}
-// AUTO: remark: pcg-search: plan:
+// AUTO: remark: pcg-select: plan:
 // AUTO: "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["d0"
 // LOWER: mhlo.num_partitions = 16
 // DEVICES: #dist.process_mesh<["d0"

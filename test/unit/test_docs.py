@@ -24,7 +24,7 @@ import pcg
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-_TOOLS = "".join(f'pcg-{t}() {{ "{sys.executable}" -m pcg.tools.pcg_{t} "$@"; }}\n' for t in ("opt", "run"))
+_TOOLS = "".join(f'pcg-{t}() {{ "{sys.executable}" -m pcg.tools.pcg_{t} "$@"; }}\n' for t in ("opt", "plan", "run"))
 _TOOLS += f'FileCheck() {{ "{sys.executable}" -m filecheck "$@"; }}\n'
 
 

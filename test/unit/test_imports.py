@@ -23,8 +23,8 @@ ROWS = [
     {"rules"},
     {"propagate", "reshard", "substitute"},
     {"cost"},
-    {"search", "pipeline"},
-    {"lower", "emulate"},
+    {"search", "pipeline", "baselines"},
+    {"lower", "emulate", "lint", "simulate"},
     {"passes"},
     {"tools"},
 ]

@@ -9,11 +9,19 @@ over the bandwidth of the slowest axis it crosses.  Everything is per device and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
 
 from pcg.layout import Mesh
+from pcg.layout.hashing import hashed_once
 from pcg.machine import Machine, collectives
+from pcg.machine.profile import Profile
+
+#: A number, or one per strategy of an op.
+Amount = TypeVar("Amount", float, np.ndarray)
 
 #: Ops that XLA folds into a neighbour: they touch memory only in part.
 _FUSED_SHARE = 0.25
@@ -51,6 +59,7 @@ _WINDOWED: dict[str, tuple[frozenset[int], frozenset[int]]] = {
 }
 
 
+@hashed_once
 @dataclass(frozen=True)
 class CostModel:
     """Prices work on `machine` for programs on `mesh`.
@@ -61,15 +70,38 @@ class CostModel:
 
     machine: Machine
     mesh: Mesh
+    hidden: float = 0.0
+    """Share of the time of late collectives that passes while something else is computed, 0 to 1."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """Collectives on the cluster: (seconds, seconds per byte sent) by each algorithm that may be the cheapest."""
+    _measured: Profile | None = field(default=None, init=False, repr=False, compare=False)
+    """The profile of the devices, if the mesh lies among as many as it was taken on: its collectives are theirs."""
 
     def __post_init__(self) -> None:
         if self.machine.cluster is not None:
             # A mesh of unlike devices runs at the pace of the slowest under it.
             object.__setattr__(self, "machine", self.machine.cluster.machine(self.mesh))
+        profile = self.machine.device.profile
+        if profile is not None and self._block() <= profile.devices:
+            object.__setattr__(self, "_measured", profile)
+
+    def _block(self) -> int:
+        """Number of devices in the smallest part of the network that the mesh lies in."""
+        cluster = self.machine.cluster
+        if cluster is None:
+            return self.mesh.size
+        at = {cluster.coordinates(d) for d in cluster.device_of(self.mesh)}
+        if len({c[0] for c in at}) > 1:
+            return cluster.size
+        levels = cluster.groups[next(iter(at))[0]].levels
+        size, inner = 1, 0
+        for level in levels:
+            size, inner = size * level.size, inner + len(level.shape)
+            if len({c[: len(c) - inner] for c in at}) == 1:
+                break
+        return size
 
     def memory_share(self, op_name: str) -> float:
         """Share of an op's operand and result bytes that reach memory after fusion."""
@@ -95,6 +127,59 @@ class CostModel:
         d = self.machine.device
         return d.peak(element) if op_name in _TENSOR_CORE else min(d.default_flops, d.peak(element))
 
+    def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount, kernels: float = 0.0) -> Amount:
+        """Seconds of computing one local op: THE price of compute, for the search and the simulator.
+
+        Args:
+          op_name: `stablehlo.dot_general`, ...: says which rate applies.
+          element: MLIR name of the element type, `f32`.
+          flops: operations, one number or one per strategy.
+          touched: bytes that reach memory after fusion, likewise.  0: all of it stays inside of other kernels.
+          kernels: how many kernels the op starts; each adds the kind's overhead.  The search leaves it 0, because the
+            number of kernels is the same for all strategies; a simulator of steps passes 1 per fusion.
+        """
+        device = self.machine.device
+        if device.profile is not None:
+            found = device.profile.seconds(op_name, element, flops, touched)
+            if found is not None:
+                return found + kernels * device.profile.kernel
+        roofline = np.maximum(flops / self.peak(op_name, element), touched / device.memory_bandwidth)
+        return roofline + kernels * device.kernel_overhead
+
+    def kernel(
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float = 0.0,
+        slab: float = 0.0,
+    ) -> float:  # fmt: skip
+        """Seconds of one kernel that is a fusion of ops, its overhead included.
+
+        Args:
+          op_name: the op that it ends with.
+          element: MLIR name of its element type.
+          parts: FLOPs by name of the ops in it.
+          touched: bytes that it reads and writes.
+          turned: bytes of values that it transposes on the way: without a profile they take no longer.
+          slab: bytes of one of the matrices that are transposed, if they are many; 0: `turned`.
+        """
+        profile = self.machine.device.profile
+        if profile is not None:
+            found = profile.fused(op_name, element, parts, touched, turned, slab)
+            if found is not None:
+                return found + profile.kernel
+        return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))
+
+    def dispatch(self, arrays: int, fresh: float = 0.0) -> float:
+        """Seconds that a program takes beside its work; 0 where it was not measured.
+
+        Args:
+          arrays: its arguments and results.
+          fresh: bytes per device of results and temporaries, but for those in donated memory.
+        """
+        profile = self.machine.device.profile
+        if profile is None:
+            return 0.0
+        new = profile.fresh(fresh) if profile.fresh is not None else 0.0
+        return profile.dispatch + profile.argument * arrays / 2 + new
+
     def compute(self, op_name: str, element: str, flops: float, touched: float) -> float:
         """Seconds of one op that does `flops` and has `touched` bytes of operands and results."""
         bandwidth = self.machine.device.memory_bandwidth
@@ -107,6 +192,10 @@ class CostModel:
         """
         if kind == "slice" or not axes:
             return 0.0
+        if self._measured is not None:
+            found = self._measured.link(kind, self.mesh.axes_size(axes), wire_bytes)
+            if found is not None:
+                return found
         if self.machine.cluster is not None:
             key = (tuple(axes), kind)
             lines = self._lines.get(key) or self._placed(*key)
@@ -145,7 +234,7 @@ class CostModel:
         are not counted on here.
         """
         seconds = self.link(axes, wire_bytes, kind)
-        if kind != "all_reduce":
-            return seconds
-        fixed = self.link(axes, 0.0, kind)
-        return seconds - fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / _COMBINED)))
+        if kind == "all_reduce":
+            fixed = self.link(axes, 0.0, kind)
+            seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / _COMBINED)))
+        return seconds * (1.0 - self.hidden)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from torch_mlir import ir
 
 from pcg.frontend.program import Leaf, Program, ProgramError
-from pcg.ir.locations import argument_names
+from pcg.ir.locations import argument_names, result_names
 from pcg.ir.walk import entry, functions
 
 
@@ -39,7 +36,7 @@ def module_program(
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     names = argument_names(function)
     arguments = tuple(_leaf(n, t) for n, t in zip(names, kind.inputs, strict=True))
-    results = tuple(_leaf(n, t) for n, t in zip(_result_names(function, len(kind.results)), kind.results, strict=True))
+    results = tuple(_leaf(n, t) for n, t in zip(result_names(function), kind.results, strict=True))
     if bad := sorted(i for i in donated if not 0 <= i < len(arguments)):
         raise ProgramError(f"donate_argnums {bad} are out of range: the program has {len(arguments)} arguments")
     name = ir.StringAttr(function.attributes["sym_name"]).value
@@ -52,12 +49,3 @@ def _leaf(name: str, type_: ir.Type) -> Leaf:
     if not type_.has_static_shape:
         raise ProgramError(f"{name} has type {type_}; dynamic shapes are not supported, give every size")
     return Leaf(name, tuple(type_.shape), str(type_.element_type))
-
-
-def _result_names(function: ir.Operation, count: int) -> list[str]:
-    attrs: Any = function.attributes["res_attrs"] if "res_attrs" in function.attributes else None
-    out = []
-    for i in range(count):
-        m = re.search(r'jax\.result_info = "result([^"]*)"', str(attrs[i])) if attrs is not None else None
-        out.append("result" + m[1] if m else f"result[{i}]" if count > 1 else "result")
-    return out

@@ -81,6 +81,21 @@ def pass_on(request: ir.Operation) -> None:
     _add(owner, [Given(slot, index, g.spec, g.text) for g in noted])
 
 
+def annotated(func: ir.Operation) -> bool:
+    """Whether some layout in `func`, before anything decided others, names an axis."""
+    func = func.operation
+    specs = [shardings.get(a) for a in func.regions[0].blocks[0].arguments] + shardings.function_result_specs(func)
+    if any(s is not None and s.used_axes for s in specs):
+        return True
+    for op in walk(func):
+        found = shardings.result_specs(op) if op.name != "func.func" else []
+        if op.name == "dist.constraint":
+            found = [shardings.from_attr(op.attributes["spec"])]
+        if any(s is not None and s.used_axes for s in found):
+            return True
+    return False
+
+
 def strip(root: ir.Operation) -> None:
     """Remove all notes inside `root`."""
     for op in walk(root):

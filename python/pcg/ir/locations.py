@@ -95,3 +95,15 @@ def argument_names(func: ir.Operation) -> list[str]:
         m = re.match(r'loc\("([^"]+)"\)$', str(argument.location))
         out.append(m[1] if m and not m[1].startswith("-") else f"arg{i}")
     return out if len(set(out)) == len(out) else [f"arg{i}" for i in range(len(out))]
+
+
+def result_names(func: ir.Operation) -> list[str]:
+    """What the results of a function are called: `result['w']` where jax says so, else `result[0]`, ..."""
+    attrs = func.operation.attributes
+    count = len(ir.FunctionType(ir.TypeAttr(attrs["function_type"]).value).results)
+    known = attrs["res_attrs"] if "res_attrs" in attrs else None
+    out = []
+    for i in range(count):
+        m = re.search(r'jax\.result_info = "result([^"]*)"', str(known[i])) if known is not None else None
+        out.append("result" + m[1] if m else f"result[{i}]" if count > 1 else "result")
+    return out

@@ -28,6 +28,8 @@ IN_SPECS = "in_specs"
 OUT_SPECS = "out_specs"
 #: Symbol of the mesh when a module has one.
 MESH = "mesh"
+#: On a barrier: it was put in so that the redistribution behind it is done for its readers alone.
+APART = "dist.apart"
 
 
 # -- attributes ------------------------------------------------------------------------------------

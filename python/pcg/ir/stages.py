@@ -26,6 +26,12 @@ def stages_of(func: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in func.regions[0].blocks[0].operations if op.operation.name == "pcg.stage"]
 
 
+def has_stages(module: ir.Module | ir.Operation) -> bool:
+    """Whether the entry function of a module has been split into stages: then passes for one mesh have no work."""
+    func = entry(module)
+    return func is not None and any(op.operation.name == "pcg.stage" for op in func.regions[0].blocks[0].operations)
+
+
 def mesh_symbol(stage: ir.Operation) -> str:
     """Symbol of the mesh that a stage runs on."""
     return ir.FlatSymbolRefAttr(stage.operation.attributes["mesh"]).value

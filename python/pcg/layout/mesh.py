@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pcg.layout.hashing import hashed_once
+
 #: An axis, or a part of one in a refined mesh: `x.0` is the major part of `x`.
 _AXIS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.(0|[1-9][0-9]*))?\Z")
 
@@ -16,6 +18,7 @@ class MeshError(ValueError):
     """A mesh, or a reference to one of its axes, is malformed."""
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Mesh:
     """A process mesh: axis names with sizes, major to minor.

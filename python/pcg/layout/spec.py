@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pcg.layout.hashing import hashed_once
 from pcg.layout.mesh import Mesh, MeshError
 from pcg.layout.uneven import is_even, padded_size
 
@@ -17,6 +18,7 @@ class SpecError(ValueError):
     """A shard spec does not fit its mesh or its tensor."""
 
 
+@hashed_once
 @dataclass(frozen=True)
 class ShardSpec:
     """Layout of one tensor on one mesh.

@@ -161,7 +161,7 @@ class Origins:
         queue: deque[tuple[Site, str]] = deque()
         for site, found in self.given.items():
             for g in found:
-                for axis in g.spec.used_axes:
+                for axis in sorted(g.spec.used_axes):
                     key = (site, axis)
                     if key not in self._source and axis_place(self.spec(site), axis) == axis_place(g.spec, axis):
                         self._source[key] = g

@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+from pcg.machine import profile_text
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.errors import ClusterError
 from pcg.machine.kind import DeviceKind
@@ -28,13 +29,37 @@ def detect(devices: int | None = None) -> Cluster:
     """See `Cluster.detect`."""
     if devices is None and (gpus := nvidia_gpus(_run("nvidia-smi", "--query-gpu=name,memory.total",
                                                      "--format=csv,noheader,nounits"))):  # fmt: skip
-        return gpu_cluster(gpus, nvlinks(_run("nvidia-smi", "topo", "-m")))
-    return cpu_cluster(
+        return with_profile(gpu_cluster(gpus, nvlinks(_run("nvidia-smi", "topo", "-m"))), gpus[0][0])
+    found = cpu_cluster(
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         memory=memory_bytes(),
         cpuinfo=_read("/proc/cpuinfo"),
         devices=devices or forced_devices(os.environ.get("XLA_FLAGS", "")),
     )
+    return with_profile(found, processor(), "cpu")
+
+
+def with_profile(cluster: Cluster, device: str, name: str = "") -> Cluster:
+    """`cluster` with the profile that `pcg-calibrate` left of as many such devices, if it did on this machine.
+
+    `device` is the model: a profile of another one, in a folder that several machines share, is left alone.
+
+    Raises:
+      ClusterError: what is there is no profile.
+    """
+    path = profile_text.default_path(name or device.replace(" ", "-"), cluster.size)
+    if not path.is_file():
+        return cluster
+    profile = profile_text.load(path)
+    if profile.made.get("device") != device or profile.devices != cluster.size:
+        return cluster
+    return replace(cluster, kinds=tuple(replace(k, profile=profile) for k in cluster.kinds))
+
+
+def processor() -> str:
+    """The model of the host's processor; its architecture where the system does not say."""
+    found = re.search(r"model name\s*:\s*(.+)", _read("/proc/cpuinfo"))
+    return found[1].strip() if found else platform.machine()
 
 
 # -- processors --------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcg.machine.errors import ClusterError
+from pcg.machine.profile import Profile
 
 #: Element types whose rate a kind may give (MLIR names).
 ELEMENTS = ("f64", "f32", "f16", "bf16", "f8", "i8", "i32")
@@ -19,6 +20,7 @@ class DeviceKind:
     is also what the vector units reach: anything that is not a contraction runs at no more.
     `memory_bandwidth` in bytes/s, `memory` in bytes, `kernel_overhead` in seconds per kernel or collective, however
     small it is.  `source`: where the figures are from, by the name of the figure ("" for all).
+    `profile`: what was measured, which goes before these figures where it says something.
     """
 
     name: str
@@ -28,6 +30,7 @@ class DeviceKind:
     memory: float
     kernel_overhead: float = 2e-6
     source: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
+    profile: Profile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         where = f"device kind {self.name!r}"
@@ -46,7 +49,10 @@ class DeviceKind:
 
 
 def slowest(kinds: Sequence[DeviceKind]) -> DeviceKind:
-    """The kind that does everything as slowly, and holds as little, as the worst of `kinds`."""
+    """The kind that does everything as slowly, and holds as little, as the worst of `kinds`.
+
+    Of several kinds it has no profile: which is the slowest depends on the op.
+    """
     if len(kinds) == 1:
         return kinds[0]
     elements = {e for k in kinds for e in k.flops}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pcg.layout.hashing import hashed_once
 from pcg.machine.kind import DeviceKind
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Link:
     latency: float
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Machine:
     """A device kind, and either a cluster or a link per mesh axis; axes that are not listed use `link`.

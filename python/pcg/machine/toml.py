@@ -6,16 +6,19 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from pcg.machine import profile_text
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.errors import ClusterError
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
+from pcg.machine.profile import Profile
 from pcg.machine.units import quantity
 
 _CLUSTER = ("name", "description", "source", "kinds", "groups", "network", "failed", "spare")
-_KIND = ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhead", "source")
+_KIND = ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhead", "profile", "source")
 _GROUP = ("name", "kind", "levels")
 _LEVEL = ("name", "joins", "size", "topology", "bandwidth", "latency", "ports", "gateway", "oversubscription", "wrap",
           "source")  # fmt: skip
@@ -25,18 +28,20 @@ _NETWORK = ("bandwidth", "latency", "ports", "oversubscription", "source")
 def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
     """The cluster that `text` describes; `name` unless it has one of its own.
 
+    Profiles that it names are read from beside `path`.
+
     Raises:
       ClusterError: not TOML, or not a description; the text names the file, the key, the value and what is allowed.
     """
     try:
-        return _cluster(tomllib.loads(text), name)
+        return _cluster(tomllib.loads(text), name, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
         raise ClusterError(f"{path}: not TOML: {error}") from None
     except ClusterError as error:
         raise ClusterError(f"{path}: {error}") from None
 
 
-def _cluster(doc: Mapping[str, Any], name: str) -> Cluster:
+def _cluster(doc: Mapping[str, Any], name: str, folder: Path) -> Cluster:
     _keys(doc, _CLUSTER, "the file", needed=("kinds", "groups"))
     groups = [_group(g, f"groups[{i}]") for i, g in enumerate(_tables(doc["groups"], "groups"))]
     network = None
@@ -47,7 +52,7 @@ def _cluster(doc: Mapping[str, Any], name: str) -> Cluster:
                          "network")  # fmt: skip
     return Cluster(
         _text(doc.get("name", name), "name"),
-        tuple(_kind(n, _table(k, f"kinds.{n}")) for n, k in _table(doc["kinds"], "kinds").items()),
+        tuple(_kind(n, _table(k, f"kinds.{n}"), folder) for n, k in _table(doc["kinds"], "kinds").items()),
         tuple(groups),
         network,
         _ids(doc.get("failed", []), "failed"),
@@ -57,7 +62,7 @@ def _cluster(doc: Mapping[str, Any], name: str) -> Cluster:
     )
 
 
-def _kind(name: str, t: Mapping[str, Any]) -> DeviceKind:
+def _kind(name: str, t: Mapping[str, Any], folder: Path) -> DeviceKind:
     where = f"kinds.{name}"
     _keys(t, _KIND, where, needed=("flops", "default_flops", "memory", "memory_bandwidth"))
     flops = {
@@ -72,8 +77,19 @@ def _kind(name: str, t: Mapping[str, Any]) -> DeviceKind:
         _quantity(t["memory_bandwidth"], "B/s", f"{where}.memory_bandwidth"),
         _quantity(t["memory"], "B", f"{where}.memory"),
         source=_source(t, where),
+        profile=_profile(t["profile"], f"{where}.profile", folder) if "profile" in t else None,
         **more,
     )
+
+
+def _profile(value: Any, where: str, folder: Path) -> Profile:
+    """A profile: the path of its file, relative to the description, or the tables themselves."""
+    try:
+        if isinstance(value, dict):
+            return profile_text.from_tables(value)
+        return profile_text.load(folder / _text(value, where))
+    except ClusterError as error:
+        raise error if str(error).startswith(where) else ClusterError(f"{where}: {error}") from None
 
 
 def _group(t: Mapping[str, Any], where: str) -> Group:
@@ -207,6 +223,8 @@ def dumps(cluster: Cluster) -> str:
         for key in ("default_flops", "memory", "memory_bandwidth", "kernel_overhead"):
             out.append(f"{key} = {_number(getattr(k, key))}")
         out += _source_lines(k.source)
+        if k.profile is not None:
+            out += profile_text.lines(k.profile, f"kinds.{_quote(k.name)}.profile")
     for g in cluster.groups:
         out += ["", "[[groups]]", f"name = {_quote(g.name)}", f"kind = {_quote(g.kind)}"]
         for x in g.levels:

@@ -75,6 +75,9 @@ class Engine:
         for n, node in enumerate(problem.nodes):
             for v in dict.fromkeys((*node.operands, *node.results)):
                 self.users[v].append(n)
+        self._still: set[tuple[int, bool, tuple[tuple[Axes, ...], ...], int]] = set()
+        self._role = [-1] * len(problem.nodes)
+        self._role_numbers: dict[tuple[tuple[bool, float, frozenset[int]], ...], int] = {}
         cache: dict[int, bool] = {}
         self.plain = [
             node.structural or cache.setdefault(id(node.rule), passes_through(node.rule)) for node in problem.nodes
@@ -120,7 +123,12 @@ class Engine:
             return []
         values = (*node.operands, *node.results)
         dims = self.dims
-        if not any(map(any, (dims[v] for v in values))):
+        have_dims = tuple([dims[v] for v in values])
+        if not any(map(any, have_dims)):
+            return []
+        # Layers repeat: what has once been seen to change nothing will change nothing again.
+        key = (id(rule), backwards, have_dims, self._roles(n, values))
+        if key in self._still:
             return []
         tensors = (*rule.operands, *rule.results)
         have = [project(rule, t, dims[v], self.mesh) for t, v in zip(tensors, values, strict=True)]
@@ -141,7 +149,18 @@ class Engine:
             v = values[t]
             if len(self.closed[v]) < len(self.dims[v]) and self._extend(rule, tensors[t], have[t], ranked, v, values):
                 changed.append(v)
+        if not changed and not self.hides:
+            self._still.add(key)
         return changed
+
+    def _roles(self, n: int, values: tuple[int, ...]) -> int:
+        """A number for what ranks the tensors of node `n` beside layouts: annotations, sizes, closed dimensions."""
+        found = self._role[n]
+        if found < 0:
+            known = self.problem.values
+            parts = tuple((known[v].fixed is None, known[v].size, self.closed[v]) for v in values)
+            found = self._role[n] = self._role_numbers.setdefault(parts, len(self._role_numbers))
+        return found
 
     def visible(self, v: int) -> tuple[Axes, ...]:
         """What neighbours see of the layout of value `v`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.hashing import hashed_once
 from pcg.layout.uneven import padded_size
 
 #: Factors of one tensor: per dimension, factor ids major to minor.  `()` is never split.
@@ -91,6 +92,7 @@ class Exchange:
         return 0.0
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Assignment:
     """A strategy of an op: per factor its axes major to minor, and axes passed through as partial.
@@ -106,6 +108,7 @@ class Assignment:
         return frozenset(a for f in self.axes for a in f) | frozenset(a for a, _ in self.linear)
 
 
+@hashed_once
 @dataclass(frozen=True)
 class FactorRule:
     """The rule of one op instance.

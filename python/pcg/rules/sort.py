@@ -51,7 +51,7 @@ def ties(op: ir.Operation) -> Ties:
         if (reverse := _position(value, d)) is not None:
             return Ties(None, i, reverse)
     size = shape(op.operands[0])[d]
-    return Ties(ir.IntegerType.get_unsigned(next(w for w in (16, 32, 64) if size <= 1 << w)))
+    return Ties(ir.IntegerType.get_unsigned(next(w for w in (16, 32, 64) if size <= 1 << w), op.context))
 
 
 def _compares_bits(op: ir.Operation) -> bool:

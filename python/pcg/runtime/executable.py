@@ -74,6 +74,18 @@ class Executable:
             run, in_shardings=self._in_tree(self._in), out_shardings=self._unflatten(self._out), donate_argnums=donate
         )
 
+    def allocated(self) -> int | None:
+        """Bytes per device that XLA allocates: arguments, results and what is in between; None if it does not say."""
+        if any(x.key for x in self.program.arguments):
+            return None
+        with jax_compat.x64(self.needs_x64):
+            shapes = [jax.ShapeDtypeStruct(x.shape, np_dtype(x.dtype)) for x in self.program.arguments]
+            found = self.jitted.lower(*self._in_tree(shapes)).compile().memory_analysis()
+        if found is None:
+            return None
+        sizes = found.argument_size_in_bytes, found.output_size_in_bytes, found.temp_size_in_bytes
+        return int(sum(sizes) - found.alias_size_in_bytes)
+
     # -- calling -------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -190,6 +202,19 @@ class Executable:
         from pcg.viz.cost import cost_of
 
         return cost_of(self.compilation)
+
+    def simulate(self, machine: Any = None, **options: Any) -> Any:
+        """One step on `machine` (default: that of the plan); see `pcg.simulate.simulate` for the options."""
+        from pcg.viz.cost import simulation_of
+
+        return simulation_of(self.compilation, machine, **options)
+
+    def lint(self, budget: int | None = None) -> Any:
+        """What the annotations cost, and which to change first; see `Compiled.lint`."""
+        from pcg.compiler import lint_program
+
+        c = self.compilation
+        return lint_program(c.program, c.asked or c.mesh, c.options, budget)
 
     def explain(self, tensor: str | int | None = None, *, verbose: bool = False) -> str:
         """A report: what is sharded how, what it costs, what was rejected and why."""

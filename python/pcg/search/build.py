@@ -79,6 +79,8 @@ class Builder:
     _clock: int = 0
     _last: dict[tuple[int, int], int] = field(default_factory=dict)
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
+    _types: dict[ir.Type, tuple[tuple[int, ...], float, str]] = field(default_factory=dict)
+    _worked: dict[tuple, np.ndarray] = field(default_factory=dict)
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
     graph: Graph = field(init=False)
@@ -93,7 +95,7 @@ class Builder:
         self.graph = graph
         block = func.regions[0].blocks[0]
         for i, arg in enumerate(block.arguments):
-            shape, itemsize, _ = describe(arg)
+            shape, itemsize, _ = self.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
             table = self._value_table(arg, shape, shardings.get(arg), open_dims)
             node = self._node("argument", "argument", table, label=str(itemsize))
@@ -106,7 +108,7 @@ class Builder:
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
         for i, value in enumerate(returned):
-            shape, itemsize, _ = describe(value)
+            shape, itemsize, _ = self.describe(value)
             if i in state and fixed_results[i] is None:
                 node = built.arguments[state[i]]
             else:
@@ -127,14 +129,17 @@ class Builder:
         into: dict[int, list[int]] = {}
         for e in self.graph.edges:
             into.setdefault(e.dst, []).append(e.src)
+        # What goes into an argument is its next value: nothing of this step waits for that.
+        arguments = set(self.built.arguments)
         stack = list(early)
         while stack:
             for n in into.get(stack.pop(), ()):
                 if n not in early:
                     early.add(n)
-                    stack.append(n)
+                    if n not in arguments:
+                        stack.append(n)
         for e in self.graph.edges:
-            e.late = e.dst not in early
+            e.late = e.dst not in early or e.dst in arguments
 
     # -- nodes and edges -----------------------------------------------------------------------
 
@@ -157,7 +162,7 @@ class Builder:
         return 1e-3 * share * math.prod(shape) * itemsize / self.model.machine.device.memory_bandwidth
 
     def _born(self, node: int, slot: int, value: ir.Value) -> None:
-        shape, itemsize, _ = describe(value)
+        shape, itemsize, _ = self.describe(value)
         self._first[(node, slot)] = (self._clock, math.prod(shape) * itemsize)
 
     def _connect(self, value: ir.Value, dst: int, index: int, times: float) -> None:
@@ -168,7 +173,7 @@ class Builder:
             if partial.any():  # made whole, then masked
                 self.graph.nodes[dst].seconds = self.graph.nodes[dst].seconds + MASK_SECONDS * partial
             return
-        shape, itemsize, _ = describe(value)
+        shape, itemsize, _ = self.describe(value)
         self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
         self._last[(source.node, source.slot)] = self._clock
 
@@ -226,20 +231,28 @@ class Builder:
     def _work(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
         """Seconds of computing, per strategy."""
         mesh, model = self.tables.mesh, self.model
-        touched = np.zeros(len(table))
         element = "f32"
-        for kind, values, ports in (("operand", op.operands, table.ins), ("result", op.results, table.outs)):
-            for i, (value, port) in enumerate(zip(values, ports, strict=True)):
-                shape, itemsize, element_ = describe(value)
-                if times := self._touched(op, kind, i):
-                    touched += times * math.prod(shape) * itemsize / port.shards(mesh)
+        through = []  # bytes of each tensor, as often as they go through memory
+        for kind, values in (("operand", op.operands), ("result", op.results)):
+            for i, value in enumerate(values):
+                shape, itemsize, element_ = self.describe(value)
+                through.append(self._touched(op, kind, i) * math.prod(shape) * itemsize)
                 element = element_ or element
+        key = (op.name, table.index, element, *through)
+        found = self._worked.get(key)
+        if found is not None:
+            return found
+        touched = np.zeros(len(table))
+        for size, port in zip(through, (*table.ins, *table.outs), strict=True):
+            if size:
+                touched += size / port.shards(mesh)
         flops = rule.flops / table.parts
         assignments = table.assignments
         if assignments is not None:
             for exchange in rule.exchanges:
                 flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
-        return np.maximum(flops / model.peak(op.name, element), touched / model.machine.device.memory_bandwidth)
+        found = self._worked[key] = model.seconds(op.name, element, flops, touched)
+        return found
 
     def _touched(self, op: ir.Operation, kind: str, index: int) -> int:
         """How often an operand or result goes through memory; windows of an operand are counted at the result."""
@@ -254,7 +267,7 @@ class Builder:
         """Seconds of what the local form sends, per strategy."""
         seconds = np.zeros(len(table))
         for exchange in rule.exchanges:
-            size = describe(op.operands[exchange.operand])[1]
+            size = self.describe(op.operands[exchange.operand])[1]
             for k, a in enumerate(table.assignments or ()):
                 if wire := exchange.wire_elements(a, self.tables.mesh):
                     axes, more = a.axes[exchange.factor], exchange.launches(a, self.tables.mesh) - 1
@@ -287,7 +300,7 @@ class Builder:
 
     def _hub(self, value: ir.Value, kind: str | None, specs: Sequence[ShardSpec], times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""
-        shape, _, _ = describe(value)
+        shape, _, _ = self.describe(value)
         hub = self._node("hub", "hub", self.tables.of_value(shape, kind, specs), times)
         self._connect(value, hub, 0, times)
         self.built.values[value] = Source(hub)
@@ -296,7 +309,7 @@ class Builder:
 
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])
-        shape, _, _ = describe(op.results[0])
+        shape, _, _ = self.describe(op.results[0])
         table = self._value_table(op.results[0], shape, spec, shardings.open_dims(op.attributes))
         node = self._node("hub", op.name, table, times)
         self.built.constraints.append((op, node))
@@ -309,7 +322,7 @@ class Builder:
         nodes = []
         fixed = shardings.result_specs(op)
         for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
-            shape, _, _ = describe(value)
+            shape, _, _ = self.describe(value)
             node = self._node("hub", op.name, self._value_table(result, shape, spec), times)
             self._connect(value, node, 0, times)
             self.built.values[result] = Source(node)
@@ -319,7 +332,7 @@ class Builder:
 
     def _sink(self, value: ir.Value, times: float) -> None:
         """A value that every device must hold whole."""
-        shape, _, _ = describe(value)
+        shape, _, _ = self.describe(value)
         node = self._node("sink", "sink", self.tables.fixed(ShardSpec.replicated(len(shape))), times)
         self._connect(value, node, 0, times)
 
@@ -330,7 +343,7 @@ class Builder:
         carries = []
         fixed = shardings.result_specs(op)
         for i, value in enumerate(op.operands):
-            shape, itemsize, _ = describe(value)
+            shape, itemsize, _ = self.describe(value)
             spec = fixed[i]
             kind = "sum" if spec is None and adds(value) else None
             node = self._node("carry", "carry", self._value_table(op.results[i], shape, spec, (), kind), inner)
@@ -354,7 +367,7 @@ class Builder:
         nodes = []
         fixed = shardings.result_specs(op)
         for i, result in enumerate(op.results):
-            shape, _, _ = describe(result)
+            shape, _, _ = self.describe(result)
             spec = fixed[i]
             nodes.append(self._node("carry", "branch", self._value_table(result, shape, spec), times))
             self._born(nodes[-1], 0, result)
@@ -368,6 +381,14 @@ class Builder:
     def _touch(self, nodes: list[int]) -> None:
         for n in nodes:
             self._last[(n, 0)] = self._clock
+
+    def describe(self, value: ir.Value) -> tuple[tuple[int, ...], float, str]:
+        """What `describe` says of a value; types are read once."""
+        t = value.type
+        found = self._types.get(t)
+        if found is None:
+            found = self._types[t] = describe(value)
+        return found
 
 
 def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:

@@ -19,6 +19,8 @@ from pcg.search.network import Network
 
 #: Noise that breaks ties, all together as a share of a known solution's cost.
 _NOISE = 2e-4
+#: Entries of edges from which compiled loops pay.
+_MUCH = 1 << 16
 
 
 @dataclass
@@ -30,11 +32,28 @@ class Bounded:
     cost: float
     level: float
     rise: list[np.ndarray]
+    _moved: tuple[np.ndarray, list[_Stack]] | None = None
 
     def open(self, cost: float) -> list[np.ndarray]:
         """Per variable, which choices may be in a solution that is no costlier than `cost`."""
         slack = (cost - self.level) * (1 + 1e-9) + 1e-12
         return [r <= slack for r in self.rise]
+
+    def network(self) -> Network:
+        """The network with its costs where ascent moved them: every solution costs the same, but for the noise.
+
+        Ascent on it, or on it with choices forbidden, goes on from here.
+        """
+        assert self._moved is not None
+        padded, stacks = self._moved
+        sizes = list(map(len, self.rise))
+        out = Network()
+        for i, n in enumerate(sizes):
+            out.add(padded[i, :n])
+        for s in stacks:
+            for i, j, m in zip(s.i.tolist(), s.j.tolist(), s.m, strict=True):
+                out.connect(i, j, m[: sizes[i], : sizes[j]].copy())
+        return out
 
 
 @dataclass
@@ -45,8 +64,13 @@ class _Stack:
     j: np.ndarray
     m: np.ndarray
 
-    def handshake(self, unary: np.ndarray) -> None:
+    def handshake(self, unary: np.ndarray, compiled: bool = False) -> None:
         """Move all cost of each edge and its ends to the edge, half of it back to `i`, the rest to `j`, then to `i`."""
+        if compiled:
+            from pcg.solve.kernels import handshake
+
+            handshake(self.m, self.i, self.j, unary)
+            return
         rows, cols = self.m.shape[1:]
         real_i = np.isfinite(unary[self.i, :rows])
         real_j = np.isfinite(unary[self.j, :cols])
@@ -81,6 +105,7 @@ def ascend(
     unary += noise
     added = float(noise.max(axis=1).sum())
     stacks = _stacks(network)
+    compiled = sum(s.m.size for s in stacks) > _MUCH
     best, cost = list(x), network.cost(x)
     bound = checked = -np.inf
 
@@ -95,7 +120,7 @@ def ascend(
 
     for sweep in range(sweeps):
         for s in stacks if sweep % 2 == 0 else reversed(stacks):
-            s.handshake(unary)
+            s.handshake(unary, compiled)
         if sweep % 20 == 19:
             bound = max(bound, level())
             if bound > cutoff:
@@ -115,7 +140,8 @@ def ascend(
         np.add.at(rise, (s.i[:, None], np.arange(rows)[None, :]), s.m.min(axis=2) - low[:, None])
         np.add.at(rise, (s.j[:, None], np.arange(cols)[None, :]), s.m.min(axis=1) - low[:, None])
     return Bounded(
-        max(bound, current), best, cost, current, [rise[i, : len(u)] for i, u in enumerate(network.unary)]
+        max(bound, current), best, cost, current, [rise[i, : len(u)] for i, u in enumerate(network.unary)],
+        (unary, stacks),
     )
 
 

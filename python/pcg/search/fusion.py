@@ -23,7 +23,7 @@ _ALONE = frozenset(
         "optimization_barrier", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute",
         "collective_broadcast", "infeed", "outfeed", "send", "recv",
     )
-) | {"chlo.top_k", "func.return", "func.call"}  # fmt: skip
+) | {"chlo.top_k", "func.return", "func.call", "dist.send", "dist.recv"}  # fmt: skip
 #: Not repeated in several fusions.
 _DEAR = frozenset(
     f"stablehlo.{name}"
@@ -44,12 +44,18 @@ _REPEATS = 4
 
 
 class Fusion:
-    """How often an op's operands are read from, and its results written to, memory."""
+    """How often an op's operands are read from, and its results written to, memory.
 
-    def __init__(self, func: ir.Operation) -> None:
+    With `bare_reductions` nothing but a product is computed inside of a reduction, as on XLA's CPU backend.
+    """
+
+    def __init__(self, func: ir.Operation, *, bare_reductions: bool = False) -> None:
+        self._bare = bare_reductions
+        self._closed: set[ir.Operation] = set()
+        """Ops that nothing joins: the products in bare reductions."""
         self._fusions: dict[ir.Operation, frozenset[int]] = {}
         self._written: set[ir.Value] = set()
-        self._reads: dict[ir.Operation, tuple[int, ...]] = {}
+        self._reads: dict[ir.Operation, tuple[frozenset[int], ...]] = {}
         ops = [op for op in walk(func) if op != func]
         for number, op in enumerate(reversed(ops)):
             if not self._alias(op):
@@ -61,8 +67,21 @@ class Fusion:
 
     def reads(self, op: ir.Operation, operand: int) -> int:
         """How often `op` makes a fusion read that operand; for slices and gathers, that much of it as they yield."""
+        return len(self.inputs(op, operand)) + (self.reads_again(op) == operand)
+
+    def inputs(self, op: ir.Operation, operand: int) -> frozenset[int]:
+        """The kernels that read that operand from memory because of `op`; a kernel reads each of its inputs once."""
         found = self._reads.get(op)
-        return found[operand] if found is not None else 0
+        return found[operand] if found is not None else frozenset()
+
+    @staticmethod
+    def reads_again(op: ir.Operation) -> int | None:
+        """The operand that an op in place reads, and then writes."""
+        return _IN_PLACE.get(op.name)
+
+    def kernels(self, op: ir.Operation) -> frozenset[int]:
+        """The kernels that `op` is computed in, by numbers of their last ops; none for other names of a value."""
+        return self._fusions.get(op, frozenset())
 
     def writes(self, op: ir.Operation, result: int) -> int:
         """Whether that result is written to memory."""
@@ -73,12 +92,20 @@ class Fusion:
     def _alias(self, op: ir.Operation) -> bool:
         if op.name in _ALIASES:
             return True
-        # Contractions read their operands in any order of dimensions.
-        return op.name == "stablehlo.transpose" and all(
-            use.owner.operation.name in _CONTRACTIONS for use in op.results[0].uses
-        )
+        if op.name != "stablehlo.transpose":
+            return False
+        # Contractions read their operands in any order of dimensions, and write matrices either way round.
+        return all(use.owner.operation.name in _CONTRACTIONS for use in op.results[0].uses) or self._turned(op)
 
-    def _root(self, value: ir.Value) -> ir.Value:
+    @staticmethod
+    def _turned(op: ir.Operation) -> bool:
+        value = op.operands[0]
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _CONTRACTIONS:
+            return False
+        return value.type.rank == 2 and len(list(value.uses)) == 1
+
+    def root(self, value: ir.Value) -> ir.Value:
+        """The value that has these bytes under its own name."""
         while not isinstance(value.owner, ir.Block) and self._alias(value.owner.operation):
             value = value.owner.operation.operands[0]
         return value
@@ -99,8 +126,12 @@ class Fusion:
             self._written.update(op.results)
             return own
         into: set[int] = set()
+        block = op.block
         for reader in self._readers(op.results[0]):
-            if reader.name in _ALONE or reader not in self._fusions:
+            if reader.name in _ALONE or reader not in self._fusions or reader.block != block:
+                into.clear()
+                break
+            if self._refuses(reader, op):
                 into.clear()
                 break
             into |= self._fusions[reader]
@@ -109,20 +140,29 @@ class Fusion:
             return own
         return frozenset(into)
 
+    def _refuses(self, reader: ir.Operation, op: ir.Operation) -> bool:
+        if not self._bare:
+            return False
+        if reader.name == "stablehlo.reduce" and op.name == "stablehlo.multiply" and len(list(op.results[0].uses)) == 1:
+            self._closed.add(op)
+            return False
+        return reader.name == "stablehlo.reduce" or reader in self._closed
+
     @staticmethod
     def _dear(op: ir.Operation) -> bool:
         return op.name in _DEAR or op.name.startswith("chlo.")
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _count(self, op: ir.Operation, operand: int, value: ir.Value, seen: set[tuple[ir.Value, int]]) -> int:
-        again = _IN_PLACE.get(op.name) == operand
-        root = self._root(value)
+    def _count(
+        self, op: ir.Operation, operand: int, value: ir.Value, seen: set[tuple[ir.Value, int]]
+    ) -> frozenset[int]:
+        root = self.root(value)
         if not isinstance(root.owner, ir.Block) and root not in self._written:
-            return int(again)
+            return frozenset()
         fusions = self._fusions[op]
         if op.name in _WINDOWS and operand == 0:
-            return len(fusions)
-        new = {(root, f) for f in fusions} - seen
-        seen |= new
-        return len(new) + again
+            return fusions
+        new = frozenset(f for f in fusions if (root, f) not in seen)
+        seen.update((root, f) for f in new)
+        return new

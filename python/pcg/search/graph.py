@@ -9,7 +9,6 @@ has a hub besides the layout that it comes in.  No MLIR here.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,29 +64,41 @@ class Graph:
         colours wherever they are further than `rounds` from what tells them apart.  Scalars carry
         no colour: what every layer shares does not tell layers apart.
         """
-        colour = self._initial()
-        wide = [e for e in self.edges if len(e.shape)]
-        into: dict[int, list[Edge]] = defaultdict(list)
-        out: dict[int, list[Edge]] = defaultdict(list)
-        for e in wide:
-            into[e.dst].append(e)
-            out[e.src].append(e)
-        count = len(set(colour))
+        initial = self._initial()
+        ends = np.array([(e.src, e.dst, e.slot, e.index) for e in self.edges if len(e.shape)], np.uint64).reshape(-1, 4)
+        src, dst = ends[:, 0].astype(np.intp), ends[:, 1].astype(np.intp)
+        # None of them is 0, which stands for no neighbour.
+        into, out = (_mix(ends[:, a] * odd + ends[:, b] + odd) for a, b, odd in ((3, 2, _FIRST), (2, 3, _SECOND)))
+        colour = np.array(initial, np.uint64)
+        count = len(set(initial))
         for _ in range(rounds):
-            seen: dict[tuple, int] = {}
-            new = []
-            for i in range(len(self.nodes)):
-                a = tuple(sorted((e.index, e.slot, colour[e.src]) for e in into[i]))
-                b = tuple(sorted((e.slot, e.index, colour[e.dst]) for e in out[i]))
-                new.append(seen.setdefault((colour[i], a, b), len(seen)))
-            colour = new
-            if len(seen) == count:
+            # Neighbours as a multiset: the sum of their hashes.
+            seen = np.zeros((2, len(colour)), np.uint64)
+            np.add.at(seen[0], dst, _mix(into ^ _mix(colour[src])))
+            np.add.at(seen[1], src, _mix(out ^ _mix(colour[dst])))
+            table = np.stack([colour, *seen], axis=1)
+            _, first, new = np.unique(table, axis=0, return_index=True, return_inverse=True)
+            rank = np.empty(len(first), np.uint64)
+            rank[np.argsort(first)] = np.arange(len(first), dtype=np.uint64)  # by first appearance
+            colour = rank[new.reshape(-1)]
+            if len(first) == count:
                 break
-            count = len(seen)
-        return colour
+            count = len(first)
+        return [int(c) for c in colour]
 
     def _initial(self) -> list[int]:
         seen: dict[tuple, int] = {}
         return [
             seen.setdefault((n.kind, n.name, n.table.index, n.times, n.label), len(seen)) for n in self.nodes
         ]
+
+
+#: Odd constants of well-mixed bits (the golden ratio's, and those of the finaliser below).
+_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """A bijection of 64-bit words that spreads every bit (finaliser of splitmix64, Steele et al. 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -211,7 +211,7 @@ class PlacedBuilder(MadeBuilder):
         operands, results = shardings.operand_specs(op) or [], shardings.result_specs(op)
         if len(operands) != len(op.operands) or None in operands or None in results:
             raise NotPlaced(op, f"'{op.name}' op lacks the layout of an operand or result")
-        key = (id(rule), *operands, *results)
+        key = (rule, *operands, *results)  # not its id: that of a rule that is gone may be another's
         found = self._inferred.get(key)
         if found is None:
             try:

@@ -17,6 +17,9 @@ import numpy as np
 #: Cost of what is not allowed, in seconds.  Finite, so that differences stay numbers.
 FORBIDDEN = 1e4
 _EPS = 1e-15
+#: Comparisons of choices from which compiled loops pay.
+_MUCH = 1 << 22
+_NO_MEMORY = np.zeros((0, 1 << 20), dtype=np.int64)
 
 
 @dataclass
@@ -122,9 +125,12 @@ class Reduction:
 def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     """Simplify exactly: an optimum of the core expands to an optimum of `network`.
 
-    Variables in `keep` stay in the core.
+    Variables in `keep` stay in the core with all their choices, so that what those cost may still change.
     """
     n = len(network.unary)
+    work = sum(len(u) * m.size for u, row in zip(network.unary, network.pair, strict=True) for m in row.values())
+    undominated = _Compiled.undominated if work > _MUCH else _undominated
+    min_plus = _Compiled.min_plus if work > _MUCH else _min_plus
     unary = [u.copy() for u in network.unary]
     pair = [dict(p) for p in network.pair]
     choices = [np.arange(len(u)) for u in unary]
@@ -134,7 +140,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     constant = [0.0]
 
     def shrink(i: int) -> bool:
-        good = _undominated(unary[i], list(pair[i].values()))
+        good = undominated(unary[i], list(pair[i].values()))
         if good.all():
             return False
         unary[i] = unary[i][good]
@@ -156,7 +162,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
             unary[j] = unary[j] + (unary[i][:, None] + pair[i][j]).min(axis=0)
         elif len(neighbours) == 2:
             j, k = neighbours
-            best = _min_plus(unary[i], pair[i][j], pair[i][k])
+            best = min_plus(unary[i], pair[i][j], pair[i][k])
             new = pair[j][k] + best if k in pair[j] else best
             pair[j][k] = new
             pair[k][j] = new.T
@@ -168,7 +174,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     while dirty:
         # Fold whatever can be folded, smallest index first; prune where something changed.
         for i in sorted(dirty):
-            if alive[i] and len(unary[i]) > 1:
+            if alive[i] and i not in pinned and len(unary[i]) > 1:
                 shrink(i)
         touched: set[int] = set()
         queue = sorted(i for i in range(n) if alive[i] and i not in pinned and _foldable(i, pair))
@@ -224,3 +230,26 @@ def _undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
     if not left.any():  # a cycle of differences below _EPS: any of them will do
         left[np.flatnonzero(good)[0]] = True
     return left
+
+
+class _Compiled:
+    """The same two, compiled: worth their loading (a third of a second) where there is much to do."""
+
+    @staticmethod
+    def min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        from pcg.solve.kernels import min_plus
+
+        return min_plus(u, np.ascontiguousarray(a), np.ascontiguousarray(b))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
+        from pcg.solve.kernels import undominated
+
+        n = len(unary)
+        good = unary < FORBIDDEN / 2
+        if not good.any():
+            return np.ones(n, dtype=bool)
+        costs = np.ascontiguousarray(np.concatenate([np.zeros((good.sum(), 0)), *(m[good] for m in edges)], axis=1))
+        ends = np.cumsum([0, *(m.shape[1] for m in edges)])
+        good[good] = undominated(unary[good], costs, ends, _NO_MEMORY[:, : len(costs)], FORBIDDEN, _EPS)
+        return good

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pcg.cost import CostModel
-from pcg.reshard.planner import ReshardError
-from pcg.reshard.planner import cost as reshard_cost
 from pcg.search.graph import Graph
 from pcg.search.ilp import Limit, first_guess, merge, solve
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN, Network, reduce
+from pcg.search.prices import Prices
 from pcg.search.table import Port, Table
 
 
@@ -26,6 +25,10 @@ class DoesNotFit(ValueError):
             f"no plan fits in {_bytes(limit)} per device; the smallest one found needs {_bytes(needed)}"
         )
         self.needed = needed
+
+
+#: Rises of the price of memory without effect after which no higher one is tried.
+_TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,10 @@ class Optimizer:
     classes: int = field(init=False)
     tables: dict[int, Table] = field(init=False)
     """Strategies of each class."""
-    _matrices: dict[tuple, np.ndarray] = field(default_factory=dict)
+    prices: Prices = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.prices = Prices(self.model)
 
     def run(self) -> Outcome:
         """The cheapest plan found, never worse than data parallelism, tensor parallelism or replication.
@@ -149,19 +155,7 @@ class Optimizer:
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
     ) -> np.ndarray:
         """Seconds of resharding, per strategy of the producer and of the consumer."""
-        link = self.model.late_link if late else self.model.link
-        key = (id(src), id(dst), shape, itemsize, late)
-        small = self._matrices.get(key)
-        if small is None:
-            small = np.empty((len(src.specs), len(dst.specs)))
-            for i, a in enumerate(src.specs):
-                for j, b in enumerate(dst.specs):
-                    try:
-                        small[i, j] = reshard_cost(a, b, shape, itemsize, self.model.mesh, link)[0]
-                    except ReshardError:
-                        small[i, j] = FORBIDDEN
-            self._matrices[key] = small
-        return small[src.ids][:, dst.ids]
+        return self.prices.between(src, dst, shape, itemsize, late)[src.ids][:, dst.ids]
 
     # -- plans that are always considered ------------------------------------------------------
 
@@ -169,6 +163,8 @@ class Optimizer:
         """Replication, pure data parallelism and pure tensor parallelism, each completed as well as possible."""
         replicated = [self._replicated(c) for c in range(self.classes)]
         plans = [("replication", replicated)]
+        if self.quick:
+            return plans
         data = {self.colour[n] for n in self.data}
         arguments = {self.colour[n] for n in self.arguments}
         if data:
@@ -241,8 +237,12 @@ class Optimizer:
         weights = self.lifetimes.weights(self.graph, self.per_node(start), self.model.mesh)
         rate, low, high = 1e-13, 0.0, 0.0
         current = start
+        seen = [least]
         for _ in range(16):
             self.progress(f"fitting memory: {_bytes(least)} of {_bytes(self.limit)}")
+            if len(seen) > _TRIES and least < 0.999 * seen[0] and least > 0.999 * seen[-_TRIES]:
+                break  # a higher price of memory has long bought none
+            seen.append(least)
             current = solve(network.penalised(self._penalty(weights, rate)), [current], quick=True).x
             if consider(current):
                 high = rate
@@ -263,7 +263,7 @@ class Optimizer:
             raise DoesNotFit(self.limit, least)
         best = min(fitting, key=network.cost)
         limits = [self._limit_at(self.position(x)) for x in pool]
-        for _ in range(6):
+        for _ in range(0 if self.quick else 6):
             self.progress(f"mixing {len(pool)} plans under the memory limit")
             mixed = merge(network, pool, limits, best)
             if mixed is None or network.cost(mixed) >= network.cost(best) * (1 - 1e-9):

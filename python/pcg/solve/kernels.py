@@ -18,16 +18,31 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled
-def undominated(unary, costs, ends, usage, forbidden):  # type: ignore[no-untyped-def]
-    """Mask of the strategies that no other one beats.
+def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no-untyped-def]
+    """Mask of the strategies that no other one beats, or does not lose to by more than `slack`.
 
     `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against those of neighbour e, `usage[item, k]` its memory.
     """
-    k = len(unary)
+    k, edges = len(unary), len(ends) - 1
     alive = np.ones(k, dtype=np.bool_)
+    cheapest = np.empty(edges, dtype=np.int64)
     for s in range(k):
+        # Where s is at its best another one has the hardest time: most fail there already.
+        for e in range(edges):
+            at = ends[e]
+            for l in range(ends[e], ends[e + 1]):
+                if costs[s, l] < costs[s, at]:
+                    at = l
+            cheapest[e] = at if ends[e] < ends[e + 1] and costs[s, at] < forbidden else -1
         for q in range(k):
             if q == s or not alive[q]:
+                continue
+            # How much taking q instead of s can cost at most, so far at least.
+            total = unary[q] - unary[s]
+            for e in range(edges):
+                if cheapest[e] >= 0:
+                    total += costs[q, cheapest[e]] - costs[s, cheapest[e]]
+            if total > slack:
                 continue
             worse = False
             for item in range(usage.shape[0]):
@@ -36,24 +51,120 @@ def undominated(unary, costs, ends, usage, forbidden):  # type: ignore[no-untype
                     break
             if worse:
                 continue
-            # How much taking q instead of s can cost at most.
-            total = unary[q] - unary[s]
-            for e in range(len(ends) - 1):
-                most = -np.inf
+            for e in range(edges):
+                if cheapest[e] < 0:
+                    continue
+                least = costs[q, cheapest[e]] - costs[s, cheapest[e]]
+                most = least
                 for l in range(ends[e], ends[e + 1]):
                     if costs[s, l] >= forbidden:
                         continue
                     d = costs[q, l] - costs[s, l]
                     if d > most:
                         most = d
-                if most > -np.inf:
-                    total += most
-                if total > forbidden / 2:
+                        if total + (most - least) > slack:
+                            break
+                total += most - least
+                if total > slack:
                     break
-            if total <= 0:
+            if total <= slack:
                 alive[s] = False
                 break
     return alive
+
+
+@compiled
+def handshake(m, i, j, unary):  # type: ignore[no-untyped-def]
+    """Of each edge `m[e]` between i[e] and j[e]: all cost to the edge, half of it back to i, the rest to j, then to i.
+
+    Works in place; padding is infinite, and no variable is on two of the edges.
+    """
+    rows, cols = m.shape[1], m.shape[2]
+    low = np.empty(cols)
+    for e in range(len(i)):
+        u, v = unary[i[e]], unary[j[e]]
+        low[:] = np.inf
+        for r in range(rows):
+            if u[r] == np.inf:
+                m[e, r, :] = np.inf
+                continue
+            least = np.inf
+            for c in range(cols):
+                x = m[e, r, c] + u[r] + v[c]
+                m[e, r, c] = x
+                if x < least:
+                    least = x
+            back = 0.5 * least
+            u[r] = back
+            for c in range(cols):
+                x = m[e, r, c] - back
+                m[e, r, c] = x
+                if x < low[c]:
+                    low[c] = x
+        for c in range(cols):
+            if v[c] != np.inf:
+                v[c] = low[c]
+        for r in range(rows):
+            if u[r] == np.inf:
+                continue
+            least = np.inf
+            for c in range(cols):
+                if v[c] != np.inf:
+                    x = m[e, r, c] - v[c]
+                    m[e, r, c] = x
+                    if x < least:
+                        least = x
+            for c in range(cols):
+                m[e, r, c] -= least
+            u[r] += least
+
+
+@compiled
+def shortest(sources, rows, columns, weights):  # type: ignore[no-untyped-def]
+    """Length of the shortest path from each source to every node of a graph in compressed rows (label correcting).
+
+    For graphs whose shortest paths have few edges: nodes wait in a queue and are looked at again when they get nearer.
+    """
+    n = len(rows) - 1
+    out = np.full((len(sources), n), np.inf)
+    queue = np.empty(n, dtype=np.int64)
+    waits = np.zeros(n, dtype=np.bool_)
+    for s in range(len(sources)):
+        near = out[s]
+        near[sources[s]] = 0.0
+        queue[0] = sources[s]
+        waits[sources[s]] = True
+        head, count = 0, 1
+        while count:
+            v = queue[head]
+            head = head + 1 if head + 1 < n else 0
+            count -= 1
+            waits[v] = False
+            for e in range(rows[v], rows[v + 1]):
+                reached = near[v] + weights[e]
+                u = columns[e]
+                if reached < near[u]:
+                    near[u] = reached
+                    if not waits[u]:
+                        waits[u] = True
+                        tail = head + count
+                        queue[tail if tail < n else tail - n] = u
+                        count += 1
+    return out
+
+
+@compiled
+def min_plus(unary, left, right):  # type: ignore[no-untyped-def]
+    """`out[j, k] = min_i unary[i] + left[i, j] + right[i, k]`."""
+    out = np.full((left.shape[1], right.shape[1]), np.inf)
+    for i in range(len(unary)):
+        for j in range(left.shape[1]):
+            c = unary[i] + left[i, j]
+            for k in range(right.shape[1]):
+                d = c + right[i, k]
+                if d < out[j, k]:
+                    out[j, k] = d
+    return out
 
 
 @compiled

@@ -201,7 +201,7 @@ class _Work:
         costs = np.ascontiguousarray(np.concatenate(tables, axis=1)) if tables else np.zeros((k, 0))
         ends = np.cumsum([0, *(t.shape[1] for t in tables)])
         usage = np.array([u for _, _, u in self.items[i]], dtype=np.int64).reshape(-1, k)
-        self.restrict(i, undominated(self.unary[i], costs, ends, usage, self.forbidden))
+        self.restrict(i, undominated(self.unary[i], costs, ends, usage, self.forbidden, 0.0))
 
     def fold(self, i: int) -> bool:
         """Eliminate `i` if it has no say in memory and at most two neighbours."""

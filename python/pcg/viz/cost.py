@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,15 +14,10 @@ from pcg.cost import CostModel
 from pcg.frontend.program import element_bytes
 from pcg.ir.locations import place as where
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
-from pcg.layout import Mesh, refine
+from pcg.layout import refine
 from pcg.machine import Machine
-from pcg.viz.liveness import peak_bytes, size
-
-_KINDS = {
-    "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
-    "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
-    "stablehlo.collective_permute": "permute",
-}  # fmt: skip
+from pcg.simulate import Simulation, simulate
+from pcg.simulate.collectives import KINDS, Pricer, channel_of
 
 
 @dataclass(frozen=True)
@@ -89,6 +83,12 @@ class Cost:
         }  # fmt: skip
 
 
+def simulation_of(compilation: Compilation, machine: Machine | None = None, **options: Any) -> Simulation:
+    """One step of `compilation` on `machine`, by default the one that it was planned for; see `pcg.simulate`."""
+    model = CostModel(machine or compilation.machine, compilation.mesh)
+    return simulate(compilation.modules["local"], model, donated=compilation.program.donated, **options)
+
+
 def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     """The cost of `compilation` on `machine` (default: the generic one)."""
     model = CostModel(machine or compilation.machine, compilation.mesh)
@@ -106,10 +106,10 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     report, estimate = compilation.report, compilation.plan.estimate
     return Cost(
         seconds=getattr(report, "seconds", estimate.get("seconds")),
-        collectives=tuple(_collectives(main, 1, model, mesh)),
+        collectives=tuple(_collectives(main, 1, Pricer(model))),
         argument_bytes=sum(arguments),
         result_bytes=results,
-        peak_bytes=getattr(report, "peak_bytes", estimate.get("peak_bytes")) or peak_bytes(main, program.donated),
+        peak_bytes=simulation_of(compilation, machine).peak_bytes,
         alternatives=tuple(
             Alternative(a.name, a.seconds, a.peak_bytes, a.fits) for a in getattr(report, "alternatives", ())
         ),
@@ -118,60 +118,25 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     )
 
 
-def _collectives(op: ir.Operation, times: int, model: CostModel, mesh: Mesh) -> Iterator[Collective]:
+def _collectives(op: ir.Operation, times: int, price: Pricer) -> Iterator[Collective]:
     """Collectives inside `op`; loop bodies count their trips, every branch of a conditional counts."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
                 inner = inner.operation
-                kind = _KINDS.get(inner.name)
-                if kind is not None:
-                    yield _collective(inner, kind, times, model, mesh)
+                if inner.name in KINDS:
+                    yield _collective(inner, times, price)
                 elif inner.name == "stablehlo.while":
                     trips = trip_count(inner)
-                    yield from _collectives(inner, times * (UNKNOWN_TRIPS if trips is None else trips), model, mesh)
+                    yield from _collectives(inner, times * (UNKNOWN_TRIPS if trips is None else trips), price)
                 elif inner.regions:
-                    yield from _collectives(inner, times, model, mesh)
+                    yield from _collectives(inner, times, price)
 
 
-def _collective(op: ir.Operation, kind: str, times: int, model: CostModel, mesh: Mesh) -> Collective:
-    groups = _groups(op, kind)
-    axes, n = axes_of_groups(groups, mesh), max(map(len, groups), default=1)
-    operands, results = (sum(map(size, vs)) for vs in (op.operands, op.results))
-    wire = {
-        "all_reduce": 2 * (n - 1) / n * operands,
-        "all_gather": (n - 1) / n * results,
-        "reduce_scatter": (n - 1) / n * operands,
-        "all_to_all": (n - 1) / n * operands,
-        "permute": operands,
-    }[kind]
-    types, seconds = " ".join(_type(v) for v in op.results), model.link(axes, wire, kind)
-    names, at = refine.origin_names(axes, mesh), where(op.location)
-    return Collective(kind, names, types, wire, seconds, times, at, _channel(op))
-
-
-def _channel(op: ir.Operation) -> int:
-    attrs = op.attributes
-    found = re.search(r"handle = (\d+)", str(attrs["channel_handle"])) if "channel_handle" in attrs else None
-    return int(found[1]) if found else 0
-
-
-def _groups(op: ir.Operation, kind: str) -> list[list[int]]:
-    attr = op.attributes["source_target_pairs" if kind == "permute" else "replica_groups"]
-    dense = ir.DenseIntElementsAttr(attr)
-    rows, columns = ir.RankedTensorType(dense.type).shape
-    flat = [dense[0]] * (rows * columns) if dense.is_splat else list(dense)
-    return [flat[i * columns : (i + 1) * columns] for i in range(rows)]
-
-
-def axes_of_groups(groups: Sequence[Sequence[int]], mesh: Mesh) -> tuple[str, ...]:
-    """Mesh axes along which the members of a group differ, in mesh order."""
-    varying: set[str] = set()
-    for group in groups:
-        first = mesh.coordinates(group[0]) if group else {}
-        for position in group[1:]:
-            varying |= {a for a, i in mesh.coordinates(position).items() if first[a] != i}
-    return mesh.order(varying)
+def _collective(op: ir.Operation, times: int, price: Pricer) -> Collective:
+    sent, types = price(op), " ".join(_type(v) for v in op.results)
+    names, at = refine.origin_names(sent.axes, price.model.mesh), where(op.location)
+    return Collective(sent.kind, names, types, sent.bytes, sent.seconds, times, at, channel_of(op))
 
 
 def _symbol(op: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 from pcg.compiler import Compilation
@@ -13,6 +12,7 @@ from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.replicated import Replicated, replicated
 from pcg.viz.cost import Collective, Cost
+from pcg.viz.names import common, pattern
 from pcg.viz.table import bytes_text, table, time_text
 from pcg.viz.why import Reasons, collectives_section, layouts_section
 
@@ -74,19 +74,6 @@ def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> s
         layout = split if any(c.isalpha() for c in split) else "replicated"
         rows.append([shown, str(len(found)), kind, layout, bytes_text(sum(n for _, n in found))])
     return table(["tensor", "count", "type", "sharding", "per device"], rows, right=(1, 4))
-
-
-def pattern(name: str) -> str:
-    """A name with its numbers starred, so that repeated layers look alike."""
-    return re.sub(r"\d+", "*", name)
-
-
-def common(names: Sequence[str]) -> str:
-    """Names that differ in numbers only as one: the numbers that vary are starred (`layers[*]['w1']`)."""
-    numbers = [re.findall(r"\d+", n) for n in names]
-    varies = [len(set(column)) > 1 for column in zip(*numbers, strict=True)]
-    shown = iter("*" if v else n for v, n in zip(varies, numbers[0], strict=True))
-    return re.sub(r"\d+", lambda _: next(shown), names[0])
 
 
 def collectives(found: Sequence[Collective]) -> str:

@@ -6,7 +6,8 @@ import pytest
 
 from pcg.compiler import Options, compile_program, load_program
 from pcg.layout import Mesh, ShardSpec
-from pcg.viz.cost import axes_of_groups, cost_of
+from pcg.simulate.collectives import axes_of_groups
+from pcg.viz.cost import cost_of
 from pcg.viz.explain import common, explain, pattern
 from pcg.viz.table import bytes_text, table, time_text
 

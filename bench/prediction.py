@@ -1,0 +1,209 @@
+"""Predicted against measured step time, and predicted memory against XLA's own account, on forced CPU devices.
+
+  pcg-calibrate --devices 8 -o cpu.toml
+  python bench/prediction.py [MODEL ...] --profile cpu.toml [--rounds 7] [--json out.json]
+
+For each model all plans of `bench/prediction_plans.py` are compiled by `pcg.compile`, simulated on the machine at hand
+with its profile, and run: medians of rounds that interleave the plans of a model.  Printed are per model the plans with
+both times, Kendall's tau, and the regret: how much slower than the fastest plan the one predicted fastest is.  Memory
+is the simulator's peak against arguments + results + temporaries - aliases by XLA's `memory_analysis()`.
+Beside the time on the wall stands that of the busy processors, over their number, which other work on the machine
+leaves alone: where the two rank plans differently, the measurement was disturbed.
+
+Nothing in the profile comes from these models: its probes are single ops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import itertools
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import jax
+
+from bench import prediction_plans
+from pcg.cost import CostModel
+from pcg.machine import Cluster
+from pcg.machine.profile import Profile
+from pcg.machine.profile_text import default_path, load
+from pcg.simulate import simulate
+
+DEVICES = 8
+
+
+@dataclass
+class Row:
+    """One plan of one model: seconds and bytes per device, predicted and as XLA has them."""
+
+    model: str
+    plan: str
+    predicted: float
+    communication: float
+    measured: float
+    busy: float
+    memory: float
+    memory_xla: float
+
+
+def kendall(a: Sequence[float], b: Sequence[float]) -> float:
+    """Kendall's tau-b of two rankings: pairs in the same order less those in the other, ties taken into account."""
+    same = tied_a = tied_b = 0
+    pairs = list(itertools.combinations(range(len(a)), 2))
+    for i, j in pairs:
+        x, y = (a[i] > a[j]) - (a[i] < a[j]), (b[i] > b[j]) - (b[i] < b[j])
+        same += x * y
+        tied_a += not x
+        tied_b += not y
+    scale = ((len(pairs) - tied_a) * (len(pairs) - tied_b)) ** 0.5
+    return same / scale if scale else 0.0
+
+
+def regret(predicted: Sequence[float], measured: Sequence[float]) -> float:
+    """How much longer than the fastest the plan predicted fastest takes."""
+    return measured[min(range(len(predicted)), key=predicted.__getitem__)] / min(measured) - 1
+
+
+def machine(profile: Profile) -> Cluster:
+    """The machine at hand, with a profile."""
+    found = Cluster.detect(DEVICES)
+    return replace(found, kinds=tuple(replace(k, profile=profile) for k in found.kinds))
+
+
+def rows_of(model: str, cluster: Cluster, rounds: int, plans: Sequence[prediction_plans.PlanSpec]) -> list[Row]:
+    """All plans of a model, predicted and measured."""
+    _, args = prediction_plans.make(model)
+    rows: dict[str, Row] = {}
+    calls: dict[str, Any] = {}
+    for plan in plans:
+        found = prediction_plans.place(model, plan, **({"cluster": cluster} if plan.layout is None else {}))
+        priced = CostModel(cluster.machine(), found.mesh)
+        step = simulate(found.compilation.modules["local"], priced, backend="cpu")
+        arrays = len(found.program.arguments) + len(found.program.results)
+        predicted = step.seconds + priced.dispatch(arrays, step.peak_bytes - step.argument_bytes)
+        placed = jax.device_put(args, found.input_shardings)
+        compiled = found.jitted.lower(*placed).compile()
+        m = compiled.memory_analysis()
+        used = (
+            m.argument_size_in_bytes + m.output_size_in_bytes + m.temp_size_in_bytes - m.alias_size_in_bytes
+        )
+        rows[plan.name] = Row(model, plan.name, predicted, step.communication, 0.0, 0.0, step.peak_bytes, float(used))
+        calls[plan.name] = lambda f=compiled, a=placed: jax.block_until_ready(f(*a))
+    for name, (wall, busy) in times(calls, rounds).items():
+        rows[name].measured, rows[name].busy = wall, busy
+    return list(rows.values())
+
+
+def times(calls: dict[str, Any], rounds: int) -> dict[str, tuple[float, float]]:
+    """Medians of interleaved rounds: (seconds on the wall, seconds of all processors over their number)."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
+    order = list(calls.items())
+    for number in range(rounds + 1):
+        for name, call in order:
+            before, start = time.process_time(), time.perf_counter()
+            call()
+            wall, busy = time.perf_counter() - start, time.process_time() - before
+            if number:  # the first is to warm up
+                found[name].append((wall, busy / cores))
+        order.reverse()
+    return {
+        name: (statistics.median(w for w, _ in x), statistics.median(b for _, b in x)) for name, x in found.items()
+    }
+
+
+def report(rows: Sequence[Row]) -> str:
+    """The table of a model."""
+    predicted, measured = [r.predicted for r in rows], [r.measured for r in rows]
+    out = [
+        f"\n{rows[0].model}: tau {kendall(predicted, measured):.2f}, the plan predicted best is "
+        f"{100 * regret(predicted, measured):.0f}% slower than the best",
+        f"  {'plan':<22}{'predicted ms':>13}{'measured ms':>13}{'ratio':>7}{'busy ms':>9}{'MiB':>9}{'XLA MiB':>9}"
+        f"{'error':>8}",
+    ]
+    for r in sorted(rows, key=lambda r: r.measured):
+        out.append(
+            f"  {r.plan:<22}{1e3 * r.predicted:>13.1f}{1e3 * r.measured:>13.1f}{r.predicted / r.measured:>7.2f}"
+            f"{1e3 * r.busy:>9.1f}{r.memory / 2**20:>9.1f}{r.memory_xla / 2**20:>9.1f}"
+            f"{100 * (r.memory / r.memory_xla - 1):>+7.0f}%"
+        )
+    return "\n".join(out)
+
+
+def summary(rows: Sequence[Row]) -> tuple[str, bool]:
+    """The last lines, and whether every aim is met."""
+    models = list(dict.fromkeys(r.model for r in rows))
+    per = {m: [r for r in rows if r.model == m] for m in models}
+
+    def against(what: str) -> tuple[dict[str, float], dict[str, float], float]:
+        taus = {m: kendall([r.predicted for r in x], [getattr(r, what) for r in x]) for m, x in per.items()}
+        regrets = {m: regret([r.predicted for r in x], [getattr(r, what) for r in x]) for m, x in per.items()}
+        return taus, regrets, kendall([r.predicted for r in rows], [getattr(r, what) for r in rows])
+
+    taus, regrets, overall = against("measured")
+    busy_taus, busy_regrets, busy_overall = against("busy")
+    memory = [abs(r.memory / r.memory_xla - 1) for r in rows]
+    ratios = [abs(r.predicted / r.measured - 1) for r in rows]
+    text = [
+        f"\n{len(rows)} plans of {len(models)} models",
+        f"{'':<18}{'wall':>10}{'':>5}{'busy processors':>17}",
+        f"{'model':<12}{'plans':>6}{'tau':>7}{'regret':>8}{'tau':>9}{'regret':>8}",
+        *(
+            f"{m:<12}{len(per[m]):>6}{taus[m]:>7.2f}{100 * regrets[m]:>7.0f}%{busy_taus[m]:>9.2f}"
+            f"{100 * busy_regrets[m]:>7.0f}%" for m in models
+        ),
+        f"{'overall':<12}{len(rows):>6}{overall:>7.2f}{'':>8}{busy_overall:>9.2f}",
+        f"step time: median error {100 * statistics.median(ratios):.0f}%, worst {100 * max(ratios):.0f}%",
+        f"memory: median error {100 * statistics.median(memory):.0f}%, worst {100 * max(memory):.0f}%",
+    ]
+    met = (
+        min(taus.values()) >= 0.8 and overall >= 0.8 and max(regrets.values()) <= 0.1
+        and statistics.median(memory) <= 0.15 and max(memory) <= 0.3
+    )  # fmt: skip
+    text.append(f"aims (tau 0.8 each and overall, regret 10%, memory 15% and 30%): {'met' if met else 'NOT met'}")
+    return "\n".join(text), met
+
+
+def main() -> int:
+    """Entry point; exit status 0 if all aims are met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(prediction_plans.MODELS)}")
+    parser.add_argument("--profile", metavar="FILE", help="of pcg-calibrate --devices 8; default: where it leaves it")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", metavar="FILE", help="write the rows there")
+    options = parser.parse_args()
+    if unknown := [m for m in options.models if m not in prediction_plans.MODELS]:
+        parser.error(f"no model {unknown[0]!r}; there are {', '.join(prediction_plans.MODELS)}")
+    path = Path(options.profile) if options.profile else default_path("cpu", DEVICES)
+    if not path.exists():
+        parser.error(f"no profile {path}; make one with: pcg-calibrate --devices {DEVICES} -o {path}")
+    cluster = machine(load(path))
+    rows: list[Row] = []
+    for model in options.models or prediction_plans.MODELS:
+        found = rows_of(model, cluster, options.rounds, prediction_plans.PLANS)
+        print(report(found), flush=True)
+        rows += found
+        jax.clear_caches()
+        gc.collect()
+    text, met = summary(rows)
+    print(text)
+    if options.json:
+        Path(options.json).write_text(json.dumps([asdict(r) for r in rows], indent=1))
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

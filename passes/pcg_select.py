@@ -1,0 +1,354 @@
+"""pcg-select: the best of several plans, searched ones and experts', by simulation."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from torch_mlir import ir
+
+from pcg.baselines import plans
+from pcg.baselines.layouts import Reading, read
+from pcg.baselines.plans import Expert
+from pcg.baselines.tensor import experts, tables
+from pcg.cost import CostModel
+from pcg.ir import given, shardings
+from pcg.ir.errors import PcgError
+from pcg.ir.stages import has_stages
+from pcg.ir.walk import entry
+from pcg.layout import Mesh
+from pcg.machine import ClusterError, Machine, mapping
+from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.choose_mesh import CHOSEN
+from pcg.passes.dist_propagate import PropagatePass
+from pcg.passes.dist_refine_mesh import RefineMeshPass
+from pcg.passes.fit_memory import copy_of, mark_given
+from pcg.passes.fuse_collectives import FuseCollectivesPass
+from pcg.passes.insert_reshards import InsertReshardsPass
+from pcg.passes.lower_spmd import LowerSpmdPass
+from pcg.passes.pcg_baseline import BaselinePass
+from pcg.passes.pcg_hold_copies import HoldCopiesPass
+from pcg.passes.pcg_recompute import RecomputePass
+from pcg.passes.pcg_search import SELECTED, Progress, SearchPass
+from pcg.search.build import Built
+from pcg.search.optimize import Alternative, Outcome
+from pcg.search.roles import state_of
+from pcg.simulate import simulate
+
+#: Shares of the time of late exchanges that the search takes to be hidden; the first is the exact search.
+HIDDEN = (0.0, 0.5, 0.9)
+#: Share of the state that must be embedding tables for plans that split these to be tried.
+MANY_TABLES = 0.1
+#: Plans that the remark names beside the chosen one.
+_NAMED = 12
+
+
+@dataclass
+class Candidate:
+    """A plan, written in a copy of the program, and what the simulator says of it."""
+
+    name: str
+    module: ir.Operation
+    seconds: float
+    peak_bytes: float
+    fits: bool
+    search: SearchPass | None = None
+    """The search that found it; None for a plan of experts."""
+
+    def __str__(self) -> str:
+        size = f"{1e6 * self.seconds:.1f} us, {self.peak_bytes / 2**20:.1f} MiB"
+        return f"{self.name} {size}" + ("" if self.fits else " (does not fit)")
+
+
+@dataclass
+class SelectPass(Pass):
+    """Choose among plans by simulating them: those of the search, and those of experts.
+
+    `pcg-search` adds up the times of a step; the simulator (`pcg.simulate`) also knows what overlaps.  So several plans
+    are made, each on a copy of the program, with its reshards, fused, lowered and simulated.  The one whose step is
+    shortest, among those that fit the memory of a device, becomes the program's.  Candidates are
+
+    - `pcg-search` with `hidden` = 0, 0.5 and 0.9: none, half or most of the time of gradient exchanges is taken to pass
+      behind compute;
+    - the plans of experts (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
+      hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts
+      of its own gets none of these.
+
+    So by simulation the outcome is not worse than any of them.  Of equals the first counts, in the order above.
+
+    Where the mesh was chosen (`pcg-choose-mesh`), not given, the experts' plans have every mesh of as many devices, in
+    its places on the cluster, and the search also has the mesh of the best of them and the one of a single axis.  The
+    mesh of the module may change then.
+
+    `pcg-search` after it leaves the program as it is.  See docs/decisions/0014-baselines.md.
+
+    Before:
+    ```mlir
+    func.func @main(%x: tensor<65536x512xf32>, %w: tensor<512x512xf32>) -> tensor<65536x512xf32> {
+    ```
+    After, where the simulator finds data parallelism fastest:
+    ```mlir
+    func.func @main(%x: tensor<65536x512xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>},
+                    %w: tensor<512x512xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> ...
+    ```
+    """
+
+    name: ClassVar[str] = "pcg-select"
+
+    candidates: str = option("all", "search: only plans of the search; all: also those of experts", ("all", "search"))
+    meshes: str = option(
+        "auto", "given: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
+        ("auto", "given", "any"),
+    )  # fmt: skip
+    places: int = option(8, "with meshes=any: places on the cluster that are tried for one mesh")
+    generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
+    memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
+    machine: Machine = field(default_factory=Machine.default)
+    donated: Collection[int] = field(default_factory=tuple)
+    """Arguments whose memory results may take over, beside those that the program marks."""
+    search: SearchPass = field(default_factory=SearchPass)
+    """Its options are those of every search; machine, limit and `hidden` are set here."""
+    refine: RefineMeshPass | None = field(default_factory=lambda: RefineMeshPass(reshapes=True, max_axes=2))
+    """What cuts the axes of another mesh before it is searched, as the pipelines do."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.tried: list[Candidate] = []
+        """All plans that were simulated, in the order in which they were."""
+        self.chosen: Candidate | None = None
+        self.outcome: Outcome | None = None
+        """The chosen plan with times by simulation; `alternatives` are the others."""
+        self.built: Built | None = None
+        """The graph of the search that found the chosen plan, if one did."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Raises PassError where no candidate fits."""
+        module = module.operation
+        free = self.meshes == "any" or (self.meshes == "auto" and CHOSEN in module.attributes)
+        if CHOSEN in module.attributes:
+            del module.attributes[CHOSEN]
+        if has_stages(module) or (self.machine.cluster is None and not self.generic):
+            return
+        func = entry(module)
+        if func is None:
+            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            raise PassError(module, "there is no mesh to plan for; give --mesh name=size,... or a dist.mesh")
+        try:
+            model = CostModel(self.machine, mesh)
+        except ClusterError as error:
+            raise PassError(module, str(error)) from None
+        self._limit = math.inf
+        if self.memory_limit is not None:
+            self._limit = float(self.memory_limit)
+        elif self.machine.cluster is not None:
+            self._limit = model.machine.device.memory
+        self._seen: dict[str, Candidate] = {}
+        self._failures: list[PassError] = []
+        self._dropped: list[str] = []
+        own_layouts = given.annotated(func)
+        mark_given(module)
+        with Progress(self.search.progress, self.name) as self._progress:
+            self._searches(module, mesh, "")
+            if not own_layouts and free:
+                self._other_meshes(module, mesh)
+            elif not own_layouts and self.candidates == "all":
+                self._experts(module, mesh)
+        self._choose(module, func)
+
+    def _choose(self, module: ir.Operation, func: ir.Operation) -> None:
+        """Write the best candidate into the module, and say why."""
+        searched = [c for c in self.tried if c.search is not None]
+        # Where the simulator finds no plan that fits, one that fits as the search counts memory is as good as before.
+        fitting = [c for c in self.tried if c.fits] or searched
+        if not fitting:
+            if self._failures:
+                raise self._failures[0]
+            why = f"; the one that needs least is {min(self.tried, key=lambda c: c.peak_bytes)}" if self.tried else ""
+            raise PassError(func, f"no plan fits in {self._limit / 2**20:.1f} MiB per device{why}")
+        best = self.chosen = min(fitting, key=lambda c: c.seconds)  # of equals the first: the exact search
+        others = sorted((c for c in self.tried if c is not best), key=lambda c: (not c.fits, c.seconds))
+        found = best.search.outcome if best.search is not None else None
+        alternatives = [Alternative(c.name, c.seconds, c.peak_bytes, c.fits) for c in others]
+        if found is not None and best.search is not None:
+            # A bound on the sum of times is none on the time of a step in which they overlap.
+            self.built = best.search.built
+            self.outcome = dataclasses.replace(
+                found, seconds=best.seconds, peak_bytes=best.peak_bytes, bound=0.0, alternatives=alternatives,
+                named=best.name,
+            )  # fmt: skip
+            self.statistics.update(best.search.statistics)
+        else:
+            self.outcome = Outcome([], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name)
+        _take(module, best.module)
+        with module.context:
+            module.attributes[SELECTED] = ir.UnitAttr.get()
+        func = entry(module)
+        self.statistics["plans simulated"] = len(self.tried)
+        shown = "; ".join(map(str, others[:_NAMED])) + (f"; {len(others) - _NAMED} more" if others[_NAMED:] else "")
+        self.remark(
+            func,
+            f"plan: {best.name}, {1e6 * best.seconds:.1f} us per step by simulation, "
+            f"{best.peak_bytes / 2**20:.1f} MiB per device, {self._why(best, others)}; rejected: {shown or 'none'}",
+        )
+        for text in self._dropped:
+            self.remark(func, text)
+        for location, text in best.search.remarks if best.search is not None else ():
+            self.remark(location, text if not text.startswith("plan:") else f"{best.name}, by its own measure: {text}")
+
+    def _why(self, best: Candidate, others: Sequence[Candidate]) -> str:
+        """Why the best one is the best."""
+        if not best.fits:
+            return "fits by the estimate of the search only"
+        unfit = [c for c in others if not c.fits and c.seconds < best.seconds]
+        beaten = next((c for c in others if c.fits), None)
+        if beaten is None:
+            return "the only one that fits" if unfit else "the only one"
+        gap = 100 * (beaten.seconds / best.seconds - 1) if best.seconds else 0.0
+        how = f"fastest of {len(self.tried)}, " + (f"by {gap:.1f}%" if gap else "first of equals")
+        return how + (f"; {len(unfit)} faster do not fit" if unfit else "")
+
+    # -- candidates ----------------------------------------------------------------------------
+
+    def _searches(self, module: ir.Operation, mesh: Mesh, where: str) -> None:
+        """Try what the search finds on `mesh`, for each share of time that it takes to be hidden."""
+        known = self.search.tables if not where else None
+        for hidden in dict.fromkeys((self.search.hidden, *HIDDEN)):
+            name = "search" + (f" hidden={hidden:g}" if hidden else "") + where
+            self._progress(name)
+            copy = copy_of(module)
+            search = dataclasses.replace(
+                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False,
+                tables=known,
+            )  # fmt: skip
+            try:
+                if where:
+                    _set_mesh(copy, mesh)
+                    if self.refine is not None:
+                        RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
+                search.run(copy)
+            except PassError as error:
+                self._failures.append(error)
+                return  # what does not fit does not depend on what is hidden
+            known = search.tables
+            self._try(name, copy, (), search)
+            if search.algorithm != "exact":
+                return
+
+    def _experts(self, module: ir.Operation, mesh: Mesh) -> None:
+        """Try the plans of experts on `mesh`, its axes in every role."""
+        for plan in plans.on_mesh(mesh, *self._kinds(module)):
+            self._expert(module, plan, ())
+
+    def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
+        """Try the plans of experts on every mesh of as many devices, and the search on the best one's mesh."""
+        cluster = self.machine.cluster
+        places: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
+        for plan in plans.on_devices(mesh.size, *self._kinds(module)) if self.candidates == "all" else ():
+            axes = plan.mesh.axes
+            if axes not in places:
+                at = mapping.placements(cluster, plan.mesh)[: self.places] if cluster is not None else ()
+                places[axes] = [p.mesh for p in at] or [plan.mesh]
+            self._expert(module, plan, places[axes])
+        tried = {tuple(n for _, n in mesh.origin.axes)}
+        fitting = [c for c in self.tried if c.fits]
+        best = min(fitting, key=lambda c: c.seconds, default=None)
+        devices = mesh.device_ids
+        line = Mesh.of({"d0": mesh.size}, devices and sorted(devices))
+        for other in (shardings.mesh_of(best.module) if best is not None else None, line):
+            if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
+                tried.add(sizes)
+                self._searches(module, other.origin, f" on {other.origin}")
+
+    def _kinds(self, module: ir.Operation) -> tuple[bool, Collection[int]]:
+        """Whether plans that split tables suit the program, and the numbers of experts in its mixtures."""
+        program = self._reading(module)
+        held = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
+        stacked = {program.shapes[a][d] for a, d in experts(program.sites).items()}
+        return sum(held.get(a, 0) for a in tables(program.sites)) > MANY_TABLES * sum(held.values()), stacked
+
+    def _reading(self, module: ir.Operation) -> Reading:
+        func = entry(module)
+        assert func is not None
+        return read(func, state_of(func))
+
+    def _expert(self, module: ir.Operation, plan: Expert, places: Sequence[Mesh]) -> None:
+        """Try one plan of experts: on its mesh, or on that mesh in the best of `places`."""
+        self._progress(plan.label)
+        copy = copy_of(module)
+        if places:
+            _set_mesh(copy, places[0])
+        baseline = BaselinePass(plan.plan, plan.model, plan.experts, plan.zero)
+        try:
+            baseline.run(copy)
+            PropagatePass(engine="dataflow", machine=self.machine).run(copy)
+            self._try(plan.label, copy, places)
+        except (PassError, PcgError) as error:
+            self._dropped.append(f"{plan.label} is no candidate: {getattr(error, 'message', error)}")
+
+    # -- simulation ----------------------------------------------------------------------------
+
+    def _try(self, name: str, placed: ir.Operation, places: Sequence[Mesh], search: SearchPass | None = None) -> None:
+        """Simulate a program with layouts, in the best of `places`; one that is there already is not tried again."""
+        key = hashlib.sha256(placed.get_asm(print_generic_op_form=True, assume_verified=True).encode()).hexdigest()
+        if key in self._seen:
+            return
+        mesh = shardings.mesh_of(placed)
+        assert mesh is not None
+        lowered = self._lower(placed)
+        seconds, peak = self._simulate(lowered, mesh)
+        times = [(seconds, 0), *((self._seconds(lowered, p), i) for i, p in enumerate(places[1:], 1))]
+        best = min(times)[1]
+        if best:
+            # What is fused and how values are redistributed depends on the place.
+            there = copy_of(placed)
+            _set_mesh(there, places[best])
+            found = self._simulate(self._lower(there), places[best])
+            if found[0] < seconds:
+                placed, (seconds, peak) = there, found
+        made = Candidate(name, placed, seconds, peak, peak <= self._limit, search)
+        self._seen[key] = made
+        self.tried.append(made)
+
+    def _lower(self, placed: ir.Operation) -> ir.Operation:
+        """What one device runs, by the passes that follow this one."""
+        lowered = copy_of(placed)
+        for p in (
+            InsertReshardsPass(machine=self.machine), RecomputePass(machine=self.machine),
+            FuseCollectivesPass(machine=self.machine), LowerSpmdPass(),
+        ):  # fmt: skip
+            p.run(lowered)
+        if self.search.backend == "cpu":
+            HoldCopiesPass().run(lowered)
+        return lowered
+
+    def _simulate(self, lowered: ir.Operation, mesh: Mesh) -> tuple[float, float]:
+        """Seconds of a step, and peak bytes per device."""
+        model = CostModel(self.machine, mesh)
+        found = simulate(lowered, model, donated=self.donated)
+        if self.search.backend == "cpu":
+            return found.seconds, simulate(lowered, model, donated=self.donated, backend="cpu").peak_bytes
+        return found.seconds, found.peak_bytes
+
+    def _seconds(self, lowered: ir.Operation, mesh: Mesh) -> float:
+        return simulate(lowered, CostModel(self.machine, mesh), donated=self.donated).seconds
+
+
+def _set_mesh(module: ir.Operation, mesh: Mesh) -> None:
+    for symbol in list(shardings.meshes_of(module)) or [shardings.MESH]:
+        shardings.set_mesh(module, mesh, symbol)
+
+
+def _take(module: ir.Operation, other: ir.Operation) -> None:
+    """Make `module` the program of `other`."""
+    block = module.regions[0].blocks[0]
+    for op in [op.operation for op in block.operations]:
+        op.erase()
+    for op in [op.operation for op in other.regions[0].blocks[0].operations]:
+        block.append(op)
+

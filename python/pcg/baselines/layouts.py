@@ -1,0 +1,178 @@
+"""The layout of every argument under a scheme: where it is kept, and how it is computed with."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.baselines import tensor
+from pcg.baselines.aliases import Alias, aliases
+from pcg.baselines.forward import Site, forward_ops, sites
+from pcg.baselines.recipe import Recipe, Roles
+from pcg.baselines.update import Group, groups
+from pcg.layout import Mesh, ShardSpec
+from pcg.search.roles import data_of
+
+
+@dataclass
+class Layouts:
+    """Per argument: `used` is how ops read it, `kept` how it is stored between steps (they differ under ZeRO).
+
+    `split` is the layout of its gradient and of its update.  `data` are the arguments that are data.
+    """
+
+    used: dict[int, ShardSpec] = field(default_factory=dict)
+    kept: dict[int, ShardSpec] = field(default_factory=dict)
+    split: dict[int, ShardSpec] = field(default_factory=dict)
+    data: frozenset[int] = frozenset()
+
+
+@dataclass
+class Reading:
+    """What is read of a program once, whatever the scheme."""
+
+    func: ir.Operation
+    state: Mapping[int, int]
+    data: tuple[int, ...]
+    shapes: list[tuple[int, ...]]
+    known: dict[ir.Value, Alias]
+    forward: list[ir.Operation]
+    sites: list[Site]
+    groups: list[Group]
+
+
+def read(func: ir.Operation, state: Mapping[int, int]) -> Reading:
+    """Read the entry function `func`, whose result `r` is the next value of argument `state[r]`."""
+    func = func.operation
+    block = func.regions[0].blocks[0]
+    data = tuple(data_of(func, dict(state)))
+    shapes = [tuple(a.type.shape) if isinstance(a.type, ir.RankedTensorType) else () for a in block.arguments]
+    held = [i for i, shape in enumerate(shapes) if shape and i not in data]
+    known = aliases(block, held)
+    last = list(block.operations)[-1].operation
+    forward = forward_ops(func, [r for r in range(len(last.operands)) if r not in state])
+    return Reading(func, state, data, shapes, known, forward, sites(forward, known), groups(func, state))
+
+
+def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layouts:
+    """The layouts of all arguments of `program` under `scheme`."""
+    shapes = program.shapes
+    out = Layouts(data=frozenset(program.data))
+    for i, spec in zip(program.data, _batch(program, roles, mesh), strict=True):
+        out.used[i] = out.kept[i] = out.split[i] = spec
+    dims: dict[int, list[tuple[str, ...]]] = {
+        i: [()] * len(shape) for i, shape in enumerate(shapes) if i not in out.data
+    }
+    spread: dict[int, int] = {}
+    if scheme.experts and (count := mesh.axes_size(roles.experts)) > 1:
+        spread = {a: d for a, d in tensor.experts(program.sites).items() if shapes[a][d] % count == 0}
+        for a, d in spread.items():
+            dims[a][d] = roles.experts
+    if scheme.tables:
+        for a, (rows, columns) in tensor.tables(program.sites).items():
+            first, second = (columns, rows) if scheme.tables == "columns" else (rows, columns)
+            left = tuple(n for n in mesh.names if mesh.axis_size(n) > 1)
+            for dim in (first, second):
+                if dim is not None:
+                    dims[a][dim] = fitting(left, shapes[a][dim], mesh)
+                    left = tuple(x for x in left if x not in dims[a][dim])
+    if scheme.tensor:
+        n = mesh.axes_size(roles.model)
+        found = tensor.split(program.forward, program.sites, program.known, shapes, n, spread)
+        for a, d in found.items():
+            if not dims[a][d]:
+                dims[a][d] = roles.model
+    _share(program.groups, dims, shapes)
+    layers = _layers(program)
+    read_forward = {program.known[v].argument for op in program.forward for v in op.operands if v in program.known}
+    for a, axes in dims.items():
+        out.used[a] = ShardSpec.of(axes)
+        out.split[a] = _also(out.used[a], shapes[a], roles.zero, mesh, layers.get(a, frozenset()))
+        sharded = scheme.zero == 3 or (scheme.zero == 1 and a not in read_forward)
+        out.kept[a] = out.split[a] if sharded else out.used[a]
+    return out
+
+
+def _batch(program: Reading, roles: Roles, mesh: Mesh) -> list[ShardSpec]:
+    """Layouts of the data: its first dimension, if that is the batch, over the data axes as far as they divide it.
+
+    The batch is the length that most data begins with; what does not (a random key, a table of positions) is whole.
+    """
+    shapes = [program.shapes[i] for i in program.data]
+    lengths = Counter(s[0] for i, s in zip(program.data, shapes, strict=True) if not _is_key(program, i))
+    batch = max(lengths, key=lambda n: (lengths[n], n), default=0)
+    out = []
+    for i, shape in zip(program.data, shapes, strict=True):
+        split = shape[0] == batch and not _is_key(program, i)
+        out.append(ShardSpec.replicated(len(shape)).with_dim(0, fitting(roles.data, batch, mesh) if split else ()))
+    return out
+
+
+def _is_key(program: Reading, i: int) -> bool:
+    """Whether argument `i` looks like the state of a random generator: a few unsigned 32-bit words."""
+    element = program.func.regions[0].blocks[0].arguments[i].type.element_type
+    return str(element) == "ui32" and math.prod(program.shapes[i]) <= 4
+
+
+def fitting(axes: Sequence[str], size: int, mesh: Mesh) -> tuple[str, ...]:
+    """The first of `axes`, as many as cut a dimension of `size` evenly; one that does not is passed over."""
+    out: list[str] = []
+    n = 1
+    for a in axes:
+        if size % (n * mesh.axis_size(a)) == 0:
+            out.append(a)
+            n *= mesh.axis_size(a)
+    return tuple(out)
+
+
+def _share(found: Iterable[Group], dims: dict[int, list[tuple[str, ...]]], shapes: Sequence[tuple[int, ...]]) -> None:
+    """Give moments the layout of their weight."""
+    for group in found:
+        split = [a for a in sorted(group.arguments) if a in dims and any(dims[a])]
+        for a in group.arguments:
+            if split and a in dims and shapes[a] == shapes[split[0]]:
+                dims[a] = list(dims[split[0]])
+
+
+def _layers(program: Reading) -> dict[int, frozenset[int]]:
+    """Argument -> dimensions of which a loop takes one slice at a time."""
+    every = {i: frozenset(range(len(s))) for i, s in enumerate(program.shapes)}
+    read: dict[int, frozenset[int]] = {}
+    for site in program.sites:
+        a = site.weight.argument
+        read[a] = read.get(a, frozenset()) | {d for d in site.weight.dims if d is not None}
+    gone = {a: every[a] - dims for a, dims in read.items()}
+    for value, alias in program.known.items():
+        a = alias.argument
+        if a not in gone and isinstance(value.type, ir.RankedTensorType):
+            owner = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+            if owner is not None and owner.name == "stablehlo.dynamic_slice":
+                shape = program.shapes[a]
+                kept = {d for d, n in zip(alias.dims, value.type.shape, strict=True) if d is not None and n == shape[d]}
+                gone[a] = every[a] - kept
+    for group in program.groups:
+        dims = frozenset(d for a in group.arguments for d in gone.get(a, ()))
+        gone.update((a, dims) for a in group.arguments)
+    return gone
+
+
+def _also(spec: ShardSpec, shape: Sequence[int], axes: Sequence[str], mesh: Mesh, avoid: frozenset[int]) -> ShardSpec:
+    """`spec` with one more dimension split over `axes`, as far as one goes: whole ones first, then the longest."""
+    free = tuple(a for a in axes if a not in spec.used_axes and mesh.axis_size(a) > 1)
+    best: tuple[tuple[int, bool, int], int, tuple[str, ...]] | None = None
+    for d, size in enumerate(shape):
+        if d in avoid:
+            continue
+        have = spec.dims[d]
+        more = fitting(free, size // mesh.axes_size(have), mesh) if size % mesh.axes_size(have) == 0 else ()
+        key = (mesh.axes_size(more), not have, size)
+        if more and (best is None or key > best[0]):
+            best = key, d, more
+    if best is None:
+        return spec
+    _, d, more = best
+    return spec.with_dim(d, (*spec.dims[d], *more))

@@ -1,0 +1,97 @@
+"""Which experts' plans there are for a program: on one mesh, or on every mesh of a number of devices.  No MLIR here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from pcg.layout import Mesh
+
+_ZERO = ("", "-zero1", "-zero3")
+
+
+@dataclass(frozen=True)
+class Expert:
+    """One plan (of `pcg.baselines.PLANS`) on one mesh, with the axes of every role where their names do not say it.
+
+    `group` is the kind of plan: data, zero, megatron, hybrid, tables or experts.
+    """
+
+    group: str
+    plan: str
+    mesh: Mesh
+    zero: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    experts: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Plan, mesh and roles in one line."""
+        roles = (("zero", self.zero), ("model", self.model), ("experts", self.experts))
+        return f"{self.plan} {self.mesh.origin}" + "".join(f" {r}={'+'.join(axes)}" for r, axes in roles if axes)
+
+
+def on_devices(count: int, tables: bool, stacked: Collection[int]) -> list[Expert]:
+    """All plans of experts on `count` devices, whatever the mesh.
+
+    `tables`: whether plans that split embedding tables are among them; `stacked` are the numbers of experts in the
+    mixtures of the model.
+    """
+    everything = Mesh.of({"data": count})
+    out = [Expert("data", "data", everything), Expert("zero", "zero1", everything), Expert("zero", "zero3", everything)]
+    proper = [n for n in _divisors(count) if 1 < n < count]
+    for n in proper:
+        mesh = Mesh.of({"data": count // n, "shard": n})
+        out += [Expert("zero", plan, mesh, ("shard",)) for plan in ("zero1", "zero3")]
+    out.append(Expert("megatron", "megatron", Mesh.of({"model": count})))
+    for n in proper:
+        mesh = Mesh.of({"data": count // n, "model": n})
+        out += [Expert("hybrid", "megatron" + zero, mesh) for zero in _ZERO]
+    if tables:
+        out += [Expert("tables", plan, everything) for plan in ("dlrm", "dlrm-rows")]
+        for n in proper:
+            mesh = Mesh.of({"a": n, "b": count // n})
+            out += [Expert("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")]
+    for n in sorted({e for number in stacked for e in _divisors(number) if e > 1 and count % e == 0}):
+        for m in _divisors(count // n):
+            sizes = {"data": count // n // m, "expert": n, "model": m}
+            mesh = Mesh.of({a: s for a, s in sizes.items() if s > 1})
+            plan = "experts" if m == 1 else "experts-megatron"
+            out += [Expert("experts", plan + zero, mesh) for zero in _ZERO]
+    return out
+
+
+def on_mesh(mesh: Mesh, tables: bool, stacked: Collection[int]) -> list[Expert]:
+    """All plans of experts on `mesh`, its axes in every role; `tables` and `stacked` as in `on_devices`."""
+    origin = mesh.origin
+    axes = [a for a, n in origin.axes if n > 1]
+    out = [Expert("data", "data", mesh), Expert("zero", "zero1", mesh), Expert("zero", "zero3", mesh)]
+    if len(axes) > 1:
+        out += [Expert("zero", plan, mesh, (a,)) for a in axes for plan in ("zero1", "zero3")]
+    out.append(Expert("megatron", "megatron", mesh, model=tuple(axes) or origin.names[:1]))
+    for chosen in _proper_subsets(axes):
+        out += [Expert("hybrid", "megatron" + zero, mesh, model=chosen) for zero in _ZERO]
+    if tables:
+        out += [Expert("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")]
+    for a in axes:
+        if not any(number % origin.axis_size(a) == 0 for number in stacked):
+            continue
+        out += [Expert("experts", "experts" + zero, mesh, experts=(a,)) for zero in _ZERO]
+        for chosen in (c for c in _subsets([b for b in axes if b != a]) if c):
+            out += [Expert("experts", "experts-megatron" + z, mesh, model=chosen, experts=(a,)) for z in _ZERO]
+    return out
+
+
+def _subsets(axes: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = [()]
+    for a in axes:
+        found += [(*s, a) for s in found]
+    yield from sorted(found, key=len)
+
+
+def _proper_subsets(axes: Collection[str]) -> Iterator[tuple[str, ...]]:
+    yield from (s for s in _subsets(axes) if 0 < len(s) < len(axes))
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]

@@ -1,0 +1,264 @@
+"""The plans of a program with some of its annotations dropped: one graph, folded once, priced under any of them.
+
+An annotation is a set of choices of some decisions.  So all variants share the graph as it is when nothing is
+annotated; its decisions that no annotation concerns are folded away exactly, as far as that goes, and a variant is
+what is left with the choices forbidden that its annotations do not have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.layout import ShardSpec
+from pcg.lint.annotations import collect
+from pcg.search.assign import Decided, PlanOptimizer, WideBuilder, place
+from pcg.search.build import adds
+from pcg.search.dual import ascend
+from pcg.search.ilp import first_guess, solve
+from pcg.search.measure import Measure, Moves, close_loop
+from pcg.search.memory import Lifetimes
+from pcg.search.network import FORBIDDEN, reduce
+from pcg.search.optimize import DoesNotFit
+from pcg.search.roles import data_of
+from pcg.search.table import Table, Tables
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """The best plan found that keeps some annotations.
+
+    `seconds` of a step are infinite where no plan keeps them all; `bytes` are what one device sends, `peak_bytes`
+    what it holds at most, `fits` whether that is within the limit.  `choice` is per class of decisions.
+    """
+
+    seconds: float
+    compute: float
+    communication: float
+    bytes: float
+    peak_bytes: float
+    fits: bool
+    choice: tuple[int, ...] = field(repr=False)
+
+    @property
+    def possible(self) -> bool:
+        """Whether there is a plan at all."""
+        return math.isfinite(self.seconds)
+
+
+#: Layouts that take the place of an annotation: choice by class of decisions.
+Fixed = Mapping[int, int]
+
+
+@dataclass
+class OpenBuilder(WideBuilder):
+    """Builds the graph as if nothing were annotated; what is annotated is among the choices."""
+
+    def _value_table(
+        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
+        partial: str | None = None,
+    ) -> Table:
+        if fixed is None:
+            return super()._value_table(what, shape, None, (), partial)
+        more: list[ShardSpec] = []
+        if isinstance(what, ir.OpResult):
+            partial, more = self._waiting(what)
+        table = super()._value_table(what, shape, None, (), partial)
+        given = self.tables.extending(fixed, open_dims, shape).outs[0].specs
+        return self.tables.with_specs(table, (*given, *more))
+
+    def _waiting(self, value: ir.OpResult) -> tuple[str | None, list[ShardSpec]]:
+        """What a value may be, unless it is annotated: as its maker leaves it, waiting for a reduction too."""
+        op = value.owner.operation
+        if op.name == "stablehlo.while":
+            return ("sum" if adds(op.operands[value.result_number]) else None), []
+        if op.name not in ("dist.constraint", "dist.reshard"):
+            return None, []
+        source = self.built.values[op.operands[0]]
+        if source.free:
+            return None, []
+        port = self.graph.nodes[source.node].table.outs[source.slot]
+        kinds = [k for s in port.specs for _, k in s.partial]
+        return (kinds[0] if kinds else None), list(port.specs)
+
+    def _fix(self, op: ir.Operation, node: int) -> None:
+        """Nothing: the annotations of ops are masks of `Space` too."""
+
+class Space:
+    """All plans of one function, with its annotations as conditions that can be dropped or replaced one by one."""
+
+    def __init__(
+        self,
+        func: ir.Operation,
+        decided: Sequence[Decided],
+        model: CostModel,
+        state: dict[int, int],
+        names: tuple[Sequence[str], Sequence[str]],
+        memory_limit: float | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Build the graph and fold it.
+
+        Args:
+          decided: what propagation engines make of all annotations: plans to start from.
+          state: result number -> argument whose next value it is.
+          names: what arguments and results are called.
+          memory_limit: bytes per device, or no limit.
+        """
+        self.func, self.model, self.state, self.limit = func, model, state, memory_limit
+        self.mesh = model.mesh
+        self.progress = progress
+        self.builder = OpenBuilder(model, Tables(model.mesh), progress, decided=decided)
+        self.built = built = self.builder.build(func, state)
+        close_loop(built, state, func)
+        self.annotations = collect(func, built, state, self.mesh, names)
+        self.moves = Moves(model)
+        plans = [(d.name, place(func, built, d, self.moves)) for d in decided]
+        nodes = built.graph.nodes
+        owner = {s.node: a.index for a in self.annotations for s in a.sites}
+        for n, node in enumerate(nodes):
+            # Decisions of different annotations, or that an engine takes differently, are never merged.
+            told = [str(owner.get(n, "")), *(str(x[n]) for _, x in plans)]
+            nodes[n] = replace(node, label="/".join([node.label, *told]))
+        data = [built.arguments[i] for i in data_of(func, state)]
+        self.optimizer = o = PlanOptimizer(
+            built.graph, model, Lifetimes(built.births), built.arguments, data, memory_limit, progress, plans=plans
+        )
+        o.colour = built.graph.classes()
+        o.classes = max(o.colour, default=-1) + 1
+        o.tables = {c: n.table for n, c in zip(nodes, o.colour, strict=True)}
+        self.network = o.network()
+        #: Per annotation and class that it concerns: the choices that have its layout.
+        self.masks: list[dict[int, np.ndarray]] = []
+        for a in self.annotations:
+            mine: dict[int, np.ndarray] = {}
+            for s in a.sites:
+                c = o.colour[s.node]
+                mine[c] = mine[c] & s.allowed if c in mine else s.allowed
+            self.masks.append(mine)
+        held = sorted({c for m in self.masks for c in m})
+        self.base = reduce(self.network, keep=held)
+        self._at = {c: p for p, c in enumerate(self.base.kept)}
+        self._core = self.base.core
+        #: Per variable of the core: which of its choices are still considered.
+        self._open = [np.ones(len(u), dtype=bool) for u in self._core.unary]
+        self._seeds = [self.base.project(x) for _, x in o.candidates(self.network)]
+        self._known: dict[tuple, Figures] = {}
+        self.solved = 0
+        """How many variants were solved."""
+        self._bound()
+
+    def _bound(self) -> None:
+        """Move the costs of the core to where they bound all variants best, and leave out what no variant can use.
+
+        Forbidding choices only makes plans dearer: what lifts the bound of the whole core over the cost of the plan
+        with all annotations is in the best plan of no variant that drops some.
+        """
+        if not self._core.unary:
+            return
+        start = min([first_guess(self._core), *self._seeds], key=self._core.cost)
+        found = ascend(self._core, start, patience=1e-3)
+        self._seeds.append(found.x)
+        self._core = found.network()
+        given = self.price(range(len(self.annotations)))
+        if given.possible and given.fits:
+            self._open = found.open(self.base.core.cost(self._inner(given.choice)) * (1 + 1e-3))
+            for mask, seed in zip(self._open, zip(*self._seeds, strict=True), strict=True):
+                mask[list(seed)] = True
+
+    # -- variants ------------------------------------------------------------------------------
+
+    def price(
+        self, kept: Sequence[int], fixed: Mapping[int, Fixed] | None = None, near: Sequence[Figures] = (),
+        cutoff: float = math.inf,
+    ) -> Figures:
+        """The best plan found with the annotations `kept` as they are, those in `fixed` replaced, and no others.
+
+        It is no worse than any plan in `near` that satisfies them.  Once it is proved that no plan takes less than
+        `cutoff` seconds, none is looked for any more.
+        """
+        fixed = fixed or {}
+        key = (tuple(sorted(kept)), tuple((a, tuple(sorted(f.items()))) for a, f in sorted(fixed.items())), cutoff)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._figures(self._penalties(kept, fixed), near, cutoff)
+        return found
+
+    def layouts(self, annotation: int, of: Figures) -> Fixed:
+        """What a plan has in the places of an annotation."""
+        return {c: of.choice[c] for c in self.masks[annotation]}
+
+    def specs(self, annotation: int, of: Figures) -> tuple[ShardSpec, ...]:
+        """The layouts that a plan has in the places of an annotation, without repetition, as users write them."""
+        nodes, colour = self.built.graph.nodes, self.optimizer.colour
+        mine = (
+            nodes[s.node].table.outs[s.slot][of.choice[colour[s.node]]].without_partial()
+            for s in self.annotations[annotation].sites
+        )
+        return tuple(dict.fromkeys(mine))
+
+    def node_choice(self, of: Figures) -> list[int]:
+        """A plan as a choice per node of the graph."""
+        return self.optimizer.per_node(of.choice)
+
+    def _penalties(self, kept: Sequence[int], fixed: Mapping[int, Fixed]) -> dict[int, np.ndarray]:
+        """Per class: what each of its choices costs because the annotations forbid it."""
+        out: dict[int, np.ndarray] = {}
+        for a in sorted(kept):
+            for c, allowed in self.masks[a].items():
+                out[c] = out.get(c, 0.0) + FORBIDDEN * ~allowed
+        for f in fixed.values():
+            for c, k in f.items():
+                wrong = np.ones(len(self.network.unary[c]), dtype=bool)
+                wrong[k] = False
+                out[c] = out.get(c, 0.0) + FORBIDDEN * wrong
+        return out
+
+    def _figures(self, penalties: dict[int, np.ndarray], near: Sequence[Figures], cutoff: float) -> Figures:
+        self.solved += 1
+        if not self._core.unary:
+            return self.figures(self.base.expand([]), penalties)
+        core = self._core.penalised({self._at[c]: p for c, p in penalties.items()}).restrict(self._open)
+        starts = [*self._seeds, *(self._inner(f.choice) for f in near)]
+        kept = [np.flatnonzero(m) for m in self._open]
+        inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in starts if self._has(x)]
+        found = solve(core, inside, quick=True, patience=1e-3, cutoff=cutoff - self.base.constant).x
+        return self.figures(self.base.expand([int(kept[p][k]) for p, k in enumerate(found)]), penalties)
+
+    def _has(self, x: Sequence[int]) -> bool:
+        """Whether all choices of a solution of the core are considered."""
+        return all(m[k] for m, k in zip(self._open, x, strict=True))
+
+    def _inner(self, x: Sequence[int]) -> list[int]:
+        """The part of a plan that is left when the rest is folded."""
+        out = []
+        for p, c in enumerate(self.base.kept):
+            at = np.flatnonzero(self.base.choices[c] == x[c])
+            out.append(int(at[0]) if len(at) else int(np.argmin(self.base.core.unary[p])))
+        return out
+
+    def figures(self, x: list[int], penalties: dict[int, np.ndarray]) -> Figures:
+        """What the plan `x` costs; one that fits is looked for if it does not."""
+        peak, fits = self.optimizer.peak(x), True
+        if self.limit is not None and peak > self.limit:
+            fits = False
+            try:
+                other = self.optimizer.fit(self.network.penalised(penalties), x, [x])
+            except DoesNotFit:
+                pass
+            else:
+                if not any(p[other[c]] for c, p in penalties.items()):  # else it fits without the annotations alone
+                    x, peak, fits = other, self.optimizer.peak(other), True
+        found = self.measure(x)
+        wrong = any(p[x[c]] for c, p in penalties.items()) or found.seconds >= FORBIDDEN / 2
+        seconds = math.inf if wrong else found.seconds
+        return Figures(seconds, found.compute, found.communication, found.bytes, peak, fits, tuple(x))
+
+    def measure(self, x: Sequence[int]) -> Measure:
+        """The measure of a plan, as `dist-measure` has it."""
+        return self.builder.measure(self.optimizer.per_node(x), self.moves)

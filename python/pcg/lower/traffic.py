@@ -1,0 +1,99 @@
+"""What the processes of a program of placed stages send each other: collectives inside stages, and transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.ir import mesh_names, shardings
+from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.stages import mesh_symbol
+from pcg.layout import Mesh, ShardSpec
+from pcg.lower.moves import itemsize
+from pcg.lower.processes import devices
+from pcg.machine.traffic import Exchange, Messages, Need, Together, Traffic
+from pcg.reshard import cross_mesh_plan
+from pcg.reshard.cross import shards
+
+_KINDS = {
+    "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
+    "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
+    "stablehlo.collective_permute": "permute",
+}  # fmt: skip
+
+
+def traffic_of(
+    func: ir.Operation, local: Mapping[ir.Operation, ir.Operation], kinds: Mapping[int, str | None]
+) -> tuple[tuple[int, ...], Traffic]:
+    """The processes (logical devices) of a program of placed stages, and the traffic between them by their positions.
+
+    Args:
+      func: the entry function.
+      local: what a device of its mesh runs of each stage.
+      kinds: the kind of device that a process needs, by its logical device.  The memory that it needs is that of
+        its arguments.
+    """
+    meshes = shardings.meshes_of(func.parent)
+    processes = tuple(sorted({d for m in meshes.values() for d in devices(m)}))
+    index = {d: i for i, d in enumerate(processes)}
+    exchanges: list[Exchange] = []
+    for op in func.regions[0].blocks[0].operations:
+        op = op.operation
+        if op in local:
+            ids = [index[d] for d in devices(meshes[mesh_symbol(op)])]
+            _collectives(local[op], ids, 1.0, exchanges)
+        elif op.name == "pcg.transfer":
+            (src, a), (dst, b) = (_placed(v) for v in (op.operands[0], op.results[0]))
+            value = op.operands[0]
+            plan = cross_mesh_plan(src, meshes[a], dst, meshes[b], value.type.shape, itemsize(value))
+            if plan.pieces:
+                sent = ((index[p.sender], index[p.receiver], p.elements * plan.itemsize) for p in plan.pieces)
+                exchanges.append(Messages(tuple(sent)))
+    needs = _needs(func, meshes, processes, kinds)
+    return processes, Traffic(len(processes), tuple(exchanges), needs)
+
+
+def _placed(value: ir.Value) -> tuple[ShardSpec, str]:
+    spec, name = shardings.get(value), mesh_names.mesh_name_of(value)
+    assert spec is not None and name is not None, "a program of placed stages has all layouts"
+    return spec, name
+
+
+def _collectives(op: ir.Operation, ids: Sequence[int], times: float, into: list[Exchange]) -> None:
+    """Collectives inside of `op`, whose positions are the processes `ids`; those in loops count their trips."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                inner = inner.operation
+                kind = _KINDS.get(inner.name)
+                if kind is not None:
+                    into.append(_exchange(inner, kind, ids, times))
+                elif inner.name == "stablehlo.while":
+                    trips = trip_count(inner)
+                    _collectives(inner, ids, times * (UNKNOWN_TRIPS if trips is None else trips), into)
+                else:
+                    _collectives(inner, ids, times, into)
+
+
+def _exchange(op: ir.Operation, kind: str, ids: Sequence[int], times: float) -> Exchange:
+    name = "source_target_pairs" if kind == "permute" else "replica_groups"
+    rows = np.array(ir.DenseIntElementsAttr(op.attributes[name])).tolist()
+    groups = tuple(tuple(ids[p] for p in row if p >= 0) for row in rows)
+    of = op.results if kind == "all_gather" else op.operands
+    size = float(sum(np.prod(v.type.shape) * itemsize(v) for v in of))
+    if kind == "permute":
+        return Messages(tuple((a, b, size) for a, b in groups if a != b), times)
+    return Together(kind, groups, size, times)
+
+
+def _needs(
+    func: ir.Operation, meshes: Mapping[str, Mesh], processes: Sequence[int], kinds: Mapping[int, str | None]
+) -> tuple[Need, ...]:
+    held = dict.fromkeys(processes, 0.0)
+    for argument in func.regions[0].blocks[0].arguments:
+        spec, name = _placed(argument)
+        for device, box in shards(spec, meshes[name], argument.type.shape):
+            held[device] += float(np.prod([b - a for a, b in box])) * itemsize(argument)
+    return tuple(Need(kinds.get(d), held[d]) for d in processes)

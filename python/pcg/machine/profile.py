@@ -1,0 +1,178 @@
+"""What a kind of device was measured to do, in place of its published rates: written by `pcg-calibrate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pcg.machine.curve import Amount, Curve, between
+from pcg.machine.errors import ClusterError
+
+#: The version of the format.
+VERSION = 1
+#: Collectives with curves of their own.
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute")
+#: Classes of ops, by what is measured for them.
+CLASSES = (
+    "contraction", "convolution", "elementwise", "transcendental", "reduce", "copy", "transpose", "reorder", "gather",
+    "scatter", "sort", "window",
+)  # fmt: skip
+_CLASS_OF = {
+    "contraction": ("dot_general", "dot"),
+    "convolution": ("convolution",),
+    "transcendental": (
+        "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh", "power", "sine", "cosine",
+        "tan", "atan2", "cbrt", "erf", "erf_inv", "lgamma", "digamma",
+    ),
+    "reduce": ("reduce",),
+    "transpose": ("transpose",),
+    "copy": ("concatenate", "pad", "reverse", "slice", "dynamic_slice", "dynamic_update_slice"),
+    "gather": ("gather", "torch_index_select"),
+    "scatter": ("scatter",),
+    "sort": ("sort", "top_k"),
+    "window": ("reduce_window", "select_and_scatter"),
+}  # fmt: skip
+#: Classes that are loops over elements, which a compiler fuses with each other.
+_LOOPS = frozenset({"elementwise", "transcendental", "reduce", "copy", "transpose"})
+_CLASS = {op: cls for cls, ops in _CLASS_OF.items() for op in ops}
+
+
+def class_of(op_name: str) -> str:
+    """The class that an op is measured with: `stablehlo.tanh` is transcendental; what is not known is elementwise."""
+    return _CLASS.get(op_name.partition(".")[2] or op_name, "elementwise")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What one class of ops takes for one element type: the longer of its arithmetic and its memory traffic.
+
+    `flops`: curves of seconds per FLOPs of one op, each for an intensity (FLOPs per byte touched): thin
+    contractions run slower than square ones.  `bytes`: the curve of seconds per bytes touched.  Either may be missing.
+    """
+
+    flops: tuple[tuple[float, Curve], ...] = ()
+    bytes: Curve | None = None
+
+    def __post_init__(self) -> None:
+        if not self.flops and self.bytes is None:
+            raise ClusterError("rates have neither 'flops' nor 'bytes'; allowed: one or both")
+        at = [a for a, _ in self.flops]
+        if any(not 0 < a < math.inf for a in at) or any(b <= a for a, b in zip(at, at[1:], strict=False)):
+            raise ClusterError(f"the intensities of rates are {at}; allowed: rising numbers above 0")
+
+    def seconds(self, flops: Amount, touched: Amount) -> Amount:
+        """Seconds of one op."""
+        found: Any = 0.0
+        if self.flops:
+            ratio = np.asarray(flops, dtype=float) / np.maximum(touched, 1.0)
+            found = between(self.flops, ratio, np.asarray(flops, dtype=float))
+        if self.bytes is not None:
+            found = np.maximum(found, self.bytes(np.asarray(touched, dtype=float)))
+        if isinstance(flops, np.ndarray) or isinstance(touched, np.ndarray):
+            return np.asarray(found)  # type: ignore[return-value]
+        return float(found)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Measurements of one kind of device, with all `devices` of a host at work at once.
+
+    `kernel`: seconds that one more kernel takes, however small.  `dispatch`: seconds of a program that does nothing,
+    `argument`: seconds that one more array in and out of it takes.  `fresh`: seconds that its results and temporaries
+    take because their memory is new, by bytes on one device: a host hands out pages as they are touched.
+    `rates`: per class of ops (see `CLASSES`) and element type; `collectives`: per (collective, group size) the
+    seconds by bytes that one device sends.  `made`: what, when and by what it was measured, for people and
+    to tell a profile of another machine.
+
+    What is not in it (an element type, a class) falls back to the rates of the device kind.
+    """
+
+    name: str
+    devices: int
+    kernel: float
+    dispatch: float
+    argument: float
+    rates: Mapping[tuple[str, str], Rates] = field(hash=False)
+    collectives: Mapping[tuple[str, int], Curve] = field(hash=False)
+    fresh: Curve | None = None
+    made: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+
+    def __post_init__(self) -> None:
+        where = f"profile {self.name!r}"
+        if self.devices < 1:
+            raise ClusterError(f"{where} is of {self.devices} devices; allowed: 1 or more")
+        for key in ("kernel", "dispatch", "argument"):
+            if not 0 <= getattr(self, key) < math.inf:
+                raise ClusterError(f"{where}: {key} is {getattr(self, key)} s; allowed: 0 or more")
+        for cls, _ in self.rates:
+            if cls not in CLASSES:
+                raise ClusterError(f"{where}: unknown class {cls!r}; allowed: {', '.join(CLASSES)}")
+        for kind, group in self.collectives:
+            if kind not in COLLECTIVES:
+                raise ClusterError(f"{where}: unknown collective {kind!r}; allowed: {', '.join(COLLECTIVES)}")
+            if group < 2:
+                raise ClusterError(f"{where}: {kind} in groups of {group}; allowed: 2 or more")
+
+    # -- prices --------------------------------------------------------------------------------
+
+    def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount) -> Amount | None:
+        """Seconds of one op without the overhead of a kernel; None if its class was not measured for the type."""
+        rates = self.rates.get((class_of(op_name), element))
+        if rates is None and class_of(op_name) in ("copy", "transpose", "gather", "scatter"):
+            rates = self.rates.get((class_of(op_name), "f32"))  # what moves bytes asks not of what
+        return None if rates is None else rates.seconds(flops, touched)
+
+    def fused(
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float, slab: float
+    ) -> float | None:
+        """Seconds of a kernel that ends with `op_name`; None if it was not measured.
+
+        Loops over elements take as long as their arithmetic or their memory traffic, whichever is longer.  What is
+        read in another order than it lies is a class of its own (`reorder`: a loop over two operands of which one
+        is transposed on the way): a transpose by itself is done in blocks, one inside of a loop is not.  Of many
+        small matrices (`slab` bytes each, `turned` in all) each stays in a cache.
+        """
+        cls = class_of(op_name)
+        if cls not in _LOOPS:
+            return self.seconds(op_name, element, sum(parts.values()), touched)
+        loop, root = self._like("elementwise", element), self._like(cls, element)
+        if loop is None or loop.bytes is None:
+            return None
+        stream = loop.bytes if root is None or root.bytes is None else root.bytes
+        busy: dict[str, float] = {}
+        for name, flops in parts.items():
+            own = "transcendental" if class_of(name) == "transcendental" else "elementwise"
+            busy[own] = busy.get(own, 0.0) + flops
+        arithmetic = 0.0
+        for own, flops in busy.items():
+            rates = self._like(own, element)
+            if rates is not None and rates.flops:
+                arithmetic += rates.flops[0][1](flops)
+        order = self._like("reorder", element)
+        if cls == "transpose" or not turned or order is None or order.bytes is None:
+            return max(stream(touched), arithmetic)
+        slab = min(slab or turned, turned)
+        return max(stream(max(touched - 3 * turned, 0.0)), arithmetic) + order.bytes(3 * slab) * turned / slab
+
+    def _like(self, cls: str, element: str) -> Rates | None:
+        """The rates of a class for a type, or for f32: loops over other types are alike."""
+        return self.rates.get((cls, element)) or self.rates.get((cls, "f32"))
+
+    def link(self, kind: str, group: int, wire_bytes: float) -> float | None:
+        """Seconds of a collective in groups of `group` in which a device sends `wire_bytes`; None if not measured.
+
+        Between the group sizes measured it is linear in logarithms; outside of them the profile does not say.
+        """
+        known = sorted(n for k, n in self.collectives if k == kind)
+        if not known or not known[0] <= group <= known[-1]:
+            return None
+        if group in known:
+            return self.collectives[kind, group](wire_bytes)
+        low, high = max(n for n in known if n < group), min(n for n in known if n > group)
+        a, b = (self.collectives[kind, n](wire_bytes) for n in (low, high))
+        share = math.log(group / low) / math.log(high / low)
+        return math.exp((1 - share) * math.log(a) + share * math.log(b))

@@ -1,0 +1,346 @@
+"""Rank mapping: which device each process of a program is, so that those that talk much are close.
+
+Three ways, each never worse than the one before by the time that the exchanges take with contention (`Pricer`):
+
+- greedy, as Paddle describes its mapping: the process with the most traffic goes first; then, again and again, the one
+  with the most traffic with those that have a device goes to the free device nearest to them.
+- local search from there: two processes change places, or one moves to a free device, as long as that helps.
+- optimal, for few processes: branch and bound over all placements.  The time of what is placed so far is the bound;
+  devices that the network cannot tell apart are tried once.
+
+A process gets a device of the kind, and with the memory, that it needs.  (Ao et al., End-to-end Adaptive Distributed
+Training on PaddlePaddle, 2021.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcg.machine.cluster import Cluster
+from pcg.machine.errors import ClusterError
+from pcg.machine.traffic import Pricer, Traffic
+
+#: What `map_ranks` can be asked for.
+METHODS = ("naive", "greedy", "local", "optimal", "auto")
+#: Processes up to which `auto` looks for the optimum.
+_FEW = 8
+#: Placements and parts of placements that branch and bound prices before it gives up the proof.
+_NODES = 20_000
+#: Placements that the local search prices.
+_TRIES = 4_000
+#: The least relative gain that counts.
+_GAIN = 1e-9
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Device of each process, and the seconds per step that what they exchange takes there.
+
+    `naive` are the seconds in the order in which processes and devices are numbered (or that was given).
+    `proved`: no placement is faster.
+    """
+
+    devices: tuple[int, ...]
+    seconds: float
+    naive: float
+    method: str
+    proved: bool = False
+
+
+def map_ranks(
+    cluster: Cluster, traffic: Traffic, method: str = "auto", start: Sequence[int] | None = None
+) -> Ranking:
+    """Place processes on devices of `cluster`.
+
+    Args:
+      cluster: only its usable devices are given out, one process each.
+      traffic: what processes exchange and need.
+      method: `naive`, `greedy`, `local` (greedy, then local search), `optimal`, or `auto`: optimal for up to 8
+        processes, else local.
+      start: the placement to compare with; default: in the order of numbers.
+
+    Raises:
+      ClusterError: more processes than devices, or needs that no placement meets; an unknown method.
+    """
+    if method not in METHODS:
+        raise ClusterError(f"unknown method {method!r} of rank mapping; allowed: {', '.join(METHODS)}")
+    room = _Room(cluster, traffic)
+    pricer = Pricer(cluster, traffic)
+    first = room.in_order() if start is None else room.checked(start)
+    naive = pricer.seconds(first)
+    if method == "naive":
+        return Ranking(tuple(first), naive, naive, method)
+    best, seconds = first, naive
+    found = _greedy(room, pricer)
+    if (time := pricer.seconds(found)) < seconds * (1 - _GAIN):
+        best, seconds = found, time
+    if method == "greedy":
+        return Ranking(tuple(best), seconds, naive, method)
+    best, seconds = _improve(room, pricer, best, seconds)
+    proved = False
+    if method == "optimal" or (method == "auto" and traffic.processes <= _FEW):
+        best, seconds, proved = _Optimal(room, pricer, best, seconds).run()
+        method = "optimal" if proved else "local"
+    return Ranking(tuple(best), seconds, naive, "local" if method == "auto" else method, proved)
+
+
+class _Room:
+    """Which processes may go on which devices, and which devices are alike."""
+
+    def __init__(self, cluster: Cluster, traffic: Traffic) -> None:
+        self.cluster, self.traffic = cluster, traffic
+        n, usable = traffic.processes, cluster.devices
+        if n > len(usable):
+            raise ClusterError(f"{n} processes; cluster {cluster.name!r} has {len(usable)} usable devices")
+        self.processes = range(n)
+        #: Kind of each usable device, and the kinds that each process can use.
+        self.kind = {d: cluster.group_of(d).kind for d in usable}
+        kinds = {k.name: k for k in cluster.kinds}
+        self.kinds = []
+        for p in self.processes:
+            need = traffic.need(p)
+            if need.kind is not None and need.kind not in kinds:
+                raise ClusterError(f"process {p} needs kind {need.kind!r}; there are {', '.join(map(repr, kinds))}")
+            fit = {k for k in kinds if need.kind in (None, k) and kinds[k].memory >= need.memory}
+            self.kinds.append(frozenset(fit & set(self.kind.values())))
+            if not self.kinds[-1]:
+                raise ClusterError(f"process {p} needs {need}; no usable device of {cluster.name!r} has that")
+        self._pattern: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.paths = {d: self._path(d) for d in usable}
+        self._near: dict[tuple[int, ...], tuple[float, float]] = {}
+        if not self.leaves_room(list(self.processes), Counter(self.kind.values())):
+            every = Counter(str(traffic.need(p)) for p in self.processes)
+            text = "; ".join(f"{c} of {need}" for need, c in every.items())
+            have = ", ".join(f"{c} {k}" for k, c in Counter(self.kind.values()).items())
+            raise ClusterError(f"the needs of the processes ({text}) cannot all be met: there are {have}")
+
+    def leaves_room(self, processes: Sequence[int], free: Counter[str]) -> bool:
+        """Whether `processes` can all be placed on as many `free` devices per kind (Hall's condition)."""
+        wants = Counter(self.kinds[p] for p in processes)
+        names = list(free)
+        for size in range(1, len(names) + 1):
+            for some in itertools.combinations(names, size):
+                asked = sum(c for fit, c in wants.items() if fit & set(names) <= set(some))
+                if asked > sum(free[k] for k in some):
+                    return False
+        return True
+
+    def checked(self, devices: Sequence[int]) -> list[int]:
+        """A given placement, if it is one."""
+        if len(devices) != len(self.processes) or len(set(devices)) != len(devices):
+            raise ClusterError(f"placement {list(devices)}; allowed: {len(self.processes)} different devices")
+        for p, d in enumerate(devices):
+            if self.kind.get(d) not in self.kinds[p]:
+                what = f"kind {self.kind[d]!r}" if d in self.kind else "not usable"
+                raise ClusterError(f"process {p} needs {self.traffic.need(p)}; device {d} is {what}")
+        return list(devices)
+
+    def in_order(self) -> list[int]:
+        """Every process, in turn, on the first free device that it can have."""
+        found: list[int] = []
+        for p in self.processes:
+            found.append(next(d for d in self.kind if d not in found and self.may(p, d, found)))
+        return found
+
+    def may(self, process: int, device: int, taken: Sequence[int], rest: Sequence[int] | None = None) -> bool:
+        """Whether `process` can go on `device` so that the `rest` (default: those after it) can be placed too."""
+        if self.kind[device] not in self.kinds[process]:
+            return False
+        if len(set(self.kinds)) == 1:
+            return True
+        free = Counter(self.kind.values())
+        free.subtract(self.kind[d] for d in (*taken, device))
+        return self.leaves_room(self.processes[process + 1 :] if rest is None else rest, free)
+
+    # -- devices that are alike ----------------------------------------------------------------
+
+    def _path(self, device: int) -> tuple[tuple[tuple[int, int], int, bool, tuple[int, ...]], ...]:
+        """The blocks that a device is in, outermost first: (block, place in the one above, may change places, usable).
+
+        Blocks of a level that is symmetric, and whose usable devices lie alike, may change places.
+        """
+        index = self.cluster._group_index(device)
+        group, start = self.cluster.groups[index], self.cluster.starts[index]
+        at, size = device - start, group.size
+        out: list[tuple[tuple[int, int], int, bool, tuple[int, ...]]] = [((start, size), index, False, ())]
+        for level in reversed(group.levels):
+            below = size // level.size
+            block = start + at // below * below
+            out.append(((block, below), at % size // below, level.symmetric, self._usable(block, below)))
+            size = below
+        return tuple(out)
+
+    def _usable(self, start: int, size: int) -> tuple[int, ...]:
+        if (start, size) not in self._pattern:
+            ids = tuple(d - start for d in range(start, start + size) if d in self.kind)
+            self._pattern[start, size] = ids
+        return self._pattern[start, size]
+
+    def representatives(self, devices: Sequence[int], used: set[tuple[int, int]]) -> list[int]:
+        """One of each sort of `devices`, while no process is in a block that is not in `used`."""
+        seen: dict[tuple[object, ...], int] = {}
+        for d in devices:
+            key = tuple(
+                ("any", pattern) if alike and block not in used else place
+                for block, place, alike, pattern in self.paths[d]
+            )
+            seen.setdefault(key, d)
+        return list(seen.values())
+
+    def blocks(self, device: int) -> set[tuple[int, int]]:
+        """The blocks that a process on `device` is in."""
+        return {block for block, *_ in self.paths[device]}
+
+    # -- distance ------------------------------------------------------------------------------
+
+    def distance(self, pricer: Pricer, a: int, b: int) -> tuple[float, float]:
+        """(latency, seconds per byte) of a lone transfer between two devices."""
+        key = self._relation(a, b)
+        if key not in self._near:
+            self._near[key] = pricer.topology.step(np.array([a]), np.array([b]), 1.0)
+        return self._near[key]
+
+    def _relation(self, a: int, b: int) -> tuple[int, ...]:
+        """What the distance of two devices depends on: the level at which they part, where there are no hops."""
+        i, j = (self.cluster._group_index(d) for d in (a, b))
+        if i != j:
+            return (i, j)
+        if any(x.hops for x in self.cluster.groups[i].levels):
+            return (a, b, -1)
+        same = sum(x[0] == y[0] for x, y in zip(self.paths[a], self.paths[b], strict=True))
+        return (i, i, same)
+
+
+def _greedy(room: _Room, pricer: Pricer) -> list[int]:
+    """Paddle's: the most talkative process next, as near as can be to those it talks to."""
+    volume = room.traffic.volume
+    total = volume.sum(axis=1)
+    found = [-1] * len(room.processes)
+    rest = set(room.processes)
+    used: set[tuple[int, int]] = set()
+    while rest:
+        placed = [q for q in room.processes if found[q] >= 0]
+        process = max(rest, key=lambda p: (volume[p, placed].sum() if placed else 0.0, total[p], -p))
+        rest.discard(process)
+        taken = [found[q] for q in placed]
+        free = [d for d in room.kind if d not in set(taken) and room.may(process, d, taken, sorted(rest))]
+        partners = [(found[q], volume[process, q]) for q in placed if volume[process, q]]
+        # The first goes where most others find room beside it, those without partners as well.
+        def far(d: int, partners: list[tuple[int, float]] = partners, free: list[int] = free) -> tuple[float, ...]:
+            cost = 0.0
+            for other, amount in partners:
+                latency, per_byte = room.distance(pricer, d, other)
+                cost += latency + amount * per_byte
+            beside = [sum(x in range(b[0], b[0] + b[1]) for x in free) for b, *_ in room.paths[d][-2:-1]]
+            return cost, -sum(beside), d
+
+        device = min(room.representatives(free, used), key=far)
+        found[process] = device
+        used |= room.blocks(device)
+    return found
+
+
+def _improve(room: _Room, pricer: Pricer, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
+    """Exchange two devices, or take a free one, while that lowers the time; then (for ties) what goes how far."""
+    best = list(start)
+    score = seconds, _spread(room, pricer, best)
+    tries = 0
+    improved = True
+    while improved and tries < _TRIES:
+        improved = False
+        for trial in _neighbours(room, best):
+            tries += 1
+            time = pricer.seconds(trial)
+            if time <= score[0] * (1 + _GAIN):
+                now = time, _spread(room, pricer, trial)
+                if time < score[0] * (1 - _GAIN) or now[1] < score[1] * (1 - _GAIN):
+                    best, score, improved = trial, (min(time, score[0]), now[1]), True
+                    break
+            if tries >= _TRIES:
+                break
+    return best, pricer.seconds(best)
+
+
+def _neighbours(room: _Room, devices: list[int]) -> Iterator[list[int]]:
+    """Placements that differ in where two processes are, or in where one is; the most talkative first."""
+    order = sorted(room.processes, key=lambda p: -room.traffic.volume[p].sum())
+    innermost = {d: room.paths[d][-2][0] for d in room.kind}
+    plain = [room.paths[d][-1][2] for d in room.kind]
+    for p, q in itertools.combinations(order, 2):
+        a, b = devices[p], devices[q]
+        if all(plain) and innermost[a] == innermost[b]:
+            continue  # the network cannot tell them apart
+        if room.kind[a] in room.kinds[q] and room.kind[b] in room.kinds[p]:
+            trial = list(devices)
+            trial[p], trial[q] = b, a
+            yield trial
+    used = set().union(*(room.blocks(d) for d in devices))
+    free = [d for d in room.kind if d not in set(devices)]
+    for p in order:
+        for d in room.representatives(free, used):
+            if room.kind[d] in room.kinds[p]:
+                trial = list(devices)
+                trial[p] = d
+                yield trial
+
+
+def _spread(room: _Room, pricer: Pricer, devices: Sequence[int]) -> float:
+    """Seconds of all bytes between processes, each as if alone: what breaks ties."""
+    total = 0.0
+    for p, q in zip(*np.nonzero(np.triu(room.traffic.volume)), strict=True):
+        latency, per_byte = room.distance(pricer, devices[p], devices[q])
+        total += latency + room.traffic.volume[p, q] * per_byte
+    return total
+
+
+class _Optimal:
+    """Branch and bound from a known placement."""
+
+    def __init__(self, room: _Room, pricer: Pricer, best: Sequence[int], seconds: float) -> None:
+        self.room, self.pricer = room, pricer
+        self.best, self.seconds = list(best), seconds
+        self.left = _NODES
+        # Talkative ones first, each next to those before it: their time is known early.
+        volume = room.traffic.volume
+        self.order: list[int] = []
+        rest = set(room.processes)
+        while rest:
+            p = max(rest, key=lambda p: (volume[p, self.order].sum(), volume[p].sum(), -p))
+            self.order.append(p)
+            rest.discard(p)
+
+    def run(self) -> tuple[list[int], float, bool]:
+        """(placement, seconds, whether it is proved to be the best)."""
+        floor = self.pricer.seconds([-1] * len(self.order))
+        if self.seconds > floor:
+            self._search(0, [-1] * len(self.order), [])
+        return self.best, self.seconds, self.left > 0
+
+    def _search(self, depth: int, found: list[int], taken: list[int]) -> None:
+        if depth == len(self.order):
+            return
+        process, rest = self.order[depth], self.order[depth + 1 :]
+        used = set().union(*(self.room.blocks(d) for d in taken))
+        free = [d for d in self.room.kind if d not in set(taken) and self.room.may(process, d, taken, rest)]
+        options = []
+        for device in self.room.representatives(free, used):
+            if self.left <= 0:
+                return
+            self.left -= 1
+            found[process] = device
+            options.append((self.pricer.seconds(found), device))
+        for seconds, device in sorted(options):
+            if seconds >= self.seconds * (1 - _GAIN) or self.left <= 0:
+                break
+            found[process] = device
+            if not rest:
+                self.best, self.seconds = list(found), seconds
+            else:
+                self._search(depth + 1, found, [*taken, device])
+        found[process] = -1
+

@@ -1,0 +1,43 @@
+"""How many of a number of like things each of several unlike workers gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pcg.machine.errors import ClusterError
+
+
+def proportional(total: int, speeds: Mapping[str, float], units: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Shares of `total`, at least one each, so that the longest of share / speed is least.
+
+    With `units` a share is a multiple of the worker's unit (the number of its devices) where that costs no worker more
+    than a unit against it: whole units are dealt, then what is left one by one.
+
+    Raises:
+      ClusterError: fewer things than workers, or a speed that is not positive.
+    """
+    if total < len(speeds):
+        raise ClusterError(f"{total} to share among {len(speeds)}; allowed: one each at least")
+    if bad := [n for n, s in speeds.items() if not 0 < s < float("inf")]:
+        raise ClusterError(f"the speed of {bad[0]!r} is {speeds[bad[0]]:g}; allowed: a number above 0")
+    found = dict.fromkeys(speeds, 0)
+    left = total
+    sizes = units or dict.fromkeys(speeds, 1)
+    if sum(sizes.values()) > total:
+        sizes = dict.fromkeys(speeds, 1)
+    for name in speeds:  # one unit each
+        found[name] = sizes[name]
+        left -= sizes[name]
+
+    def after(name: str, more: int) -> tuple[float, str]:
+        return (found[name] + more) / speeds[name], name
+
+    while left:
+        fitting = [n for n in speeds if sizes[n] <= left]
+        if not fitting:
+            sizes = dict.fromkeys(speeds, 1)
+            continue
+        name = min(fitting, key=lambda n: after(n, sizes[n]))
+        found[name] += sizes[name]
+        left -= sizes[name]
+    return found

@@ -1,0 +1,162 @@
+"""What a plan costs on a machine, without a search.  Needs no jax."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg import memory, plan_ir
+from pcg.compiler import _around_decision, _run
+from pcg.cost import CostModel
+from pcg.frontend.module_program import entry_function
+from pcg.frontend.program import module_source
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine, mapping, toml
+from pcg.passes import PIPELINES
+from pcg.passes.dist_refine_mesh import rewrite
+from pcg.passes.pcg_accumulate import AccumulatePass
+from pcg.passes.pipeline import split
+from pcg.plan import Plan, PlanError
+from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
+from pcg.search.memory import Lifetimes
+from pcg.search.table import Tables
+from pcg.simulate import Simulation, simulate
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one step of a plan costs on a machine, per device.
+
+    `seconds` (of which `compute` and `communication`), `bytes` sent and `peak_bytes` held are the estimate of the
+    search (see `dist-measure`), which knows nothing of recomputation; `simulation` is a step of the lowered program,
+    None where none was asked for.  `mesh` names the devices that it lies on.
+    """
+
+    machine: str
+    mesh: Mesh
+    seconds: float
+    compute: float
+    communication: float
+    bytes: float
+    peak_bytes: float
+    fits: bool
+    simulation: Simulation | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        row = {k: getattr(self, k) for k in (
+            "machine", "seconds", "compute", "communication", "bytes", "peak_bytes", "fits"
+        )}  # fmt: skip
+        row["mesh"], row["devices"] = dict(self.mesh.origin.axes), list(self.mesh.device_ids or ())
+        if (s := self.simulation) is not None:
+            row["simulated"] = {
+                "seconds": s.seconds, "compute": s.compute, "communication": s.communication, "exposed": s.exposed,
+                "peak_bytes": s.peak_bytes,
+            }  # fmt: skip
+        return row
+
+
+def price(
+    plan: Plan, cluster: Cluster | str | None = None, *, program: str | bytes | Path | None = None,
+    remap: bool = False, simulated: bool = True,
+) -> Price:  # fmt: skip
+    """See `Plan.price`."""
+    if isinstance(cluster, str):
+        cluster = Cluster.parse(cluster)
+    elif cluster is None and plan.cluster:
+        cluster = toml.loads(plan.cluster)
+    machine = cluster.machine() if cluster is not None else Machine.default()
+    meshes = [plan.mesh]
+    if remap and cluster is not None:
+        parts = {axis: [plan.mesh.axis_size(p) for p in names] for axis, names in plan.mesh.parts.items()}
+        places = [p.mesh.device_ids for p in mapping.placements(cluster, Mesh(plan.mesh.origin.axes))]
+        meshes = [Mesh(plan.mesh.origin.axes, ids).refined(parts) for ids in places]
+    module = placed(plan, program)
+    # Where several places cost the same, the first stays: the same input gives the same answer.
+    best = min((_estimate(plan, module, machine, mesh) for mesh in meshes), key=lambda p: p.seconds)
+    return _simulated(plan, module, machine, best) if simulated else best
+
+
+def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
+    """The program of `plan` with every layout that the plan gives, on the mesh of the plan.
+
+    Raises:
+      PlanError: neither the document nor the caller has the program, or it is another one.
+    """
+    if program is not None:
+        found = module_source(program)
+        assert found is not None
+        module = load_module(found[0], make_context(), found[1] or "<program>")
+        _declare(module, plan.mesh.origin)
+        before, _ = _around_decision()
+        _run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
+    elif plan.source:
+        module = load_module(plan.source, make_context(), "<plan>")
+        _declare(module, plan.mesh.origin)
+    else:
+        raise PlanError(f"the plan of {plan.program!r} was saved without its program; give the program, too")
+    if count := plan.memory.get(memory.MICROBATCHES):
+        _run(module, [AccumulatePass(int(count))], [], {})
+    plan_ir.check(plan, module)
+    here = shardings.mesh_of(module)
+    if here is None or plan.mesh.axes != here.axes:
+        rewrite(module.operation, Mesh(plan.mesh.axes, plan.mesh.device_ids))
+    try:
+        plan_ir.write(plan, module)
+    except IndexError:
+        raise PlanError(f"malformed plan: it places operations that {plan.program!r} does not have") from None
+    memory.write(module, plan.memory)
+    return module
+
+
+def _declare(module: ir.Module, mesh: Mesh) -> None:
+    found = shardings.mesh_of(module)
+    if found is not None and found.origin.axes != mesh.axes:
+        raise PlanError(f"the plan is for mesh {mesh}; the program has shardings on mesh {found}")
+    shardings.set_mesh(module, Mesh(found.axes, mesh.device_ids) if found is not None else mesh)
+
+
+def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Price:
+    """The measure of `module` with its mesh at the devices of `mesh`.
+
+    Raises:
+      ClusterError: the cluster lacks a device that the mesh names, or is too small.
+    """
+    model = CostModel(machine, mesh)
+    func, state = entry_function(module), dict(plan.state)
+    builder = PlacedBuilder(model, Tables(mesh))
+    try:
+        built = builder.build(func, {})
+    except NotPlaced as error:
+        where = plan_ir.where(error.op.location)
+        raise PlanError(f"malformed plan: {error}" + (f" ({where})" if where else "")) from None
+    close_loop(built, state, func)
+    moves, choice = Moves(model), [0] * len(built.graph.nodes)
+    keep_values(built, choice, moves)
+    found = builder.measure(choice, moves)
+    peak, _ = Lifetimes(built.births).peak(built.graph, choice, mesh)
+    name = machine.cluster.name if machine.cluster is not None else machine.device.name
+    return Price(
+        name, mesh, found.seconds, found.compute, found.communication, found.bytes, peak,
+        peak <= model.machine.device.memory,
+    )  # fmt: skip
+
+
+def _simulated(plan: Plan, module: ir.Module, machine: Machine, found: Price) -> Price:
+    """`found` with a simulation of the lowered program."""
+    symbol = next(iter(shardings.meshes_of(module)))
+    shardings.set_mesh(module, found.mesh, symbol)
+    _, after = _around_decision()
+    _run(module, [*after, *split(PIPELINES["lower"].elements)], [], {}, machine)
+    model = CostModel(machine, found.mesh)
+    done = simulate(module, model, donated=plan.donated)
+    # The estimate of memory knows nothing of recomputation.
+    fits = done.peak_bytes <= model.machine.device.memory if memory.RECOMPUTE in plan.memory else found.fits
+    return dataclasses.replace(found, simulation=done, fits=fits)

@@ -1,0 +1,211 @@
+"""Costs of all redistributions between two sets of layouts of one tensor.
+
+The same shortest paths as `pcg.reshard.planner.cost` over the same graph of layouts, but from all sources at once and
+as arrays: a search asks for millions of pairs.  No MLIR here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+import numpy as np
+
+from pcg.layout import Mesh, ShardSpec
+from pcg.reshard import planner
+from pcg.reshard.frontier import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, graph_of, layouts_count
+from pcg.reshard.steps import ReshardError
+
+#: Sources times edges from which compiled loops pay.
+_MUCH = 1 << 20
+#: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
+_Kind = tuple[frozenset[int], float]
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class _Arrays:
+    """A graph of layouts, grown to everything that can be reached from the nodes asked for, as arrays."""
+
+    def __init__(self, graph: LayoutGraph) -> None:
+        self.graph = graph
+        self.nodes = 0
+        self._grown: set[int] = set()
+
+    def include(self, nodes: Sequence[int]) -> None:
+        """Make sure that these nodes and all behind them are there."""
+        waiting = [n for n in nodes if n not in self._grown]
+        if not waiting:
+            return
+        while waiting:
+            n = waiting.pop()
+            if n not in self._grown:
+                self._grown.add(n)
+                waiting.extend(after for after, _ in self.graph.edges(n) if after not in self._grown)
+        edges = np.array(
+            [(n, after, hop) for n in sorted(self._grown) for after, hop in self.graph.edges(n)], np.int64
+        ).reshape(-1, 3)
+        edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+        self.nodes = len(self.graph.states)
+        #: Hops of all edges; those from `starts[e]` on join the same two layouts.
+        self.hops = edges[:, 2]
+        fresh = np.any(np.diff(edges[:, :2], axis=0, prepend=-1) != 0, axis=1)
+        self.starts = np.flatnonzero(fresh)
+        self.columns = edges[self.starts, 1]
+        self.rows = np.searchsorted(edges[self.starts, 0], np.arange(self.nodes + 1))
+
+    def distances(self, source: Sequence[int], prices: np.ndarray) -> np.ndarray:
+        """Seconds from each source to every node, given those of each hop."""
+        weights = np.minimum.reduceat(prices[self.hops], self.starts) if len(self.starts) else np.zeros(0)
+        if len(source) * len(weights) > _MUCH:
+            from pcg.solve.kernels import shortest
+
+            found: np.ndarray = shortest(np.array(source, np.int64), self.rows, self.columns, weights)
+            return found
+        return self._relaxed(source, weights)
+
+    def _relaxed(self, source: Sequence[int], weights: np.ndarray) -> np.ndarray:
+        """The same for small graphs: all edges at once, until nothing gets nearer."""
+        near = np.full((len(source), self.nodes), np.inf)
+        near[np.arange(len(source)), list(source)] = 0.0
+        order = np.argsort(self.columns, kind="stable")
+        into, starts = np.unique(self.columns[order], return_index=True)
+        tails = np.repeat(np.arange(self.nodes), np.diff(self.rows))[order]
+        while len(into):
+            reached = np.minimum.reduceat(near[:, tails] + weights[order], starts, axis=1)
+            if not (reached < near[:, into]).any():
+                break
+            near[:, into] = np.minimum(near[:, into], reached)
+        return near
+
+
+_arrays_of = lru_cache(maxsize=256)(_Arrays)
+
+
+@dataclass
+class _Ground:
+    """Distances on one graph for one size in bytes: a row per source asked for."""
+
+    arrays: _Arrays
+    size: float
+    keep: tuple[int, ...]
+    prices: np.ndarray
+    rows: dict[int, np.ndarray]
+    nodes: dict[ShardSpec, int]
+
+
+class TensorCosts:
+    """Seconds of redistributions of a tensor of global `shape`, `itemsize` bytes an element, on `mesh`."""
+
+    def __init__(self, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost) -> None:
+        self.shape, self.itemsize, self.mesh, self.link = shape, itemsize, mesh, link_cost
+        elements, self.limits, _ = planner._divisors(shape, mesh)
+        self.size = elements * itemsize
+        self._kinds: dict[ShardSpec, _Kind] = {}
+        self._grounds: dict[tuple[frozenset[int], float], _Ground | None] = {}
+
+    def matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
+        """Seconds of each of `src` (rows) to each of `dst` (columns); infinite where there is no way."""
+        out = np.empty((len(src), len(dst)))
+        for waiting, j in _grouped(dst, lambda s: s.partial).items():
+            # Whatever is not partial over an axis becomes so by a mask, behind the rest.
+            alike = _grouped(src, lambda s, w=waiting: s.partial if w else ())  # type: ignore[misc]
+            for partial, i in alike.items():
+                into = [dst[n] for n in j]
+                masks = 0
+                if waiting and waiting != partial:
+                    steps = planner._masks(src[i[0]], into[0])
+                    into, masks = [planner._unmasked(s, steps) for s in into], len(steps)
+                found = self._whole([src[n] for n in i], into) + masks * planner.MASK_SECONDS
+                if len(i) == len(src) and len(j) == len(dst):
+                    return found
+                out[np.array(i)[:, None], j] = found
+        return out
+
+    def _whole(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
+        """The matrix where no masks are needed."""
+        rows, columns = _grouped(src, self._kind), _grouped(dst, self._kind)
+        if len(rows) == len(columns) == 1:
+            return self._block(src, dst, *self._both(*rows, *columns))
+        out = np.empty((len(src), len(dst)))
+        for a, i in rows.items():
+            for b, j in columns.items():
+                out[np.array(i)[:, None], j] = self._block(
+                    [src[n] for n in i], [dst[n] for n in j], *self._both(a, b)
+                )
+        return out
+
+    @staticmethod
+    def _both(a: _Kind, b: _Kind) -> _Kind:
+        uneven = a[0] | b[0]
+        return uneven, max(a[1], b[1]) if uneven else 1.0
+
+    def _block(
+        self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec], uneven: frozenset[int], padding: float
+    ) -> np.ndarray:
+        """The matrix of layouts of one kind on each side."""
+        ground = self._ground(uneven, padding)
+        if ground is None or {s.rank for s in (*src, *dst)} != {len(self.shape)}:
+            return np.array([[self._alone(a, b) for b in dst] for a in src])
+        arrays, nodes = ground.arrays, ground.nodes
+        if fresh := [s for s in (*src, *dst) if s not in nodes]:
+            nodes.update((s, self._node(s, ground)) for s in fresh)
+            arrays.include([nodes[s] for s in fresh])
+        starts, ends = ([nodes[s] for s in side] for side in (src, dst))
+        if new := sorted({n for n in starts if n not in ground.rows or len(ground.rows[n]) < arrays.nodes}):
+            ground.rows.update(zip(new, arrays.distances(new, self._prices(ground)), strict=True))
+        return np.stack([ground.rows[n] for n in starts])[:, ends]
+
+    def _prices(self, ground: _Ground) -> np.ndarray:
+        """Seconds of each hop of the graph."""
+        hops = ground.arrays.graph.hops
+        if len(ground.prices) < len(hops):
+            more = []
+            for name, axes, share in hops[len(ground.prices) :]:
+                sent = share * ground.size
+                more.append(self.link(axes, sent, name) if sent else SLICE_SECONDS)
+            ground.prices = np.concatenate([ground.prices, more])
+        return ground.prices
+
+    def _alone(self, src: ShardSpec, dst: ShardSpec) -> float:
+        """A pair for which not all layouts can be searched, or that cannot be."""
+        try:
+            return planner.cost(src, dst, self.shape, self.itemsize, self.mesh, self.link)[0]
+        except ReshardError:
+            return float("inf")
+
+    def _kind(self, spec: ShardSpec) -> _Kind:
+        kind = self._kinds.get(spec)
+        if kind is None:
+            uneven = spec.uneven_dims(self.shape, self.mesh) if spec.rank == len(self.shape) else ()
+            padding = planner._padding(spec, self.shape, self.mesh) if uneven else 1.0
+            kind = self._kinds[spec] = frozenset(uneven), padding
+        return kind
+
+    def _ground(self, uneven: frozenset[int], padding: float) -> _Ground | None:
+        """What is searched where the dimensions `uneven` are; None if not all layouts can be."""
+        key = uneven, padding
+        if key not in self._grounds:
+            limits = tuple(UNEVEN if d in uneven else n for d, n in enumerate(self.limits))
+            keep = tuple(d for d, n in enumerate(limits) if n != 1)
+            # An axis of one device may split a dimension that nothing else can: such meshes take the long way.
+            odd = 1 in self.mesh.sizes or layouts_count(len(keep), len(self.mesh.axes)) > planner.EXACT_LAYOUTS
+            self._grounds[key] = None
+            if not odd:
+                graph = graph_of(tuple(limits[d] for d in keep), Mesh(self.mesh.axes))
+                self._grounds[key] = _Ground(_arrays_of(graph), self.size * padding, keep, np.zeros(0), {}, {})
+        return self._grounds[key]
+
+    @staticmethod
+    def _node(spec: ShardSpec, ground: _Ground) -> int:
+        dims = spec.dims if len(ground.keep) == spec.rank else tuple(spec.dims[d] for d in ground.keep)
+        return ground.arrays.graph.node((dims, spec.partial))
+
+
+def _grouped(specs: Sequence[ShardSpec], key: Callable[[ShardSpec], _Key]) -> dict[_Key, list[int]]:
+    """Places of the specs by `key`."""
+    out: dict[_Key, list[int]] = {}
+    for n, spec in enumerate(specs):
+        out.setdefault(key(spec), []).append(n)
+    return out

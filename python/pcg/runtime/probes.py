@@ -1,0 +1,217 @@
+"""What `pcg-calibrate` runs: small programs of one kind of op, in many sizes.  Imports jax.
+
+A probe does the same op on `copies` different operands, on every device at once; its cost beyond the program's
+own is what the op takes.  FLOPs and bytes are counted as `pcg.cost` and the search count them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from pcg.rules.sorting import comparing
+
+#: Bytes per element of the types that can be measured.
+BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
+DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": jnp.float64}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One op at one size, as one device runs it.
+
+    `row` is what the curve belongs to: (class, element, what) with what `bytes` or `flops`, or
+    ("link", collective, group size).  `size` is the place on the curve, `intensity` which of the curves.
+    `operands` are local shapes and dtypes; `run` takes one array each.  `copies` of the op make one program.
+    """
+
+    row: tuple[str, str, str | int]
+    size: float
+    operands: tuple[tuple[tuple[int, ...], Any], ...]
+    run: Callable[..., Any]
+    copies: int = 1
+    intensity: float = 0.0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of operands of all copies on one device."""
+        return self.copies * sum(math.prod(s) * jnp.dtype(d).itemsize for s, d in self.operands)
+
+
+def _copies(seconds: float) -> int:
+    """How often an op of about that long is repeated, so that it shows beside the program's own time."""
+    return int(min(16, max(2, 1e-3 / max(seconds, 1e-9))))
+
+
+def compute(elements: Sequence[str], largest: float, steps: int) -> Iterator[Probe]:
+    """Probes of local ops on operands of up to `largest` bytes; `steps` sizes per curve."""
+    for element in elements:
+        yield from _contractions(element, largest, steps)
+        yield from _convolutions(element, largest, steps)
+        yield from _streams(element, largest, steps)
+    yield from _indexed(largest, steps)
+
+
+def sizes(low: float, high: float, steps: int) -> list[float]:
+    """`steps` sizes from low to high, in equal ratios."""
+    ratio = (high / low) ** (1 / max(1, steps - 1))
+    return [low * ratio**i for i in range(steps)]
+
+
+def _contractions(element: str, largest: float, steps: int) -> Iterator[Probe]:
+    """Result, gradient by operand and gradient by weight of [t,s] x [s,s]; the intensity fixes t for every s."""
+    item, dtype = BYTES[element], DTYPES[element]
+    biggest = int(math.sqrt(largest / item))
+    for intensity in (2.0, 8.0, 32.0, 96.0):
+        per_element = intensity * item  # flops per element touched: 2 t s^2 / (2 t s + s^2)
+        smallest = max(32.0, 3.0 * per_element / 2)
+        if smallest > biggest:
+            continue
+        for s_ in sizes(smallest, biggest, steps):
+            s = _round(s_)
+            t = max(1, round(per_element * s / (2 * s - 2 * per_element)))
+            flops = 2.0 * t * s * s
+            touched = item * (2.0 * t * s + s * s)
+            for a, b, dims in (
+                ((t, s), (s, s), ((1,), (0,))), ((t, s), (s, s), ((1,), (1,))), ((t, s), (t, s), ((0,), (0,))),
+            ):  # fmt: skip
+                def dot(x: Any, y: Any, dims: Any = dims) -> Any:
+                    return lax.dot_general(x, y, (dims, ((), ())))
+
+                yield Probe(
+                    ("contraction", element, "flops"), flops, ((a, dtype), (b, dtype)), dot,
+                    _copies(flops / 1e10), flops / touched,
+                )  # fmt: skip
+
+
+def _round(n: float) -> int:
+    """A number of elements that vector units like."""
+    return max(8, 8 * round(n / 8))
+
+
+def _convolutions(element: str, largest: float, steps: int) -> Iterator[Probe]:
+    """3x3 on [8, h, h, c], and its gradients by operand and kernel."""
+    dtype, item = DTYPES[element], BYTES[element]
+    for channels in (8, 32, 128):
+        for image_ in sizes(8, max(9.0, math.sqrt(largest / 4 / item / 8 / channels)), max(2, steps - 2)):
+            image = round(image_)
+            x, k = (8, image, image, channels), (3, 3, channels, channels)
+            flops = 2.0 * math.prod(x) * 9 * channels
+            touched = item * (2.0 * math.prod(x) + math.prod(k))
+
+            def by_input(g: Any, k: Any, shape: Any = x) -> Any:
+                return jax.vjp(lambda x_: _conv(x_, k), jnp.zeros(shape, g.dtype))[1](g)[0]
+
+            def by_kernel(x: Any, g: Any, shape: Any = k) -> Any:
+                return jax.vjp(lambda k_: _conv(x, k_), jnp.zeros(shape, g.dtype))[1](g)[0]
+
+            for run, second in ((_conv, k), (by_input, k), (by_kernel, x)):
+                yield Probe(
+                    ("convolution", element, "flops"), flops, ((x, dtype), (second, dtype)), run,
+                    _copies(flops / 5e9), flops / touched,
+                )  # fmt: skip
+
+
+def _conv(x: Any, k: Any) -> Any:
+    return lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
+    """Ops that take as long as their bytes: element-wise, reductions, transposes; and those that compute."""
+    item, dtype = BYTES[element], DTYPES[element]
+    for size in sizes(4096, largest, steps):
+        columns = 1 << int(math.log2(math.sqrt(size / item)))
+        rows = max(1, round(size / item / columns))
+        whole = item * rows * columns
+        copies = _copies(3 * whole / 1e9)
+        shape = ((rows, columns), dtype)
+        yield Probe(("elementwise", element, "bytes"), 3.0 * whole, (shape, shape), lambda x, y: x * y + x, copies)
+        for axis in (0, 1):
+            yield Probe(
+                ("reduce", element, "bytes"), float(whole), (shape,), lambda x, axis=axis: jnp.sum(x, axis), copies
+            )
+        yield Probe(("transpose", element, "bytes"), 2.0 * whole, (shape,), lambda x: x.T, copies)
+        turned = ((columns, rows), dtype)
+        yield Probe(
+            ("reorder", element, "bytes"), 3.0 * whole, (shape, turned), lambda x, y: x - 0.5 * y.T,
+            max(2, copies // 4),
+        )  # fmt: skip
+        yield Probe(
+            ("copy", element, "bytes"), 4.0 * whole, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1), copies
+        )
+        small = min(whole, largest / 8)
+        n = round(small / item)
+        flat = ((n,), dtype)
+        copies = _copies(n / 1e8)
+        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, copies, 1.0 / item / 2)
+        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.tanh, copies, 1.0 / item / 2)
+        yield Probe(("elementwise", element, "flops"), 32.0 * n, (flat,), _chain, copies, 16.0 / item)
+
+
+def _chain(x: Any) -> Any:
+    """32 operations per element that depend on each other."""
+    y = x
+    for _ in range(16):
+        y = y * x + x
+    return y
+
+
+def _indexed(largest: float, steps: int) -> Iterator[Probe]:
+    """Gathers and scatters of rows, sorts, pooling."""
+    width = 64
+    for size in sizes(4096, largest / 4, max(3, steps - 2)):
+        rows = max(4, round(size / 4 / width))
+        moved = 4.0 * rows * width
+        table, update = ((4 * rows, width), jnp.float32), ((rows, width), jnp.float32)
+        ids = ((rows,), jnp.int32)
+        yield Probe(
+            ("gather", "f32", "bytes"), 2 * moved + 4 * rows, (table, ids), lambda x, i: x[i % x.shape[0]],
+            _copies(moved / 1e9),
+        )  # fmt: skip
+        yield Probe(
+            ("scatter", "f32", "bytes"), 2 * moved + 4 * rows, (update, ids), _scatter, _copies(moved / 2e8)
+        )
+        n = max(64, round(size / 16))
+        yield Probe(
+            ("sort", "f32", "flops"), comparing(n), (((n,), jnp.float32),), jnp.sort, _copies(n / 1e7), 1.0
+        )
+        image = max(8, round(math.sqrt(size / 4 / 32)))
+        x = (1, image, image, 32)
+        yield Probe(
+            ("window", "f32", "flops"), 4.0 * math.prod(x) / 4, ((x, jnp.float32),),
+            lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
+            _copies(math.prod(x) / 1e8), 0.2,
+        )  # fmt: skip
+
+
+def _scatter(x: Any, i: Any) -> Any:
+    """Rows added up in a table of a quarter as many."""
+    table = jnp.zeros((max(1, x.shape[0] // 4), x.shape[1]), x.dtype)
+    return table.at[i % table.shape[0]].add(x)
+
+
+def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
+    """Collectives over the mesh axis `group`, in groups of each size; `size` is what one device sends."""
+    for n in groups:
+        for size in sizes(256, largest, steps):
+            elements = max(n * n, n * n * round(size / 4 / n / n))
+            whole = 4.0 * elements
+            operand = (((elements,), jnp.float32),)
+            part = (((elements // n,), jnp.float32),)
+            copies = _copies(4 * whole / 1e9)
+            share = (n - 1) / n
+            ring = [(i, (i + 1) % n) for i in range(n)]
+            for kind, operands, sent, run in (
+                ("all_reduce", operand, 2 * share * whole, lambda x: lax.psum(x, "group")),
+                ("reduce_scatter", operand, share * whole, lambda x: lax.psum_scatter(x, "group", tiled=True)),
+                ("all_gather", part, share * whole, lambda x: lax.all_gather(x, "group", tiled=True)),
+                ("all_to_all", operand, share * whole, lambda x: lax.all_to_all(x, "group", 0, 0, tiled=True)),
+                ("permute", operand, whole, lambda x, ring=ring: lax.ppermute(x, "group", ring)),
+            ):
+                yield Probe(("link", kind, n), sent, operands, run, copies)

@@ -1,0 +1,68 @@
+"""Prices of redistributions between all layouts of two ends of an edge, each pair asked of the planner once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcg.cost import CostModel
+from pcg.layout import ShardSpec
+from pcg.reshard.batch import TensorCosts
+from pcg.search.network import FORBIDDEN
+from pcg.search.table import Port
+
+
+@dataclass
+class _Known:
+    """Prices for one tensor: the specs met so far are numbered, and `seconds` is NaN where a pair was not asked for."""
+
+    costs: TensorCosts
+    numbers: dict[ShardSpec, int] = field(default_factory=dict)
+    ports: dict[int, tuple[Port, np.ndarray]] = field(default_factory=dict)
+    seconds: np.ndarray = field(default_factory=lambda: np.full((16, 16), np.nan))
+
+    def ids(self, port: Port) -> np.ndarray:
+        """Numbers of the specs of a port."""
+        found = self.ports.get(id(port))
+        if found is None:
+            numbers = self.numbers
+            ids = np.array([numbers.setdefault(s, len(numbers)) for s in port.specs], np.intp)
+            # The port is kept, so that its id is not given to another one.
+            found = self.ports[id(port)] = port, ids
+            if len(numbers) > len(self.seconds):
+                grown = np.full((2 * len(numbers),) * 2, np.nan)
+                n = len(self.seconds)
+                grown[:n, :n] = self.seconds
+                self.seconds = grown
+        return found[1]
+
+
+@dataclass
+class Prices:
+    """Seconds of redistributions by `model`, remembered per tensor."""
+
+    model: CostModel
+    _known: dict[tuple[tuple[int, ...], float, bool], _Known] = field(default_factory=dict)
+
+    def between(
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
+    ) -> np.ndarray:
+        """Seconds per spec of `src` (rows) and of `dst` (columns); `FORBIDDEN` where there is no way.
+
+        `shape` is global, `itemsize` in bytes; `late` as in `pcg.search.graph.Edge`.
+        """
+        known = self._known.get((shape, itemsize, late))
+        if known is None:
+            link = self.model.late_link if late else self.model.link
+            known = self._known[shape, itemsize, late] = _Known(TensorCosts(shape, itemsize, self.model.mesh, link))
+        rows, columns = known.ids(src), known.ids(dst)
+        where = np.ix_(rows, columns)
+        found = known.seconds[where]
+        missing = np.isnan(found)
+        if missing.any():
+            i, j = np.flatnonzero(missing.any(axis=1)), np.flatnonzero(missing.any(axis=0))
+            seconds = known.costs.matrix([src.specs[n] for n in i], [dst.specs[n] for n in j])
+            found[np.ix_(i, j)] = np.minimum(seconds, FORBIDDEN)
+            known.seconds[where] = found
+        return found

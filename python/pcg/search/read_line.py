@@ -1,0 +1,239 @@
+"""A placed function as a line of steps: bytes and seconds on one device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.types import element_bytes
+from pcg.ir.walk import walk
+from pcg.layout import Mesh, ShardSpec
+from pcg.reshard import ReshardError
+from pcg.reshard.planner import cost as reshard_cost
+from pcg.rules import CONTROL_FLOW, RuleError, rule_for
+from pcg.rules.registry import shape
+from pcg.search.fusion import Fusion
+from pcg.search.line import Line, Step
+
+#: Ops that are made from nothing.
+_MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})
+#: Ops that are not done twice: they have effects, or which result they give is up to the backend.
+_ONCE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "custom_call", "rng", "rng_bit_generator", "infeed", "outfeed", "send", "recv", "after_all", "create_token",
+        "optimization_barrier", "dynamic_update_slice", "composite", "all_reduce", "all_gather", "reduce_scatter",
+        "all_to_all", "collective_permute", "collective_broadcast", "partition_id", "replica_id",
+    )
+)  # fmt: skip
+#: Moves of a PCG, which several make one collective of.
+_MOVE = "pcg."
+
+
+@dataclass
+class ReadLine:
+    """`line` is the function; `ops[i]` the op of step `i`, `values[v]` the value of number `v`."""
+
+    line: Line
+    ops: list[ir.Operation]
+    values: list[ir.Value]
+
+
+@dataclass
+class Reader:
+    """Reads functions placed on `mesh` (their layouts say how; a value without one is whole on every device)."""
+
+    model: CostModel
+    func: ir.Operation
+    fusion: Fusion = field(init=False)
+    _sizes: dict[tuple[ir.Type, ShardSpec | None], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.fusion = Fusion(self.func)
+
+    @property
+    def mesh(self) -> Mesh:
+        return self.model.mesh
+
+    def read(self, donated: Collection[int] = ()) -> ReadLine:
+        """The entry block of the function; `donated` are numbers of arguments whose memory may be used again."""
+        block = self.func.regions[0].blocks[0]
+        arguments = list(block.arguments)
+        sizes = [self.bytes(a) for a in arguments]
+        line = self._block(block, arguments, sizes)
+        held = [i for i in range(len(arguments)) if i not in donated]
+        line.line.held, line.line.owned = held, [i for i in range(len(arguments)) if i in donated]
+        return line
+
+    def bytes(self, value: ir.Value) -> float:
+        """Bytes of a value on one device."""
+        kind = value.type
+        if not isinstance(kind, ir.RankedTensorType):
+            return 0.0
+        spec = shardings.get(value)
+        found = self._sizes.get((kind, spec))
+        if found is None:
+            dims = kind.shape if spec is None else spec.local_shape(kind.shape, self.mesh)
+            found = self._sizes[kind, spec] = math.prod(dims) * element_bytes(kind.element_type)
+        return found
+
+    def _block(self, block: ir.Block, known: Sequence[ir.Value], sizes: Sequence[float]) -> ReadLine:
+        values, size = list(known), list(sizes)
+        full = list(sizes)
+        number = {v: i for i, v in enumerate(values)}
+        steps: list[Step] = []
+        ops = [op.operation for op in block.operations]
+        for op in ops[:-1]:
+            for v in self._reads(op):
+                if v not in number:  # captured from outside: its memory is counted there
+                    number[v] = len(values)
+                    values.append(v)
+                    size.append(0.0)
+                    full.append(0.0)
+            reads = tuple(dict.fromkeys(number[v] for v in self._reads(op)))
+            shows = tuple(dict.fromkeys(number[v] for v in self._shows(op)))
+            makes = []
+            for r in op.results:
+                number[r] = len(values)
+                makes.append(len(values))
+                values.append(r)
+                full.append(0.0 if op.name in _MADE else self.bytes(r))
+                size.append(0.0 if shows or op.name in _MADE or self._passed(op, r) else self.bytes(r))
+            inside = max(map(self._inside, _bodies(op)), default=0.0)
+            again = op.name not in _MADE and not any(o.name in _ONCE for o in walk(op))
+            steps.append(Step(reads, tuple(makes), self.seconds(op), again, shows, inside))
+        returned = [number[v] for v in ops[-1].operands if v in number]
+        return ReadLine(Line(steps, size, results=list(dict.fromkeys(returned)), full=full), ops[:-1], values)
+
+    @staticmethod
+    def _reads(op: ir.Operation) -> list[ir.Value]:
+        """Values from outside of the op that it reads."""
+        found = list(op.operands)
+        if len(op.regions) and not _is_reduction(op):
+            inner: set[ir.Value] = set()
+            for region in op.regions:
+                for b in region.blocks:
+                    inner.update(b.arguments)
+                    for o in b.operations:
+                        found += [v for v in Reader._reads(o.operation) if v not in inner]
+                        inner.update(o.operation.results)
+        return found
+
+    def _shows(self, op: ir.Operation) -> list[ir.Value]:
+        """What must be alive for the results of `op` to be read, if they have no memory of their own."""
+        if op.name == "stablehlo.dynamic_update_slice":
+            return [op.operands[0]]
+        if op.name in _MADE or len(op.results) != 1 or not len(op.operands):
+            return []
+        if op.name.startswith(_MOVE):
+            users = [use.owner.operation for use in op.results[0].uses]
+            joined = len(users) == 1 and users[0].name.startswith(_MOVE)
+            same = self.bytes(op.results[0]) == self.bytes(op.operands[0]) and op.name == "pcg.replicate"
+            return list(op.operands) if joined or same else []
+        if op.name in CONTROL_FLOW or op.name in _ONCE:
+            return []
+        return [] if self.fusion.writes(op, 0) else list(op.operands)
+
+    def _passed(self, op: ir.Operation, result: ir.OpResult) -> bool:
+        """Whether a result of a loop is its initial value: the body hands it on as it is."""
+        if op.name != "stablehlo.while":
+            return False
+        body = op.regions[1].blocks[0]
+        i = result.result_number
+        return list(body.operations)[-1].operation.operands[i] == body.arguments[i]
+
+    def _inside(self, block: ir.Block) -> float:
+        """Most bytes alive inside of a region beyond what it is given."""
+        arguments = list(block.arguments)
+        read = self._block(block, arguments, [0.0] * len(arguments))
+        size = read.line.size
+        for i, value in enumerate(list(block.operations)[-1].operation.operands):
+            # The next value of a carry is written over the last one where it is made from it element by element.
+            maker = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+            if maker is not None and i < len(arguments) and arguments[i] in maker.operands and value in read.values:
+                size[read.values.index(value)] = 0.0
+        return read.line.peak() if read.line.steps else 0.0
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def seconds(self, op: ir.Operation) -> float:
+        """Seconds of `op` on one device, with all its trips."""
+        if op.name in _MADE or op.name in ("stablehlo.reshape", "stablehlo.optimization_barrier"):
+            return 0.0
+        if op.name.startswith((_MOVE, "dist.")):
+            return self._move(op)
+        if op.name in CONTROL_FLOW:
+            trips = (trip_count(op) or UNKNOWN_TRIPS) if op.name == "stablehlo.while" else 1
+            inner = [sum(self.seconds(o.operation) for o in list(b.operations)[:-1]) for b in _bodies(op)]
+            return trips * (sum(inner) if op.name == "stablehlo.while" else max(inner, default=0.0))
+        return self._work(op)
+
+    def _work(self, op: ir.Operation) -> float:
+        rule = rule_for(op)
+        have = [self._spec(v) for v in op.operands]
+        want = [self._spec(r) for r in op.results]
+        parts, sent = 1, 0.0
+        if any(s.used_axes for s in (*have, *want)):
+            try:
+                assignment = rule.infer(have, want, self.mesh)
+            except RuleError:
+                assignment = None
+            if assignment is not None:
+                parts = self.mesh.axes_size([x for f in assignment.axes for x in f])
+                for exchange in rule.exchanges:
+                    if wire := exchange.wire_elements(assignment, self.mesh):
+                        itemsize = _itemsize(op.operands[exchange.operand])
+                        sent += self.model.link(assignment.axes[exchange.factor], wire * itemsize, exchange.kind)
+        touched, element = 0.0, "f32"
+        for kind, values in (("operand", op.operands), ("result", op.results)):
+            for i, value in enumerate(values):
+                if isinstance(value.type, ir.RankedTensorType):
+                    element = str(value.type.element_type)
+                    if self.model.touches(op.name, kind, i):
+                        times = self.fusion.reads(op, i) if kind == "operand" else self.fusion.writes(op, i)
+                        touched += times * self.bytes(value)
+        return float(np.asarray(self.model.seconds(op.name, element, rule.flops / parts, touched))) + sent
+
+    def _move(self, op: ir.Operation) -> float:
+        """A redistribution: of several PCG operators in a row the last one pays."""
+        users = [use.owner.operation for use in op.results[0].uses]
+        if op.name.startswith(_MOVE) and len(users) == 1 and users[0].name.startswith(_MOVE):
+            return 0.0
+        first = op
+        while op.name.startswith(_MOVE) and not isinstance(first.operands[0], ir.BlockArgument):
+            before = first.operands[0].owner.operation
+            if not before.name.startswith(_MOVE) or len(list(before.results[0].uses)) != 1:
+                break
+            first = before
+        value = first.operands[0]
+        try:
+            return reshard_cost(
+                self._spec(value), self._spec(op.results[0]), shape(value), _itemsize(value), self.mesh,
+                self.model.link,
+            )[0]  # fmt: skip
+        except ReshardError:
+            return 0.0
+
+    def _spec(self, value: ir.Value) -> ShardSpec:
+        return shardings.get(value) or ShardSpec.replicated(len(shape(value)))
+
+
+def _is_reduction(op: ir.Operation) -> bool:
+    """Whether the regions of an op are functions of scalars, as those of reductions, sorts and scatters."""
+    return len(op.regions) > 0 and op.name not in CONTROL_FLOW and op.name.startswith("stablehlo.")
+
+
+def _bodies(op: ir.Operation) -> list[ir.Block]:
+    """The blocks of the regions of control flow; of a loop its condition and its body."""
+    return [r.blocks[0] for r in op.regions] if op.name in CONTROL_FLOW else []
+
+
+def _itemsize(value: ir.Value) -> float:
+    return element_bytes(value.type.element_type) if isinstance(value.type, ir.RankedTensorType) else 0.0

@@ -1,0 +1,386 @@
+"""Which values of a training step to compute again instead of keeping them, under a memory limit.  No MLIR here.
+
+A step of training keeps what its forward part makes for its backward part.  Any such value may be dropped after its
+last forward use and made again right before its first backward use, from values that are kept or made again
+themselves.  For a fixed order of the backward part and a forward part cut into segments, with what crosses a cut kept,
+the best choice is an integer program over values, as in Checkmate (Jain et al., MLSys 2020); without the memory rows
+its matrix is that of a minimum cut, as in the partitioner of PyTorch's AOTAutograd, so the relaxation is nearly
+integral and chains of repeated layers are solved to the gap given.  Cutting into fewer, longer segments keeps less and
+needs more at once while one is made again (Chen et al., 2016, "Training deep nets with sublinear memory cost"); several
+numbers of segments are tried.  Every answer is checked by replaying the program, and the row of a position where more
+is alive than the program thought is added until there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pcg.search.line import Line, Replay
+
+#: Numbers of segments that are tried.
+_SEGMENTS = (64, 24, 12, 6, 3, 1)
+#: Ops done again times ops up to which leaving single ones out is tried.
+_TRIM = 20_000
+#: Rounds of adding the position where a replayed program needs the most.
+_ROUNDS = 8
+#: By how much more than the limit the rows may allow, where nothing is found otherwise.
+_SLACK = (1.0, 1.05, 1.15)
+#: Branch-and-bound nodes and relative gap of one integer program.
+_NODES, _GAP = 200, 2e-3
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """Steps to do again behind `split`; `seconds` is what that adds, `peak` what is then alive at most."""
+
+    split: int
+    redo: frozenset[int]
+    seconds: float
+    peak: float
+
+
+class Recomputer:
+    """What may be recomputed in one program, for several limits."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.alive = line.alive()
+        self._least: Recomputation | None = None
+
+    @cached_property
+    def regions(self) -> list[list[_Region]]:
+        """Per position where the backward part may begin, the ways to cut the forward part."""
+        return [_regions(self.line, split) for split in _splits(self.line, self.alive)]
+
+    def fit(self, limit: float) -> Recomputation | None:
+        """The recomputation found that adds the least time and keeps the program within `limit` bytes, if any.
+
+        Nothing is done again where the program fits as it is.
+        """
+        if self.alive.max() <= limit:
+            return Recomputation(0, frozenset(), 0.0, float(self.alive.max()))
+        # Copies may be shorter lived than the program assumes: a solution for a larger limit may fit.
+        for slack in _SLACK:
+            for regions in self.regions:
+                found = [x for r in regions if (x := r.fit(limit, limit * slack)) is not None]
+                if found:
+                    return self._trim(min(found, key=lambda x: x.seconds), limit)
+        least = self.least()
+        return self._trim(least, limit) if least.peak <= limit else None
+
+    def _trim(self, found: Recomputation, limit: float) -> Recomputation:
+        """Local improvement: keep what is dearest to do again as long as the program fits."""
+        steps = self.line.steps
+        if len(found.redo) * len(steps) > _TRIM:
+            return found
+        for i in sorted(found.redo, key=lambda i: (-steps[i].seconds, i)):
+            if i not in found.redo or not steps[i].seconds:
+                continue
+            replay = Replay(self.line, found.split, found.redo - {i})
+            result = replay.result()
+            peak, seconds = result.peak(), result.seconds - self.line.seconds
+            if peak <= limit and seconds < found.seconds:
+                found = Recomputation(found.split, replay.redo, seconds, peak)
+        return found
+
+    def least(self) -> Recomputation:
+        """The recomputation found that needs the least memory."""
+        if self._least is None:
+            best = Recomputation(0, frozenset(), 0.0, float(self.alive.max()))
+            for regions in self.regions:
+                for region in regions:
+                    found = region.fit(None, None)
+                    if found is not None and found.peak < best.peak:
+                        best = found
+            self._least = best
+        return self._least
+
+
+def fit(line: Line, limit: float) -> Recomputation | None:
+    """See `Recomputer.fit`."""
+    return Recomputer(line).fit(limit)
+
+
+def least(line: Line) -> Recomputation:
+    """See `Recomputer.least`."""
+    return Recomputer(line).least()
+
+
+def _splits(line: Line, alive: np.ndarray) -> list[int]:
+    """Where the backward part may begin: where most is idle between two uses, and where most is alive."""
+    first, last = line.lives()
+    idle = np.zeros(len(line.steps) + 2)
+    uses: dict[int, list[int]] = {}
+    for i, step in enumerate(line.steps):
+        for v in {w for r in step.reads for w in line.shown(r)}:
+            uses.setdefault(v, []).append(i)
+    held = set(line.held) | set(line.owned)
+    for v, at in uses.items():
+        if v in held or v not in line.maker or not line.size[v]:
+            continue
+        points = [int(first[v]), *at]
+        gap = max(range(len(points) - 1), key=lambda k: points[k + 1] - points[k])
+        idle[points[gap]] += line.size[v]
+        idle[points[gap + 1]] -= line.size[v]
+    most_idle = int(np.argmax(np.cumsum(idle)))
+    return list(dict.fromkeys((most_idle, min(int(np.argmax(alive)), len(line.steps) - 1))))
+
+
+def _regions(line: Line, split: int) -> list[_Region]:
+    """The forward part cut into ever fewer segments; in the last one copies may hope to be short-lived."""
+    seen: list[tuple[int, ...]] = []
+    out = []
+    for count in _SEGMENTS:
+        cuts = _cuts(line, split, count)
+        if cuts not in seen:
+            seen.append(cuts)
+            out.append(_Region(line, split, cuts))
+    return [*out, _Region(line, split, (), hopeful=True)]
+
+
+def _cuts(line: Line, split: int, count: int) -> tuple[int, ...]:
+    """Positions behind which a new segment begins: about `count` of them, each where the least crosses."""
+    crossing, made = np.zeros(split + 2), np.zeros(split + 2)
+    held = set(line.held) | set(line.owned)
+    last: dict[int, int] = {}
+    for i in range(split + 1):
+        for v in {w for r in line.steps[i].reads for w in line.shown(r)}:
+            last[v] = i
+        made[i] = sum(line.size[v] for v in line.steps[i].makes)
+    for v, i in last.items():
+        if v not in held and v in line.maker:
+            crossing[line.maker[v]] += line.size[v]
+            crossing[i] -= line.size[v]
+    crossing = np.cumsum(crossing)
+    so_far = np.cumsum(made[: split + 1])
+    if not so_far[-1]:
+        return ()
+    cuts: set[int] = set()
+    for k in range(1, count):
+        low, high = np.searchsorted(so_far, [so_far[-1] * (k - 0.5) / count, so_far[-1] * (k + 0.5) / count])
+        if high > low:
+            cuts.add(int(low + np.argmin(crossing[low:high])))
+    return tuple(sorted(cuts))
+
+
+class _Region:
+    """The integer program of one split and one way to cut.
+
+    Per step x: it is done again; per value d: something behind the split reads it or a copy made of it.  A value is
+    kept if d - x.  A copy that something in the backward part reads is taken to be alive from when the first copy of
+    one of its readers might need it; `hopeful`: from when the backward part itself first reads it.
+    """
+
+    def __init__(self, line: Line, split: int, cuts: Sequence[int], hopeful: bool = False) -> None:
+        self.line, self.split = line, split
+        steps, maker = line.steps, line.maker
+        self.held = set(line.held) | set(line.owned)
+        crossing = self._crossing(cuts)
+        self.demanded: set[int] = set()
+        first_use: dict[int, int] = {}
+        last_use: dict[int, int] = {}
+        for i in range(split + 1, len(steps)):
+            for v in steps[i].reads:
+                if maker.get(v, split + 1) <= split:
+                    self.demanded.add(v)
+                    first_use.setdefault(v, i)
+                    last_use[v] = i
+        kept_to_end = {w for v in line.results for w in line.shown(v)}
+        for v in kept_to_end:
+            if maker.get(v, split + 1) <= split:
+                self.demanded.add(v)
+                first_use.setdefault(v, len(steps))
+                last_use[v] = len(steps)
+        # What an op that is done once shows stays as it is, too.
+        once = {w for s in steps[: split + 1] if s.shows and not s.again for v in s.shows for w in line.shown(v)}
+        fixed = crossing | kept_to_end | once
+        self.values: list[int] = []
+        self.steps: list[int] = []
+        work, seen = sorted(self.demanded), set(self.demanded)
+        while work:
+            v = work.pop()
+            self.values.append(v)
+            i = maker[v]
+            if steps[i].again and not any(w in fixed for w in steps[i].makes):
+                self.steps.append(i)
+                for w in steps[i].reads:
+                    if w in maker and w not in seen:
+                        seen.add(w)
+                        work.append(w)
+        self.values.sort()
+        self.steps = sorted(set(self.steps))
+        # From when a copy may be alive, and until when a kept value or a copy: a copy is made at the latest where the
+        # backward part first reads it, at the earliest for the first copy that may need it.
+        self.early = dict(first_use)
+        self.late = dict(last_use)
+        for i in reversed(self.steps):
+            made = [v for v in steps[i].makes if v in self.early]
+            early = min(self.early[v] for v in made)
+            made_at = min((first_use[v] for v in made if v in first_use), default=max(self.late[v] for v in made))
+            for v in steps[i].reads:
+                if v in seen:
+                    if not (hopeful and v in first_use):
+                        self.early[v] = min(self.early.get(v, early), early)
+                    self.late[v] = max(self.late.get(v, made_at), made_at)
+        self.start: list[int] = []
+        alive = line.alive()
+        self.base = alive.copy()
+        _, last = line.lives()
+        # Last read by the forward part: from there on a value is alive only if it is kept.
+        self.forward = {v: maker[v] for v in self.values}
+        for i in range(split + 1):
+            for v in {w for r in steps[i].reads for w in line.shown(r)}:
+                if v in self.forward:
+                    self.forward[v] = i
+        for v in self.values:
+            if v not in self.held and line.size[v] and last[v] > self.forward[v]:
+                self.base[self.forward[v] + 1 : last[v] + 1] -= line.size[v]
+        self.start = sorted({min(split + 1, len(steps)), int(np.argmax(alive))})
+
+    def _crossing(self, cuts: Sequence[int]) -> set[int]:
+        """Values read in a later segment than they are made in: copies are made of them, never they again."""
+        line = self.line
+        segment = np.searchsorted(np.asarray(cuts, dtype=int), np.arange(self.split + 1), side="left")
+        out: set[int] = set()
+        for i in range(self.split + 1):
+            for v in line.steps[i].reads:
+                for w in line.shown(v):
+                    at = line.maker.get(w)
+                    if at is not None and not line.steps[at].shows and segment[at] != segment[i]:
+                        out.add(w)
+        return out
+
+    def fit(self, limit: float | None, most: float | None) -> Recomputation | None:
+        """The cheapest choice within `limit`, or with None the one that needs the least memory.
+
+        `most` is what the rows allow to begin with.
+        """
+        if not self.steps or not self.start:
+            return None
+        best = None
+        self.positions = list(self.start)
+        for _ in range(_ROUNDS):
+            redo = self._solve(most)
+            if redo is None:
+                break
+            replay = Replay(self.line, self.split, redo)
+            result = replay.result()
+            alive = result.alive()
+            found = Recomputation(self.split, replay.redo, result.seconds - self.line.seconds, float(alive.max()))
+            if limit is None:
+                best = found if best is None or found.peak < best.peak else best
+            elif found.peak <= limit:
+                return found
+            at = int(np.argmax(alive))
+            position = self._position(replay, at)
+            if position not in self.positions:
+                self.positions.append(position)
+            elif most is not None and limit is not None:
+                most -= (found.peak - limit) * 1.05  # what barriers hold is not in the rows
+            else:
+                break
+        return best
+
+    @staticmethod
+    def _position(replay: Replay, at: int) -> int:
+        """The original position of one in the replayed program."""
+        here = -1
+        opened: set[int] = set()
+        for item in replay.items:
+            if item.before not in opened:
+                opened.add(item.before)
+                here += len(replay.guarded.get(item.before, ()))
+            here += 1
+            if here >= at:
+                return item.before
+        return len(replay.line.steps)
+
+    def _solve(self, limit: float | None) -> frozenset[int] | None:
+        """Solve the integer program; without a limit the largest row is minimised."""
+        line, maker = self.line, self.line.maker
+        column_x = {i: k for k, i in enumerate(self.steps)}
+        column_d = {v: len(self.steps) + k for k, v in enumerate(self.values)}
+        count = len(self.steps) + len(self.values) + 1
+        scale = 1e6 / max(1e-12, line.seconds)
+        unit = 1.0 / max(1.0, max(self.base.max(), limit or 0.0))
+        cost, lower, upper = np.zeros(count), np.zeros(count), np.ones(count)
+        upper[-1] = np.inf
+        if limit is None:
+            cost[-1] = 1e6
+            scale *= 1e-6
+        else:
+            lower[-1] = upper[-1] = limit * unit
+        for i in self.steps:
+            cost[column_x[i]] = scale * line.steps[i].seconds + 1e-9
+        rows = _Rows()
+        for v in self.values:
+            d, x = column_d[v], column_x.get(maker[v])
+            if v in self.demanded:
+                lower[d] = 1.0
+            if x is not None:
+                rows.add({d: 1.0, x: -1.0}, 0.0, 0.0 if line.steps[maker[v]].shows else np.inf)
+        for i in self.steps:
+            for v in line.steps[i].reads:
+                if v in column_d:
+                    rows.add({column_d[v]: 1.0, column_x[i]: -1.0}, 0.0, np.inf)
+        for p in self.positions:
+            row: dict[int, float] = {count - 1: -1.0}
+            for v in self.values:
+                size = 0.0 if v in self.held else line.size[v] * unit
+                if not size or not self.forward[v] < p <= self.late[v]:
+                    continue
+                x = column_x.get(maker[v])
+                row[column_d[v]] = row.get(column_d[v], 0.0) + size
+                if x is not None and (p <= self.split or p < self.early[v]):
+                    row[x] = row.get(x, 0.0) - size
+            rows.add(row, -np.inf, -self.base[p] * unit)
+        values = rows.minimise(cost, lower, upper, len(self.steps))
+        return None if values is None else frozenset(i for i in self.steps if values[column_x[i]] > 0.5)
+
+
+class _Rows:
+    """The rows of an integer program."""
+
+    def __init__(self) -> None:
+        self.starts, self.index, self.value = [0], [], []  # type: list[int], list[int], list[float]
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+
+    def add(self, row: dict[int, float], lower: float, upper: float) -> None:
+        self.index += row.keys()
+        self.value += row.values()
+        self.starts.append(len(self.index))
+        self.lower.append(lower)
+        self.upper.append(upper)
+
+    def minimise(
+        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, integers: int
+    ) -> np.ndarray | None:
+        """The best values found, the first `integers` of them integer; None if there are none."""
+        import highspy
+
+        h = highspy.Highs()
+        for name, value in (
+            ("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", _GAP),
+            ("mip_max_nodes", _NODES),
+        ):  # fmt: skip
+            h.setOptionValue(name, value)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(cost), len(self.lower)
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
+        lp.row_lower_, lp.row_upper_ = np.array(self.lower), np.array(self.upper)
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.array(self.starts, dtype=np.int32)
+        lp.a_matrix_.index_ = np.array(self.index, dtype=np.int32)
+        lp.a_matrix_.value_ = np.array(self.value)
+        kinds = [highspy.HighsVarType.kInteger] * integers + [highspy.HighsVarType.kContinuous] * (len(cost) - integers)
+        lp.integrality_ = kinds
+        h.passModel(lp)
+        h.run()
+        if h.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return None
+        return np.array(h.getSolution().col_value)

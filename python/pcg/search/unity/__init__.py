@@ -1,0 +1,16 @@
+"""Unity's search for the parallelisation of a graph: dynamic programming over its series-parallel structure.
+
+After "Unity: Accelerating DNN Training Through Joint Optimization of Algebraic Transformations and Parallelization"
+(Unger, Jia et al., OSDI'22), section 5, without the substitutions. Written from the paper; see decision 13.
+"""
+
+from __future__ import annotations
+
+from pcg.search.unity.dynamic import PARTS, Dynamic, Effort, OutOfTime, Rules
+from pcg.search.unity.optimize import UnityOptimizer
+from pcg.search.unity.problem import Pcg, Segment
+
+#: How `pcg-search` may choose.
+ALGORITHMS = ("exact", "unity")
+
+__all__ = ["ALGORITHMS", "PARTS", "Dynamic", "Effort", "OutOfTime", "Pcg", "Rules", "Segment", "UnityOptimizer"]

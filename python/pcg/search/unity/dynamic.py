@@ -1,0 +1,226 @@
+"""Unity's dynamic programme over sequence and parallel splits, with graph splits and a cache; each can be left out.
+
+The optimum of a segment, for every choice of its source and of its sink, is a table (`Dynamic.table`):
+- *sequence split*: at a bottleneck, over all its choices;
+- *parallel split*: the first branch and the rest, one after the other on the same devices, or, with `disjoint`, each on
+  a slice of a mesh axis that both do without, so that the slower one counts;
+- *graph split*: a segment of more than `threshold` nodes is first cut where about that many come before, at a value
+  that is whole, over all layouts of that value.
+Tables of segments with the same structure are computed once (*cache*).
+
+What Unity computes sub-problem by sub-problem is done for all boundary choices at once; `Effort.solved` counts the
+sub-problems.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pcg.search.unity.algebra import min_plus
+from pcg.search.unity.enumerate import enumerate_segment
+from pcg.search.unity.problem import Pcg, Segment
+from pcg.search.unity.shape import bottlenecks, branches, nearest
+
+#: What can be left out.
+PARTS = ("split", "cache", "dp")
+
+
+class OutOfTime(Exception):
+    """The time that was given is over."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which parts of the algorithm are used, and from how many nodes on a segment is cut first (the paper: 10)."""
+
+    split: bool = True
+    cache: bool = True
+    dp: bool = True
+    disjoint: bool = False
+    threshold: int = 10
+
+    @classmethod
+    def without(cls, parts: Iterable[str], *, disjoint: bool = False) -> Rules:
+        """All parts but these.
+
+        Raises:
+          ValueError: there is no such part.
+        """
+        parts = list(parts)
+        for part in parts:
+            if part not in PARTS:
+                raise ValueError(f"cannot leave out {part!r}; allowed: {', '.join(PARTS)}")
+        return cls(**{part: part not in parts for part in PARTS}, disjoint=disjoint)
+
+
+@dataclass
+class Effort:
+    """What a search did: tables computed and found in the cache, sub-problems solved, graph splits."""
+
+    tables: int = 0
+    hits: int = 0
+    solved: int = 0
+    splits: int = 0
+
+
+@dataclass
+class Dynamic:
+    """The search on one graph; `until` is when it must stop, as `time.perf_counter` counts."""
+
+    pcg: Pcg
+    rules: Rules = Rules()
+    until: float = float("inf")
+    effort: Effort = field(default_factory=Effort)
+    _cache: dict[tuple, np.ndarray] = field(default_factory=dict)
+
+    def run(self) -> tuple[float, list[int]]:
+        """The least seconds, and the choice of every node.
+
+        Raises:
+          OutOfTime: it takes longer than allowed.
+        """
+        pcg = self.pcg
+        whole = Segment(-1, pcg.sink, tuple(range(pcg.sink)), False, pcg.axes)
+        x = [0] * pcg.sink
+        with _deep(20 * pcg.sink):
+            seconds = float(self.table(whole)[0, 0])
+            self._assign(whole, 0, 0, x)
+        return seconds, x
+
+    # -- tables --------------------------------------------------------------------------------
+
+    def table(self, s: Segment) -> np.ndarray:
+        """Least seconds of a segment, without its ends' own, per open choice of source and of sink."""
+        if not s.inner:
+            return self._between(s)
+        if self.rules.cache:
+            key = self.pcg.key(s)
+            if (found := self._cache.get(key)) is not None:
+                self.effort.hits += 1
+                return found
+        if time.perf_counter() > self.until:
+            raise OutOfTime
+        out = self._solve(s) if self.rules.dp else self._enumerate(s)
+        if s.edge and s.sink in self.pcg.succ.get(s.source, ()):
+            out = out + self._between(s)
+        self.effort.tables += 1
+        self.effort.splits += self.rules.split and (cut := self._cut(s)) is not None and cut[1]
+        self.effort.solved += out.size
+        if self.rules.cache:
+            self._cache[key] = out
+        return out
+
+    def _between(self, s: Segment) -> np.ndarray:
+        """The edge from source to sink."""
+        m = self.pcg.pair(s.source, s.sink, s.axes, s.given_up)
+        return m[np.ix_(self.pcg.open(s.source, s.from_cut), self.pcg.open(s.sink, s.to_cut))]
+
+    def _solve(self, s: Segment) -> np.ndarray:
+        if (cut := self._cut(s)) is not None:
+            before, after, u = self._sequence(s, *cut)
+            return min_plus(self.table(before) + u[None, :], self.table(after))
+        return np.minimum.reduce(list(self._parallel(s)))
+
+    def _cut(self, s: Segment) -> tuple[int, bool] | None:
+        """The bottleneck to split at, and whether that is a graph split, with only whole values allowed."""
+        cuts = bottlenecks(s.source, s.sink, s.inner, self.pcg.succ)
+        if not cuts:
+            return None
+        if self._is_large(s):
+            at = nearest(cuts, s.inner, self.rules.threshold, self.pcg.is_splittable)
+            if at is not None:
+                return at, True
+        return cuts[0], False
+
+    def _is_large(self, s: Segment) -> bool:
+        return self.rules.split and len(s.inner) > self.rules.threshold
+
+    def _sequence(self, s: Segment, at: int, split: bool) -> tuple[Segment, Segment, np.ndarray]:
+        inner = tuple(i for i in s.inner if i < at)
+        before = Segment(s.source, at, inner, True, s.axes, from_cut=s.from_cut, to_cut=split)
+        inner = tuple(i for i in s.inner if i > at)
+        after = Segment(at, s.sink, inner, True, s.axes, s.given_up, from_cut=split, to_cut=s.to_cut)
+        return before, after, self.pcg.unary(at, s.axes)[self.pcg.open(at, split)]
+
+    def _ways(self, s: Segment) -> Iterator[tuple[bool, Segment, Segment]]:
+        """How branches can be run: (at the same time, first, rest)."""
+        parts = branches(s.inner, self.pcg.succ)
+        assert len(parts) > 1, f"nodes {s.inner} are not series-parallel"
+        first, rest = parts[0], tuple(sorted(i for p in parts[1:] for i in p))
+
+        def pair(axes: int, given_up: int) -> tuple[Segment, Segment]:
+            whole = replace(s, edge=False, axes=axes, given_up=given_up)
+            return replace(whole, inner=first), replace(whole, inner=rest)
+
+        yield False, *pair(s.axes, s.given_up)
+        if self.rules.disjoint:
+            for bit in range(s.axes.bit_length()):
+                if s.axes >> bit & 1:
+                    yield True, *pair(s.axes & ~(1 << bit), s.given_up | 1 << bit)
+
+    def _parallel(self, s: Segment) -> Iterator[np.ndarray]:
+        for at_once, first, rest in self._ways(s):
+            a, b = self.table(first), self.table(rest)
+            yield np.maximum(a, b) if at_once else a + b
+
+    def _enumerate(self, s: Segment) -> np.ndarray:
+        """Without dynamic programming: pieces by graph splits, if they are on, else everything is tried."""
+        if self._is_large(s) and (cut := self._cut(s)) is not None and cut[1]:
+            before, after, u = self._sequence(s, *cut)
+            return min_plus(self.table(before) + u[None, :], self.table(after))
+        return np.array(
+            [
+                [self._tried(s, int(a), int(b))[0] for b in self.pcg.open(s.sink, s.to_cut)]
+                for a in self.pcg.open(s.source, s.from_cut)
+            ]
+        )
+
+    def _tried(self, s: Segment, a: int, b: int) -> tuple[float, list[int]]:
+        def alarm() -> None:
+            if time.perf_counter() > self.until:
+                raise OutOfTime
+
+        found = enumerate_segment(self.pcg, s, a, b, alarm)
+        self.effort.solved += found.tried
+        return found.seconds, found.x
+
+    # -- the plan ------------------------------------------------------------------------------
+
+    def _assign(self, s: Segment, a: int, b: int, x: list[int]) -> None:
+        """Set the choices of the nodes of `s`, given those of its ends, as numbers of the choices open there."""
+        while s.inner:
+            cut = self._cut(s)
+            if not self.rules.dp and not (cut is not None and cut[1]):
+                ends = self.pcg.open(s.source, s.from_cut)[a], self.pcg.open(s.sink, s.to_cut)[b]
+                for i, k in zip(s.inner, self._tried(s, int(ends[0]), int(ends[1]))[1], strict=True):
+                    x[i] = k
+                return
+            if cut is None:
+                ways = list(self._ways(s))
+                times = [t[a, b] for t in self._parallel(s)]
+                _, first, rest = ways[int(np.argmin(times))]
+                self._assign(first, a, b, x)
+                s = rest
+                continue
+            before, after, u = self._sequence(s, *cut)
+            k = int(np.argmin(self.table(before)[a] + u + self.table(after)[:, b]))
+            x[cut[0]] = int(self.pcg.open(*cut)[k])
+            self._assign(before, a, k, x)
+            s, a = after, k
+
+
+@contextmanager
+def _deep(frames: int) -> Iterator[None]:
+    """A sequence is split node by node: one call inside the other."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, frames + 1000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

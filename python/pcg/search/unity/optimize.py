@@ -1,0 +1,268 @@
+"""Unity's algorithm as an engine of the search: from the graph of a step to a choice for every node."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pcg.search.ilp import solve
+from pcg.search.network import FORBIDDEN, Network
+from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
+from pcg.search.unity.axes import is_whole, used_axes
+from pcg.search.unity.contract import Contraction, contract, spread
+from pcg.search.unity.dynamic import Dynamic, Effort, Rules
+from pcg.search.unity.forward import Forward, forward
+from pcg.search.unity.problem import Pcg
+from pcg.search.unity.shape import backbone
+
+#: Steps of the bisection between time and memory (as in Unity's memory search).
+_MEMORY_STEPS = 10
+#: How often at most the costs that the series-parallel graph leaves out are added, as beside the plan found before.
+_ROUNDS = 4
+#: How many searches there are at most.
+_SEARCHES = 3
+
+
+@dataclass
+class _Task:
+    """What one search works on: costs of the step, and the graph that they are contracted to."""
+
+    network: Network
+    contraction: Contraction
+    plans: Sequence[Sequence[int]]
+    succ: dict[int, list[int]]
+    left: list[tuple[int, int]]
+
+
+@dataclass
+class UnityOptimizer(Optimizer):
+    """Unity's algorithm on the graph; `rules` says with which of its parts, `seconds` how long it may search."""
+
+    rules: Rules = Rules()
+    seconds: float = np.inf
+    effort: Effort = field(default_factory=Effort, init=False)
+    principals: int = field(default=0, init=False)
+    """Nodes of the graph that is searched."""
+    tied: int = field(default=0, init=False)
+    """Nodes that follow one of them by best response."""
+    left_out: int = field(default=0, init=False)
+    """Edges that the series-parallel graph leaves out."""
+    phases: dict[str, float] = field(default_factory=dict, init=False)
+    runs: int = field(default=0, init=False)
+    """How often the dynamic programme ran."""
+    _until: float = field(default=np.inf, init=False)
+    _forward: Forward = field(init=False)
+    _known: list[list[int]] = field(default_factory=list, init=False)
+    """Plans of the step that the search starts from, the best last."""
+
+    def run(self) -> Outcome:
+        """The plan that Unity's algorithm finds. It is given the pure plans, so it finds none that is worse.
+
+        Raises:
+          DoesNotFit: no plan that was found fits in `limit`.
+          OutOfTime: the search takes longer than `seconds`.
+        """
+        self._until = time.perf_counter() + self.seconds
+        network, plans = self._prepare()
+        count = len(self._forward.principals)
+        self.progress(f"{len(self.graph.nodes)} decisions, {count} of them in the forward graph")
+        x = self._plan(network)
+        if self.limit is not None and self.peak(x) > self.limit:
+            plans.append(("fastest, ignoring memory", x))
+            x = self._within(network, x, self.limit)
+        alternatives = [self._alternative(name, network.cost(plan), plan) for name, plan in plans if plan != x]
+        if self.rules.disjoint:
+            with self._phase("disjoint"):
+                seconds, plan = self._at_once(self._task(network, [*self._known, x]))
+            alternatives.append(self._alternative("branches on disjoint devices (priced only)", seconds, plan))
+        return Outcome(
+            x, network.cost(x), _floor(network), self.peak(x), alternatives, self.classes, 0, dict(self.phases)
+        )
+
+    def problem(self) -> Pcg:
+        """What the dynamic programme works on first."""
+        task = self._task(self._prepare()[0], [])
+        return self._pcg(task, task.contraction.network)
+
+    def _prepare(self) -> tuple[Network, list[tuple[str, list[int]]]]:
+        """Costs of the step, and the pure plans with their names."""
+        with self._phase("costs"):
+            self.colour = list(range(len(self.graph.nodes)))
+            self.classes = len(self.colour)
+            self.tables = {c: n.table for c, n in enumerate(self.graph.nodes)}
+            network = self.network()
+            self._forward = forward(self.graph, self.arguments, self.data)
+        with self._phase("pure plans"):
+            plans = self.candidates(network)
+            self._known = [x for _, x in sorted(plans, key=lambda p: -network.cost(p[1]))]
+        return network, plans
+
+    def _alternative(self, name: str, seconds: float, plan: Sequence[int]) -> Alternative:
+        peak = self.peak(plan)
+        return Alternative(name, seconds, peak, self.limit is None or peak <= self.limit)
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - start
+
+    # -- one search ----------------------------------------------------------------------------
+
+    def _task(self, network: Network, plans: Sequence[Sequence[int]]) -> _Task:
+        found = self._forward
+        contraction = contract(network, found.principals, found.near, found.trunk, plans)
+        pair = contraction.network.pair
+        index = {n: p for p, n in enumerate(contraction.principals)}
+        near = {(index[i], index[j]) for i, j in found.near}
+        matters = {(i, j): spread(pair[i][j]) if j in pair[i] else 0.0 for i, j in near}
+        extras = [(i, j) for i, row in enumerate(pair) for j in row if i < j and (i, j) not in near]
+        succ, left = backbone(len(pair), matters, extras)
+        task = _Task(network, contraction, plans, succ, [(i, j) for i, j in left if j in pair[i]])
+        self.principals, self.tied, self.left_out = len(pair), contraction.tied, len(task.left)
+        return task
+
+    def _plan(self, network: Network) -> list[int]:
+        """The best plan of a few searches: the first knows no other plan, the next ones those found before."""
+        best = min(self._known, key=network.cost)
+        known: list[list[int]] = []
+        for search in range(_SEARCHES):
+            with self._phase("contract"):
+                task = self._task(network, known)
+            with self._phase("search"):
+                x = self._decide(task)
+            with self._phase("complete"):
+                full = self._completed(task, x)
+            better = network.cost(full) < network.cost(best) * (1 - 1e-6)
+            best = full if better else best
+            if search and not better:
+                break
+            known = [*self._known, best]
+        return best
+
+    def _decide(self, task: _Task) -> list[int]:
+        """Choices of the principals. Costs that the graph leaves out are added as they are beside the plan before."""
+        inner = task.contraction.network
+        index = task.contraction.principals
+        best = min(([plan[n] for n in index] for plan in task.plans), key=inner.cost, default=None)
+        found = self._dynamic(task, inner)
+        for _ in range(_ROUNDS):
+            if best is not None and inner.cost(found) >= inner.cost(best) * (1 - 1e-6):
+                break
+            best = found
+            if not task.left:
+                break
+            found = self._dynamic(task, inner.penalised(self._left_out(task, best)))
+        return found if best is None else best
+
+    @staticmethod
+    def _left_out(task: _Task, x: Sequence[int]) -> dict[int, np.ndarray]:
+        inner = task.contraction.network
+        seen = {i: np.zeros(len(inner.unary[i])) for e in task.left for i in e}
+        for i, j in task.left:
+            seen[i] = seen[i] + inner.pair[i][j][:, x[j]]
+            seen[j] = seen[j] + inner.pair[j][i][:, x[i]]
+        return seen
+
+    def _completed(self, task: _Task, x: Sequence[int]) -> list[int]:
+        """The plan with these forward decisions: what follows them may do better than its response."""
+        network, kept = task.network, task.contraction.principals
+        expanded = task.contraction.expand(x)
+        fixed = {n: FORBIDDEN * (np.arange(len(network.unary[n])) != expanded[n]) for n in kept}
+        return solve(network.penalised(fixed), [expanded], quick=True, depth=0, patience=1e-2).x
+
+    def _dynamic(self, task: _Task, inner: Network) -> list[int]:
+        self.runs += 1
+        rules = replace(self.rules, disjoint=False)
+        return Dynamic(self._pcg(task, inner), rules, self._until, self.effort).run()[1]
+
+    def _pcg(self, task: _Task, inner: Network) -> Pcg:
+        whole = [is_whole(self.graph.nodes[n].table) for n in task.contraction.principals]
+        return Pcg(inner, task.succ, whole=whole)
+
+    # -- branches at the same time ---------------------------------------------------------------
+
+    def _at_once(self, task: _Task) -> tuple[float, list[int]]:
+        """Seconds if branches could run on disjoint devices, and the plan with the strategies of that.
+
+        A program for all devices cannot: every device runs every op. In the plan branches run one after another, each
+        replicated along the axis that it gives up.
+        """
+        names = self.model.mesh.names
+        nodes = self.graph.nodes
+        uses = [used_axes(n.table, names) for n in nodes]
+        principals = task.contraction.principals
+        kept = set(principals)
+
+        def on(axes: int) -> Network:
+            # Gradients and updates of a branch stay on its devices, too.
+            bad = {n: FORBIDDEN * ((uses[n] & ~axes) != 0) for n in range(len(nodes)) if n not in kept}
+            found = self._forward
+            return contract(task.network.penalised(bad), principals, found.near, found.trunk, task.plans).network
+
+        pcg = Pcg(
+            task.contraction.network, task.succ, (1 << len(names)) - 1, [uses[n] for n in principals],
+            [is_whole(nodes[n].table) for n in principals], self._spread(principals), on,
+        )
+        seconds, x = Dynamic(pcg, self.rules, self._until, self.effort).run()
+        missing = sum(float(task.contraction.network.pair[i][j][x[i], x[j]]) for i, j in task.left)
+        return seconds + missing + task.contraction.constant, task.contraction.expand(x)
+
+    def _spread(self, principals: Sequence[int]) -> Callable[[int, int], np.ndarray]:
+        """Seconds to send a value from one slice of an axis to the next, and its gradient back."""
+        size: dict[int, tuple[float, int]] = {}
+        for e in self.graph.edges:
+            numbers = float(np.prod(e.shape)) * e.itemsize
+            if numbers > size.get(e.src, (-1.0, 0))[0]:
+                size[e.src] = (numbers, e.slot)
+        names = self.model.mesh.names
+
+        def seconds(i: int, bit: int) -> np.ndarray:
+            node = self.graph.nodes[principals[i]]
+            whole, slot = size.get(principals[i], (0.0, 0))
+            local = whole / node.table.outs[slot].shards(self.model.mesh)
+            once = np.array([self.model.link((names[bit],), b, "permute") for b in local])
+            return 2 * node.times * once
+
+        return seconds
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def _within(self, network: Network, fastest: list[int], limit: float) -> list[int]:
+        """The fastest plan found that fits: bisection over the price of a byte, a search for each, as Unity does.
+
+        As there, all bytes are priced together, and only the plan's peak says whether it fits.
+        """
+        weights: dict[tuple[int, int], float] = {}
+        for node, slot, size, _, _ in self.lifetimes.values:
+            weights[node, slot] = weights.get((node, slot), 0.0) + size
+        low, high = 0.0, 1e3 * network.cost(fastest) / limit
+        best, least = None, self.peak(fastest)
+        for step in range(_MEMORY_STEPS):
+            rate = high if step == 0 else (low * high) ** 0.5 if low else high / 32
+            self.progress(f"fitting memory, search {step + 1} of at most {_MEMORY_STEPS}")
+            priced = network.penalised(self._penalty(weights, rate))
+            x = self._plan(priced)
+            least = min(least, self.peak(x))
+            if self.peak(x) <= limit:
+                high = rate
+                if best is None or network.cost(x) < network.cost(best):
+                    best = x
+            elif step == 0:
+                raise DoesNotFit(limit, least)
+            else:
+                low = rate
+        assert best is not None
+        return best
+
+
+def _floor(network: Network) -> float:
+    """A lower bound on the seconds of any plan: every cost at its least. Unity knows no better one."""
+    pairs = sum(float(m.min()) for i, row in enumerate(network.pair) for j, m in row.items() if i < j)
+    return sum(float(u.min()) for u in network.unary) + pairs

@@ -1,0 +1,152 @@
+"""What Unity's dynamic programme works on: a series-parallel graph of decisions, and its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcg.search.network import FORBIDDEN, Network
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The nodes between two others, and the devices they may use.
+
+    `edge` says whether the edge from source to sink is part of it. `axes` are the mesh axes that may be used, as bits.
+    `given_up` are axes along which the segment runs on one slice only: what it sends to its sink goes to the others.
+    `from_cut` and `to_cut` say whether the graph was split at that end, where the value must then be whole.
+    """
+
+    source: int
+    sink: int
+    inner: tuple[int, ...]
+    edge: bool
+    axes: int
+    given_up: int = 0
+    from_cut: bool = False
+    to_cut: bool = False
+
+
+@dataclass
+class Pcg:
+    """A graph of decisions; nodes are numbers in topological order.
+
+    Args:
+      network: costs of choices and of pairs of choices, on the whole machine. Only pairs in `succ` are priced.
+      succ: successors, also of -1, the source of all, and of nodes whose successor is `sink`.
+      axes: all mesh axes, as bits.
+      uses: per node and choice the axes that it uses, as bits.
+      whole: per node and choice whether the value is whole, not a sum to come: only then a graph may be split there.
+      spread: per node, axis (bit number) and choice: seconds to send the value from one slice of the axis to others.
+      on: costs where only the axes of the bits may be used by what stands behind the principals.
+    """
+
+    network: Network
+    succ: Mapping[int, Sequence[int]]
+    axes: int = 0
+    uses: Sequence[np.ndarray] = ()
+    whole: Sequence[np.ndarray] = ()
+    spread: Callable[[int, int], np.ndarray] | None = None
+    on: Callable[[int], Network] | None = None
+    _unary: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
+    _open: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict)
+    _ids: dict[bytes, int] = field(default_factory=dict)
+    _known: dict[tuple, int] = field(default_factory=dict)
+    _networks: dict[int, Network] = field(default_factory=dict)
+
+    @property
+    def sink(self) -> int:
+        """The number of the sink of all."""
+        return len(self.network.unary)
+
+    def choices(self, i: int) -> int:
+        """How many choices a node has; the ends of the graph have one."""
+        return len(self.network.unary[i]) if 0 <= i < self.sink else 1
+
+    def is_splittable(self, i: int) -> bool:
+        """Whether the graph may be split at node `i`."""
+        return not self.whole or bool(self.whole[i].any())
+
+    def open(self, i: int, cut: bool) -> np.ndarray:
+        """Choices that node `i` has at an end of a segment: those that are whole where the graph was split."""
+        key = (i, cut)
+        if key not in self._open:
+            all_ = np.arange(self.choices(i))
+            self._open[key] = all_[self.whole[i]] if cut and self.whole else all_
+        return self._open[key]
+
+    def network_on(self, axes: int) -> Network:
+        """The costs where only `axes` are used."""
+        if axes == self.axes or self.on is None:
+            return self.network
+        if axes not in self._networks:
+            self._networks[axes] = self.on(axes)
+        return self._networks[axes]
+
+    def unary(self, i: int, axes: int) -> np.ndarray:
+        """Seconds per choice of node `i`; what uses other axes is forbidden."""
+        key = (i, axes)
+        if key not in self._unary:
+            u = self.network_on(axes).unary[i]
+            if axes != self.axes and self.uses:
+                u = u + FORBIDDEN * ((self.uses[i] & ~axes) != 0)
+            self._unary[key] = u
+        return self._unary[key]
+
+    def pair(self, i: int, j: int, axes: int, given_up: int = 0) -> np.ndarray:
+        """Seconds between the choices of `i` and those of `j`; zero where there is no edge."""
+        m = self.network_on(axes).pair[i].get(j) if 0 <= i and j < self.sink else None
+        if m is None:
+            m = np.zeros((self.choices(i), self.choices(j)))
+        if given_up and 0 <= i and j < self.sink and self.spread is not None:
+            for bit in _bits(given_up):
+                m = m + self.spread(i, bit)[:, None]
+        return m
+
+    # -- structural keys -----------------------------------------------------------------------
+
+    def key(self, s: Segment) -> tuple:
+        """Equal for segments with the same structure and costs, wherever they are in the graph."""
+        number = {s.source: 0, **{i: n for n, i in enumerate(s.inner, 1)}, s.sink: len(s.inner) + 1}
+        nodes = tuple(self._unary_id(i, s.axes) for i in s.inner)
+        edges = tuple(
+            (number[i], number[j], self._pair_id(i, j, s.axes, s.given_up if j == s.sink else 0))
+            for i in (s.source, *s.inner)
+            for j in self.succ.get(i, ())
+            if j in number and (s.edge or i != s.source or j != s.sink)
+        )
+        ends = self._end_id(s.source, s.from_cut), self._end_id(s.sink, s.to_cut)
+        return (ends, nodes, edges, s.axes, s.given_up)
+
+    def _end_id(self, i: int, cut: bool) -> int:
+        key = (i, cut)
+        if key not in self._known:
+            self._known[key] = self._id(self.open(i, cut).tobytes())
+        return self._known[key]
+
+    def _unary_id(self, i: int, axes: int) -> int:
+        key = (i, axes)
+        if key not in self._known:
+            more = self.whole[i].tobytes() if self.whole else b""
+            self._known[key] = self._id(_rounded(self.unary(i, axes)) + more)
+        return self._known[key]
+
+    def _pair_id(self, i: int, j: int, axes: int, given_up: int) -> int:
+        key = (i, j, axes, given_up)
+        if key not in self._known:
+            self._known[key] = self._id(_rounded(self.pair(i, j, axes, given_up)))
+        return self._known[key]
+
+    def _id(self, text: bytes) -> int:
+        return self._ids.setdefault(text, len(self._ids))
+
+
+def _rounded(seconds: np.ndarray) -> bytes:
+    """Costs that differ in rounding only are the same: a tenth of a picosecond."""
+    return bytes(str(seconds.shape), "ascii") + np.rint(seconds * 1e13).tobytes()
+
+
+def _bits(mask: int) -> list[int]:
+    return [b for b in range(mask.bit_length()) if mask >> b & 1]

@@ -1,0 +1,96 @@
+"""What a collective of a lowered program moves, over which axes, and how long that takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir.types import element_bytes
+from pcg.layout import Mesh
+
+#: Collectives of StableHLO -> what the cost model calls them.
+KINDS = {
+    "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
+    "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
+    "stablehlo.collective_permute": "permute", "stablehlo.collective_broadcast": "permute",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A collective: its kind, the mesh axes that it is over, and the bytes that one device sends in a ring.
+
+    `joint` tells those that several processes carry out together from each other: a channel, and the members.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    bytes: float
+    seconds: float
+    joint: tuple[int, ...] = ()
+
+
+@dataclass
+class Pricer:
+    """Prices the collectives of programs on the mesh of `model`."""
+
+    model: CostModel
+    _axes: dict[ir.Attribute, tuple[tuple[str, ...], int]] = field(default_factory=dict)
+
+    def __call__(self, op: ir.Operation) -> Sent:
+        """What one execution of the collective `op` costs."""
+        kind = KINDS[op.name]
+        attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
+        if attr not in self._axes:
+            groups = groups_of(attr)
+            self._axes[attr] = axes_of_groups(groups, self.model.mesh), max(map(len, groups), default=1)
+        axes, n = self._axes[attr]
+        operands, results = (sum(map(size, vs)) for vs in (op.operands, op.results))
+        wire = {
+            "all_reduce": 2 * (n - 1) / n * operands,
+            "all_gather": (n - 1) / n * results,
+            "reduce_scatter": (n - 1) / n * operands,
+            "all_to_all": (n - 1) / n * operands,
+            "permute": operands,
+        }[kind]
+        return Sent(kind, axes, wire, self.model.link(axes, wire, kind))
+
+
+def size(value: ir.Value) -> float:
+    """Bytes of a tensor; 0 for tokens."""
+    t = value.type
+    if not isinstance(t, ir.RankedTensorType):
+        return 0.0
+    count = element_bytes(t.element_type)
+    for d in t.shape:
+        count *= d
+    return count
+
+
+def groups_of(attr: ir.Attribute) -> list[list[int]]:
+    """Replica groups, or source and target pairs, as lists of positions; padding (-1) is left out."""
+    dense = ir.DenseIntElementsAttr(attr)
+    rows, columns = ir.RankedTensorType(dense.type).shape
+    flat = [dense[0]] * (rows * columns) if dense.is_splat else list(dense)
+    return [[p for p in flat[i * columns : (i + 1) * columns] if p >= 0] for i in range(rows)]
+
+
+def axes_of_groups(groups: Sequence[Sequence[int]], mesh: Mesh) -> tuple[str, ...]:
+    """Mesh axes along which the members of a group differ, in mesh order."""
+    varying: set[str] = set()
+    for group in groups:
+        first = mesh.coordinates(group[0]) if group else {}
+        for position in group[1:]:
+            varying |= {a for a, i in mesh.coordinates(position).items() if first[a] != i}
+    return mesh.order(varying)
+
+
+def channel_of(op: ir.Operation) -> int:
+    """The channel of a collective; 0 if it has none."""
+    attrs = op.attributes
+    found = re.search(r"handle = (\d+)", str(attrs["channel_handle"])) if "channel_handle" in attrs else None
+    return int(found[1]) if found else 0

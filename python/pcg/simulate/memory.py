@@ -1,0 +1,234 @@
+"""Which memory every value is in, and how much is alive when.  No MLIR here.
+
+Values become buffers by the rules of a compiler that assigns memory after it has fixed the order: an update in place
+takes over the memory of what it updates when nothing reads that any more and copies it first when something does; an
+element-wise kernel may write over an operand that dies; what a loop carries stays in one buffer over all iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcg.simulate.program import Program
+
+
+@dataclass
+class Placement:
+    """The buffers of a program: `buffer[v]` is that of value `v`, -1 for memory that belongs to what is around it.
+
+    `after[t]` are tasks that task `t` waits for because it writes over what they read; `copied[t]` are the bytes that
+    it copies first; `left` are bytes copied when all tasks are done, for results that are not where they belong, and
+    `extra` the sizes of results that are copies.
+    """
+
+    buffer: list[int]
+    after: dict[int, list[int]] = field(default_factory=dict)
+    copied: dict[int, float] = field(default_factory=dict)
+    left: float = 0.0
+    extra: float = 0.0
+
+
+def place(program: Program) -> Placement:
+    """Assign buffers to the values of `program`, in program order."""
+    return _Placer(program).run()
+
+
+class _Placer:
+    def __init__(self, program: Program) -> None:
+        self.p = program
+        self.readers: dict[int, list[int]] = {}
+        for t, task in enumerate(program.tasks):
+            for v in task.reads:
+                self.readers.setdefault(v, []).append(t)
+        self.returned = frozenset(program.results)
+        self.argument = {v: i for i, v in enumerate(program.arguments)}
+        self.buffer = [-2] * len(program.sizes)
+        self.content: dict[int, int] = {}
+        """Buffer -> the value in it; external buffers are numbered from -3 down."""
+        self.size: dict[int, float] = {}
+        self.out = Placement(self.buffer)
+        self.targets: dict[int, int] = {}
+        self.next = 0
+
+    def run(self) -> Placement:
+        p = self.p
+        inner = bool(p.inner)
+        for i, v in enumerate(p.arguments):
+            b = -3 - i if inner else self._new(p.sizes[v])
+            self.buffer[v], self.content[b], self.size[b] = b, v, p.sizes[v]
+        for i, r in enumerate(p.results):
+            target = self._target(i)
+            if target is not None and r not in self.targets:
+                self.targets[r] = target
+        for t, task in enumerate(p.tasks):
+            for w in task.writes:
+                self._write(t, w, task.over.get(w, ()), task.must)
+        seen: set[int] = set()
+        for i, r in enumerate(p.results):
+            target = self._target(i)
+            misplaced = self.buffer[r] != target if target is not None else r in self.argument
+            if misplaced or r in seen:
+                self.out.left += p.sizes[r]
+                self.out.extra += 0.0 if inner else p.sizes[r]
+            seen.add(r)
+        self.buffer[:] = [b if b >= 0 else -1 for b in self.buffer]
+        return self.out
+
+    def _new(self, size: float) -> int:
+        self.next += 1
+        self.size[self.next - 1] = size
+        return self.next - 1
+
+    def _target(self, i: int) -> int | None:
+        """The buffer that result `i` must be in."""
+        p = self.p
+        if p.inner == "loop":
+            return -3 - i
+        if p.inner == "branch":
+            return -3 - len(p.arguments) - i
+        if i in p.aliases:
+            return self.buffer[p.arguments[p.aliases[i]]]
+        return None
+
+    def _free(self, b: int, t: int, by: Sequence[int]) -> bool:
+        """Whether task `t` may write over what is in buffer `b`; it may itself read the values `by` of it."""
+        v = self.content.get(b)
+        if v is None:
+            return True
+        if v in self.returned:
+            return False
+        if not self.p.inner and v in self.argument and self.argument[v] not in self.p.donated:
+            return False
+        last = max(self.readers.get(v, ()), default=-1)
+        return last < t or (last == t and v in by)
+
+    def _write(self, t: int, w: int, over: Sequence[int], must: bool) -> None:
+        target = self.targets.get(w)
+        candidates = [self.buffer[c] for c in over if self.buffer[c] != -2]
+        if target is not None:
+            candidates.insert(0, target)
+        for b in candidates:
+            if self.size.get(b, self.p.sizes[w]) == self.p.sizes[w] and self._free(b, t, over):
+                self._take(t, w, b)
+                return
+        if must and candidates:
+            self.out.copied[t] = self.out.copied.get(t, 0.0) + self.p.sizes[w]
+        b = self._new(self.p.sizes[w])
+        self.buffer[w], self.content[b] = b, w
+
+    def _take(self, t: int, w: int, b: int) -> None:
+        old = self.content.get(b)
+        if old is not None:
+            earlier = [r for r in self.readers.get(old, ()) if r < t]
+            if earlier:
+                self.out.after.setdefault(t, []).extend(earlier)
+        self.buffer[w], self.content[b] = b, w
+
+
+@dataclass(frozen=True)
+class Alive:
+    """Bytes alive after every event of a run, and at the peak.
+
+    `spans` says of every buffer its size and the events from which to which its values are alive; `inside` are
+    bytes that tasks need while they run, with the events of their start and end.
+    """
+
+    at: list[float]
+    peak: float
+    peak_event: int
+    spans: dict[int, tuple[float, list[tuple[int, int, int]]]]
+    inside: list[tuple[float, int, int]]
+
+    def values(self, event: int) -> list[tuple[int, float]]:
+        """What is in memory after an event: (value, bytes of its buffer), largest first."""
+        found = []
+        for size, spans in self.spans.values():
+            here = [v for s, e, v in spans if s <= event < e]
+            if here and size:
+                found.append((here[-1], size))
+        return sorted(found, key=lambda x: (-x[1], x[0]))
+
+
+def alive(
+    program: Program, placed: Placement, started: Sequence[int], finished: Sequence[int], events: int,
+    inside: Sequence[float],
+) -> Alive:  # fmt: skip
+    """How much is alive from each event to the next.
+
+    `started[t]` and `finished[t]` are the numbers of the events at which task `t` starts and ends, `inside[t]` what it
+    needs beyond its results while it runs.
+    """
+    p = program
+    change = [0.0] * (events + 2)
+    within: list[tuple[float, int, int]] = []
+    last: dict[int, int] = {}
+    first: dict[int, int] = {}
+    for v in p.arguments:
+        first[v], last[v] = 0, 0
+    for t, task in enumerate(p.tasks):
+        for v in task.reads:
+            last[v] = max(last.get(v, 0), finished[t])
+        for v in task.writes:
+            first[v] = started[t]
+            last[v] = max(last.get(v, 0), finished[t])
+        if inside[t]:
+            within.append((inside[t], started[t], finished[t]))
+            change[started[t]] += inside[t]
+            change[finished[t]] -= inside[t]
+    kept = set(p.results) if not p.inner else {r for r in p.results if placed.buffer[r] >= 0}
+    spans: dict[int, tuple[float, list[tuple[int, int, int]]]] = {}
+    for i, v in enumerate(p.arguments):
+        if i not in p.donated:
+            last[v] = events + 1
+    for v, start in first.items():
+        b = placed.buffer[v]
+        if b < 0:
+            continue
+        size, of = spans.get(b, (0.0, []))
+        of.append((start, events + 1 if v in kept else last.get(v, start), v))
+        spans[b] = max(size, p.sizes[v]), of
+    for size, of in spans.values():
+        of.sort()
+        begin, end, _ = of[0]
+        for s, e, _ in of[1:]:
+            if s <= end:
+                end = max(end, e)
+                continue
+            change[begin] += size
+            change[end] -= size
+            begin, end = s, e
+        change[begin] += size
+        change[end] -= size
+    change[events] += placed.extra
+    now, at = 0.0, []
+    for c in change[: events + 1]:
+        now += c
+        at.append(now)
+    peak = max(at, default=0.0)
+    return Alive(at, peak, at.index(peak) if at else 0, spans, within)
+
+
+def packed(found: Alive) -> float:
+    """Bytes from the first to the last when every buffer gets an offset, as XLA gives them: the largest first, each
+    into the smallest gap that is free while it is alive.  What is alive at the peak is the least it can be.
+    """
+    boxes = [(size, min(s for s, _, _ in of), max(e for _, e, _ in of)) for size, of in found.spans.values() if size]
+    boxes += found.inside
+    boxes.sort(key=lambda b: (-b[0], b[1] - b[2], b[1]))
+    sizes, first, last = (np.array([b[i] for b in boxes]) for i in range(3))
+    offset = np.zeros(len(boxes))
+    top = 0.0
+    for i in range(len(boxes)):
+        clash = np.flatnonzero((first[:i] < last[i]) & (first[i] < last[:i]))
+        starts, ends = offset[clash], offset[clash] + sizes[clash]
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], np.maximum.accumulate(np.concatenate(([0.0], ends[order])))
+        gaps = np.append(starts, np.inf) - ends
+        fits = np.flatnonzero(gaps >= sizes[i])
+        at = fits[np.argmin(gaps[fits])]
+        offset[i] = ends[at]
+        top = max(top, offset[i] + sizes[i])
+    return top

@@ -1,0 +1,78 @@
+"""Programs as the simulator runs them: tasks on streams, and the values that pass between them.  No MLIR here.
+
+A task is a fused kernel, a collective, a message, a loop or a conditional.  It names the values that it reads and
+writes; from these follow what it waits for, and which memory is alive when.  A stream does one task at a time:
+a device has one that computes and one that communicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Streams of the first device; those of the next are 2 and 3, and so on.
+COMPUTE, COMMUNICATION = 0, 1
+
+
+@dataclass(slots=True)
+class Task:
+    """One thing that takes time on its streams.
+
+    `reads` and `writes` are numbers of values.  `over` maps a written value to the read ones whose memory it may take
+    over when nothing reads them later; with `must` it is written into that memory in any case, and what is still
+    needed of the old content is copied first (updates in place, loop carries).
+    `after` are earlier tasks that it waits for besides the writers of what it reads.
+    `bodies` are the program of a loop, run `trips` times, or the branches of a conditional, of which the
+    slowest counts.  `grows` marks a collective that makes more bytes of few, which is not started long before
+    its result is read.
+    """
+
+    name: str
+    kind: str
+    seconds: float
+    streams: tuple[int, ...] = (COMPUTE,)
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    over: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    must: bool = False
+    after: tuple[int, ...] = ()
+    bodies: tuple[Program, ...] = ()
+    trips: int = 1
+    grows: bool = False
+    where: str = ""
+    flops: float = 0.0
+    bytes: float = 0.0
+    """Bytes through memory; of a collective those that one device sends."""
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass
+class Program:
+    """Tasks in program order, and the sizes of their values in bytes.
+
+    `arguments` are there from the start and stay, but for the `donated` ones, which may be written over after their
+    last use.  `results` stay to the end; `aliases` says which argument's memory a result goes to.  Of a body of
+    a loop, result `i` goes to the memory of argument `i`, which belongs to the loop; of a branch (`branch`) to
+    memory that belongs to the conditional.
+    """
+
+    tasks: list[Task] = field(default_factory=list)
+    sizes: list[float] = field(default_factory=list)
+    arguments: tuple[int, ...] = ()
+    donated: frozenset[int] = frozenset()
+    results: tuple[int, ...] = ()
+    aliases: Mapping[int, int] = field(default_factory=dict)
+    inner: str = ""
+    """`loop` or `branch` for a body, whose arguments and results belong to the task that it is the body of."""
+    names: dict[int, str] = field(default_factory=dict)
+    """What values are called, where they have a name."""
+
+    def value(self, size: float, name: str = "") -> int:
+        """A new value of that many bytes."""
+        self.sizes.append(size)
+        if name:
+            self.names[len(self.sizes) - 1] = name
+        return len(self.sizes) - 1
+
+    def __len__(self) -> int:
+        return len(self.tasks) + sum(len(b) for t in self.tasks for b in t.bodies)

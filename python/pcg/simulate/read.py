@@ -1,0 +1,403 @@
+"""From the program that every device runs to tasks and values.
+
+Ops become kernels as the search assumes that a compiler fuses them (`pcg.search.fusion`), so both count the same
+bytes; collectives, loops and conditionals are tasks of their own.  Values that no kernel writes do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir.locations import place as where
+from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.types import element_bytes
+from pcg.ir.walk import functions
+from pcg.rules import rule_for
+from pcg.search.fusion import Fusion
+from pcg.simulate.collectives import KINDS, Pricer, size
+from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
+from pcg.simulate.scope import Scope, aliases_of
+
+#: Kernels that cannot write over an operand while they read it.
+_SCATTERED = frozenset(
+    f"stablehlo.{n}"
+    for n in (
+        "dot_general", "dot", "convolution", "reduce", "reduce_window", "select_and_scatter", "sort", "gather", "fft",
+        "cholesky", "triangular_solve", "custom_call", "composite", "concatenate", "transpose", "reverse", "pad",
+        "slice", "dynamic_slice",
+    )
+) | {"chlo.top_k"}  # fmt: skip
+#: Ops that yield their first operand with something changed in it.
+_UPDATES = frozenset({"stablehlo.dynamic_update_slice", "stablehlo.scatter"})
+_NOTHING = frozenset(
+    f"stablehlo.{n}" for n in ("constant", "iota", "partition_id", "replica_id", "create_token", "after_all")
+)
+_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+#: Ops whose work depends on more than the types of their operands and results.
+_SPECIAL = _CONTRACTIONS | {
+    f"stablehlo.{n}" for n in ("reduce_window", "select_and_scatter", "custom_call", "composite", "fft", "sort")
+}
+
+
+@dataclass
+class _Kernel:
+    """A fusion while its ops come in."""
+
+    reads: dict[int, None] = field(default_factory=dict)
+    flops: float = 0.0
+    bytes: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+    """Operations by the op that does them."""
+    turned: float = 0.0
+    """Bytes whose dimensions are reordered on the way."""
+    slab: float = 0.0
+    """Bytes that are reordered among themselves."""
+    in_place: bool = True
+    ops: int = 0
+
+
+class Reader:
+    """Reads functions of one module; `model` prices what they do.
+
+    With `cpu`, as XLA's CPU backend has them: nothing but a product is fused into a reduction, operands of convolutions
+    are copied into one order of dimensions, and gradients of pooling keep the places of the maxima.
+    """
+
+    def __init__(self, model: CostModel, module: ir.Operation | None = None, cpu: bool = False) -> None:
+        self.model = model
+        self.cpu = cpu
+        self.price = Pricer(model)
+        self._known: dict[tuple[Any, ...], float] = {}
+        self.functions = (
+            {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)} if module is not None else {}
+        )
+
+    def function(self, func: ir.Operation, donated: Collection[int] = ()) -> Program:
+        """The program of a function; arguments that it says are donated (or `donated`) may be written over."""
+        self.fusion = Fusion(func, bare_reductions=self.cpu)
+        program = Program()
+        block = func.regions[0].blocks[0]
+        scope = Scope(program, None)
+        for i, a in enumerate(block.arguments):
+            scope.values[a] = program.value(size(a), f"arg{i}")
+        program.arguments = tuple(scope.values[a] for a in block.arguments)
+        terminator = self._block(block, scope)
+        program.results = tuple(self._result(scope, v) for v in terminator.operands)
+        program.donated, program.aliases = aliases_of(func, terminator, donated)
+        return program
+
+    # -- blocks --------------------------------------------------------------------------------
+
+    def _block(self, block: ir.Block, scope: Scope) -> ir.Operation:
+        """Add the tasks of a block; returns its terminator."""
+        kernels: dict[int, _Kernel] = {}
+        ops = [op.operation for op in block.operations]
+        for op in ops[:-1]:
+            name = op.name
+            if name in _NOTHING:
+                continue
+            if name in KINDS:
+                self._collective(op, scope)
+            elif name == "stablehlo.while":
+                self._while(op, scope)
+            elif name in ("stablehlo.if", "stablehlo.case"):
+                self._branches(op, scope)
+            elif name == "stablehlo.optimization_barrier":
+                self._barrier(op, scope)
+            elif name == "func.call":
+                self._call(op, scope)
+            elif name in ("dist.send", "dist.recv"):
+                self._message(op, scope)
+            else:
+                self._ordinary(op, kernels, scope)
+        return ops[-1]
+
+    def _ordinary(self, op: ir.Operation, kernels: dict[int, _Kernel], scope: Scope) -> None:
+        """Put `op` into its kernels, and finish the one that it is the last op of."""
+        numbers = self.fusion.kernels(op)
+        if not numbers:
+            return
+        model, name = self.model, op.name
+        flops = self._flops(op)
+        written = [self.fusion.writes(op, i) for i in range(len(op.results))]
+        touched = sum(size(r) for i, r in enumerate(op.results) if written[i] and model.touches(name, "result", i))
+        window = len(op.operands) > 0 and not model.touches(name, "operand", 0)
+        for n in numbers:
+            kernel = kernels.setdefault(n, _Kernel())
+            kernel.flops += flops
+            kernel.parts[name] = kernel.parts.get(name, 0.0) + flops
+            # What a loop carries lies in the order in which its body makes it.
+            if name == "stablehlo.transpose" and scope.program.inner != "loop" and _reorders(op):
+                kernel.turned += size(op.results[0])
+                kernel.slab = max(kernel.slab, size(op.results[0]) / _apart(op))
+            kernel.bytes += touched
+            kernel.ops += 1
+            kernel.in_place &= name not in _SCATTERED
+        for i, v in enumerate(op.operands):
+            root = self.fusion.root(v)
+            if not scope.knows(root):
+                continue
+            number = self._reordered(op, i, root, scope)
+            for n in numbers:
+                kernels[n].reads[number] = None
+            for n in self.fusion.inputs(op, i):
+                if model.touches(name, "operand", i):
+                    kernels[n].bytes += size(v)
+                elif i == 0 and window:
+                    kernels[n].bytes += size(op.results[0]) if model.touches(name, "result", 0) else 0.0
+        if self.cpu and name == "stablehlo.select_and_scatter":
+            kernels[min(numbers)].reads.update(dict.fromkeys(self._places(op, scope)))
+        if any(written) or not op.results:
+            again = self.fusion.reads_again(op)
+            kernel = kernels.pop(min(numbers))
+            kernel.bytes += 0.0 if again is None else size(op.operands[again])
+            self._finish(op, kernel, scope)
+
+    def _flops(self, op: ir.Operation) -> float:
+        """Operations of `op`: those of its factor rule; alike for all of one name and types but contractions."""
+        if op.name in _SPECIAL:
+            return rule_for(op).flops
+        key = op.name, *(v.type for v in op.operands), *(r.type for r in op.results)
+        if key not in self._known:
+            self._known[key] = rule_for(op).flops
+        return self._known[key]
+
+    def _finish(self, op: ir.Operation, kernel: _Kernel, scope: Scope) -> None:
+        reads = tuple(kernel.reads)
+        writes = tuple(scope.new(r) for r in op.results)
+        element = _element(op.operands[0] if op.name in _CONTRACTIONS else op.results[0] if op.results else None)
+        update = op.name in _UPDATES
+        over: dict[int, tuple[int, ...]] = {}
+        if update:
+            updated = self.fusion.root(op.operands[0])
+            over = {writes[0]: (scope.number(updated),)} if scope.knows(updated) else {}
+        elif kernel.in_place or op.name == "stablehlo.select_and_scatter":
+            over = {w: reads for w in writes}
+        scope.program.tasks.append(
+            Task(
+                _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute",
+                self.model.kernel(_root(op, kernel), element, kernel.parts, kernel.bytes, kernel.turned, kernel.slab),
+                (COMPUTE,), reads, writes, over, update, where=where(op.location), flops=kernel.flops,
+                bytes=kernel.bytes,
+            )
+        )  # fmt: skip
+
+    def _reordered(self, op: ir.Operation, operand: int, root: ir.Value, scope: Scope) -> int:
+        """The number of an operand; of a convolution's that of a copy, if its dimensions must be reordered for it."""
+        number = scope.number(root)
+        if not self.cpu or op.name != "stablehlo.convolution" or not _noncanonical(op, operand):
+            return number
+        bytes_ = size(op.operands[operand])
+        new = scope.program.value(bytes_)
+        element = _element(op.operands[operand])
+        seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
+        task = Task("transpose", "compute", seconds, (COMPUTE,), (number,), (new,), bytes=2 * bytes_)
+        scope.program.tasks.append(task)
+        return new
+
+    def _places(self, op: ir.Operation, scope: Scope) -> tuple[int, int]:
+        """What a gradient of pooling becomes: where each maximum is, found early, and zeros to scatter into."""
+        rank = ir.RankedTensorType(op.operands[0].type).rank
+        element = ir.RankedTensorType(op.operands[1].type).element_type
+        places = scope.program.value(4.0 * rank * size(op.operands[1]) / element_bytes(element))
+        zeros = scope.program.value(size(op.results[0]))
+        root = self.fusion.root(op.operands[0])
+        reads = (scope.number(root),) if scope.knows(root) else ()
+        scope.program.tasks.append(Task("places", "compute", 0.0, (COMPUTE,), reads, (places,)))
+        scope.program.tasks.append(Task("zeros", "compute", 0.0, (COMPUTE,), (), (zeros,)))
+        return places, zeros
+
+    def _collective(self, op: ir.Operation, scope: Scope) -> None:
+        sent = self.price(op)
+        seconds = sent.seconds + (self._around(op) if self.cpu else 0.0)
+        reads = self._reads(op, scope)
+        writes = tuple(scope.new(r) for r in op.results)
+        scope.program.tasks.append(
+            Task(
+                sent.kind, "collective", seconds, (COMMUNICATION,), reads, writes,
+                grows=sent.kind == "all_gather", where=where(op.location), bytes=sent.bytes,
+                detail={"axes": sent.axes, "type": " ".join(_type(r) for r in op.results), "joint": sent.joint},
+            )
+        )  # fmt: skip
+
+    def _message(self, op: ir.Operation, scope: Scope) -> None:
+        """One end of a message to or from another process; how long it takes depends on both."""
+        reads = self._reads(op, scope)
+        writes = tuple(scope.new(r) for r in op.results)
+        value = op.results[0] if op.results else op.operands[0]
+        tag, peer = (int(ir.IntegerAttr(op.attributes[a]).value) for a in ("tag", "peer"))
+        name = op.name.removeprefix("dist.")
+        scope.program.tasks.append(
+            Task(
+                name, "transfer", 0.0, (COMMUNICATION,), reads, writes, where=where(op.location), bytes=size(value),
+                detail={"tag": tag, "peer": peer, "type": _type(value)},
+            )
+        )  # fmt: skip
+
+    def _around(self, op: ir.Operation) -> float:
+        """Seconds of reordering before and after a collective along a dimension that is not the outermost.
+
+        XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
+        An all-to-all is of slices, which it copies whatever the dimension.
+        """
+        along = [
+            ir.IntegerAttr(op.attributes[key]).value
+            for key in ("all_gather_dim", "scatter_dimension")
+            if key in op.attributes
+        ]
+        seconds = 0.0
+        for value in (*op.operands, *op.results):
+            t = ir.RankedTensorType(value.type)
+            if any(n > 1 for d in along for n in t.shape[:d]):
+                # Rows stay rows unless it is the innermost dimension that goes out.
+                inner = all(n == 1 for d in along for n in t.shape[d + 1 :])
+                name = "stablehlo.transpose" if inner else "stablehlo.copy"
+                seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value))
+        return seconds
+
+    def _barrier(self, op: ir.Operation, scope: Scope) -> None:
+        """What comes out of a barrier is what went in, once all of it is there."""
+        reads = self._reads(op, scope)
+        over = {}
+        writes = []
+        for v, r in zip(op.operands, op.results, strict=True):
+            root = self.fusion.root(v)
+            if scope.knows(root):
+                w = scope.new(r)
+                writes.append(w)
+                over[w] = (scope.number(root),)
+        scope.program.tasks.append(Task("barrier", "barrier", 0.0, (), reads, tuple(writes), over))
+
+    def _call(self, op: ir.Operation, scope: Scope) -> None:
+        callee = self.functions[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+        block = callee.regions[0].blocks[0]
+        caller, self.fusion = self.fusion, Fusion(callee, bare_reductions=self.cpu)
+        inner = Scope(scope.program, None)
+        for v, a in zip(op.operands, block.arguments, strict=True):
+            root = caller.root(v)
+            inner.values[a] = scope.number(root) if scope.knows(root) else scope.program.value(0.0)
+        terminator = self._block(block, inner)
+        for v, r in zip(terminator.operands, op.results, strict=True):
+            scope.values[r] = self._result(inner, v)
+        self.fusion = caller
+
+    # -- control flow --------------------------------------------------------------------------
+
+    def _while(self, op: ir.Operation, scope: Scope) -> None:
+        trips = trip_count(op)
+        reads = list(self._reads(op, scope))
+        body = Program(inner="loop")
+        inner = Scope(body, scope)
+        block = op.regions[1].blocks[0]
+        for a in block.arguments:
+            inner.values[a] = body.value(size(a))
+        body.arguments = tuple(inner.values[a] for a in block.arguments)
+        condition = op.regions[0].blocks[0]
+        for a, b in zip(condition.arguments, block.arguments, strict=True):
+            inner.values[a] = inner.values[b]
+        self._block(condition, inner)
+        terminator = self._block(block, inner)
+        body.results = tuple(self._result(inner, v) for v in terminator.operands)
+        reads += [n for n in inner.captured if n not in reads]
+        over, writes = {}, []
+        for v, r in zip(op.operands, op.results, strict=True):
+            w = scope.new(r)
+            writes.append(w)
+            root = self.fusion.root(v)
+            if scope.knows(root):
+                over[w] = (scope.number(root),)
+        scope.program.tasks.append(
+            Task(
+                "while", "loop", 0.0, (COMPUTE,), tuple(reads), tuple(writes), over, True, bodies=(body,),
+                trips=UNKNOWN_TRIPS if trips is None else trips, where=where(op.location),
+            )
+        )  # fmt: skip
+
+    def _branches(self, op: ir.Operation, scope: Scope) -> None:
+        reads = list(self._reads(op, scope))
+        bodies = []
+        for region in op.regions:
+            body = Program(inner="branch")
+            inner = Scope(body, scope)
+            terminator = self._block(region.blocks[0], inner)
+            body.results = tuple(self._result(inner, v) for v in terminator.operands)
+            reads += [n for n in inner.captured if n not in reads]
+            bodies.append(body)
+        writes = tuple(scope.new(r) for r in op.results)
+        scope.program.tasks.append(
+            Task(
+                op.name.removeprefix("stablehlo."), "branch", 0.0, (COMPUTE,), tuple(reads), writes,
+                bodies=tuple(bodies), where=where(op.location),
+            )
+        )  # fmt: skip
+
+    # -- values --------------------------------------------------------------------------------
+
+    def _reads(self, op: ir.Operation, scope: Scope) -> tuple[int, ...]:
+        roots = (self.fusion.root(v) for v in op.operands)
+        return tuple(dict.fromkeys(scope.number(r) for r in roots if scope.knows(r)))
+
+    def _result(self, scope: Scope, value: ir.Value) -> int:
+        """The number of a value that leaves its block; a constant is written for it."""
+        root = self.fusion.root(value)
+        return scope.number(root) if scope.knows(root) else scope.program.value(size(value))
+
+
+def _noncanonical(op: ir.Operation, operand: int) -> bool:
+    """Whether an operand of a convolution is not (batch, space..., feature), a kernel not (space..., in, out)."""
+    text = str(op.attributes["dimension_numbers"])
+    found = re.search(r"\[([^\]]*)\]x\[([^\]]*)\]->", text)
+    if found is None:
+        return False
+    rank = ir.RankedTensorType(op.operands[operand].type).rank
+    space = [str(i) for i in range(rank - 2)]
+    wanted = ["b", *space, "f"] if operand == 0 else [*space, "i", "o"]
+    return [d.strip() for d in found[operand + 1].split(",")] != wanted
+
+
+def _short(op: ir.Operation) -> str:
+    return op.name.removeprefix("stablehlo.")
+
+
+def _reorders(op: ir.Operation) -> bool:
+    """Whether a transpose tears apart what lies side by side: another dimension becomes the innermost.
+
+    Dimensions of size 1 do not count.
+    """
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    order = [int(d) for d in ir.DenseI64ArrayAttr(op.attributes["permutation"]) if shape[int(d)] > 1]
+    return order[-1:] != sorted(order)[-1:]
+
+
+def _apart(op: ir.Operation) -> int:
+    """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    parts = 1
+    for i, d in enumerate(ir.DenseI64ArrayAttr(op.attributes["permutation"])):
+        if int(d) != i:
+            break
+        parts *= shape[i]
+    return max(parts, 1)
+
+
+def _root(op: ir.Operation, kernel: _Kernel) -> str:
+    """The op that a kernel runs at the pace of: a transpose only if it is one and nothing else is fused with it."""
+    if op.name == "stablehlo.transpose" and (not kernel.turned or kernel.ops > 1):
+        return "stablehlo.copy"
+    return op.name
+
+
+def _element(value: ir.Value | None) -> str:
+    t = None if value is None else value.type
+    return str(t.element_type) if isinstance(t, ir.RankedTensorType) else "f32"
+
+
+def _type(value: ir.Value) -> str:
+    t = value.type
+    return f"{t.element_type}[{','.join(map(str, t.shape))}]" if isinstance(t, ir.RankedTensorType) else str(t)

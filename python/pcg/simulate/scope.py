@@ -1,0 +1,64 @@
+"""The values of a program while it is read, and which results take the memory of which arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.simulate.collectives import size
+from pcg.simulate.program import Program
+
+
+@dataclass
+class Scope:
+    """The values of a block; `captured` are those of the blocks around it that it reads, by their numbers there."""
+
+    program: Program
+    parent: Scope | None
+    values: dict[ir.Value, int] = field(default_factory=dict)
+    captured: dict[int, None] = field(default_factory=dict)
+
+    def knows(self, value: ir.Value) -> bool:
+        """Whether a value is in memory; constants, and what is only inside of kernels, are not."""
+        return value in self.values or (self.parent is not None and self.parent.knows(value))
+
+    def number(self, value: ir.Value) -> int:
+        """The number of a value here; one from outside is in memory that belongs to what is around."""
+        found = self.values.get(value)
+        if found is None:
+            assert self.parent is not None
+            self.captured[self.parent.number(value)] = None
+            found = self.values[value] = self.program.value(0.0)
+        return found
+
+    def new(self, value: ir.Value) -> int:
+        """A value that a task writes."""
+        found = self.values[value] = self.program.value(size(value))
+        return found
+
+
+def aliases_of(
+    func: ir.Operation, terminator: ir.Operation, donated: Collection[int]
+) -> tuple[frozenset[int], dict[int, int]]:
+    """Donated arguments, and result -> argument whose memory it takes: as it says, else the first of its type."""
+    unused: dict[ir.Type, list[int]] = {}
+    for r, v in reversed(list(enumerate(terminator.operands))):
+        unused.setdefault(v.type, []).append(r)
+    arguments = list(func.regions[0].blocks[0].arguments)
+    given, aliases = set(donated), {}
+    attrs = func.attributes["arg_attrs"] if "arg_attrs" in func.attributes else ()
+    for i, own in enumerate(map(ir.DictAttr, attrs)):
+        if "tf.aliasing_output" in own:
+            aliases[ir.IntegerAttr(own["tf.aliasing_output"]).value] = i
+            given.add(i)
+        elif "jax.buffer_donor" in own:
+            given.add(i)
+    for i in sorted(given - set(aliases.values())):
+        same = unused.get(arguments[i].type, [])
+        while same and same[-1] in aliases:
+            same.pop()
+        if same:
+            aliases[same.pop()] = i
+    return frozenset(aliases.values()), aliases

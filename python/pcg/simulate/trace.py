@@ -1,0 +1,78 @@
+"""Runs as Chrome traces, which Perfetto opens: a process per device, a thread per stream, a counter of its memory.
+
+The format is the JSON form of the Trace Event Format: complete events (`X`) with microseconds, metadata (`M`) that
+names processes and threads, and counters (`C`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pcg.simulate.program import COMMUNICATION, COMPUTE
+from pcg.simulate.schedule import Run
+
+#: Iterations of a loop that are shown one by one, and events of a trace beyond which only one is.
+_ITERATIONS = 4
+_EVENTS = 200_000
+_MOVES = ("collective", "transfer")
+
+
+def chrome_trace(runs: Mapping[str, Run]) -> dict[str, Any]:
+    """The trace of the runs of devices, by the devices' names."""
+    events: list[dict[str, Any]] = []
+    for pid, (name, run) in enumerate(runs.items()):
+        events.append(_named("process_name", pid, 0, name))
+        events.append(_named("thread_name", pid, COMPUTE, "compute"))
+        events.append(_named("thread_name", pid, COMMUNICATION, "communication"))
+        budget = [_EVENTS]
+        events += _tasks(run, pid, 0.0, budget)
+        events += _memory(run, pid)
+    return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def _named(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
+
+
+def _tasks(run: Run, pid: int, at: float, budget: list[int]) -> Iterator[dict[str, Any]]:
+    for t, task in enumerate(run.program.tasks):
+        if task.kind == "barrier":
+            continue
+        budget[0] -= 1
+        start, seconds = at + run.start[t], run.finish[t] - run.start[t]
+        args: dict[str, Any] = {k: v for k, v in task.detail.items() if v and k != "joint"}
+        args |= {k: v for k, v in (("bytes", task.bytes), ("flops", task.flops), ("at", task.where)) if v}
+        if task.kind == "loop":
+            args["iterations"] = task.trips
+        yield {
+            "ph": "X", "name": task.name, "cat": task.kind, "pid": pid,
+            "tid": COMMUNICATION if task.kind in _MOVES else COMPUTE,
+            "ts": 1e6 * start, "dur": 1e6 * seconds, "args": args,
+        }  # fmt: skip
+        bodies = run.bodies.get(t, ())
+        if not bodies:
+            continue
+        body = max(bodies, key=lambda b: b.seconds)
+        first = start + seconds - task.trips * body.seconds
+        shown = min(task.trips, _ITERATIONS if budget[0] > 0 else 1)
+        for k in range(shown):
+            yield from _tasks(body, pid, first + k * body.seconds, budget)
+        if shown < task.trips and body.seconds:
+            yield {
+                "ph": "X", "name": f"{task.trips - shown} more iterations", "cat": "loop", "pid": pid, "tid": COMPUTE,
+                "ts": 1e6 * (first + shown * body.seconds), "dur": 1e6 * (task.trips - shown) * body.seconds,
+                "args": {},
+            }  # fmt: skip
+
+
+def _memory(run: Run, pid: int) -> Iterator[dict[str, Any]]:
+    """Bytes alive whenever they change; of what happens at one time the most."""
+    last = -1.0
+    most: dict[float, float] = {}
+    for time, bytes_ in zip(run.event_times, run.alive.at, strict=False):
+        most[time] = max(most.get(time, 0.0), bytes_)
+    for time, bytes_ in most.items():
+        if bytes_ != last:
+            yield {"ph": "C", "name": "memory", "pid": pid, "ts": 1e6 * time, "args": {"bytes": bytes_}}
+        last = bytes_

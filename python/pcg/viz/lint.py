@@ -1,0 +1,194 @@
+"""The report of the linter: what annotations cost, which to change first, and what else is questionable about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg.ir.walk import entry
+from pcg.layout import Mesh, ShardSpec
+from pcg.lint import Advice, Annotation, Figures, Finding
+from pcg.lint.annotations import spec_text
+from pcg.passes.base import Pass
+from pcg.passes.pcg_lint import LintPass
+from pcg.viz.table import bytes_text, table, time_text
+
+#: Annotations and findings of one code that are shown.
+_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Lint:
+    """What the linter found about one program on one mesh; printed it is the report.
+
+    `given` are the figures of the program as annotated, `free` of the program without annotations, both completed as
+    well as possible; `advice.changes` are changes in the order in which to make them.
+    """
+
+    program: str
+    mesh: Mesh
+    annotations: tuple[Annotation, ...]
+    advice: Advice
+    findings: tuple[Finding, ...]
+
+    @property
+    def given(self) -> Figures:
+        return self.advice.given
+
+    @property
+    def free(self) -> Figures:
+        return self.advice.free
+
+    @property
+    def excess(self) -> float:
+        """By how much, relative to a plan without annotations, the annotations make a step longer; 0.05 is 5%."""
+        return self.advice.excess
+
+    def __str__(self) -> str:
+        return report(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; an impossible plan has no seconds."""
+        mesh = self.mesh
+        return {
+            "program": self.program,
+            "mesh": dict(mesh.origin.axes),
+            "excess": self.excess if math.isfinite(self.excess) else None,
+            "given": _figures(self.given),
+            "free": _figures(self.free),
+            "annotations": [
+                {
+                    "name": a.name, "kind": a.kind, "type": a.first.type, "layout": spec_text(a.spec, mesh),
+                    "places": [{"name": s.name, "where": s.where} for s in a.sites],
+                    "without": None if f is None else _figures(f), "then": [spec_text(s, mesh) for s in to],
+                }
+                for a, f, to in zip(self.annotations, self.advice.alone, self.advice.alone_to, strict=True)
+            ],
+            "changes": [
+                {
+                    "annotations": list(c.annotations),
+                    "to": [[spec_text(s, mesh) for s in to] for to in c.to],
+                    "again": {str(a): [spec_text(s, mesh) for s in to] for a, to in c.again},
+                    "before": _figures(c.before), "after": _figures(c.after),
+                }
+                for c in self.advice.changes
+            ],
+            "complete": self.advice.complete,
+            "findings": [
+                {"code": f.code, "text": f.text, "where": f.where, "seconds": f.seconds, "bytes": f.bytes}
+                for f in self.findings
+            ],
+        }  # fmt: skip
+
+
+def of_pass(done: Pass, module: ir.Module | ir.Operation) -> Lint:
+    """What the pass `pcg-lint` found when it ran on `module`."""
+    assert isinstance(done, LintPass) and done.space is not None and done.advice is not None
+    func = entry(module)
+    assert func is not None
+    name = ir.StringAttr(func.attributes["sym_name"]).value
+    space = done.space
+    return Lint(name, space.mesh, tuple(space.annotations), done.advice, tuple(done.findings))
+
+
+def _figures(f: Figures) -> dict[str, Any]:
+    return {
+        "seconds": f.seconds if f.possible else None, "compute": f.compute, "communication": f.communication,
+        "bytes": f.bytes, "peak_bytes": f.peak_bytes, "fits": f.fits,
+    }  # fmt: skip
+
+
+def report(found: Lint) -> str:
+    """The whole report as plain text."""
+    places = sum(len(a.sites) for a in found.annotations)
+    many = f"{len(found.annotations)} annotations" + (f" at {places} places" if places > len(found.annotations) else "")
+    parts = [f"{found.program} on mesh {found.mesh.origin} ({found.mesh.size} devices): {many}", _summary(found)]
+    if found.advice.changes:
+        parts.append("Change first\n" + _changes(found))
+    elif found.annotations:
+        parts.append("No change of the annotations shortens the step")
+    if not found.advice.complete:
+        parts.append("The budget is spent before all changes were tried: more may help (option budget)")
+    if any(f is not None for f in found.advice.alone):
+        parts.append("Each annotation by itself\n" + _alone(found))
+    if found.findings:
+        parts.append("Findings\n" + _findings(found.findings))
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(found: Lint) -> str:
+    rows = [_row("as annotated", found.given), _row("without annotations", found.free)]
+    if found.advice.changes:
+        rows.insert(1, _row("after the changes below", found.advice.final))
+    text = table(["", "step", "compute", "communication", "sent per device", "peak memory", ""], rows, (1, 2, 3, 4, 5))
+    if math.isfinite(found.excess) and found.excess > 0:
+        text += f"\n  the annotations make a step {100 * found.excess:.1f}% longer"
+    return text
+
+
+def _row(name: str, f: Figures) -> list[str]:
+    if not f.possible:
+        return [name, "impossible", "", "", "", "", ""]
+    return [
+        name, _time(f.seconds), _time(f.compute), _time(f.communication), bytes_text(f.bytes),
+        bytes_text(f.peak_bytes), "" if f.fits else "does not fit",
+    ]  # fmt: skip
+
+
+def _changes(found: Lint) -> str:
+    lines = []
+    for i, c in enumerate(found.advice.changes):
+        both = " (these together)" if len(c.annotations) > 1 else ""
+        lines.append(f"  {i + 1}. {_seconds(c.before)} -> {_seconds(c.after)}{both}")
+        for a, to in zip(c.annotations, c.to, strict=True):
+            annotation = found.annotations[a]
+            was = spec_text(annotation.spec, found.mesh)
+            lines.append(f"     {_named(annotation)}: {was} -> {_to(to, found.mesh)}")
+        lines += [f"     and {_named(found.annotations[a])} -> {_to(to, found.mesh)}" for a, to in c.again]
+    return "\n".join(lines)
+
+
+def _alone(found: Lint) -> str:
+    """One row per annotation, those first whose dropping gains most."""
+    known = [(f, a) for a, f in zip(found.annotations, found.advice.alone, strict=True) if f is not None]
+    known.sort(key=lambda row: (row[0].seconds, row[1].index))
+    rows = []
+    for f, a in known[:_ROWS]:
+        to = found.advice.alone_to[a.index]
+        gain = 1 - f.seconds / found.given.seconds if found.given.possible and f.possible else 0.0
+        shown = _seconds(f) + ("" if f.fits else " (does not fit)")
+        layouts = [spec_text(a.spec, found.mesh), _to(to, found.mesh)]
+        rows.append([_named(a), a.first.type, *layouts, shown, f"-{100 * gain:.1f}%" if gain > 5e-4 else ""])
+    text = table(["annotation", "type", "is", "if dropped", "step then", ""], rows, right=(4, 5))
+    return text + (f"\n  and {len(known) - _ROWS} more" if len(known) > _ROWS else "")
+
+
+def _findings(found: Sequence[Finding]) -> str:
+    lines, count = [], dict[str, int]()
+    for f in found:
+        count[f.code] = count.get(f.code, 0) + 1
+        if count[f.code] <= _ROWS:
+            lines.append(f"  {f}")
+    lines += [f"  and {n - _ROWS} more [{code}]" for code, n in count.items() if n > _ROWS]
+    return "\n".join(lines)
+
+
+def _named(a: Annotation) -> str:
+    return a.name + (f" ({len(a.sites)} places)" if len(a.sites) > 1 else "")
+
+
+def _to(specs: Sequence[ShardSpec], mesh: Mesh) -> str:
+    return " or ".join(spec_text(s, mesh) for s in specs)
+
+
+def _time(seconds: float) -> str:
+    """Microseconds up to ten milliseconds: figures are compared with each other."""
+    return f"{1e6 * seconds:.1f} us" if seconds < 1e-2 else time_text(seconds)
+
+
+def _seconds(f: Figures) -> str:
+    return _time(f.seconds) if f.possible else "impossible"

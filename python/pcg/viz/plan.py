@@ -1,0 +1,184 @@
+"""Plans as text: one by itself, and two against each other.  Needs neither jax nor MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pcg.layout import Mesh, ShardSpec, refine
+from pcg.plan import Decision, Plan, Value
+from pcg.viz.names import common, pattern
+from pcg.viz.table import bytes_text, table, time_text
+
+if TYPE_CHECKING:
+    from pcg.plan_price import Price
+
+#: Rows of a section that are shown.
+_ROWS = 40
+#: Source lines shown per group of ops.
+_LINES = 3
+#: Numbers of an estimate, and how they are written.
+_ESTIMATES = {"seconds": time_text, "bound": time_text, "compute": time_text, "communication": time_text,
+    "bytes": bytes_text, "peak_bytes": bytes_text}  # fmt: skip
+
+
+def show(plan: Plan) -> str:
+    """What a plan says: mesh, estimate, arguments, results, and what is resharded."""
+    head = f"plan of {plan.program} ({plan.fingerprint[:12]}) on mesh {plan.mesh.origin} ({plan.mesh.size} devices)"
+    if plan.mesh.device_ids:
+        head += f"\ndevices {list(plan.mesh.device_ids)}"
+    parts = [head]
+    given = [(k, write, plan.estimate.get(k)) for k, write in _ESTIMATES.items()]
+    known = [f"  {k:<14} {write(n)}" for k, write, n in given if n is not None]
+    if known:
+        parts.append("Estimate when it was made\n" + "\n".join(known))
+    for name, values in (("Arguments", plan.arguments), ("Results", plan.results)):
+        parts.append(f"{name}\n" + _values(values, plan.mesh))
+    split = sum(any(s is not None and s.used_axes for s in d.results or ()) for d in plan.operations)
+    parts.append(
+        f"Operations\n  {len(plan.operations)} placed, {split} of them split; {len(plan.reshards)} values are kept in "
+        f"another layout than they are made in\n  {'with' if plan.source else 'without'} the program"
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def diff(old: Plan, new: Plan) -> str:
+    """How `new` differs from `old`, alike differences as one; empty if the plans say the same."""
+    parts = []
+    if old.fingerprint != new.fingerprint:
+        parts.append(f"program: {old.program} ({old.fingerprint[:12]}) -> {new.program} ({new.fingerprint[:12]})")
+    if old.mesh != new.mesh:
+        parts.append(f"mesh: {_mesh(old.mesh)} -> {_mesh(new.mesh)}")
+    for name, mine, theirs in (
+        ("Arguments", old.arguments, new.arguments), ("Results", old.results, new.results)
+    ):  # fmt: skip
+        if text := _value_changes(mine, theirs, old.mesh, new.mesh):
+            parts.append(f"{name}\n{text}")
+    if old.fingerprint == new.fingerprint:
+        if text := _op_changes(old, new):
+            parts.append(f"Operations\n{text}")
+        if text := _reshard_changes(old, new):
+            parts.append(f"Kept in another layout than made in\n{text}")
+    elif parts:
+        parts.append("the programs differ: operations are not compared")
+    if parts and (text := _estimates(old.estimate, new.estimate)):
+        parts.append(f"Estimate\n{text}")
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _mesh(mesh: Mesh) -> str:
+    return str(mesh.origin) + (f" on devices {list(mesh.device_ids)}" if mesh.device_ids else "")
+
+
+def _text(spec: ShardSpec | None, mesh: Mesh) -> str:
+    if spec is None:
+        return "as it comes"
+    return str(refine.to_origin(spec, mesh)) if spec.used_axes else "replicated"
+
+
+def _values(values: Sequence[Value], mesh: Mesh) -> str:
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for v in values:
+        groups.setdefault((pattern(v.name), v.type, _text(v.spec, mesh)), []).append(v.name)
+    rows = [[common(names), str(len(names)), type_, spec] for (_, type_, spec), names in groups.items()]
+    return _cut(["tensor", "count", "type", "layout"], rows, (1,))
+
+
+def _value_changes(old: Sequence[Value], new: Sequence[Value], a: Mesh, b: Mesh) -> str:
+    """Tensors by name: those of one plan alone, and those whose type or layout differs."""
+    mine, theirs = {v.name: v for v in old}, {v.name: v for v in new}
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for name in dict.fromkeys([*mine, *theirs]):
+        x, y = mine.get(name), theirs.get(name)
+        before, after = (_described(x, y, a), _described(y, x, b))
+        if before != after:
+            kind = y.type if y is not None else x.type if x is not None else ""
+            groups.setdefault((pattern(name), kind, before, after), []).append(name)
+    rows = [[common(names), str(len(names)), kind, x, y] for (_, kind, x, y), names in groups.items()]
+    return _cut(["tensor", "count", "type", "was", "is"], rows, (1,)) if rows else ""
+
+
+def _described(v: Value | None, other: Value | None, mesh: Mesh) -> str:
+    if v is None:
+        return "not there"
+    return (f"{v.type} " if other is not None and other.type != v.type else "") + _text(v.spec, mesh)
+
+
+def _op_changes(old: Plan, new: Plan) -> str:
+    mine, theirs = ({d.at: d for d in p.operations} for p in (old, new))
+    groups: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for at in sorted({*mine, *theirs}):
+        x, y = mine.get(at), theirs.get(at)
+        before, after = _decided(x, old.mesh), _decided(y, new.mesh)
+        some = x or y
+        if before != after and some is not None:
+            groups.setdefault((some.op.removeprefix("stablehlo."), *before, *after), []).append(some.where)
+    rows = []
+    for (name, a, b, c, d), places in groups.items():
+        what = f"{a} => {b}" if a else b
+        then = f"{c} => {d}" if c else d
+        rows.append([name, str(len(places)), what, then, _places(places)])
+    rows.sort(key=lambda r: -int(r[1]))
+    return _cut(["op", "count", "was", "is", "from"], rows, (1,)) if rows else ""
+
+
+def _decided(d: Decision | None, mesh: Mesh) -> tuple[str, str]:
+    """Layouts that an op needs and yields."""
+    if d is None:
+        return "", "not placed"
+    need = "" if d.operands is None else ", ".join(_text(s, mesh) for s in d.operands)
+    return need, "" if d.results is None else ", ".join(_text(s, mesh) for s in d.results)
+
+
+def _reshard_changes(old: Plan, new: Plan) -> str:
+    sides = []
+    for plan in (old, new):
+        sides.append({(r.value, r.uses): (_text(r.spec, plan.mesh), r.where) for r in plan.reshards})
+    groups: dict[tuple[str, str], list[str]] = {}
+    for key in dict.fromkeys([*sides[0], *sides[1]]):
+        x, y = (side.get(key, ("as it is made", "")) for side in sides)
+        if x[0] != y[0]:
+            groups.setdefault((x[0], y[0]), []).append(x[1] or y[1])
+    rows = [[str(len(places)), x, y, _places(places)] for (x, y), places in groups.items()]
+    return _cut(["values", "was", "is", "from"], rows, (0,)) if rows else ""
+
+
+def _estimates(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    rows = []
+    for key, write in _ESTIMATES.items():
+        x, y = old.get(key), new.get(key)
+        if x is None or y is None or x == y:
+            continue
+        rows.append([key, write(x), write(y), f"{y / x:.2f}x" if x else ""])
+    return table(["", "was", "is", ""], rows, right=(1, 2, 3)) if rows else ""
+
+
+def _places(places: Iterable[str]) -> str:
+    lines = list(dict.fromkeys(p for p in places if p))
+    return ", ".join(lines[:_LINES]) + (f" and {len(lines) - _LINES} more" if len(lines) > _LINES else "")
+
+
+def _cut(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+    text = table(header, rows[:_ROWS], right=right)
+    return text + (f"\n  and {len(rows) - _ROWS} more" if len(rows) > _ROWS else "")
+
+
+def prices(plan: Plan, found: Sequence[Price]) -> str:
+    """One row per machine that a plan was priced on."""
+    simulated = any(p.simulation is not None for p in found)
+    header = ["machine", "step", "compute", "communication", "sent per device", "peak memory"]
+    rows = []
+    for p in found:
+        row = [
+            p.machine, time_text(p.seconds), time_text(p.compute), time_text(p.communication), bytes_text(p.bytes),
+            bytes_text(p.peak_bytes) + ("" if p.fits else " (does not fit)"),
+        ]  # fmt: skip
+        if (s := p.simulation) is not None:
+            row += [time_text(s.seconds), time_text(s.exposed), bytes_text(s.peak_bytes)]
+        rows.append(row)
+    if simulated:
+        header += ["simulated step", "exposed communication", "peak memory"]
+    text = f"plan of {plan.program} on mesh {plan.mesh.origin}, per step and device\n"
+    text += table(header, rows, right=range(1, len(header))) + "\n"
+    placed = [f"  {p.machine}: devices {list(p.mesh.device_ids)}" for p in found if p.mesh.device_ids]
+    return text + ("\n" + "\n".join(placed) + "\n" if placed else "")

@@ -1,0 +1,37 @@
+"""Which experts' plans are enumerated."""
+
+from __future__ import annotations
+
+from pcg.baselines.plans import on_devices, on_mesh
+from pcg.baselines.recipe import PLANS
+from pcg.layout import Mesh
+
+
+def test_every_factorisation_is_enumerated() -> None:
+    plans = on_devices(12, True, {8})
+    hybrids = {str(p.mesh) for p in plans if p.plan == "megatron" and p.group == "hybrid"}
+    assert hybrids == {f"data={12 // n},model={n}" for n in (2, 3, 4, 6)}
+    assert len({p.label for p in plans}) == len(plans)
+    assert {p.mesh.size for p in plans} == {12}
+    assert not any(p.group in ("tables", "experts") for p in on_devices(12, False, set()))
+
+
+def test_on_a_mesh_every_axis_has_every_role() -> None:
+    mesh = Mesh.of({"a": 2, "b": 4})
+    plans = on_mesh(mesh, True, {8, 6})
+    assert len({p.label for p in plans}) == len(plans) and {p.mesh for p in plans} == {mesh}
+    assert {p.model for p in plans if p.plan == "megatron"} == {("a",), ("b",), ("a", "b")}
+    assert {p.zero for p in plans if p.plan == "zero3"} == {(), ("a",), ("b",)}
+    assert {(p.experts, p.model) for p in plans if p.plan == "experts-megatron"} == {(("a",), ("b",)), (("b",), ("a",))}
+    assert {p.plan for p in plans} == set(PLANS)
+
+
+def test_experts_go_on_axes_that_divide_them() -> None:
+    assert not [p for p in on_mesh(Mesh.of({"a": 4}), False, {6}) if p.group == "experts"]
+    assert {p.experts for p in on_mesh(Mesh.of({"a": 2, "b": 4}), False, {6}) if p.group == "experts"} == {("a",)}
+
+
+def test_axes_of_size_one_have_no_role() -> None:
+    plans = on_mesh(Mesh.of({"a": 1, "b": 4}), False, ())
+    assert {p.model for p in plans if "megatron" in p.plan} == {("b",)} and not any(p.group == "hybrid" for p in plans)
+    assert [p.model for p in on_mesh(Mesh.of({"a": 1}), False, ()) if p.plan == "megatron"] == [("a",)]

@@ -1,0 +1,91 @@
+"""Calibration: that every probe is the op it says, and that a small run makes a profile."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+from pcg.machine import ClusterError
+from pcg.machine.profile import CLASSES, COLLECTIVES
+from pcg.machine.profile_text import load
+from pcg.runtime import probes
+from pcg.runtime.calibrate import Calibration
+from pcg.tools import pcg_calibrate
+
+
+def rows():
+    every = [*probes.compute(["f32"], 1 << 18, 2), *probes.links([2], 1 << 14, 2)]
+    first = {}
+    for p in every:
+        first.setdefault((p.row, len([q for q in first if q[0] == p.row]) if p.row[0] == "contraction" else 0), p)
+    return list(first.values())
+
+
+def test_probes_cover_all_classes_and_collectives():
+    every = [*probes.compute(["f32"], 1 << 20, 3), *probes.links([2, 4], 1 << 20, 3)]
+    assert {p.row[0] for p in every} == {*CLASSES, "link"}
+    assert {p.row[1] for p in every if p.row[0] == "link"} == set(COLLECTIVES)
+    assert all(p.size > 0 and p.copies > 1 for p in every)
+    assert all(p.intensity > 0 for p in every if p.row[2] == "flops")
+
+
+@pytest.mark.parametrize("probe", [p for p in rows() if p.row[0] != "link"], ids=lambda p: " ".join(map(str, p.row)))
+def test_a_probe_runs_on_its_operands(probe):
+    args = [
+        np.arange(math.prod(s), dtype=d).reshape(s) if np.issubdtype(d, np.integer) else np.ones(s, d)
+        for s, d in probe.operands
+    ]
+    found = jax.jit(probe.run)(*args)
+    assert np.all(np.isfinite(np.asarray(found)))
+
+
+def test_contractions_have_the_flops_that_they_say():
+    for p in probes.compute(["f32"], 1 << 18, 2):
+        if p.row[0] == "contraction":
+            text = jax.jit(p.run).lower(*[jax.ShapeDtypeStruct(s, d) for s, d in p.operands])
+            assert text.cost_analysis()["flops"] == pytest.approx(p.size, rel=0.01)
+
+
+def test_a_small_run_makes_a_profile(tmp_path):
+    path = tmp_path / "cpu.toml"
+    call = [sys.executable, "-m", "pcg.tools.pcg_calibrate", "--devices", "2", "--quick", "--rounds", "1"]
+    call += ["--only", "sort,window,collectives", "-o", str(path)]
+    flags = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | {"JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(call, capture_output=True, text=True, env=flags)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(path)
+    assert "sort f32" in done.stderr and "link 2" in done.stderr
+    profile = load(path)
+    assert profile.devices == 2 and profile.name == "cpu"
+    assert set(profile.rates) == {("sort", "f32"), ("window", "f32")}
+    assert set(profile.collectives) == {(k, 2) for k in COLLECTIVES}
+    assert profile.made["device"] and profile.dispatch > 0
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--devices", "0"], "--devices 0; allowed: 1 or more"),
+        (["--rounds", "0"], "--rounds 0; allowed: 1 or more"),
+        (["--elements", "f32,f31"], "--elements 'f31'; allowed: f32"),
+        (["--only", "sorting"], "--only 'sorting'; allowed: contraction"),
+        (["--devices", "4096"], "--devices 4096; there are"),
+        (["-o", "/no/such/folder/p.toml"], "no folder /no/such/folder"),
+    ],
+)
+def test_wrong_options_are_told(args, says, capsys):
+    assert pcg_calibrate.main(args) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_what_cannot_be_calibrated_is_told():
+    with pytest.raises(ClusterError, match="no device"):
+        Calibration([], 1)
+    with pytest.raises(ClusterError, match="0 rounds; allowed: 1 or more"):
+        Calibration(jax.devices(), 0)

@@ -1,0 +1,167 @@
+"""Which values share memory, what is alive when, and offsets."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcg.simulate.memory import Alive, packed, place
+from pcg.simulate.program import Program, Task
+from pcg.simulate.schedule import Options, run
+
+
+class Build:
+    """A program with arguments, and tasks that write one value each."""
+
+    def __init__(self, *arguments: float, donated: tuple[int, ...] = ()) -> None:
+        self.p = Program(donated=frozenset(donated))
+        self.p.arguments = tuple(self.p.value(size) for size in arguments)
+
+    def task(self, size: float, *reads: int, over: tuple[int, ...] = (), must: bool = False, bodies=(), trips=1) -> int:
+        v = self.p.value(size)
+        kind = "loop" if bodies else "compute"
+        task = Task("t", kind, 1.0, reads=reads, writes=(v,), over={v: over} if over else {}, must=must)
+        task.bodies, task.trips = tuple(bodies), trips
+        self.p.tasks.append(task)
+        return v
+
+    def peak(self, *results: int, aliases=None) -> float:
+        self.p.results, self.p.aliases = results, aliases or {}
+        return run(self.p, Options()).peak
+
+
+def test_arguments_stay_and_values_die_at_their_last_reader():
+    b = Build(100)
+    x = b.task(10, 0)
+    y = b.task(20, x)
+    z = b.task(5, y)
+    assert b.peak(z) == 100 + 10 + 20
+
+
+def test_an_elementwise_kernel_writes_over_what_dies():
+    b = Build(100)
+    x = b.task(10, 0)
+    y = b.task(10, x, over=(x,))
+    assert b.peak(y) == 110
+    b = Build(100)
+    x = b.task(10, 0)
+    y = b.task(10, x, over=(x,))
+    z = b.task(1, x, y)
+    assert b.peak(z) == 121  # x is read later
+
+
+def test_nothing_writes_over_an_argument_that_is_not_donated():
+    b = Build(10)
+    assert b.peak(b.task(10, 0, over=(0,))) == 20
+    b = Build(10, donated=(0,))
+    assert b.peak(b.task(10, 0, over=(0,)), aliases={0: 0}) == 10
+
+
+def test_a_donated_argument_is_there_until_its_last_reader_and_again_for_its_result():
+    b = Build(10, donated=(0,))
+    x = b.task(4, 0)
+    y = b.task(30, x)
+    z = b.task(10, y)
+    assert b.peak(z, aliases={0: 0}) == 40  # 30 beside the new value; the old one was gone
+    b = Build(10, donated=(0,))
+    y = b.task(30, 0)
+    w = b.task(1, 0, y)
+    z = b.task(10, w)
+    assert b.peak(z, aliases={0: 0}) == 41
+
+
+def test_an_update_in_place_copies_what_is_still_read():
+    b = Build()
+    x = b.task(10)
+    y = b.task(10, x, over=(x,), must=True)
+    assert b.peak(y) == 10
+    b = Build()
+    x = b.task(10)
+    y = b.task(10, x, over=(x,), must=True)
+    z = b.task(1, x, y)
+    b.p.results = (z,)
+    assert place(b.p).copied == {1: 10}
+    assert b.peak(z) == 21
+
+
+def test_a_writer_over_memory_waits_for_its_earlier_readers():
+    b = Build()
+    x = b.task(10)
+    b.task(1, x)
+    b.task(10, x, over=(x,), must=True)
+    assert place(b.p).after == {2: [1]}
+
+
+def body(*sizes: float) -> Program:
+    """A body with one carry of size 10, which goes through temporaries of these sizes."""
+    b = Build(10)
+    v = 0
+    for size in sizes:
+        v = b.task(size, v)
+    b.p.results = (b.task(10, v),)
+    b.p.inner = "loop"
+    return b.p
+
+
+def test_a_loop_holds_its_carry_once_and_the_temporaries_of_an_iteration():
+    b = Build()
+    x = b.task(10)
+    y = b.task(10, x, over=(x,), must=True, bodies=[body(7, 8)], trips=5)
+    assert b.peak(y) == 10 + 15
+    b = Build(10)  # the first value is still needed: the loop has a copy
+    y = b.task(10, 0, over=(0,), must=True, bodies=[body(7, 8)], trips=5)
+    assert b.peak(y) == 20 + 15
+
+
+def test_a_carry_that_is_read_after_its_new_value_is_made_is_copied():
+    b = Build(10)
+    new = b.task(10, 0)
+    b.task(1, 0, new)
+    b.p.inner, b.p.results = "loop", (new,)
+    placed = place(b.p)
+    assert placed.buffer[new] >= 0 and placed.left == 10
+
+
+def test_results_that_are_arguments_or_twice_the_same_are_copies():
+    b = Build(10)
+    assert b.peak(0) == 20
+    b = Build(10)
+    x = b.task(5, 0)
+    assert b.peak(x, x) == 20
+
+
+def test_what_is_alive_is_named():
+    b = Build(100)
+    x = b.task(10, 0)
+    y = b.task(20, x)
+    b.p.results = (y,)
+    done = run(b.p, Options())
+    assert done.alive.values(done.alive.peak_event) == [(0, 100), (y, 20), (x, 10)]
+
+
+def boxes(*found: tuple[float, int, int]) -> Alive:
+    return Alive([], 0.0, 0, {i: (size, [(s, e, i)]) for i, (size, s, e) in enumerate(found)}, [])
+
+
+def test_offsets_leave_gaps():
+    assert packed(boxes((4, 0, 2), (4, 2, 4))) == 4
+    assert packed(boxes((4, 0, 3), (4, 2, 4))) == 8
+    # The small one lies between the large ones' times and below neither: 3 + 4 although only 6 are alive at once.
+    assert packed(boxes((4, 0, 2), (3, 1, 5), (3, 4, 6))) == 7
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=12))
+@settings(max_examples=200, deadline=None)
+def test_offsets_take_at_least_what_is_alive_and_at_most_all(found: list[tuple[int, int, int]]):
+    spans = [(float(size), s, s + n) for size, s, n in found]
+    most = max(sum(size for size, s, e in spans if s <= t < e) for t in range(16))
+    top = packed(boxes(*spans))
+    assert most <= top <= sum(size for size, _, _ in spans)
+
+
+def test_offsets_of_nested_lifetimes_are_perfect():
+    spans = [(float(i), i, 20 - i) for i in range(1, 9)]
+    assert packed(boxes(*spans)) == sum(s for s, _, _ in spans)
+    assert all(packed(boxes(*p)) == 36 for p in itertools.islice(itertools.permutations(spans), 5))

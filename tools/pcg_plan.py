@@ -1,0 +1,91 @@
+"""pcg-plan: look at saved plans, compare two, and price one on any machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SAME, DIFFERENT, FAILED = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; returns its exit status: 0 done (or equal), 1 the plans differ or do not fit, 2 cannot be read."""
+    args = parser().parse_args(argv)
+    from pcg.frontend.program import ProgramError
+    from pcg.ir.errors import PcgError
+    from pcg.layout import MeshError, SpecError
+    from pcg.machine import ClusterError
+    from pcg.plan import PlanError
+
+    try:
+        return {"show": _show, "diff": _diff, "price": _price}[args.command](args)
+    except OSError as error:
+        return _fail(f"{error.filename or 'plan'}: {error.strerror or error}")
+    except (PlanError, PcgError, ProgramError, MeshError, SpecError, ClusterError) as error:
+        return _fail(str(error))
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(prog="pcg-plan", description="Look at saved plans, compare them, and price them.")
+    commands = p.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    show = commands.add_parser("show", help="print what a plan says")
+    show.add_argument("plan", help="plan as JSON, from Plan.save or pcg-run --save-plan")
+    diff = commands.add_parser("diff", help="print how two plans differ; exit status 1 if they do")
+    diff.add_argument("old")
+    diff.add_argument("new")
+    price = commands.add_parser("price", help="print what a plan costs on a machine; nothing is searched")
+    price.add_argument("plan", help="plan as JSON")
+    price.add_argument("--program", metavar="FILE", help="the program, if the plan was saved without it")
+    price.add_argument(
+        "--cluster", metavar="FILE|preset:NAME[:SIZE]|detect", action="append", default=[],
+        help="the machine; more than one: a row for each; default: the one that the plan was made for",
+    )  # fmt: skip
+    price.add_argument("--remap", action="store_true", help="lay the mesh where the plan runs fastest on the machine")
+    price.add_argument("--no-simulation", action="store_true", help="leave out lowering and simulating the program")
+    price.add_argument("--json", action="store_true", help="print the prices as JSON")
+    return p
+
+
+def _show(args: argparse.Namespace) -> int:
+    from pcg.plan import Plan
+    from pcg.viz.plan import show
+
+    sys.stdout.write(show(Plan.load(args.plan)))
+    return SAME
+
+
+def _diff(args: argparse.Namespace) -> int:
+    from pcg.plan import Plan
+
+    text = Plan.load(args.old).diff(Plan.load(args.new))
+    sys.stdout.write(text)
+    return DIFFERENT if text else SAME
+
+
+def _price(args: argparse.Namespace) -> int:
+    from pcg.plan import Plan
+    from pcg.viz.plan import prices
+
+    plan = Plan.load(args.plan)
+    program = Path(args.program) if args.program else None
+    found = [
+        plan.price(cluster, program=program, remap=args.remap, simulate=not args.no_simulation)
+        for cluster in args.cluster or [None]
+    ]
+    if args.json:
+        print(json.dumps([p.to_dict() for p in found], indent=2))
+    else:
+        sys.stdout.write(prices(plan, found))
+    return SAME if all(p.fits for p in found) else DIFFERENT
+
+
+def _fail(message: str) -> int:
+    print(f"pcg-plan: error: {message}", file=sys.stderr)
+    return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
