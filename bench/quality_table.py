@@ -154,7 +154,8 @@ _INTRODUCTION = """# Quality of plans
 (`pcg.simulate`), of our plan and of the plans of experts, all through the same lowering and priced on the same
 description of the cluster. The batch is that of the zoo per device (weak scaling). `ours` is the default on a cluster:
 `pcg-select` takes the fastest of several plans by the same simulation; `search` says how long the fastest of those that
-the search found takes, and `chosen` which one was taken.
+the search found takes, and `chosen` which one was taken. Where both are empty, `ours` is the search alone: the
+selection did not end in its time.
 
 Each column is the best of its kind over all factorisations of the number of devices and all distinct places of the mesh
 on the cluster; see [decision 14](decisions/0014-baselines.md) for what the plans are. A plan must fit the memory of a

@@ -250,7 +250,7 @@ def take(module: ir.Operation, chosen: Candidate) -> None:
     func = entry(module)
     assert func is not None
     if chosen.recompute is not None:
-        with module.context:
+        with module.context, ir.Location.unknown():
             func.attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), chosen.recompute)
 
 

@@ -59,7 +59,8 @@ class RecomputePass(Pass):
 
     name: ClassVar[str] = "pcg-recompute"
 
-    memory_limit: Bytes | None = option(None, "bytes per device that the step may need, as 16GiB; default: as searched")
+    memory_limit: Bytes | None = option(None, "bytes per device that the step may need, as 16GiB")
+    planned: bool = option(False, "do what pcg-search decided, whatever the limit; nothing if it decided nothing")
     machine: Machine = field(default_factory=Machine.default)
 
     def __post_init__(self) -> None:
@@ -72,8 +73,8 @@ class RecomputePass(Pass):
         func = entry(module)
         if func is None:
             return
-        limit: float | None = self.memory_limit
-        if limit is None and LIMIT in func.attributes:
+        limit: float | None = None if self.planned else self.memory_limit
+        if LIMIT in func.attributes:
             limit = ir.FloatAttr(func.attributes[LIMIT]).value
         if LIMIT in func.attributes:
             del func.attributes[LIMIT]

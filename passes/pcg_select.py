@@ -43,6 +43,9 @@ from pcg.simulate import simulate
 HIDDEN = (0.0, 0.5, 0.9)
 #: Share of the state that must be embedding tables for plans that split these to be tried.
 MANY_TABLES = 0.1
+#: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves the update's time
+#: on state, sends as much, and gains at most a part of that.
+_HOPELESS = 2.0
 #: Plans that the remark names beside the chosen one.
 _NAMED = 12
 
@@ -78,7 +81,8 @@ class SelectPass(Pass):
       hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts
       of its own gets none of these.
 
-    So by simulation the outcome is not worse than any of them.  Of equals the first counts, in the order above.
+    So by simulation the outcome is not worse than any of them.  Of equals the first counts, in the order above.  ZeRO
+    variants of a plan that takes more than twice as long as the best so far are left out.
 
     Where the mesh was chosen (`pcg-choose-mesh`), not given, the experts' plans have every mesh of as many devices, in
     its places on the cluster, and the search also has the mesh of the best of them and the one of a single axis.  The
@@ -101,7 +105,7 @@ class SelectPass(Pass):
 
     candidates: str = option("all", "search: only plans of the search; all: also those of experts", ("all", "search"))
     meshes: str = option(
-        "auto", "given: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
+        "given", "given: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
         ("auto", "given", "any"),
     )  # fmt: skip
     places: int = option(8, "with meshes=any: places on the cluster that are tried for one mesh")
@@ -149,6 +153,7 @@ class SelectPass(Pass):
         elif self.machine.cluster is not None:
             self._limit = model.machine.device.memory
         self._seen: dict[str, Candidate] = {}
+        self._seconds_of: dict[str, float] = {}
         self._failures: list[PassError] = []
         self._dropped: list[str] = []
         own_layouts = given.annotated(func)
@@ -279,6 +284,11 @@ class SelectPass(Pass):
 
     def _expert(self, module: ir.Operation, plan: Expert, places: Sequence[Mesh]) -> None:
         """Try one plan of experts: on its mesh, or on that mesh in the best of `places`."""
+        base = plan.without_zero
+        best = min((c.seconds for c in self.tried if c.fits), default=math.inf)
+        if base != plan and self._seconds_of.get(base.label, 0.0) > _HOPELESS * best:
+            self.statistics["hopeless plans left out"] += 1
+            return
         self._progress(plan.label)
         copy = copy_of(module)
         if places:
@@ -287,17 +297,20 @@ class SelectPass(Pass):
         try:
             baseline.run(copy)
             PropagatePass(engine="dataflow", machine=self.machine).run(copy)
-            self._try(plan.label, copy, places)
+            made = self._try(plan.label, copy, places)
+            self._seconds_of[plan.label] = made.seconds
         except (PassError, PcgError) as error:
             self._dropped.append(f"{plan.label} is no candidate: {getattr(error, 'message', error)}")
 
     # -- simulation ----------------------------------------------------------------------------
 
-    def _try(self, name: str, placed: ir.Operation, places: Sequence[Mesh], search: SearchPass | None = None) -> None:
+    def _try(
+        self, name: str, placed: ir.Operation, places: Sequence[Mesh], search: SearchPass | None = None
+    ) -> Candidate:
         """Simulate a program with layouts, in the best of `places`; one that is there already is not tried again."""
         key = hashlib.sha256(placed.get_asm(print_generic_op_form=True, assume_verified=True).encode()).hexdigest()
         if key in self._seen:
-            return
+            return self._seen[key]
         mesh = shardings.mesh_of(placed)
         assert mesh is not None
         lowered = self._lower(placed)
@@ -314,6 +327,7 @@ class SelectPass(Pass):
         made = Candidate(name, placed, seconds, peak, peak <= self._limit, search)
         self._seen[key] = made
         self.tried.append(made)
+        return made
 
     def _lower(self, placed: ir.Operation) -> ir.Operation:
         """What one device runs, by the passes that follow this one."""

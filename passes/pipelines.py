@@ -20,7 +20,7 @@ PIPELINES: dict[str, NamedPipeline] = {
         "With a cluster the plan is the fastest of several by simulation.",
         "sdy-import,pcg-normalize,pcg-reassociate,pcg-choose-groups,pcg-choose-mesh,"
         "dist-refine-mesh{reshapes=true max-axes=2},pcg-select{generic=false},pcg-search,"
-        "dist-insert-reshards,pcg-recompute,dist-verify",
+        "dist-insert-reshards,pcg-recompute{planned=true},dist-verify",
     ),
     "auto-propagate": NamedPipeline(
         "As --auto-parallel, but placement is propagated from the annotations in the program instead of searched.",

@@ -250,8 +250,9 @@ def choose_mesh(
     )
     _run(module, [groups, chosen], [], {})
     strategy = str(options.strategy)
-    if mesh is None and (strategy == "select" or (strategy == "auto" and _default(module, options) == "select")):
+    if mesh is None and strategy == "select":
         # An expert's plan on another mesh may be faster: that mesh it is then, and the plan is found again there.
+        # Too dear to be done unasked: every factorisation is planned by every expert.
         _run(module, [refinement], [], {})
         free = dataclasses.replace(options, search={**options.search, "meshes": "auto"})
         _select(module, free, [], {}, False, program.donated)

@@ -34,7 +34,7 @@ def decisions(module: ir.Module) -> dict[str, float]:
 def write(module: ir.Module, memory: Mapping[str, float]) -> None:
     """Note on a module, already split into its microbatches, what pcg-recompute shall bring it to."""
     if RECOMPUTE in memory:
-        with module.context:
+        with module.context, ir.Location.unknown():
             entry_function(module).attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), memory[RECOMPUTE])
 
 

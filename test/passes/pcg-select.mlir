@@ -2,7 +2,7 @@
 // RUN: %pcg-opt %s --mesh x=4 --pcg-select --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: %pcg-opt %s --auto-parallel --cluster=preset:dgx-h100:1 --mesh x=4 --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // RUN: %pcg-opt %s --auto-parallel --mesh x=4 --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=GENERIC
-// RUN: %pcg-opt %s --auto-parallel --cluster=preset:dgx-h100:1 --devices=4 --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=FREE
+// RUN: %pcg-opt %s --pcg-normalize --pcg-choose-mesh --pcg-select=meshes=any --cluster=preset:dgx-h100:1 --devices=4 --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=FREE
 // RUN: %pcg-opt %s --mesh x=4 --pcg-select=candidates=search --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=SEARCH
 // RUN: not %pcg-opt %s --mesh x=4 --pcg-select=memory-limit=1KiB --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not %pcg-opt %s --pcg-select --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MESH

@@ -194,7 +194,7 @@ def test_wrong_calls(compiled):
 
 
 def test_wrong_options():
-    with pytest.raises(ValueError, match="strategy 'best'; expected one of 'auto', 'search', 'propagate', 'global', .*, a Plan"):
+    with pytest.raises(ValueError, match="strategy 'best'; expected one of 'auto', 'search', 'select', .*, a Plan"):
         pcg.compile(mlp, MESH, strategy="best")
     with pytest.raises(pcg.PcgError, match=r"sharding of argument x \(f32\[8,16\]\): axis 'data' is used twice"):
         pcg.compile(mlp, MESH, in_shardings=(None, "[data, data]")).lower(PARAMS, X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pcg.layout import Mesh
 
@@ -23,6 +23,14 @@ class Expert:
     zero: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     experts: tuple[str, ...] = ()
+
+    @property
+    def without_zero(self) -> Expert:
+        """The same plan with state whole; itself if it has it so."""
+        if self.plan.startswith("zero"):
+            everything = Mesh.of({"data": self.mesh.size}) if self.zero == ("shard",) else self.mesh
+            return Expert("data", "data", everything)
+        return replace(self, plan=self.plan.removesuffix("-zero1").removesuffix("-zero3"))
 
     @property
     def label(self) -> str:

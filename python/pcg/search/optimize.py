@@ -27,8 +27,8 @@ class DoesNotFit(ValueError):
         self.needed = needed
 
 
-#: Rises of the price of memory without effect after which no higher one is tried.
-_TRIES = 4
+#: The price of all memory over the time of a step from which on memory alone decides.
+_DOMINANT = 1e6
 
 
 @dataclass(frozen=True)
@@ -237,18 +237,18 @@ class Optimizer:
         weights = self.lifetimes.weights(self.graph, self.per_node(start), self.model.mesh)
         rate, low, high = 1e-13, 0.0, 0.0
         current = start
-        seen = [least]
+        worth = network.cost(start)
         for _ in range(16):
             self.progress(f"fitting memory: {_bytes(least)} of {_bytes(self.limit)}")
-            if len(seen) > _TRIES and least < 0.999 * seen[0] and least > 0.999 * seen[-_TRIES]:
-                break  # a higher price of memory has long bought none
-            seen.append(least)
+            if rate * self.limit > _DOMINANT * worth:
+                break  # nothing but memory counts any more
+            before = least
             current = solve(network.penalised(self._penalty(weights, rate)), [current], quick=True).x
             if consider(current):
                 high = rate
                 break
             low = rate
-            rate *= 8
+            rate *= 64 if least == before else 8
             # The peak may have moved: weigh what is alive at the new one as well.
             for key, w in self.lifetimes.weights(self.graph, self.per_node(current), self.model.mesh).items():
                 weights[key] = max(weights.get(key, 0.0), w)

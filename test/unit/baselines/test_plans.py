@@ -35,3 +35,12 @@ def test_axes_of_size_one_have_no_role() -> None:
     plans = on_mesh(Mesh.of({"a": 1, "b": 4}), False, ())
     assert {p.model for p in plans if "megatron" in p.plan} == {("b",)} and not any(p.group == "hybrid" for p in plans)
     assert [p.model for p in on_mesh(Mesh.of({"a": 1}), False, ()) if p.plan == "megatron"] == [("a",)]
+
+
+def test_every_variant_knows_the_plan_without_zero() -> None:
+    for plans in (on_devices(12, True, {4}), on_mesh(Mesh.of({"a": 2, "b": 4}), True, {8})):
+        labels = [p.label for p in plans]
+        for i, p in enumerate(plans):
+            base = p.without_zero
+            assert "zero" not in base.plan and base.without_zero == base
+            assert base.label in labels[: i + 1], "it comes first"
