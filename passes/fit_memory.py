@@ -94,7 +94,7 @@ class MemoryPlanner:
             if base is None:
                 break
             self.most = count
-            found = self._within(base, count)
+            found = self._within(base, count, best is None)
             if found is not None:
                 if best is not None and found.seconds >= best.seconds:
                     break
@@ -132,9 +132,11 @@ class MemoryPlanner:
             return None
         return copy
 
-    def _within(self, base: ir.Operation, count: int) -> Candidate | None:
-        """The fastest plan found for one number of microbatches."""
+    def _within(self, base: ir.Operation, count: int, first: bool) -> Candidate | None:
+        """The fastest plan found for one number of microbatches; if it is not the `first`, only where that is quick."""
         best = self._plan(base, count, UNLIMITED)
+        if not first:
+            return best
         if best is None or best.seconds > self.fastest * (1 + _GOOD):
             sharded = self._plan(base, count, self.limit)
             if sharded is not None and (best is None or sharded.seconds < best.seconds):

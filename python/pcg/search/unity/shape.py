@@ -97,9 +97,12 @@ def backbone(
         if len(parts) > 1:
             stack += [(source, sink, part) for part in parts]
             continue
-        inside = {source, *inner}
-        here = [(i, j) for i in inside for j in succ[i] if (j in inside or j == sink) and (i, j) in edges]
-        i, j = min((e for e in here if e != (source, sink)), key=lambda e: (edges[e], e))
+        # An edge at an end of the segment must not be its node's last: it would be put back.
+        inside = set(inner)
+        here = [(i, j) for i in inner for j in succ[i] if j in inside]
+        here += [(source, j) for j in succ[source] & inside if len(pred[j] & inside)]
+        here += [(i, sink) for i in pred[sink] & inside if len(succ[i] & inside)]
+        i, j = min((e for e in here if e in edges), key=lambda e: (edges[e], e))
         succ[i].discard(j)
         pred[j].discard(i)
         left.append((i, j))
@@ -111,6 +114,8 @@ def backbone(
             succ[i].add(j)
         else:
             left.append((i, j))
+    # One that was left out may have come back: to tie a node to the end of a smaller segment.
+    left = [(i, j) for i, j in left if j not in succ[i]]
     return {i: sorted(js) for i, js in succ.items()}, left
 
 

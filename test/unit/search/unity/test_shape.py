@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from pcg.search.unity.shape import backbone, bottlenecks, branches, nearest
 
 #: A residual block: 0 splits, 1-2 is the branch, 3 joins, 4 follows.
@@ -31,6 +35,32 @@ def test_the_least_edge_goes_where_the_graph_is_not_series_parallel() -> None:
     succ, left = backbone(4, edges, [])
     assert left == [(1, 2)]
     assert branches((1, 2), succ) == [(1,), (2,)]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9))
+@settings(max_examples=150, deadline=None)
+def test_any_graph_has_a_series_parallel_part(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = {}
+    for _ in range(2 * count):
+        i, j = sorted(int(n) for n in rng.choice(count, 2, replace=False))
+        edges[i, j] = float(rng.integers(3))
+    succ, left = backbone(count, edges, [])
+    kept = {(i, j) for i, js in succ.items() for j in js}
+    assert all((e in kept) != (e in left) for e in edges)
+    stack = [(-1, count, tuple(range(count)))]
+    while stack:  # every segment has a bottleneck or branches
+        source, sink, inner = stack.pop()
+        if not inner:
+            continue
+        cuts = bottlenecks(source, sink, inner, succ)
+        if cuts:
+            before, after = (tuple(i for i in inner if (i < cuts[0]) == side and i != cuts[0]) for side in (True, False))
+            stack += [(source, cuts[0], before), (cuts[0], sink, after)]
+        else:
+            parts = branches(inner, succ)
+            assert len(parts) > 1
+            stack += [(source, sink, part) for part in parts]
 
 
 def test_further_edges_keep_the_structure() -> None:
