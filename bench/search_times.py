@@ -40,7 +40,10 @@ _PEER = "autoparallel, 2 cores"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A program of the zoo for a number of devices of a cluster; `mesh` if that is given, as its authors gave it."""
+    """A program of the zoo for a number of devices of a cluster.
+
+    `mesh` if that is given, as the authors of the other system gave it: then its place is too, devices in order.
+    """
 
     model: str
     devices: int
@@ -108,8 +111,9 @@ def measure(row: Row) -> Result:
     if row.mesh:
         shardings.set_mesh(module.operation, Mesh.parse(row.mesh))
     ready = time.perf_counter()
-    choose = ChooseMeshPass(devices=0 if row.mesh else row.devices, machine=cluster.machine())
-    choose.run(module.operation)
+    choose = ChooseMeshPass(devices=row.devices, machine=cluster.machine())
+    if not row.mesh:
+        choose.run(module.operation)
     chosen = time.perf_counter()
     Pipeline("dist-refine-mesh{reshapes=true max-axes=2}").run(module)
     search = SearchPass(machine=cluster.machine(), progress=False)
@@ -118,9 +122,9 @@ def measure(row: Row) -> Result:
     outcome, built = search.outcome, search.built
     assert outcome is not None and built is not None
     return Result(
-        text.count("\n"), len(built.graph.nodes), choose.statistics["candidates"], str(shardings.mesh_of(module)),
-        ready - start, chosen - ready, done - chosen, outcome.seconds, min(outcome.bound, choose.bound),
-        outcome.peak_bytes,
+        text.count("\n"), len(built.graph.nodes), max(1, choose.statistics["candidates"]),
+        str(shardings.mesh_of(module)),
+        ready - start, chosen - ready, done - chosen, outcome.seconds, min(outcome.bound, choose.bound), outcome.peak_bytes,
     )  # fmt: skip
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.walk import entry
 from pcg.layout import Mesh
-from pcg.machine import ClusterError, Machine, mapping
+from pcg.machine import ClusterError, DeviceKind, Machine, mapping
 from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.passes.dist_refine_mesh import RefineMeshPass
-from pcg.passes.pcg_search import SearchPass
+from pcg.passes.pcg_search import Progress
+from pcg.search.build import Builder, Built
+from pcg.search.memory import Lifetimes
+from pcg.search.network import FORBIDDEN
+from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
+from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
 
 #: Of candidates whose fastest plan does not fit, so many of the fastest are looked at again under the limit.
@@ -68,7 +76,7 @@ class ChooseMeshPass(Pass):
         self.chosen: mapping.Placement | None = None
         self.bound = math.inf
         """No plan on any candidate takes less, in seconds per step; infinite where there was nothing to choose."""
-        self._tables: dict[tuple[tuple[str, int], ...], Tables] = {}
+        self._programs: dict[tuple[tuple[str, int], ...], _Program] = {}
 
     def run(self, module: ir.Operation) -> None:
         """Raises PassError where no candidate has a plan that fits, or the mesh does not go on the cluster."""
@@ -84,8 +92,12 @@ class ChooseMeshPass(Pass):
         except ClusterError as error:
             raise PassError(module, str(error)) from None
         self.statistics["candidates"] = len(candidates)
-        best = self._best(module, candidates) if len(candidates) > 1 else math.inf
-        if len(candidates) == 1:
+        best = math.inf
+        if len(candidates) > 1:
+            with Progress(True, self.name) as progress:
+                best = self._best(module, candidates, progress)
+            self._programs.clear()
+        else:
             self.chosen = candidates[0]
         assert self.chosen is not None
         shardings.set_mesh(module, self.chosen.mesh, *meshes)
@@ -108,12 +120,15 @@ class ChooseMeshPass(Pass):
         assert cluster is not None
         return mapping.placements(cluster, mesh)
 
-    def _best(self, module: ir.Operation, candidates: Sequence[mapping.Placement]) -> float:
+    def _best(
+        self, module: ir.Operation, candidates: Sequence[mapping.Placement], progress: Callable[[str], None]
+    ) -> float:
         """Choose among several candidates; the seconds of the plan that won, infinite if no plan as such fits."""
         best, losers = math.inf, 0
         free: list[tuple[float, int, float]] = []
         failures: list[PassError] = []
         for n, c in enumerate(candidates):
+            progress(f"mesh {n + 1} of {len(candidates)}: {c}")
             priced = self._price(module, c.mesh, best * (1 - _WORTH), math.inf, failures)
             self.bound = min(self.bound, priced.bound)
             losers += priced.seconds == math.inf
@@ -130,6 +145,7 @@ class ChooseMeshPass(Pass):
             c = candidates[n]
             if seconds >= best * (1 - _WORTH) or peak <= self._limit(c.mesh):
                 continue
+            progress(f"mesh within the memory limit: {c}")
             priced = self._price(module, c.mesh, best * (1 - _WORTH), self._limit(c.mesh), failures)
             if priced.seconds < best:
                 best, self.chosen = priced.seconds, c
@@ -148,25 +164,75 @@ class ChooseMeshPass(Pass):
         self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PassError]
     ) -> _Priced:
         """A good plan on `mesh` within `limit` bytes; `failures` gets why there is none."""
+        nothing = _Priced(math.inf, math.inf, math.inf, math.inf)
+        try:
+            if mesh.axes not in self._programs:
+                self._programs[mesh.axes] = _Program.of(module, mesh, self.refine)
+            outcome = self._programs[mesh.axes].plan(mesh, self.machine, cutoff, limit)
+        except DoesNotFit as error:
+            failures.append(PassError(entry(module), str(error)))
+            return dataclasses.replace(nothing, needed=error.needed)
+        except PassError as error:
+            failures.append(error)
+            return nothing
+        seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
+        return _Priced(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
+
+
+@dataclass
+class _Program:
+    """The program on meshes with the same axes: what its ops may do there is the same wherever the mesh lies."""
+
+    module: ir.Operation
+    """The owner of `func`."""
+    func: ir.Operation
+    axes: tuple[tuple[str, int], ...]
+    """Those of the refined mesh."""
+    state: dict[int, int]
+    builder: Builder | None = None
+    built: Built | None = None
+    classed: Sequence[int] = ()
+    device: DeviceKind | None = None
+    """What `built` was made for."""
+
+    @classmethod
+    def of(cls, module: ir.Operation, mesh: Mesh, refine: RefineMeshPass | None) -> _Program:
+        """`module` on `mesh`; it stays as it is.
+
+        Raises:
+          PassError: its layouts do not go with the mesh, or there is nothing to place.
+        """
         copy = module.clone().operation
         for symbol in list(shardings.meshes_of(copy)) or ["mesh"]:
             shardings.set_mesh(copy, mesh, symbol)
-        # Bytes are an int: more than any device has is no limit.
-        most = Bytes(min(limit, 1 << 62))
-        search = SearchPass(memory_limit=most, machine=self.machine, cutoff=cutoff, quick=True)
-        try:
-            if self.refine is not None:
-                RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
-            refined = shardings.mesh_of(copy)
-            axes = refined.axes if refined is not None else ()
-            search.tables = self._tables.get(axes)
-            search.run(copy)
-            if search.tables is not None:
-                self._tables[axes] = search.tables
-        except PassError as error:
-            failures.append(error)
-            return _Priced(math.inf, math.inf, math.inf, search.needed)
-        outcome = search.outcome
-        assert outcome is not None
-        seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
-        return _Priced(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
+        if refine is not None:
+            RefineMeshPass(refine.reshapes, refine.max_axes).run(copy)
+        func, refined = entry(copy), shardings.mesh_of(copy)
+        if func is None or refined is None:
+            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+        return cls(copy, func, refined.axes, state_of(func))
+
+    def plan(self, mesh: Mesh, machine: Machine, cutoff: float, limit: float) -> Outcome:
+        """A good plan where `mesh` lies; see `Optimizer` for `cutoff`.
+
+        Raises:
+          DoesNotFit: no plan that was found takes at most `limit` bytes.
+          PassError: the layouts that are fixed contradict each other.
+        """
+        model = CostModel(machine, Mesh(self.axes, mesh.device_ids))
+        device = model.machine.device
+        if self.built is None or self.builder is None or self.device != device:
+            self.builder = Builder(model, Tables.on(model.mesh))
+            built = self.built = self.builder.build(self.func, self.state)
+            self.classed, self.device = built.graph.classes(), device
+        else:
+            built = self.builder.elsewhere(self.built, model)
+        data = [built.arguments[i] for i in data_of(self.func, self.state)]
+        outcome = Optimizer(
+            built.graph, model, Lifetimes(built.births), built.arguments, data, limit, cutoff=cutoff, quick=True,
+            classed=self.classed,
+        ).run()  # fmt: skip
+        if outcome.seconds >= FORBIDDEN / 2 and outcome.bound <= cutoff:
+            text = "the layouts that are fixed in the program contradict each other: no plan has them all"
+            raise PassError(self.func, text)
+        return outcome

@@ -71,14 +71,11 @@ class SearchPass(Pass):
     ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
     disjoint: bool = option(False, "unity: also price branches that run at the same time on disjoint devices")
     hidden: float = option(0.0, "share of the time of gradient exchanges that is hidden behind compute, 0 to 1")
+    overlapped: float = option(0.0, "share of the time of all other exchanges that is, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
-    cutoff: float = field(default_factory=lambda: math.inf)
-    """Seconds that a plan must beat: one that provably cannot is not written, `outcome` tells its bound."""
     quick: bool = field(default_factory=bool)
     """Whether a good plan is enough: the gap to the bound may be larger."""
-    tables: Tables | None = field(default_factory=lambda: None)
-    """Strategies from a search on a mesh of these sizes, wherever that lay."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,25 +91,26 @@ class SearchPass(Pass):
         if SELECTED in module.attributes:
             del module.attributes[SELECTED]
             return
-        if not 0 <= self.hidden <= 1:
-            raise PassError(module, f"hidden={self.hidden:g}; allowed: 0 to 1")
+        for name in ("hidden", "overlapped"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise PassError(module, f"{name}={getattr(self, name):g}; allowed: 0 to 1")
         mesh = self._mesh(module)
         func = entry(module)
         if func is None:
             raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
         given.mark(func, "search", state_of(func))
         try:
-            model = CostModel(self.machine, mesh, self.hidden)
+            model = CostModel(self.machine, mesh, self.hidden, self.overlapped)
         except ClusterError as error:
             raise PassError(module, str(error)) from None
         limit: float | None = self.memory_limit
         if limit is None and model.machine.cluster is not None:
             limit = model.machine.device.memory
-        tables = self.tables = self.tables or Tables(mesh)
+        tables = Tables.on(mesh)
         state = state_of(func)
         # With means to save memory, what is fastest without a limit is looked at first: mostly it fits.
         means = limit is not None and (self.recompute or self.accumulate) and self.algorithm == "exact"
-        means = means and not self.quick and self.cutoff == math.inf
+        means = means and not self.quick
         with Progress(self.progress) as progress:
             start = time.perf_counter()
             self.built = built = Builder(model, tables, progress).build(func, state)
@@ -124,15 +122,13 @@ class SearchPass(Pass):
             optimizer = (
                 UnityOptimizer(*given_graph, rules=rules)
                 if self.algorithm == "unity"
-                else Optimizer(*given_graph, self.cutoff, self.quick)
+                else Optimizer(*given_graph, quick=self.quick)
             )
             try:
                 self.outcome = outcome = optimizer.run()
             except DoesNotFit as error:
                 self.needed = error.needed
                 raise PassError(func, str(error)) from None
-        if outcome.bound > self.cutoff:
-            return
         if outcome.seconds >= FORBIDDEN / 2:
             text = "the layouts that are fixed in the program contradict each other: no plan has them all"
             raise PassError(func, text)

@@ -222,15 +222,13 @@ class SelectPass(Pass):
 
     def _searches(self, module: ir.Operation, mesh: Mesh, where: str) -> None:
         """Try what the search finds on `mesh`, for each share of time that it takes to be hidden."""
-        known = self.search.tables if not where else None
         for hidden in dict.fromkeys((self.search.hidden, *HIDDEN)):
             name = "search" + (f" hidden={hidden:g}" if hidden else "") + where
             self._progress(name)
             copy = copy_of(module)
             search = dataclasses.replace(
-                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False,
-                tables=known,
-            )  # fmt: skip
+                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False
+            )
             try:
                 if where:
                     _set_mesh(copy, mesh)
@@ -240,7 +238,6 @@ class SelectPass(Pass):
             except PassError as error:
                 self._failures.append(error)
                 return  # what does not fit does not depend on what is hidden
-            known = search.tables
             self._try(name, copy, (), search)
             if search.algorithm != "exact":
                 return

@@ -131,7 +131,7 @@ def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Pr
     """
     model = CostModel(machine, mesh)
     func, state = entry_function(module), dict(plan.state)
-    builder = PlacedBuilder(model, Tables(mesh))
+    builder = PlacedBuilder(model, Tables.on(mesh))
     try:
         built = builder.build(func, {})
     except NotPlaced as error:

@@ -25,7 +25,7 @@ from pcg.simulate import simulate_processes
 def cluster(fast: float = 6e8, slow: float = 2e8, memory: float = 1e9, network: float = 1e9, link: float = 10e9) -> Cluster:
     """Two groups of two devices of so many FLOP/s, without overheads, so that small programs are large enough."""
     kinds = tuple(
-        DeviceKind(name, {"f32": rate}, rate, rate, memory, kernel_overhead=0.0)
+        DeviceKind(name, {"f32": rate}, rate, rate, memory, kernel_overhead=0.0, collective_overhead=0.0)
         for name, rate in (("fast", fast), ("slow", slow))
     )
     level = Level("link", "gpus", (2,), "switch", link, 1e-7)

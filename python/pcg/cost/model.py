@@ -72,6 +72,8 @@ class CostModel:
     mesh: Mesh
     hidden: float = 0.0
     """Share of the time of late collectives that passes while something else is computed, 0 to 1."""
+    overlapped: float = 0.0
+    """The same of all other collectives."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -190,6 +192,10 @@ class CostModel:
 
         `kind` is the step's name (all_reduce, all_gather, reduce_scatter, all_to_all, permute, slice).
         """
+        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlapped)
+
+    def _link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `link`, whether it is hidden or not."""
         if kind == "slice" or not axes:
             return 0.0
         if self._measured is not None:
@@ -199,7 +205,7 @@ class CostModel:
         if self.machine.cluster is not None:
             key = (tuple(axes), kind)
             lines = self._lines.get(key) or self._placed(*key)
-            return self.machine.device.kernel_overhead + min(a + b * wire_bytes for a, b in lines)
+            return self.machine.device.collective_overhead + min(a + b * wire_bytes for a, b in lines)
         links = [self.machine.link_of(a) for a in axes]
         hops = math.ceil(math.log2(max(2, self.mesh.axes_size(axes))))
         if kind == "all_reduce":
@@ -233,8 +239,8 @@ class CostModel:
         Reduce-scatters and all-gathers are combined only along one dimension, by some of its backends: they
         are not counted on here.
         """
-        seconds = self.link(axes, wire_bytes, kind)
+        seconds = self._link(axes, wire_bytes, kind)
         if kind == "all_reduce":
-            fixed = self.link(axes, 0.0, kind)
+            fixed = self._link(axes, 0.0, kind)
             seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / _COMBINED)))
         return seconds * (1.0 - self.hidden)

@@ -113,7 +113,7 @@ class Space:
         self.func, self.model, self.state, self.limit = func, model, state, memory_limit
         self.mesh = model.mesh
         self.progress = progress
-        self.builder = OpenBuilder(model, Tables(model.mesh), progress, decided=decided)
+        self.builder = OpenBuilder(model, Tables.on(model.mesh), progress, decided=decided)
         self.built = built = self.builder.build(func, state)
         close_loop(built, state, func)
         self.annotations = collect(func, built, state, self.mesh, names)

@@ -81,9 +81,10 @@ def cpu_cluster(cores: int, memory: float, cpuinfo: str, devices: int) -> Cluste
         "flops": f"{cores} cores at {clock(cpuinfo) / 1e9:.2f} GHz, {per_cycle} FLOP per cycle, half of it, shared",
         "default_flops": "a quarter of that", "memory": "the operating system, shared",
         "memory_bandwidth": "guess: 10 GB/s per core up to 200, shared", "kernel_overhead": "guess",
+        "collective_overhead": "guess",
     }  # fmt: skip
     kind = DeviceKind(
-        "cpu", {"f64": share / 2, "f32": share}, share / 4, bandwidth / devices, memory / devices, 5e-6, source
+        "cpu", {"f64": share / 2, "f32": share}, share / 4, bandwidth / devices, memory / devices, 5e-6, 5e-6, source
     )
     level = Level(
         "memory", "devices", (devices,), "bus", bandwidth, 5e-6,

@@ -18,8 +18,9 @@ class DeviceKind:
 
     `flops`: peak FLOP/s of contractions per element type; types that are not listed run at `default_flops`, which
     is also what the vector units reach: anything that is not a contraction runs at no more.
-    `memory_bandwidth` in bytes/s, `memory` in bytes, `kernel_overhead` in seconds per kernel or collective, however
-    small it is.  `source`: where the figures are from, by the name of the figure ("" for all).
+    `memory_bandwidth` in bytes/s, `memory` in bytes; `kernel_overhead` in seconds per kernel, and
+    `collective_overhead` in seconds per collective or message, however small it is.
+    `source`: where the figures are from, by the name of the figure ("" for all).
     `profile`: what was measured, which goes before these figures where it says something.
     """
 
@@ -29,6 +30,7 @@ class DeviceKind:
     memory_bandwidth: float
     memory: float
     kernel_overhead: float = 2e-6
+    collective_overhead: float = 2e-6
     source: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
     profile: Profile | None = field(default=None, repr=False)
 
@@ -40,8 +42,9 @@ class DeviceKind:
             positive(f"{where}: flops.{element}", rate)
         for key in ("default_flops", "memory_bandwidth", "memory"):
             positive(f"{where}: {key}", getattr(self, key))
-        if not 0 <= self.kernel_overhead < 1:
-            raise ClusterError(f"{where}: kernel_overhead is {self.kernel_overhead} s; allowed: 0 up to 1 s")
+        for key in ("kernel_overhead", "collective_overhead"):
+            if not 0 <= getattr(self, key) < 1:
+                raise ClusterError(f"{where}: {key} is {getattr(self, key)} s; allowed: 0 up to 1 s")
 
     def peak(self, element: str) -> float:
         """Peak FLOP/s for `element` (an MLIR type name: f32, bf16, i32, ...)."""
@@ -63,6 +66,7 @@ def slowest(kinds: Sequence[DeviceKind]) -> DeviceKind:
         min(k.memory_bandwidth for k in kinds),
         min(k.memory for k in kinds),
         max(k.kernel_overhead for k in kinds),
+        max(k.collective_overhead for k in kinds),
     )
 
 

@@ -19,6 +19,7 @@ What is read into it, as the format does not say it:
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -220,9 +221,7 @@ def _registered(kind: DeviceKind, kinds: dict[str, DeviceKind]) -> DeviceKind:
         if (have.flops, have.memory) == (kind.flops, kind.memory):
             return have
         name, n = f"{kind.name} ({n})", n + 1
-    kinds[name] = kind if name == kind.name else DeviceKind(
-        name, kind.flops, kind.default_flops, kind.memory_bandwidth, kind.memory, source=kind.source
-    )  # fmt: skip
+    kinds[name] = kind if name == kind.name else dataclasses.replace(kind, name=name)
     return kinds[name]
 
 

@@ -18,7 +18,8 @@ from pcg.machine.profile import Profile
 from pcg.machine.units import quantity
 
 _CLUSTER = ("name", "description", "source", "kinds", "groups", "network", "failed", "spare")
-_KIND = ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhead", "profile", "source")
+_KIND = ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhead", "collective_overhead", "profile",
+         "source")  # fmt: skip
 _GROUP = ("name", "kind", "levels")
 _LEVEL = ("name", "joins", "size", "topology", "bandwidth", "latency", "ports", "gateway", "oversubscription", "wrap",
           "source")  # fmt: skip
@@ -68,8 +69,11 @@ def _kind(name: str, t: Mapping[str, Any], folder: Path) -> DeviceKind:
     flops = {
         n: _quantity(x, "FLOP/s", f"{where}.flops.{n}") for n, x in _table(t["flops"], f"{where}.flops").items()
     }
-    more = {"kernel_overhead": _quantity(t["kernel_overhead"], "s", f"{where}.kernel_overhead")} if (
-        "kernel_overhead" in t) else {}  # fmt: skip
+    overheads = {
+        n: _quantity(t[n], "s", f"{where}.{n}") for n in ("kernel_overhead", "collective_overhead") if n in t
+    }
+    if "kernel_overhead" in overheads:
+        overheads.setdefault("collective_overhead", overheads["kernel_overhead"])
     return DeviceKind(
         name,
         flops,
@@ -78,7 +82,7 @@ def _kind(name: str, t: Mapping[str, Any], folder: Path) -> DeviceKind:
         _quantity(t["memory"], "B", f"{where}.memory"),
         source=_source(t, where),
         profile=_profile(t["profile"], f"{where}.profile", folder) if "profile" in t else None,
-        **more,
+        **overheads,
     )
 
 
@@ -220,7 +224,7 @@ def dumps(cluster: Cluster) -> str:
     for k in cluster.kinds:
         out += ["", f"[kinds.{_quote(k.name)}]"]
         out.append(f"flops = {{{', '.join(f'{n} = {_number(x)}' for n, x in k.flops.items())}}}")
-        for key in ("default_flops", "memory", "memory_bandwidth", "kernel_overhead"):
+        for key in ("default_flops", "memory", "memory_bandwidth", "kernel_overhead", "collective_overhead"):
             out.append(f"{key} = {_number(getattr(k, key))}")
         out += _source_lines(k.source)
         if k.profile is not None:

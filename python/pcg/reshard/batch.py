@@ -6,6 +6,7 @@ as arrays: a search asks for millions of pairs.  No MLIR here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,8 +19,9 @@ from pcg.reshard import planner
 from pcg.reshard.frontier import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, graph_of, layouts_count
 from pcg.reshard.steps import ReshardError
 
-#: Sources times edges from which compiled loops pay.
+#: Sources times edges from which compiled loops pay, unless they have been loaded.
 _MUCH = 1 << 20
+_KERNELS = "pcg.solve.kernels"
 #: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
 _Kind = tuple[frozenset[int], float]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -58,7 +60,7 @@ class _Arrays:
     def distances(self, source: Sequence[int], prices: np.ndarray) -> np.ndarray:
         """Seconds from each source to every node, given those of each hop."""
         weights = np.minimum.reduceat(prices[self.hops], self.starts) if len(self.starts) else np.zeros(0)
-        if len(source) * len(weights) > _MUCH:
+        if len(source) * len(weights) > _MUCH or _KERNELS in sys.modules:
             from pcg.solve.kernels import shortest
 
             found: np.ndarray = shortest(np.array(source, np.int64), self.rows, self.columns, weights)

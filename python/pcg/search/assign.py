@@ -80,7 +80,7 @@ def assign(
     Raises:
       DoesNotFit: no plan that was found fits in `memory_limit`.
     """
-    tables = Tables(model.mesh)
+    tables = Tables.on(model.mesh)
     builder = WideBuilder(model, tables, progress, decided=decided)
     built = builder.build(func, state)
     close_loop(built, state, func)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from torch_mlir import ir
@@ -63,6 +63,8 @@ class Built:
     """Values for the memory model: node, slot, global bytes, first and last position in program order."""
     values: dict[ir.Value, Source] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
+    exchanging: list[tuple[ir.Operation, FactorRule, int, np.ndarray]] = field(default_factory=list)
+    """Ops whose local form sends something, their nodes, and the seconds of that per strategy."""
 
     def rule_reason(self, node: int) -> str:
         """Why the op of `node` can only run replicated; empty if it can be split."""
@@ -122,6 +124,21 @@ class Builder:
         for key, (first, size) in self._first.items():
             built.births.append((*key, size, first, end if key[0] in built.arguments else self._last.get(key, first)))
         return built
+
+    def elsewhere(self, built: Built, model: CostModel) -> Built:
+        """What `build` would make of the same function where its mesh lies elsewhere, on devices of the same kind.
+
+        It is for finding good plans: the seconds of an op may differ in the last digits.
+        """
+        self.model = model
+        seconds: dict[int, np.ndarray] = {}
+        exchanging = []
+        for op, rule, n, before in built.exchanging:
+            node = built.graph.nodes[n]
+            sent = node.times * self._exchanged(op, rule, node.table)
+            seconds[n] = node.seconds + (sent - before)
+            exchanging.append((op, rule, n, sent))
+        return replace(built, graph=built.graph.with_seconds(seconds), exchanging=exchanging)
 
     def _late(self) -> None:
         """Find the edges behind the last contraction: what is sent there is waited for only at the end."""
@@ -217,7 +234,12 @@ class Builder:
         if rule.reason:
             built.reasons[node] = rule.reason
         operands = list(op.operands)
-        self.graph.nodes[node].seconds = times * (self._work(op, rule, table) + self._exchanged(op, rule, table))
+        seconds = times * self._work(op, rule, table)
+        if rule.exchanges:
+            sent = times * self._exchanged(op, rule, table)
+            built.exchanging.append((op, rule, node, sent))
+            seconds = seconds + sent
+        self.graph.nodes[node].seconds = seconds
         self._fix(op, node)
         for i, value in enumerate(operands):
             self._connect(value, node, i, times)

@@ -9,7 +9,8 @@ has a hub besides the layout that it comes in.  No MLIR here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,6 +57,13 @@ class Graph:
     def add(self, node: Node) -> int:
         self.nodes.append(node)
         return len(self.nodes) - 1
+
+    def with_seconds(self, seconds: Mapping[int, np.ndarray]) -> Graph:
+        """The same graph with other times for some nodes."""
+        nodes = list(self.nodes)
+        for n, s in seconds.items():
+            nodes[n] = replace(nodes[n], seconds=s)
+        return Graph(nodes, self.edges)
 
     def classes(self, rounds: int = 16) -> list[int]:
         """A class per node: nodes that look alike up to `rounds` edges away decide together.

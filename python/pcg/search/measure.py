@@ -61,7 +61,7 @@ def measure(func: ir.Operation, model: CostModel, state: dict[int, int]) -> Meas
     Raises:
       NotPlaced: some op or value has no layout, or an impossible one.
     """
-    builder = PlacedBuilder(model, Tables(model.mesh))
+    builder = PlacedBuilder(model, Tables.on(model.mesh))
     built = builder.build(func.operation, {})
     close_loop(built, state, func.operation)
     moves = Moves(model)
@@ -148,17 +148,15 @@ class MadeBuilder(Builder):
     """
 
     made: set[ir.Value] = field(default_factory=set)
-    _sends: list[tuple[int, ir.Operation, FactorRule, np.ndarray]] = field(default_factory=list)
-    """Ops whose local form communicates: node, op, rule, and seconds per strategy."""
 
     def measure(self, choice: Sequence[int], moves: Moves) -> Measure:
         """What a choice for every node costs."""
         nodes = self.graph.nodes
         seconds, sent = moves.total(self.graph.edges, self.built, choice)
         inside = 0.0
-        for n, op, rule, each in self._sends:
+        for op, rule, n, each in self.built.exchanging:
             times, a = nodes[n].times, (nodes[n].table.assignments or ())[choice[n]]
-            inside += times * float(each[choice[n]])
+            inside += float(each[choice[n]])
             for x in rule.exchanges:
                 sent += times * x.wire_elements(a, self.tables.mesh) * describe(op.operands[x.operand])[1]
         work = sum(float(n.seconds[k]) for n, k in zip(nodes, choice, strict=True))
@@ -179,12 +177,6 @@ class MadeBuilder(Builder):
         if len(op.results) == 1 and op.results[0] in self.made:
             return np.zeros(len(table))
         return super()._work(op, rule, table)
-
-    def _exchanged(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
-        seconds = super()._exchanged(op, rule, table)
-        if rule.exchanges:
-            self._sends.append((len(self.graph.nodes) - 1, op, rule, seconds))
-        return seconds
 
 
 @dataclass

@@ -76,15 +76,16 @@ class Optimizer:
     """Seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the end."""
     quick: bool = False
     """Whether bounds and the plan met on the way to them are enough."""
+    classed: Sequence[int] = ()
+    """Class of each node where that is known: nodes of a class have the same choices and decide together."""
     colour: list[int] = field(init=False)
-    """Class of each node."""
     classes: int = field(init=False)
     tables: dict[int, Table] = field(init=False)
     """Strategies of each class."""
     prices: Prices = field(init=False)
 
     def __post_init__(self) -> None:
-        self.prices = Prices(self.model)
+        self.prices = Prices.by(self.model)
 
     def run(self) -> Outcome:
         """The cheapest plan found, never worse than data parallelism, tensor parallelism or replication.
@@ -94,7 +95,7 @@ class Optimizer:
         """
         phases: dict[str, float] = {}
         start = time.perf_counter()
-        self.colour = self.graph.classes()
+        self.colour = list(self.classed) or self.graph.classes()
         self.classes = max(self.colour, default=-1) + 1
         self.tables = {c: n.table for n, c in zip(self.graph.nodes, self.colour, strict=True)}
         phases["classes"] = time.perf_counter() - start
@@ -174,17 +175,8 @@ class Optimizer:
             plans.append(("tensor parallelism", self._complete(network, tp)))
         return plans
 
-    def _table(self, c: int):
-        if not hasattr(self, "_by_class"):
-            self._by_class = {k: n.table for n, k in zip(self.graph.nodes, self.colour, strict=True)}
-        return self._by_class[c]
-
     def _replicated(self, c: int) -> int:
-        table = self._table(c)
-        parts = table.parts.copy()
-        for port in (*table.ins, *table.outs):
-            parts = parts + port.shards(self.model.mesh) - 1 + port.is_partial()
-        return int(np.argmin(parts))
+        return self.tables[c].wholest(self.model.mesh)
 
     def _batch(self, c: int) -> int:
         """The choice that splits the first dimension (the only one split) as far as possible."""

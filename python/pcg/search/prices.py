@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,10 +42,15 @@ class _Known:
 
 @dataclass
 class Prices:
-    """Seconds of redistributions by `model`, remembered per tensor."""
+    """Seconds of redistributions by `model`, remembered per tensor; `Prices.by` also from one search to the next."""
 
     model: CostModel
     _known: dict[tuple[tuple[int, ...], float, bool], _Known] = field(default_factory=dict)
+
+    @classmethod
+    def by(cls, model: CostModel) -> Prices:
+        """The prices of `model`, shared by all searches of this thread."""
+        return _shared(model, threading.get_ident())
 
     def between(
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
@@ -66,3 +73,8 @@ class Prices:
             found[np.ix_(i, j)] = np.minimum(seconds, FORBIDDEN)
             known.seconds[where] = found
         return found
+
+
+@lru_cache(maxsize=8)
+def _shared(model: CostModel, _thread: int) -> Prices:
+    return Prices(model)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -49,6 +51,10 @@ class Port:
 
     def is_partial(self) -> np.ndarray:
         """Whether the tensor is partial, per strategy."""
+        return self._is_partial
+
+    @cached_property
+    def _is_partial(self) -> np.ndarray:
         return np.array([bool(s.partial) for s in self.specs])[self.ids]
 
 
@@ -61,14 +67,28 @@ class Table:
     outs: tuple[Port, ...]
     parts: np.ndarray
     assignments: tuple[Assignment, ...] | None = None
+    _wholest: dict[Mesh, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.parts)
 
+    def wholest(self, mesh: Mesh) -> int:
+        """The strategy that splits the least: replication, where it is one."""
+        found = self._wholest.get(mesh)
+        if found is None:
+            parts = self.parts.copy()
+            for port in (*self.ins, *self.outs):
+                parts = parts + port.shards(mesh) - 1 + port.is_partial()
+            found = self._wholest[mesh] = int(np.argmin(parts))
+        return found
+
 
 @dataclass
 class Tables:
-    """Makes and shares tables on one mesh."""
+    """Makes and shares tables on one mesh.
+
+    `Tables.on` is for programs and searches one after another: what ops may do does not depend on where the mesh lies.
+    """
 
     mesh: Mesh
     _rules: dict[FactorRule, Table] = field(default_factory=dict)
@@ -77,6 +97,15 @@ class Tables:
     _wider: dict[tuple, Table] = field(default_factory=dict)
     _have: dict[int, frozenset[Assignment]] = field(default_factory=dict)
     _count: int = 0
+
+    @classmethod
+    def on(cls, mesh: Mesh) -> Tables:
+        """Tables for meshes with these axes, shared by all that ask in this thread."""
+        found = _shared(mesh.axes, threading.get_ident())
+        if found._count > _MANY:
+            _shared.cache_clear()
+            found = _shared(mesh.axes, threading.get_ident())
+        return found
 
     def _next(self) -> int:
         self._count += 1
@@ -185,3 +214,12 @@ class Tables:
             spec = ShardSpec.of(dims_axes, waiting)
             if all(n % s == 0 for n, s in zip(shape, spec.shards(self.mesh), strict=True)):
                 yield spec
+
+
+#: Tables of one mesh from which a new search begins with none: programs that are long done with would pile up.
+_MANY = 20_000
+
+
+@lru_cache(maxsize=16)
+def _shared(axes: tuple[tuple[str, int], ...], _thread: int) -> Tables:
+    return Tables(Mesh(axes))

@@ -131,7 +131,7 @@ class _Pricer(Pricer):
             mine = tuple(sorted({p for g in groups for p in g}))
         elif self.machine.cluster is not None:
             at = [[self.places[p] for p in g] for g in groups]
-            overhead = max(self.machine.cluster.kind_of(d).kernel_overhead for g in at for d in g)
+            overhead = max(self.machine.cluster.kind_of(d).collective_overhead for g in at for d in g)
             seconds = overhead + collectives.seconds(self.machine.cluster, at, kind, held)
             mine = next((tuple(g) for g in groups if self.process in g), (self.process,))
         else:
@@ -149,7 +149,7 @@ def _transfer(
     if machine.cluster is None:
         return CostModel(machine, Mesh.of({"group": 2})).link(("group",), amount, "permute")
     ends = [(places[a], places[b]) for a, b in pairs]
-    overhead = max(machine.cluster.kind_of(d).kernel_overhead for pair in ends for d in pair)
+    overhead = max(machine.cluster.kind_of(d).collective_overhead for pair in ends for d in pair)
     return overhead + collectives.exchange(machine.cluster, ends).seconds(amount)
 
 

@@ -219,7 +219,7 @@ class _Staged:
         if not messages:
             return 0.0
         if self.topology is not None:
-            return self.machine.device.kernel_overhead + self.topology.transfers(messages)
+            return self.machine.device.collective_overhead + self.topology.transfers(messages)
         most = max([*sent.values(), *got.values()])
         return self.machine.link.latency + most / self.machine.link.bandwidth
 

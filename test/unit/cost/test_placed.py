@@ -26,7 +26,7 @@ def test_a_collective_costs_what_the_network_says():
             size = 3e6
             want = collectives.seconds(SUMMIT, mesh.groups(axes), kind, size)
             got = m.link(axes, collectives.sent(kind, n) * size, kind)
-            assert got == pytest.approx(want + SUMMIT.kinds[0].kernel_overhead)
+            assert got == pytest.approx(want + SUMMIT.kinds[0].collective_overhead)
     assert m.link((), 1e6, "all_reduce") == m.link(("data",), 1e6, "slice") == 0.0
 
 

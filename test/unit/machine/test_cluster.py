@@ -29,7 +29,7 @@ def test_every_preset_loads_and_names_the_source_of_every_figure(name):
     found = Cluster.preset(name)
     assert found.devices == tuple(range(found.size))
     for kind in found.kinds:
-        for figure in ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhead"):
+        for figure in ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhead", "collective_overhead"):
             assert kind.source.get(figure) or kind.source.get(""), (kind.name, figure)
     for level in [x for g in found.groups for x in g.levels]:
         for figure in ("size", "topology", "bandwidth", "latency", *(("ports",) if level.ports > 1 else ())):
@@ -223,6 +223,6 @@ levels = st.builds(
 @settings(deadline=None)
 @given(st.lists(levels, min_size=1, max_size=3), names, st.floats(1, 1e18))
 def test_text_reads_as_the_same_cluster(these, name, rate):
-    kind = DeviceKind(name, {"f32": rate}, rate, rate, rate, 1e-7, {"": "somewhere"})
+    kind = DeviceKind(name, {"f32": rate}, rate, rate, rate, 1e-7, 1e-7, {"": "somewhere"})
     c = Cluster(name, (kind,), (Group(name, name, tuple(these)),), description=name)
     assert toml.loads(c.dumps()) == c
