@@ -19,6 +19,8 @@ from pcg.search.network import Network
 
 #: Noise that breaks ties, all together as a share of a known solution's cost.
 _NOISE = 2e-4
+#: Relative gap at which ascent ends: what the noise makes of it.
+NEAR = 2 * _NOISE
 #: Entries of edges from which compiled loops pay.
 _MUCH = 1 << 16
 
@@ -92,11 +94,12 @@ class _Stack:
 
 
 def ascend(
-    network: Network, x: list[int], *, sweeps: int = 1500, patience: float = 1e-5, cutoff: float = np.inf
-) -> Bounded:
+    network: Network, x: list[int], *, sweeps: int = 1500, patience: float = 1e-5, cutoff: float = np.inf,
+    gap: float = NEAR,
+) -> Bounded:  # fmt: skip
     """Raise the bound until 20 sweeps close less than `patience` of the gap, or it passes `cutoff`.
 
-    `x` is a known solution.
+    `x` is a known solution; it also ends once the best one met is within `gap` (relative) of the bound.
     """
     unary = _padded(network)
     # Ties leave the dual solution with many choices of equal cost, which round badly together: a little noise
@@ -126,7 +129,7 @@ def ascend(
             if bound > cutoff:
                 break
             improve()
-            if cost - bound <= 2 * _NOISE * cost or bound - checked <= patience * (cost - bound):
+            if cost - bound <= gap * cost or bound - checked <= patience * (cost - bound):
                 break
             checked = bound
     else:

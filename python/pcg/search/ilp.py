@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcg.search.dual import Bounded, ascend
+from pcg.search.dual import NEAR, Bounded, ascend
 from pcg.search.network import FORBIDDEN, Network, Reduction, reduce
 
 #: Choices up to which an ILP takes about a second.
@@ -50,12 +50,14 @@ def solve(
     progress: Callable[[str], None] = lambda _: None,
     cutoff: float = np.inf,
     patience: float = 1e-5,
+    enough: float = 0.0,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice; the
     returned `bound` tells.  `quick` leaves out the ILP.  Once it is proved that any solution costs more than
-    `cutoff`, the best so far is returned.  `patience`: see `ascend`.
+    `cutoff`, the best so far is returned.  `patience`: see `ascend`; it may also end
+    at a relative gap of `enough`.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -75,7 +77,9 @@ def solve(
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
         projected = [_project(layers, s) for s in starts]
         guess = min([first_guess(core), *projected], key=core.cost)
-        found = ascend(core, guess, patience=patience, cutoff=cutoff - constant)
+        cost = core.cost(guess)
+        near = max(NEAR, enough * abs(constant + cost) / cost) if cost > 0 else NEAR
+        found = ascend(core, guess, patience=patience, cutoff=cutoff - constant, gap=near)
         if depth and constant + found.bound <= cutoff and found.cost - found.bound > gap * abs(found.cost + constant):
             found = _dive(core, found, depth)
         bound = max(bound, constant + found.bound)

@@ -108,6 +108,7 @@ class Optimizer:
         solution = solve(
             network, [x for _, x in plans], progress=self.progress, cutoff=self.cutoff, quick=self.quick,
             depth=0 if self.quick else 1, patience=1e-2 if self.quick else 1e-5,
+            enough=1e-3 if self.quick else 0.0,
         )  # fmt: skip
         chosen, bound = solution.x, solution.bound
         phases["solve"] = time.perf_counter() - start
