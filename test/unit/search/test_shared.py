@@ -1,0 +1,90 @@
+"""Strategies and prices that searches share: what was searched before has no say in a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pcg.cost import CostModel
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.ir.walk import entry
+from pcg.layout import Mesh
+from pcg.machine import Cluster
+from pcg.passes.choose_mesh import ChooseMeshPass
+from pcg.passes.pcg_search import SearchPass
+from pcg.passes.pipeline import Pipeline
+from pcg.search import prices, table
+from pcg.search.build import Builder
+from pcg.search.roles import state_of
+from pcg.search.table import Tables
+
+ROOT = Path(__file__).resolve().parents[3]
+REVERSED = """
+func.func @main(%x: tensor<96x64xf32>) -> tensor<96x64xf32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<96x64xf32>
+  %1 = stablehlo.add %0, %x : tensor<96x64xf32>
+  return %1 : tensor<96x64xf32>
+}
+"""
+PROGRAMS = [ROOT / "examples" / name for name in ("mlp.mlir", "transformer_step.mlir")]
+
+
+@pytest.fixture
+def fresh():
+    table._shared.cache_clear()
+    prices._shared.cache_clear()
+
+
+def planned(path: Path, mesh: str = "data=2,model=4") -> str:
+    module = load_module(path.read_text(), make_context(), path.name)
+    Pipeline(["pcg-normalize", "pcg-reassociate", SearchPass(mesh=mesh, progress=False)]).run(module)
+    return str(module)
+
+
+def test_a_plan_does_not_depend_on_what_was_planned_before(fresh):
+    first = planned(PROGRAMS[0])
+    planned(PROGRAMS[1])
+    planned(PROGRAMS[0], "data=4,model=2")
+    assert planned(PROGRAMS[0]) == first
+
+
+def test_neither_does_the_mesh(fresh):
+    def chosen() -> str:
+        module = load_module(PROGRAMS[0].read_text(), make_context(), "<test>")
+        choose = ChooseMeshPass(devices=12, machine=Cluster.preset("summit", nodes=2).machine())
+        Pipeline(["pcg-normalize", "pcg-reassociate", choose]).run(module)
+        return f"{choose.chosen} {choose.bound}"
+
+    first = chosen()
+    planned(PROGRAMS[1])
+    assert chosen() == first
+
+
+def test_tables_are_shared_by_mesh_and_do_not_pile_up(fresh, monkeypatch):
+    here = Tables.on(Mesh.parse("x=2"))
+    assert Tables.on(Mesh((("x", 2),), (1, 0))) is here and Tables.on(Mesh.parse("x=4")) is not here
+    monkeypatch.setattr(table, "_MANY", 3)
+    for size in range(2, 12, 2):
+        here.of_value((size,), None)
+    assert Tables.on(Mesh.parse("x=2")) is not here
+
+
+def test_the_same_program_elsewhere_costs_what_it_would_if_read_anew(fresh):
+    """A candidate for the mesh that is read once and priced in several places has the prices of each place."""
+    module = load_module(REVERSED, make_context(), "<test>")
+    func = entry(module)
+    assert func is not None
+    machine = Cluster.preset("summit", nodes=2).machine()
+    near = CostModel(machine, Mesh.parse("data=2,model=3"))
+    far = CostModel(machine, Mesh((("data", 2), ("model", 3)), (0, 6, 1, 7, 2, 8)))
+    builder = Builder(near, Tables.on(near.mesh))
+    built = builder.build(func, state_of(func))
+    moved = builder.elsewhere(built, far)
+    want = Builder(far, Tables.on(far.mesh)).build(func, state_of(func))
+    assert moved.graph.edges == want.graph.edges
+    for a, b in zip(moved.graph.nodes, want.graph.nodes, strict=True):
+        assert a.table is b.table and a.seconds == pytest.approx(b.seconds, rel=1e-12)
+    assert built.exchanging, "nothing is exchanged: the test shows nothing"
+    assert any((a.seconds != b.seconds).any() for a, b in zip(moved.graph.nodes, built.graph.nodes, strict=True))
