@@ -1,31 +1,39 @@
-"""Our plans against those of experts, on clusters that need not be there: step time by the simulator.
+"""Our plans against those of experts and of Unity, on clusters that need not be there: step time by the simulator.
 
   python -m bench.quality                                      all models on all clusters, what the cache lacks
   python -m bench.quality --models dlrm mlp --clusters v100-8 v100-48
   python -m bench.quality --show --markdown docs/quality.md    print what the cache has, and write the page
 
 For a model and a cluster, every plan is lowered to the program of one device and priced by `pcg.simulate` on the
-cluster. `ours` is the default pipeline: mesh, place and layouts are searched, and `pcg-select` takes the fastest of
-several plans, searched ones and those of experts. `unity` is Unity's algorithm on one axis and on nodes x devices of a
-node, of which the best counts. The experts' plans are those of `pcg-baseline`, each on every factorisation of the
-number of devices into its axes and in every distinct place on the cluster, of which the best counts:
+cluster. `ours` is `pcg-select{meshes=any}` after `pcg-choose-mesh`: it makes several plans, those of the search and
+those of experts, and takes the one whose step is shortest. What it prices on the way is the table:
 
   data       the batch split, the rest replicated           zero      zero1 and zero3, over all devices or an inner axis
   megatron   tensor parallelism over all devices            hybrid    data x tensor x ZeRO, all factorisations
   tables     embedding tables split, MLPs data parallel     experts   stacked experts split x tensor x ZeRO
+  search     the searches alone                             unity     Unity's algorithm
+
+Experts' plans are on every factorisation of the number of devices into their axes, each in the distinct places on the
+cluster (eight at most). Two rules save time, both of `pcg-select`: a place is not simulated where one stream of the
+device has more work than the best place takes; ZeRO variants of a plan that takes twice as long as the best of their
+kind are left out. Unity's algorithm runs on one axis, and on nodes x devices of a node, of which the best counts; where
+the program is too large for `pcg-select` to try it, it is priced apart (side `unity`).
 
 The batch is the zoo's per device (weak scaling). A plan must fit the memory of a device by the same simulation.
-Results are kept in a JSON file, one entry per plan, so that the table can be made in pieces; an entry is priced again
-with --again. Each side of a cell runs in a process of its own, which --time-limit ends.
+Results are kept in a JSON file at once, so that the table can be made in pieces; --again prices what is known again.
+Each side of a cell runs in a process of its own, which a limit of processor time ends: what it had priced by then is
+kept, and the best of that is given as `at most`. Models come in the order of `TIERS`, the cheap ones first on all
+clusters.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import math
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -41,20 +49,16 @@ from torch_mlir import ir
 
 from bench import quality_table
 from bench.zoo import ZOO
-from pcg.baselines import plans
-from pcg.baselines.layouts import read
-from pcg.baselines.tensor import experts, tables
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
-from pcg.layout import Mesh
 from pcg.machine import Cluster, mapping
 from pcg.passes import PIPELINES
 from pcg.passes.base import PassError
-from pcg.passes.pcg_baseline import BaselinePass
-from pcg.passes.pcg_select import MANY_TABLES, SelectPass
+from pcg.passes.pcg_select import Candidate, SelectPass, unity_meshes
 from pcg.passes.pipeline import Pipeline, split
 from pcg.search.roles import state_of
 from pcg.simulate import simulate
@@ -65,7 +69,17 @@ CLUSTERS = {
     "v100-8": ("summit", 6, 8), "v100-48": ("summit", 6, 48), "v100-192": ("summit", 6, 192),
     "h100-64": ("dgx-h100", 8, 64), "h100-512": ("dgx-h100", 8, 512),
 }  # fmt: skip
-SIDES = ("experts", "ours", "unity")
+#: Models that cost about the same, with the processor seconds that a side of a cell may take; others come last.
+TIERS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("xdl", "mlp", "dlrm", "candle_uno", "transformer_unity"), 150),
+    (("bert_large", "gpt3_1.3b", "llama3_8b", "resnext50"), 240),
+    (("mixtral_8x7b", "gpt3_13b", "llama3_70b", "vit_h14", "inception_v3_unity"), 300),
+    (("inception_v3", "evoformer", "unet"), 300),
+)
+_LAST = 300
+#: A process that waits more than it works is ended after so many times its limit.
+_PATIENCE = 12
+SIDES = ("plans", "unity")
 _PREPARE = "sdy-import,pcg-normalize,pcg-reassociate"
 _INSERT = "dist-insert-reshards,dist-verify"
 #: Places of one mesh that are priced.
@@ -76,6 +90,15 @@ def cluster_of(name: str) -> Cluster:
     """The cluster of `CLUSTERS`, with as many devices as its name says."""
     preset, node, devices = CLUSTERS[name]
     return Cluster.preset(preset, nodes=-(-devices // node)).take(devices)
+
+
+def ordered(models: Iterable[str]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """`models` by tiers, with the time limit of each."""
+    left = list(models)
+    for names, limit in TIERS:
+        yield tuple(n for n in names if n in left), limit
+        left = [n for n in left if n not in names]
+    yield tuple(left), _LAST
 
 
 class Cell:
@@ -92,18 +115,13 @@ class Cell:
         assert func is not None
         self.state = state_of(func)
 
-    def run(self, pipeline: str, module: ir.Module, passes: Iterable[Any] = ()) -> None:
+    def run(self, pipeline: Pipeline | str, module: ir.Module) -> None:
         """Run passes on `module` with this cluster's costs."""
-        p = Pipeline([*passes, *split(pipeline)])
-        self._on_cluster(p)
-        p.run(module)
-
-    def _on_cluster(self, pipeline: Pipeline) -> None:
-        for each in pipeline.python_passes:
+        p = Pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+        for each in p.python_passes:
             if hasattr(each, "machine"):
                 each.machine = self.machine
-            if isinstance(each, SelectPass):
-                each.donated = tuple(self.state.values())
+        p.run(module)
 
     def copy(self) -> ir.Module:
         """The prepared program."""
@@ -121,59 +139,34 @@ class Cell:
         best["fits"] = best["peak_bytes"] <= self.machine.device.memory
         return best
 
-    def experts(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """(group, label, result) of every plan of experts."""
-        func = entry(self.module)
-        assert func is not None
-        program = read(func, self.state)
-        stacked = {program.shapes[a][d] for a, d in experts(program.sites).items()}
-        held = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
-        split_tables = sum(held[a] for a in tables(program.sites)) > MANY_TABLES * sum(held.values())
-        for plan in plans.on_devices(len(self.cluster.devices), split_tables, stacked):
-            module = self.copy()
-            places = mapping.placements(self.cluster, plan.mesh)
-            shardings.set_mesh(module, places[0].mesh)
-            self.run("dist-propagate{engine=dataflow}", module, [BaselinePass(plan=plan.plan, zero=plan.zero)])
-            self.run(_INSERT, module)
-            yield plan.group, plan.label, self.price(module, places[:_PLACES])
-
-    def ours(self) -> dict[str, Any]:
-        """The plan of the default pipeline: mesh, place and layouts are searched."""
+    def plans(self) -> dict[str, Any]:
+        """Our plan; every plan that was priced on the way is printed when it is known."""
+        start, cpu = time.perf_counter(), time.process_time()
+        select = SelectPass(meshes="any", by_kind=True, report=report, donated=tuple(self.state.values()))
+        elements: list[Any] = list(split(PIPELINES["auto-parallel"].elements))
+        elements = elements[elements.index("pcg-reassociate") + 1 :]
+        at = next(i for i, e in enumerate(elements) if e.startswith("pcg-select"))
         module = self.copy()
-        start = time.perf_counter()
-        elements = list(split(PIPELINES["auto-parallel"].elements))
-        pipeline = Pipeline(elements[elements.index("pcg-reassociate") + 1 :])
-        self._on_cluster(pipeline)
-        pipeline.run(module)
-        seconds = time.perf_counter() - start
+        self.run(Pipeline([*elements[:at], select, *elements[at + 1 :]]), module)
+        taken = {"search_seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
         mesh = shardings.mesh_of(module)
-        assert mesh is not None
+        assert mesh is not None and select.chosen is not None
         where = next((p.where for p in mapping.placements(self.cluster, mesh.origin) if p.mesh == mesh.origin), "")
+        # By the pipelines, not as pcg-select says.
         found = self.price(module, [mapping.Placement(mesh, where)])
-        select = next(p for p in pipeline.python_passes if isinstance(p, SelectPass))
-        if select.chosen is not None:
-            found["chosen"] = select.chosen.name
-            ours = [c.seconds for c in select.tried if c.search is not None and c.fits]
-            found["searched"] = min(ours, default=None)
-        return {**found, "search_seconds": seconds}
+        return {**found, **taken, "chosen": select.chosen.name, "promised": select.chosen.seconds}
 
     def unity(self) -> dict[str, Any]:
         """The best plan of Unity's algorithm: on one axis, and on nodes x devices of a node, in their best place."""
-        count = len(self.cluster.devices)
-        blocks = itertools.groupby(self.cluster.devices, lambda d: self.cluster.coordinates(d)[:2])
-        node = max(len(list(inside)) for _, inside in blocks)
-        meshes = [Mesh.of({"d0": count})]
-        if 1 < node < count and count % node == 0:
-            meshes.append(Mesh.of({"d0": count // node, "d1": node}))
         best: dict[str, Any] = {}
         start = time.perf_counter()
-        for mesh in meshes:
+        for mesh in unity_meshes(self.cluster):
             module = self.copy()
             places = mapping.placements(self.cluster, mesh)
             shardings.set_mesh(module, places[0].mesh)
             try:
                 self.run(f"pcg-search{{algorithm=unity}},{_INSERT}", module)
-            except PassError as error:
+            except (PassError, PcgError) as error:
                 best = best or {"error": str(error)}
                 continue
             found = self.price(module, places[:_PLACES])
@@ -182,33 +175,41 @@ class Cell:
         return {**best, "search_seconds": time.perf_counter() - start}
 
 
-def work(model: str, cluster: str, side: str) -> None:
-    """Price one side of a cell; a line of JSON per plan on stdout."""
+def report(plan: Candidate) -> None:
+    """A plan that pcg-select has priced, as a line of JSON."""
+    mesh = shardings.mesh_of(plan.module)
+    found = {"label": plan.name, "group": plan.group, **plan.found, "fits": plan.fits, "mesh": str(mesh), "where": ""}
+    print(json.dumps(found), flush=True)
+
+
+def work(model: str, cluster: str, side: str, limit: int) -> None:
+    """Price one side of a cell; a line of JSON per plan on stdout. After `limit` processor seconds that is all."""
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     cell = Cell(model, cluster)
-    if side == "experts":
-        for group, label, result in cell.experts():
-            print(json.dumps({"label": label, "group": group, **result}), flush=True)
-        return
+    label = "ours" if side == "plans" else side
     try:
-        result = cell.unity() if side == "unity" else cell.ours()
-    except PassError as error:
+        result = cell.unity() if side == "unity" else cell.plans()
+    except (PassError, PcgError) as error:
         result = {"error": str(error)}
-    print(json.dumps({"label": side, "group": side, **result}), flush=True)
+    print(json.dumps({"label": label, "group": label, **result}), flush=True)
 
 
-def fill(model: str, cluster: str, side: str, limit: float) -> tuple[dict[str, Any], str]:
+def fill(model: str, cluster: str, side: str, limit: int) -> tuple[dict[str, Any], str]:
     """Run one side of a cell in a process of its own: its results by label, and what went wrong."""
-    command = [sys.executable, "-m", "bench.quality", "--work", model, cluster, side]
-    why = ""
+    command = [sys.executable, "-m", "bench.quality", "--work", model, cluster, side, str(limit)]
+    why, late = "", f"not finished in {limit} s of processor time"
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_PATIENCE * limit)
         out, code = done.stdout, done.returncode
-        if code:
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
+            why = late
+        elif code:
             why = (done.stderr.strip().splitlines() or [f"status {code}"])[-1]
-    except subprocess.TimeoutExpired as late:
-        out = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        why = f"not finished in {limit:.0f} s"
-    found = {r["label"]: r for r in map(json.loads, out.splitlines())}
+    except subprocess.TimeoutExpired as end:
+        out = end.stdout.decode() if isinstance(end.stdout, bytes) else end.stdout or ""
+        why = late
+    lines = [line for line in out.splitlines() if line.startswith("{") and line.endswith("}")]
+    found = {r["label"]: r for r in map(json.loads, lines)}
     return {**found, f"done {side}": {"error": why} if why else {}}, why
 
 
@@ -217,43 +218,62 @@ def load(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+def save(path: Path, cache: dict[str, Any]) -> None:
+    """Write what is known; a run that is ended on the way leaves the old file."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(cache, indent=0, sort_keys=True))
+    new.replace(path)
+
+
+def needed(cell: dict[str, Any], side: str, retry: bool) -> bool:
+    """Whether a side of a cell is still to be priced."""
+    known = cell.get(f"done {side}")
+    if known is not None and not (retry and known.get("error")):
+        return False
+    return side != "unity" or not any(r.get("group") == "unity" for r in cell.values())
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", metavar="MODEL", default=list(ZOO), choices=list(ZOO))
     parser.add_argument("--clusters", nargs="+", default=list(CLUSTERS), choices=list(CLUSTERS))
     parser.add_argument("--sides", nargs="+", default=list(SIDES), choices=list(SIDES))
-    parser.add_argument("--time-limit", type=float, default=600.0, help="seconds for each side of a cell")
+    parser.add_argument("--time-limit", type=int, help="processor seconds for a side of a cell; default: its tier's")
     parser.add_argument("--cache", type=Path, default=ROOT / "bench" / "quality.json")
     parser.add_argument("--again", action="store_true", help="price also what the cache has")
+    parser.add_argument("--retry", action="store_true", help="price again what failed or did not end in its time")
     parser.add_argument("--show", action="store_true", help="price nothing, print what the cache has")
     parser.add_argument("--plans", action="store_true", help="print every plan, not only the best of each kind")
     parser.add_argument("--markdown", type=Path, help="write the tables to this page")
-    parser.add_argument("--work", nargs=3, metavar=("MODEL", "CLUSTER", "SIDE"), help=argparse.SUPPRESS)
+    parser.add_argument("--work", nargs=4, metavar=("MODEL", "CLUSTER", "SIDE", "LIMIT"), help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.work:
-        work(*options.work)
+        work(*options.work[:3], int(options.work[3]))
         return 0
     cache = load(options.cache)
-    for cluster in () if options.show else options.clusters:
-        for model in options.models:
-            for side in options.sides:
-                known = cache.get(f"{model} {cluster}", {}).get(f"done {side}")
-                if known is not None and not known.get("error") and not options.again:
-                    continue
-                start = time.perf_counter()
-                found, why = fill(model, cluster, side, options.time_limit)
-                cache = load(options.cache)  # another run may have added to it
-                cache.setdefault(f"{model} {cluster}", {}).update(found)
-                options.cache.write_text(json.dumps(cache, indent=0, sort_keys=True))
-                seconds = time.perf_counter() - start
-                print(f"{model} {cluster} {side}: {seconds:.0f} s {why}", file=sys.stderr, flush=True)
-    print(quality_table.text(cache, options.models, options.clusters, options.plans))
+    tiers = () if options.show else ordered(options.models)
+    for cluster, model, side, limit in (
+        (c, m, s, t) for models, t in tiers for c in options.clusters for m in models for s in options.sides
+    ):
+        if not options.again and not needed(cache.get(f"{model} {cluster}", {}), side, options.retry):
+            continue
+        start = time.perf_counter()
+        found, why = fill(model, cluster, side, options.time_limit or limit)
+        cache = load(options.cache)  # another run may have added to it
+        cell = cache.setdefault(f"{model} {cluster}", {})
+        if side == "plans":
+            cell.clear()
+        cell.update(found)
+        save(options.cache, cache)
+        print(f"{model} {cluster} {side}: {time.perf_counter() - start:.0f} s {why}", file=sys.stderr, flush=True)
+    models = [m for names, _ in ordered(options.models) for m in names]
+    print(quality_table.text(cache, models, options.clusters, options.plans))
     if options.markdown:
         memory = {c: cluster_of(c).machine().device.memory for c in options.clusters}
-        options.markdown.write_text(quality_table.page(cache, options.models, options.clusters, memory))
-    worst = max((r.ratio for r in quality_table.rows(cache, options.models, options.clusters)), default=0.0)
-    return 1 if math.isfinite(worst) and worst > 1 + 1e-9 else 0
+        options.markdown.write_text(quality_table.page(cache, models, options.clusters, memory))
+    ratios = (r.ratio for r in quality_table.rows(cache, models, options.clusters))
+    return int(any(math.isfinite(r) and r > 1 + 1e-9 for r in ratios))
 
 
 if __name__ == "__main__":

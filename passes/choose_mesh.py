@@ -25,7 +25,8 @@ from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
 
-#: Of candidates whose fastest plan does not fit, so many of the fastest are looked at again under the limit.
+#: Of candidates whose fastest plan does not fit, so many of the fastest are looked at again under the limit; more
+#: only until one fits.
 _FITTED = 6
 #: On a module: its mesh was chosen, nobody asked for this one.
 CHOSEN = "pcg.mesh_chosen"
@@ -56,8 +57,8 @@ class ChooseMeshPass(Pass):
     the same mesh.
 
     Memory counts in a second round: where the fastest plan of a candidate does not fit, it is searched again within
-    the limit (the six fastest are).  Where none fits, the mesh is the one on which the least memory is needed: the
-    search that follows may still make it fit by recomputation or gradient accumulation.
+    the limit (the six fastest are, the others until one fits).  Where none fits, the mesh is the one on which the
+    least memory is needed: the search that follows may still make it fit by recomputation or gradient accumulation.
 
     A program whose mesh names devices, or one without cluster and number of devices, stays as it is.
     """
@@ -141,7 +142,9 @@ class ChooseMeshPass(Pass):
             raise failures[0]
         # What is fastest while memory does not count may do with less of it and still be the fastest.
         least = math.inf
-        for seconds, n, peak in sorted(free)[:_FITTED]:
+        for rank, (seconds, n, peak) in enumerate(sorted(free)):
+            if rank >= _FITTED and best < math.inf:
+                break
             c = candidates[n]
             if seconds >= best * (1 - _WORTH) or peak <= self._limit(c.mesh):
                 continue

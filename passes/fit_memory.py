@@ -2,63 +2,142 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry, walk
-from pcg.layout import Mesh
 from pcg.lower.microbatches import is_placed
 from pcg.lower.temporal import CannotSplit, batch_arguments
-from pcg.passes.base import Bytes, PassError
+from pcg.passes.base import PassError
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.insert_reshards import InsertReshardsPass
 from pcg.passes.lower_spmd import LowerSpmdPass
 from pcg.passes.pcg_accumulate import MICROBATCHES, AccumulatePass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_recompute import LIMIT, RecomputePass, read_placed
-from pcg.search.optimize import Alternative, DoesNotFit
+from pcg.search.build import Builder, Built
+from pcg.search.commit import commit
+from pcg.search.frontier import Frontier, Point
+from pcg.search.memory import Lifetimes
+from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import data_of, state_of
+from pcg.search.table import Tables
 from pcg.simulate import simulate
 
 if TYPE_CHECKING:
     from pcg.passes.pcg_search import SearchPass
 
-#: A limit that every plan fits in.
-UNLIMITED = Bytes(1 << 62)
+#: A limit that every plan fits in: pcg-recompute then only puts redistributions where they are first needed.
+UNLIMITED = float(1 << 62)
+_NOTHING = Recomputation(0, frozenset(), 0.0, 0.0)
 #: Most microbatches that are tried.
 _MOST = 64
 #: How much slower (relative) than the fastest plan that ignores memory one may be for the search to end.
 _GOOD = 0.05
 #: Limits for the sharding alone, over the given one, that are tried where nothing fits: recomputation does the rest.
 _LOOSER = (2.0, 1.4)
-#: Rounds of asking recomputation for less where the lowered program needs more than the placed one seemed to.
+#: Rounds of asking for less where the lowered program needs more than the placed one, or the search, seemed to.
 _ROUNDS = 3
+#: How far (times) above the limit the least that recomputation can come to must be for it to be left out.
+_HOPELESS = 1.1
+#: How much less memory (relative) twice as many microbatches must need, for as many again to be of interest.
+_LESS = 0.01
 #: What was given in the program before the search, on `dist.reshard`.
 GIVEN = "pcg.given"
 
 
 @dataclass
-class Candidate:
-    """A plan: a module with its layouts, what it takes, and the limit that recomputation brings it to (None: none)."""
+class Variant:
+    """The step in `count` microbatches: its program without layouts, and what the search finds for it."""
 
-    module: ir.Operation
-    search: SearchPass
-    microbatches: int
+    count: int
+    base: ir.Operation
+    built: Built
+    outcome: Outcome
+    """The plan that ignores memory."""
+    frontier: Frontier
+
+
+class Sharded:
+    """One plan of a variant: the program with its layouts, and what it needs as it is and with values recomputed."""
+
+    def __init__(self, variant: Variant, point: Point, search: SearchPass, model: CostModel) -> None:
+        self.variant, self.point = variant, point
+        self._search, self._model = search, model
+        self._peaks: dict[frozenset[int] | None, float] = {}
+
+    @cached_property
+    def module(self) -> ir.Operation:
+        """The program with layouts."""
+        v = self.variant
+        copy = copy_of(v.base)
+        func = entry(copy)
+        assert func is not None
+        choice = v.frontier.optimizer.per_node(self.point.choice)
+        commit(func, _moved(v.built, v.base, copy), choice, Tables.on(self._model.mesh))
+        return copy
+
+    @cached_property
+    def placed(self) -> ir.Operation:
+        """The program with its redistributions."""
+        copy = copy_of(self.module)
+        InsertReshardsPass(machine=self._search.machine).run(copy)
+        return copy
+
+    @cached_property
+    def solver(self) -> Recomputer:
+        """What may be recomputed."""
+        copy = copy_of(self.placed)
+        func = entry(copy)
+        assert func is not None
+        return Recomputer(read_placed(func, self._model).line)
+
+    def peak(self, known: Recomputation | None = None) -> float:
+        """Peak of the lowered program, by simulation: as it is, or by what pcg-recompute is to do with it."""
+        key = known.redo if known is not None else None
+        if key not in self._peaks:
+            copy = copy_of(self.placed)
+            if known is not None:
+                again = RecomputePass(machine=self._search.machine)
+                again.known = known
+                again.run(copy)
+            FuseCollectivesPass(machine=self._search.machine).run(copy)
+            LowerSpmdPass().run(copy)
+            if self._search.backend == "cpu":
+                HoldCopiesPass().run(copy)
+            self._peaks[key] = float(simulate(copy, self._model, backend=self._search.backend).peak_bytes)
+        return self._peaks[key]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plan: a sharding, and the limit in bytes that pcg-recompute shall bring it to (None: it has nothing to do).
+
+    `again`: whether values are computed again.
+    """
+
+    sharded: Sharded
     seconds: float
     peak: float
-    recompute: float | None
+    recompute: float | None = None
+    again: bool = False
+
+    @property
+    def microbatches(self) -> int:
+        """Into how many the batch is split."""
+        return self.sharded.variant.count
 
     def __str__(self) -> str:
         parts = ["sharding"]
-        if self.recompute is not None:
+        if self.again:
             parts.append("recomputation")
         if self.microbatches > 1:
             parts.append(f"{self.microbatches} microbatches")
@@ -67,59 +146,100 @@ class Candidate:
 
 @dataclass
 class MemoryPlanner:
-    """Finds the fastest plan for `module` within `limit` bytes per device by the means that `search` allows.
+    """Finds the fastest plan for one program within limits on the bytes per device, by the means that `search` allows.
 
-    `placed` is the module with the layouts of the best plan that ignores memory, and `fastest` its estimate.
+    `whole` is the program as it is, with the plan that ignores memory.  What is found for one limit (searches,
+    programs with layouts, what can be recomputed in them, peaks) is kept for the next.
     """
 
     search: SearchPass
-    module: ir.Operation
-    placed: ir.Operation
-    limit: float
-    fastest: float
+    model: CostModel
+    whole: Variant
     tried: list[Candidate] = field(default_factory=list)
-    needed: float = math.inf
-    """Least bytes that a plan was found for."""
-    most: int = 1
-    """Most microbatches that were tried."""
     why_whole: str = ""
     """Why the batch was not split, if it could not be."""
+    progress: Callable[[str], None] = lambda _: None
 
-    def run(self) -> Candidate:
+    def __post_init__(self) -> None:
+        self._variants: dict[int, Variant | None] = {1: self.whole}
+        self._sharded: dict[tuple[int, tuple[int, ...]], Sharded] = {}
+        # Compute and memory are those of the lowered program, in which nothing of an exchange is taken to be hidden.
+        self._exact = CostModel(self.search.machine, self.model.mesh)
+
+    @property
+    def fastest(self) -> float:
+        """Seconds per step of the plan that ignores memory."""
+        return self.whole.outcome.seconds
+
+    @property
+    def free(self) -> Sharded:
+        """The plan that ignores memory."""
+        return self._at(self.whole, self.whole.frontier.fastest)
+
+    def run(self, limit: float) -> Candidate:
         """Raises PassError, which names the smallest limit that would work, where no plan fits."""
-        best: Candidate | None = None
-        count = 1
-        while count <= _MOST:
-            base = self._split(count)
-            if base is None:
+        best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
+        if best is not None and limit <= min(c.peak for c in self.tried):
+            return best
+        hopeless = self.whole.frontier.floor() > limit
+        for count in () if hopeless else self._counts():
+            variant = self._variant(count)
+            if best is not None and variant is not None and variant.outcome.seconds >= best.seconds:
                 break
-            self.most = count
-            found = self._within(base, count, best is None)
+            found = self._within(count, limit, best)
             if found is not None:
-                if best is not None and found.seconds >= best.seconds:
+                if best is not None and count > 1 and found.seconds >= best.seconds:
                     break
-                best = found
-                if best.recompute is None or best.seconds <= self.fastest * (1 + _GOOD):
+                best = found if best is None or found.seconds < best.seconds else best
+                if not best.again or best.seconds <= self.fastest * (1 + _GOOD):
                     break
-            count *= 2
         if best is None:
-            func = entry(self.module)
-            self.search.needed = self.needed
+            self._least()
+            best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
+        if best is None:
+            needed = min(c.peak for c in self.tried)
+            self.search.needed = needed
+            most = max(c.microbatches for c in self.tried)
             means = ["sharding"] + ["recomputation"] * self.search.recompute
-            means += [f"{self.most} microbatches"] if self.most > 1 else []
-            text = f"{DoesNotFit(self.limit, self.needed)} ({math.ceil(self.needed)} bytes, by {', '.join(means)})"
-            error = PassError(func, text + (f"; {self.why_whole}" if self.why_whole else ""))
-            error.needed = self.needed
+            means += [f"{most} microbatches"] if most > 1 else []
+            text = f"{DoesNotFit(limit, needed)} ({math.ceil(needed)} bytes, by {', '.join(means)})"
+            error = PassError(entry(self.whole.base), text + (f"; {self.why_whole}" if self.why_whole else ""))
+            error.needed = needed
             raise error
         return best
 
-    # -- candidates ----------------------------------------------------------------------------
+    # -- programs ------------------------------------------------------------------------------
+
+    def _counts(self) -> Iterator[int]:
+        """Numbers of microbatches that the program can be split into."""
+        count = 1
+        while count <= _MOST and self._variant(count) is not None:
+            yield count
+            count *= 2
+
+    def _variant(self, count: int) -> Variant | None:
+        if count not in self._variants:
+            self._variants[count] = self._made(count)
+        return self._variants[count]
+
+    def _made(self, count: int) -> Variant | None:
+        base = self._split(count)
+        func = entry(base) if base is not None else None
+        if base is None or func is None:
+            return None
+        state = state_of(func)
+        built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state)
+        data = [built.arguments[i] for i in data_of(func, state)]
+        optimizer = Optimizer(
+            built.graph, self.model, Lifetimes(built.births), built.arguments, data, progress=self.progress, quick=True
+        )
+        outcome = optimizer.run()
+        frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
+        return Variant(count, base, built, outcome, frontier)
 
     def _split(self, count: int) -> ir.Operation | None:
         """The program in `count` microbatches, without layouts; None if it cannot be split so."""
-        copy = copy_of(self.module)
-        if count == 1:
-            return copy
+        copy = copy_of(self.whole.base)
         func = entry(copy)
         if not self.search.accumulate or func is None or is_placed(func):
             return None
@@ -132,95 +252,164 @@ class MemoryPlanner:
             return None
         return copy
 
-    def _within(self, base: ir.Operation, count: int, first: bool) -> Candidate | None:
-        """The fastest plan found for one number of microbatches; if it is not the `first`, only where that is quick."""
-        best = self._plan(base, count, UNLIMITED)
-        if not first:
+    def _at(self, variant: Variant, point: Point) -> Sharded:
+        key = variant.count, point.choice
+        if key not in self._sharded:
+            self._sharded[key] = Sharded(variant, point, self.search, self._exact)
+        return self._sharded[key]
+
+    # -- candidates ----------------------------------------------------------------------------
+
+    def _within(self, count: int, limit: float, known: Candidate | None) -> Candidate | None:
+        """The fastest plan found for one number of microbatches; if one is `known`, only where that is quick."""
+        variant = self._variant(count)
+        assert variant is not None
+        self.progress(f"fitting memory: {count} microbatches, {len(self.tried)} plans so far")
+        quick = known is not None and known.microbatches < count
+        if count > 1 and not quick and self._least_of(variant) > limit:
+            return None
+        free = self._at(variant, variant.frontier.fastest)
+        best = self._fitted(free, limit)
+        if quick:
             return best
         if best is None or best.seconds > self.fastest * (1 + _GOOD):
-            sharded = self._plan(base, count, self.limit)
-            if sharded is not None and (best is None or sharded.seconds < best.seconds):
-                best = sharded
-        if best is None and self.search.recompute:
-            best = next((c for f in _LOOSER if (c := self._plan(base, count, f * self.limit)) is not None), None)
-        if best is None and (least := self._least(base)) < math.inf:
-            best = self._plan(base, count, least)
+            best = min(
+                (c for c in (best, self._sharding(variant, free, limit)) if c), key=lambda c: c.seconds, default=None
+            )
         return best
 
-    def _least(self, base: ir.Operation) -> float:
-        """The least bytes that the search alone finds a plan for."""
-        search = self._search(Bytes(1))
-        try:
-            search.run(copy_of(base))
-        except PassError:
-            return search.needed * (1 + 1e-9) + 1
-        return 1.0
-
-    def _search(self, limit: float) -> SearchPass:
-        return dataclasses.replace(
-            self.search, memory_limit=Bytes(int(limit)), recompute=False, accumulate=False, progress=False,
-            quick=True,
-        )
-
-    def _plan(self, base: ir.Operation, count: int, limit: float) -> Candidate | None:
-        """The plan of the search within `limit`, recomputed to the limit that counts; None if that is too much."""
-        search = self._search(limit)
-        if count == 1 and limit == UNLIMITED:
-            copy = copy_of(self.placed)
-            search.outcome, search.built = self.search.outcome, self.search.built
-        else:
-            copy = copy_of(base)
-            try:
-                search.run(copy)
-            except PassError:
+    def _sharding(self, variant: Variant, free: Sharded, limit: float) -> Candidate | None:
+        """The fastest plan found by cutting state and activations into smaller pieces, recomputed if that is needed."""
+        # The search counts memory its own way: what it is asked for is corrected by how far off it was.
+        aim = first = limit * free.point.peak / free.peak(_NOTHING)
+        best: Candidate | None = None
+        for _ in range(_ROUNDS):
+            point = variant.frontier.fit(aim, fine=False)
+            if point is None:
+                break
+            sharded = self._at(variant, point)
+            found = self._fitted(sharded, limit)
+            if found is not None and (best is None or found.seconds < best.seconds):
+                best = found
+            if sharded.peak(_NOTHING) <= limit:
+                break
+            aim = min(aim, point.peak) * 0.98 * limit / sharded.peak(_NOTHING)
+        if best is None:
+            least = self._fitted(self._at(variant, variant.frontier.least()), limit)
+            if least is None:
                 return None
-        assert search.outcome is not None
-        placed = copy_of(copy)
-        InsertReshardsPass(machine=self.search.machine).run(placed)
-        mesh = shardings.mesh_of(placed)
-        assert isinstance(mesh, Mesh)
-        model = CostModel(self.search.machine, mesh)
-        func = entry(placed)
-        assert func is not None
-        line = read_placed(func, model).line
-        solver = Recomputer(line)
-        peak = self._peak(placed, None, model)
-        made = Candidate(copy, search, count, search.outcome.seconds, peak, None)
-        self._note(made)
-        if peak <= self.limit or not self.search.recompute:
-            return made if peak <= self.limit else None
+            for factor in _LOOSER if self.search.recompute else ():
+                point = variant.frontier.fit(factor * first, fine=False)
+                if point is not None and (best := self._fitted(self._at(variant, point), limit)) is not None:
+                    break
+            best = best or least
+        if best is not None and (point := variant.frontier.fit(max(aim, best.sharded.point.peak))) is not None:
+            found = self._fitted(self._at(variant, point), limit)
+            best = min((c for c in (best, found) if c is not None), key=lambda c: c.seconds)
+        return best
+
+    def _fitted(self, sharded: Sharded, limit: float) -> Candidate | None:
+        """A plan brought to the limit; None if that takes more than recomputation."""
+        made = self._as_it_is(sharded, limit)
+        if made.peak <= limit or not self.search.recompute:
+            return made if made.peak <= limit else None
+        solver = sharded.solver
+        before = float(solver.alive.max())
         # What is fused, or copied, differs in the lowered program: where that decides, ask for less from the start.
-        target = self.limit if line.peak() > self.limit else 0.98 * line.peak() * self.limit / peak
-        for last in [False] * _ROUNDS + [True]:
-            known = solver.least() if last else solver.fit(target)
-            if known is None or not known.redo:
-                continue
-            peak = self._peak(placed, known, model)
-            found = dataclasses.replace(
-                made, seconds=made.seconds + known.seconds, peak=peak, recompute=0.0 if last else target
-            )
-            self._note(found)
-            if peak <= self.limit:
+        target = limit if before > limit else 0.98 * before * limit / made.peak
+        if solver.floor() > _HOPELESS * max(limit, target):
+            return None
+        for _ in range(_ROUNDS):
+            known = solver.fit(target)
+            if known is None:
+                break
+            found = self._recomputed(sharded, known, target)
+            if found.peak <= limit:
                 return found
-            target *= 0.98 * self.limit / peak
-        return None
+            target *= 0.98 * limit / found.peak
+        found = self._recomputed(sharded, solver.least(), 0.0)
+        return found if found.peak <= limit else None
 
-    def _note(self, candidate: Candidate) -> None:
-        self.tried.append(candidate)
-        self.needed = min(self.needed, candidate.peak)
+    def _as_it_is(self, sharded: Sharded, limit: float) -> Candidate:
+        """Nothing done again; where memory decides, redistributions are where they are first needed."""
+        if sharded is self.free:
+            made = self._note(Candidate(sharded, sharded.point.seconds, sharded.peak()))
+            if made.peak <= limit:
+                return made
+        return self._note(Candidate(sharded, sharded.point.seconds, sharded.peak(_NOTHING), UNLIMITED))
 
-    def _peak(self, placed: ir.Operation, known: Recomputation | None, model: CostModel) -> float:
-        """Peak of the lowered program."""
-        copy = copy_of(placed)
-        if known is not None:
-            again = RecomputePass(machine=self.search.machine)
-            again.known = known
-            again.run(copy)
-        FuseCollectivesPass(machine=self.search.machine).run(copy)
-        LowerSpmdPass().run(copy)
-        if self.search.backend == "cpu":
-            HoldCopiesPass().run(copy)
-        return float(simulate(copy, model, backend=self.search.backend).peak_bytes)
+    def _recomputed(self, sharded: Sharded, known: Recomputation, target: float) -> Candidate:
+        seconds = sharded.point.seconds + known.seconds
+        return self._note(Candidate(sharded, seconds, sharded.peak(known), target, bool(known.redo)))
+
+    def _note(self, candidate: Candidate) -> Candidate:
+        if candidate not in self.tried:
+            self.tried.append(candidate)
+        return candidate
+
+    def _least(self) -> None:
+        """Try what needs the least memory, for more and more microbatches as long as that helps."""
+        idle, least = 0, math.inf
+        for count in self._counts():
+            variant = self._variant(count)
+            assert variant is not None
+            found = min(self._least_of(variant), self._again(self._at(variant, variant.frontier.fastest)))
+            idle = idle + 1 if found > least * (1 - _LESS) else 0
+            least = min(least, found)
+            if idle == 2:
+                break
+
+    def _least_of(self, variant: Variant) -> float:
+        """Peak of the plan found for a number of microbatches that needs the least memory."""
+        self.progress(f"least memory: {variant.count} microbatches")
+        return self._again(self._at(variant, variant.frontier.least()))
+
+    def _again(self, sharded: Sharded) -> float:
+        """Peak of a plan with as much done again as saves memory."""
+        peak = self._as_it_is(sharded, 0.0).peak
+        if self.search.recompute and sharded.solver.floor() < min(peak, _HOPELESS * min(c.peak for c in self.tried)):
+            peak = min(peak, self._recomputed(sharded, sharded.solver.least(), 0.0).peak)
+        return peak
+
+
+@dataclass
+class Remembered:
+    """What a search leaves for the next one of the same program, for another limit."""
+
+    planner: MemoryPlanner | None = None
+    text: str = ""
+
+    def of(self, text: str) -> MemoryPlanner | None:
+        """The planner of the program with this text."""
+        return self.planner if text == self.text else None
+
+
+def _moved(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
+    """`built`, a graph of the program `old`, as one of its copy `new`."""
+    ops: dict[ir.Operation, ir.Operation] = {}
+    values: dict[ir.Value, ir.Value] = {}
+    for a, b in zip(walk(old), walk(new), strict=True):
+        ops[a] = b
+        values.update(zip(a.results, b.results, strict=True))
+        for r, s in zip(a.regions, b.regions, strict=True):
+            for x, y in zip(r.blocks, s.blocks, strict=True):
+                values.update(zip(x.arguments, y.arguments, strict=True))
+    return replace(
+        built, ops=[(ops[o], n) for o, n in built.ops], free=[ops[o] for o in built.free],
+        hubs=[(values[v], n) for v, n in built.hubs], carries=[(ops[o], n) for o, n in built.carries],
+        barriers=[(ops[o], n) for o, n in built.barriers], constraints=[(ops[o], n) for o, n in built.constraints],
+        values={}, exchanging=[],
+    )  # fmt: skip
+
+
+def planner_of(
+    search: SearchPass, module: ir.Operation, built: Built, optimizer: Optimizer, outcome: Outcome
+) -> MemoryPlanner:
+    """For the program `module`, which has no layouts yet, and the plan of it that ignores memory."""
+    base = copy_of(module)
+    frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
+    whole = Variant(1, base, _moved(built, module, base), outcome, frontier)
+    return MemoryPlanner(search, optimizer.model, whole)
 
 
 def copy_of(module: ir.Operation) -> ir.Operation:
@@ -244,10 +433,17 @@ def mark_given(module: ir.Operation) -> None:
 
 def take(module: ir.Operation, chosen: Candidate) -> None:
     """Make `module` the program of `chosen`, and note what is to be recomputed."""
-    block, other = (m.regions[0].blocks[0] for m in (module, chosen.module))
+    other = chosen.sharded.module
+    if other.context == module.context:
+        other = copy_of(other)
+    else:  # planned for an earlier limit, in another context
+        text = other.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
+        with module.context:
+            other = ir.Module.parse(text).operation
+    block = module.regions[0].blocks[0]
     for op in [op.operation for op in block.operations]:
         op.erase()
-    for op in [op.operation for op in other.operations]:
+    for op in [op.operation for op in other.regions[0].blocks[0].operations]:
         block.append(op)
     func = entry(module)
     assert func is not None
@@ -256,9 +452,9 @@ def take(module: ir.Operation, chosen: Candidate) -> None:
             func.attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), chosen.recompute)
 
 
-def alternatives(planner: MemoryPlanner, chosen: Candidate) -> list[Alternative]:
+def alternatives(planner: MemoryPlanner, chosen: Candidate, limit: float) -> list[Alternative]:
     """What else was tried, for the report."""
-    return [Alternative(str(c), c.seconds, c.peak, c.peak <= planner.limit) for c in planner.tried if c is not chosen]
+    return [Alternative(str(c), c.seconds, c.peak, c.peak <= limit) for c in planner.tried if c != chosen]
 
 
 def microbatches_of(func: ir.Operation) -> int:

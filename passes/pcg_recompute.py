@@ -18,13 +18,12 @@ from pcg.search.line import Replay
 from pcg.search.optimize import DoesNotFit
 from pcg.search.read_line import Reader, ReadLine
 from pcg.search.recompute import Recomputation, Recomputer
+from pcg.search.roles import donated_of
 
 #: On a barrier: the copies behind it are there to save memory, and must not be merged with what they copy.
 COPIES = "pcg.copies"
 #: On the entry function: bytes per device that recomputation has to bring it to.
 LIMIT = "pcg.memory_limit"
-#: On the entry function: numbers of arguments whose memory may be used again, as `tf.aliasing_output` says it.
-_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 @dataclass
@@ -112,15 +111,7 @@ class RecomputePass(Pass):
 def read_placed(func: ir.Operation, model: CostModel) -> ReadLine:
     """The steps of a function; redistributions are put first where they are needed."""
     sink_moves(func)
-    return Reader(model, func).read(donated(func))
-
-
-def donated(func: ir.Operation) -> list[int]:
-    """Numbers of arguments whose memory the program may use again."""
-    attrs = func.operation.attributes
-    if "arg_attrs" not in attrs:
-        return []
-    return [i for i, own in enumerate(attrs["arg_attrs"]) if any(name in own for name in _DONATED)]
+    return Reader(model, func).read(donated_of(func))
 
 
 def sink_moves(func: ir.Operation) -> None:

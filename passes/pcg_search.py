@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch_mlir import ir
 
@@ -31,8 +31,12 @@ from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 if TYPE_CHECKING:
     from rich.status import Status
 
+    from pcg.passes.fit_memory import MemoryPlanner
+
 #: On a module: pcg-select has decided, the next search leaves it as it is.
 SELECTED = "pcg.selected"
+#: Share of the memory limit that a plan must need, as the search counts it, for the simulator to be asked as well.
+_NEAR = 0.6
 #: Seconds without a word about progress.
 _QUIET = 2.0
 
@@ -76,11 +80,15 @@ class SearchPass(Pass):
     machine: Machine = field(default_factory=Machine.default)
     quick: bool = field(default_factory=bool)
     """Whether a good plan is enough: the gap to the bound may be larger."""
+    remembered: Any = field(default_factory=lambda: None)
+    """What a search for another memory limit left and this one leaves: a `pcg.passes.fit_memory.Remembered`, if any."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.outcome: Outcome | None = None
         self.built: Built | None = None
+        self.fitted = False
+        """Whether the fastest plan did not fit, and memory was bought with time."""
         self.needed = math.inf
         """Where no plan fits: the least bytes per device that one was found for."""
 
@@ -111,6 +119,11 @@ class SearchPass(Pass):
         # With means to save memory, what is fastest without a limit is looked at first: mostly it fits.
         means = limit is not None and (self.recompute or self.accumulate) and self.algorithm == "exact"
         means = means and not self.quick
+        kept = self.remembered if means else None
+        text = module.get_asm(print_generic_op_form=True, assume_verified=True) if kept is not None else ""
+        if kept is not None and limit is not None and (planner := kept.of(text)) is not None:
+            self._fit(module, planner, limit)
+            return
         with Progress(self.progress) as progress:
             start = time.perf_counter()
             self.built = built = Builder(model, tables, progress).build(func, state)
@@ -127,19 +140,21 @@ class SearchPass(Pass):
             try:
                 self.outcome = outcome = optimizer.run()
             except DoesNotFit as error:
-                self.needed = error.needed
+                self.needed = error.needed if error.needed is not None else math.inf
                 raise PassError(func, str(error)) from None
         if outcome.seconds >= FORBIDDEN / 2:
             text = "the layouts that are fixed in the program contradict each other: no plan has them all"
             raise PassError(func, text)
         outcome.phases = {"build": build_seconds, **outcome.phases}
-        if means and limit is not None and outcome.peak_bytes > limit:
-            from pcg.passes.fit_memory import copy_of, mark_given
+        if means and limit is not None and (outcome.peak_bytes > _NEAR * limit or kept is not None):
+            from pcg.passes.fit_memory import mark_given, planner_of
 
+            assert isinstance(optimizer, Optimizer)
             mark_given(module)
-            without = copy_of(module)
-            commit(func, built, outcome.choice, tables)
-            self._fit(module, without, limit, outcome)
+            planner = planner_of(self, module, built, optimizer, outcome)
+            if kept is not None:
+                kept.planner, kept.text = planner, text
+            self._fit(module, planner, limit)
             return
         commit(func, built, outcome.choice, tables)
         self.statistics["decisions"] = len(built.graph.nodes)
@@ -155,40 +170,49 @@ class SearchPass(Pass):
                 for a in outcome.alternatives
             ),
         )
+        self._reasons(built)
+
+    def _fit(self, module: ir.Operation, planner: MemoryPlanner, limit: float) -> None:
+        """Make `module` the plan within `limit`: memory is bought with time where that is needed."""
+        from pcg.passes.fit_memory import alternatives, take
+
+        with Progress(self.progress) as progress:
+            planner.progress = progress
+            try:
+                chosen = planner.run(limit)
+            except PassError as error:
+                self.needed = error.needed if error.needed is not None else math.inf
+                raise
+        take(module, chosen)
+        variant, fastest = chosen.sharded.variant, planner.whole.outcome
+        found, point = variant.outcome, chosen.sharded.point
+        self.built = variant.built
+        self.outcome = dataclasses.replace(
+            found, choice=variant.frontier.optimizer.per_node(point.choice), seconds=chosen.seconds,
+            peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
+            alternatives=[*fastest.alternatives, *alternatives(planner, chosen, limit)],
+        )  # fmt: skip
+        self.statistics["decisions"] = len(variant.built.graph.nodes)
+        self.statistics["classes"] = found.classes
+        self.statistics["ilp binaries"] = found.ilp_variables
+        self.fitted = bought = chosen.recompute is not None or chosen.sharded is not planner.free
+        how = f"to fit {limit / 2**20:.1f} MiB it takes {chosen}; the fastest plan that ignores memory"
+        self.remark(
+            func := entry(module),
+            f"plan: {1e6 * chosen.seconds:.1f} us per step by estimate (bound {1e6 * self.outcome.bound:.1f} us), "
+            f"{chosen.peak / 2**20:.1f} MiB per device; "
+            + (f"{how} {1e6 * fastest.seconds:.1f} us, {fastest.peak_bytes / 2**20:.1f} MiB" if bought else "it fits"),
+        )
+        if bought:
+            self.remark(func, f"memory: to fit {limit / 2**20:.1f} MiB per device the plan uses {chosen}")
+        self._reasons(variant.built)
+
+    def _reasons(self, built: Built) -> None:
+        """Say which ops run replicated."""
         for op, node in built.ops:
             reason = built.rule_reason(node)
             if reason:
                 self.remark(op, f"'{op.name}' runs replicated: {reason}")
-
-    def _fit(self, module: ir.Operation, without: ir.Operation, limit: float, fastest: Outcome) -> None:
-        """Buy memory with time: `fastest`, which `module` has the layouts of, ignores the limit and may not fit.
-
-        `without` is the module without layouts.
-        """
-        from pcg.passes.fit_memory import MemoryPlanner, alternatives, take
-
-        planner = MemoryPlanner(self, without, module, limit, fastest.seconds)
-        chosen = planner.run()
-        found = chosen.search.outcome
-        assert found is not None
-        take(module, chosen)
-        self.built = chosen.search.built
-        self.statistics.update(chosen.search.statistics)
-        self.outcome = dataclasses.replace(
-            found, seconds=chosen.seconds, peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
-            alternatives=[*found.alternatives, *alternatives(planner, chosen)],
-        )
-        func = entry(module)
-        self.remark(
-            func,
-            f"plan: {1e6 * chosen.seconds:.1f} us per step by estimate, {chosen.peak / 2**20:.1f} MiB per device; to "
-            f"fit {limit / 2**20:.1f} MiB it takes {chosen}; the fastest plan that ignores memory "
-            f"{1e6 * fastest.seconds:.1f} us, {fastest.peak_bytes / 2**20:.1f} MiB",
-        )
-        self.remark(func, f"memory: to fit {limit / 2**20:.1f} MiB per device the plan uses {chosen}")
-        for location, text in chosen.search.remarks:
-            if not text.startswith("plan:"):
-                self.remarks.append((location, text))
 
     def _rules(self, module: ir.Operation) -> Rules:
         """Which parts of Unity's algorithm are used; what is wrong with the options that say so."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -21,7 +22,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
-from pcg.machine import ClusterError, Machine, mapping
+from pcg.machine import Cluster, ClusterError, Machine, mapping
 from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.passes.choose_mesh import CHOSEN
 from pcg.passes.dist_propagate import PropagatePass
@@ -37,10 +38,12 @@ from pcg.passes.pcg_search import SELECTED, Progress, SearchPass
 from pcg.search.build import Built
 from pcg.search.optimize import Alternative, Outcome
 from pcg.search.roles import state_of
-from pcg.simulate import simulate
+from pcg.simulate import fastest, simulate
 
-#: Shares of the time of late exchanges that the search takes to be hidden; the first is the exact search.
-HIDDEN = (0.0, 0.5, 0.9)
+#: Shares of the time of gradient exchanges, and of others, that the searches take to be hidden, beside the exact one.
+SHARES = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
+#: Decisions of a program up to which Unity's algorithm is tried too; above it takes longer than everything else.
+UNITY_DECISIONS = 3000
 #: Share of the state that must be embedding tables for plans that split these to be tried.
 MANY_TABLES = 0.1
 #: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves the update's time
@@ -59,6 +62,10 @@ class Candidate:
     seconds: float
     peak_bytes: float
     fits: bool
+    group: str
+    """What kind of plan it is: `search`, `unity`, or one of the kinds of experts' plans."""
+    found: Mapping[str, float]
+    """What the simulator says of it, as by `Simulation.to_dict`."""
     search: SearchPass | None = None
     """The search that found it; None for a plan of experts."""
 
@@ -75,18 +82,19 @@ class SelectPass(Pass):
     are made, each on a copy of the program, with its reshards, fused, lowered and simulated.  The one whose step is
     shortest, among those that fit the memory of a device, becomes the program's.  Candidates are
 
-    - `pcg-search` with `hidden` = 0, 0.5 and 0.9: none, half or most of the time of gradient exchanges is taken to pass
-      behind compute;
+    - `pcg-search` as it is, and with shares of the time of exchanges taken to pass behind compute: 0.1 and 0.5 of that
+      of gradient exchanges (`hidden`), 0.5 and 0.8 of all (`overlapped`, too);
+    - the plan of Unity's algorithm (`algorithm=unity`), where the program has at most 3000 decisions;
     - the plans of experts (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
       hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts
       of its own gets none of these.
 
-    So by simulation the outcome is not worse than any of them.  Of equals the first counts, in the order above.  ZeRO
-    variants of a plan that takes more than twice as long as the best so far are left out.
+    So by simulation the outcome is not worse than any of them.  Of equals the first counts, the searches before
+    others.  ZeRO variants of a plan that takes more than twice as long as the best so far are left out.
 
     Where the mesh was chosen (`pcg-choose-mesh`), not given, the experts' plans have every mesh of as many devices, in
-    its places on the cluster, and the search also has the mesh of the best of them and the one of a single axis.  The
-    mesh of the module may change then.
+    its places on the cluster, and the search also has the mesh of the best of them and the one of a single axis,
+    Unity's also that of nodes and devices of a node.  The mesh of the module may change then.
 
     `pcg-search` after it leaves the program as it is.  See docs/decisions/0014-baselines.md.
 
@@ -112,6 +120,10 @@ class SelectPass(Pass):
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
+    by_kind: bool = field(default_factory=bool)
+    """Whether the best plan of every kind is wanted: nothing is left out for what another kind takes."""
+    report: Callable[[Candidate], None] = field(default_factory=lambda: _nothing)
+    """Told of every plan when it has been simulated; of one that is another one again by its own name."""
     donated: Collection[int] = field(default_factory=tuple)
     """Arguments whose memory results may take over, beside those that the program marks."""
     search: SearchPass = field(default_factory=SearchPass)
@@ -147,6 +159,7 @@ class SelectPass(Pass):
             model = CostModel(self.machine, mesh)
         except ClusterError as error:
             raise PassError(module, str(error)) from None
+        self._small = False
         self._limit = math.inf
         if self.memory_limit is not None:
             self._limit = float(self.memory_limit)
@@ -221,26 +234,52 @@ class SelectPass(Pass):
     # -- candidates ----------------------------------------------------------------------------
 
     def _searches(self, module: ir.Operation, mesh: Mesh, where: str) -> None:
-        """Try what the search finds on `mesh`, for each share of time that it takes to be hidden."""
-        for hidden in dict.fromkeys((self.search.hidden, *HIDDEN)):
-            name = "search" + (f" hidden={hidden:g}" if hidden else "") + where
-            self._progress(name)
-            copy = copy_of(module)
+        """Try what the searches find on `mesh`: ours, for what it takes to be hidden of exchanges, and Unity's."""
+        plain = self.search.hidden, self.search.overlapped
+        for hidden, overlapped in dict.fromkeys((plain, *SHARES)):
+            shares = (("hidden", hidden), ("overlapped", overlapped))
+            name = "search" + "".join(f" {n}={v:g}" for n, v in shares if v) + where
             search = dataclasses.replace(
-                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False
-            )
-            try:
-                if where:
-                    _set_mesh(copy, mesh)
-                    if self.refine is not None:
-                        RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
-                search.run(copy)
-            except PassError as error:
-                self._failures.append(error)
+                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False,
+                overlapped=overlapped,
+            )  # fmt: skip
+            if not self._search(module, mesh, name, search) or search.algorithm != "exact":
                 return  # what does not fit does not depend on what is hidden
-            self._try(name, copy, (), search)
-            if search.algorithm != "exact":
-                return
+            if search.fitted:
+                break  # fitting takes long, and memory decides more than overlap does
+        assert search.built is not None
+        self._small = len(search.built.graph.nodes) <= UNITY_DECISIONS
+        if self.candidates == "all" and self._small:
+            self._unity(module, mesh, where, ())
+
+    def _unity(self, module: ir.Operation, mesh: Mesh, where: str, places: Sequence[Mesh]) -> None:
+        """Try the plan of Unity's algorithm on `mesh`, in the best of `places`."""
+        search = dataclasses.replace(
+            self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False, algorithm="unity"
+        )
+        self._search(module, mesh, "unity" + where, search, places)
+
+    def _search(
+        self, module: ir.Operation, mesh: Mesh, name: str, search: SearchPass, places: Sequence[Mesh] = ()
+    ) -> bool:
+        """Try what one search finds on `mesh`; False if that is nothing."""
+        self._progress(name)
+        copy = copy_of(module)
+        unity = search.algorithm == "unity" and self.search.algorithm != "unity"
+        try:
+            if shardings.mesh_of(copy) != mesh:
+                _set_mesh(copy, mesh)
+                if self.refine is not None and not unity:
+                    RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
+            search.run(copy)
+        except PassError as error:
+            if unity:
+                self._dropped.append(f"{name} is no candidate: {error}")
+            else:
+                self._failures.append(error)
+            return False
+        self._try(name, "unity" if unity else "search", copy, places, search)
+        return True
 
     def _experts(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the plans of experts on `mesh`, its axes in every role."""
@@ -266,6 +305,10 @@ class SelectPass(Pass):
             if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
                 tried.add(sizes)
                 self._searches(module, other.origin, f" on {other.origin}")
+        if cluster is not None and self.candidates == "all" and self._small:
+            for other in unity_meshes(cluster):
+                where = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
+                self._unity(module, where[0], f" on {other}", where)
 
     def _kinds(self, module: ir.Operation) -> tuple[bool, Collection[int]]:
         """Whether plans that split tables suit the program, and the numbers of experts in its mixtures."""
@@ -282,7 +325,8 @@ class SelectPass(Pass):
     def _expert(self, module: ir.Operation, plan: Expert, places: Sequence[Mesh]) -> None:
         """Try one plan of experts: on its mesh, or on that mesh in the best of `places`."""
         base = plan.without_zero
-        best = min((c.seconds for c in self.tried if c.fits), default=math.inf)
+        rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]
+        best = min((c.seconds for c in rivals), default=math.inf)
         if base != plan and self._seconds_of.get(base.label, 0.0) > _HOPELESS * best:
             self.statistics["hopeless plans left out"] += 1
             return
@@ -293,8 +337,8 @@ class SelectPass(Pass):
         baseline = BaselinePass(plan.plan, plan.model, plan.experts, plan.zero)
         try:
             baseline.run(copy)
-            PropagatePass(engine="dataflow", machine=self.machine).run(copy)
-            made = self._try(plan.label, copy, places)
+            PropagatePass(engine="dataflow", machine=self.machine, measured=False).run(copy)
+            made = self._try(plan.label, plan.group, copy, places, hopeless=_HOPELESS * best)
             self._seconds_of[plan.label] = made.seconds
         except (PassError, PcgError) as error:
             self._dropped.append(f"{plan.label} is no candidate: {getattr(error, 'message', error)}")
@@ -302,28 +346,44 @@ class SelectPass(Pass):
     # -- simulation ----------------------------------------------------------------------------
 
     def _try(
-        self, name: str, placed: ir.Operation, places: Sequence[Mesh], search: SearchPass | None = None
-    ) -> Candidate:
-        """Simulate a program with layouts, in the best of `places`; one that is there already is not tried again."""
+        self, name: str, group: str, placed: ir.Operation, places: Sequence[Mesh], search: SearchPass | None = None,
+        hopeless: float = math.inf,
+    ) -> Candidate:  # fmt: skip
+        """Simulate a program with layouts, in the best of `places`; one that is there already is not tried again.
+
+        One that takes more than `hopeless` seconds in its best place is not made ready for that place.
+        """
         key = hashlib.sha256(placed.get_asm(print_generic_op_form=True, assume_verified=True).encode()).hexdigest()
         if key in self._seen:
+            self.report(dataclasses.replace(self._seen[key], name=name, group=group))
             return self._seen[key]
         mesh = shardings.mesh_of(placed)
         assert mesh is not None
         lowered = self._lower(placed)
-        seconds, peak = self._simulate(lowered, mesh)
-        times = [(seconds, 0), *((self._seconds(lowered, p), i) for i, p in enumerate(places[1:], 1))]
-        best = min(times)[1]
+        models = [CostModel(self.machine, m) for m in (mesh, *places[1:])]
+        chosen = fastest(lowered, models, donated=self.donated)
+        assert chosen is not None
+        best, found = chosen
         if best:
             # What is fused and how values are redistributed depends on the place.
             there = copy_of(placed)
             _set_mesh(there, places[best])
-            found = self._simulate(self._lower(there), places[best])
-            if found[0] < seconds:
-                placed, (seconds, peak) = there, found
-        made = Candidate(name, placed, seconds, peak, peak <= self._limit, search)
+            if found.seconds > hopeless:
+                mesh, placed = places[best], there
+            else:
+                again = self._lower(there)
+                moved = simulate(again, models[best], donated=self.donated)
+                found = simulate(lowered, models[0], donated=self.donated)
+                if moved.seconds < found.seconds:
+                    mesh, placed, lowered, found = places[best], there, again, moved
+        if self.search.backend == "cpu":
+            cpu = simulate(lowered, CostModel(self.machine, mesh), donated=self.donated, backend="cpu")
+            found = dataclasses.replace(found, peak_bytes=cpu.peak_bytes)
+        peak = found.peak_bytes
+        made = Candidate(name, placed, found.seconds, peak, peak <= self._limit, group, found.to_dict(), search)
         self._seen[key] = made
         self.tried.append(made)
+        self.report(made)
         return made
 
     def _lower(self, placed: ir.Operation) -> ir.Operation:
@@ -338,16 +398,20 @@ class SelectPass(Pass):
             HoldCopiesPass().run(lowered)
         return lowered
 
-    def _simulate(self, lowered: ir.Operation, mesh: Mesh) -> tuple[float, float]:
-        """Seconds of a step, and peak bytes per device."""
-        model = CostModel(self.machine, mesh)
-        found = simulate(lowered, model, donated=self.donated)
-        if self.search.backend == "cpu":
-            return found.seconds, simulate(lowered, model, donated=self.donated, backend="cpu").peak_bytes
-        return found.seconds, found.peak_bytes
 
-    def _seconds(self, lowered: ir.Operation, mesh: Mesh) -> float:
-        return simulate(lowered, CostModel(self.machine, mesh), donated=self.donated).seconds
+def unity_meshes(cluster: Cluster) -> list[Mesh]:
+    """The meshes on which Unity's algorithm plans for a cluster: one axis, and nodes x devices of a node."""
+    count = len(cluster.devices)
+    blocks = itertools.groupby(cluster.devices, lambda d: cluster.coordinates(d)[:2])
+    node = max(len(list(inside)) for _, inside in blocks)
+    meshes = [Mesh.of({"d0": count})]
+    if 1 < node < count and count % node == 0:
+        meshes.append(Mesh.of({"d0": count // node, "d1": node}))
+    return meshes
+
+
+def _nothing(_: Candidate) -> None:
+    """Nobody wants to know."""
 
 
 def _set_mesh(module: ir.Operation, mesh: Mesh) -> None:

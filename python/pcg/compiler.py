@@ -374,7 +374,7 @@ def _decide(
         wanted.setdefault("backend", "cpu")
     for key, value in wanted.items():
         if key not in known:
-            if key in ("memory_limit", "recompute", "accumulate"):
+            if key in ("memory_limit", "recompute", "accumulate", "remembered"):
                 continue  # nothing to choose: checked when the program is lowered
             raise ValueError(f"unknown option {key!r}; {name} has {', '.join(sorted(known)) or 'none'}")
         setattr(chosen, key, value)

@@ -17,7 +17,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.passes.pcg_baseline import BaselinePass
-from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pcg_select import Candidate, SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.simulate import simulate
 from support.training import assert_trees_close
@@ -99,10 +99,10 @@ def test_no_plan_of_experts_is_faster(name: str) -> None:
 def test_any_mesh_is_no_worse_than_the_given_one_and_the_same_each_time() -> None:
     machine = pcg.Cluster.parse(CLUSTER).machine()
 
-    def run(meshes: str) -> tuple[SelectPass, str]:
+    def run(meshes: str, **more: Any) -> tuple[SelectPass, str]:
         module = prepared("wide")
         shardings.set_mesh(module, pcg.Mesh.of({"a": 8}))
-        select = SelectPass(machine=machine, meshes=meshes)
+        select = SelectPass(machine=machine, meshes=meshes, **more)
         select.run(module.operation)
         return select, str(module)
 
@@ -113,6 +113,14 @@ def test_any_mesh_is_no_worse_than_the_given_one_and_the_same_each_time() -> Non
     assert free.chosen is not None and given.chosen is not None
     assert free.chosen.seconds <= given.chosen.seconds
     assert {"data data=8", "megatron data=2,model=4"} <= {c.name for c in free.tried}
+    # For a table nothing is left out for what another kind of plan takes, and every name is told, also of equals.
+    told: list[Candidate] = []
+    table, same = run("any", by_kind=True, report=told.append)
+    assert same == text and {c.name for c in free.tried} <= {c.name for c in table.tried}
+    assert {c.group for c in told} == {"search", "unity", "data", "zero", "megatron", "hybrid"}
+    names = [c.name for c in told]
+    assert len(set(names)) == len(names) and len(names) >= len(table.tried)
+    assert {"search", "search hidden=0.5 overlapped=0.5", "unity", "unity on d0=2,d1=4"} <= set(names)
 
 
 def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:
@@ -144,6 +152,8 @@ def test_options() -> None:
     cluster = pcg.Cluster.parse(CLUSTER)
     only = pcg.compile(mlp, {"x": 8}, cluster=cluster, candidates="search").lower(*args)
     assert all(a.name.startswith("search") for a in only.cost.alternatives)
+    with pytest.raises(pcg.PcgError, match="overlapped=2; allowed: 0 to 1"):
+        pcg.compile(mlp, {"x": 8}, strategy="search", overlapped=2.0).lower(*args)
     with pytest.raises(ValueError, match="unknown option 'colour'; pcg-select has"):
         pcg.compile(mlp, {"x": 8}, cluster=cluster, colour="red").lower(*args)
     generic = pcg.compile(mlp, {"x": 8}, strategy="select").lower(*args)

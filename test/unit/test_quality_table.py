@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bench.quality import CLUSTERS, cluster_of
-from bench.quality_table import milliseconds, page, rows, text, why
+from bench.quality import CLUSTERS, TIERS, cluster_of, needed, ordered
+from bench.quality_table import REASONS, milliseconds, page, rows, text, why
+from bench.zoo import ZOO
 
 
 def result(label: str, group: str, seconds: float, fits: bool = True, **more: Any) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def result(label: str, group: str, seconds: float, fits: bool = True, **more: An
 
 CACHE = {
     "mlp v100-8": {
-        "done ours": {}, "ours": result("ours", "ours", 0.1, searched=0.12, chosen="zero9"),
+        "done plans": {}, "ours": result("ours", "ours", 0.1, chosen="zero9", cpu_seconds=7.6), "search": result("search", "search", 0.12),
         "data data=8": result("data data=8", "data", 0.3), "zero1 data=8": result("zero1 data=8", "zero", 0.2),
         "zero3 data=8": result("zero3 data=8", "zero", 0.05, fits=False),
         "megatron model=8": result("megatron model=8", "megatron", 0.01, fits=False),
@@ -32,7 +33,7 @@ CACHE = {
 def test_what_does_not_fit_is_not_the_best() -> None:
     mlp, xdl = rows(CACHE, ["mlp", "xdl"], ["v100-8"])
     assert mlp.expert is not None and mlp.expert["label"] == "zero1 data=8"
-    assert mlp.ratio == pytest.approx(0.5) and xdl.ratio == pytest.approx(1.5)
+    assert mlp.ratio == pytest.approx(0.1 / 0.12) and xdl.ratio == pytest.approx(1.5)
     assert set(mlp.unfit) == {"megatron"} and mlp.notes == ("unity: not finished in 5 s",)
     assert why(mlp).startswith("against zero1 data=8: compute 50.0 for 100")
 
@@ -40,9 +41,31 @@ def test_what_does_not_fit_is_not_the_best() -> None:
 def test_page_says_where_ours_is_worse() -> None:
     written = page(CACHE, ["mlp", "xdl"], ["v100-8"], {"v100-8": 16e9})
     assert "## v100-8 (16 GB per device)" in written
-    assert "| mlp | 100 | 120 | 300 | 200 | (2 GB) | 2.00 | 3.00 | zero9 |" in written
-    assert "Worse than another plan: xdl (1.500)." in written
+    assert "| mlp | 100 | 300 | 200 | (2 GB) | 120 | 2.00 | 3.00 | 8 | zero9 |" in written
+    assert "Worse than another plan: xdl (1.5000)." in written
+    assert "The search alone is slower than another plan: none." in written
+    assert "## Not run" not in written
     assert "zero1 data=8" in text(CACHE, ["mlp"], ["v100-8"], plans=True)
+
+
+def test_a_selection_that_did_not_end_is_at_most_what_it_had_priced() -> None:
+    cell = {k: r for k, r in CACHE["mlp v100-8"].items() if k not in ("ours", "done plans")}
+    cell["done plans"] = {"error": "not finished in 5 s"}
+    cell["unity"] = result("unity", "unity", 0.06)
+    (row,) = rows({"mlp v100-8": cell}, ["mlp"], ["v100-8"])
+    assert row.so_far and row.ours is not None and row.ours["chosen"] == "search"
+    assert row.ratio == pytest.approx(2.0)  # Unity's plan, priced apart, is none of ours
+    written = page({"mlp v100-8": cell}, ["mlp", "dlrm"], ["v100-8", "h100-64"], {"v100-8": 16e9, "h100-64": 80e9})
+    assert "| mlp | <= 120 |" in written and "- mlp: plans: not finished in 5 s" in written
+    assert "- dlrm: all" in written and "- mlp: h100-64" in written
+    assert needed({}, "plans", False) and not needed(cell, "plans", False) and needed(cell, "plans", True)
+    assert not needed(cell, "unity", True)
+
+
+def test_cheap_models_come_first_and_none_is_lost() -> None:
+    tiers = list(ordered(reversed(ZOO)))
+    assert sorted(m for names, _ in tiers for m in names) == sorted(ZOO)
+    assert {m for names, _ in TIERS for m in names} <= set(ZOO) and tiers[0][0] and all(t > 0 for _, t in tiers)
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
@@ -52,3 +75,16 @@ def test_clusters_have_as_many_devices_as_they_say(name: str) -> None:
 
 def test_milliseconds() -> None:
     assert [milliseconds(s) for s in (1.2345, 0.12345, 0.0012345)] == ["1234", "123", "1.23"]
+
+
+def test_reasons_are_of_models_that_there_are() -> None:
+    assert set(REASONS) <= set(ZOO)
+    written = page(CACHE, ["mlp", "dlrm"], ["v100-8"], {"v100-8": 16e9})
+    assert "- **mlp**: " in written and "- **dlrm**: " not in written
+
+
+def test_why_nothing_fits_is_said_without_a_place() -> None:
+    for place in ("pcg.ir.errors.PcgError: -:2:3: ", "model.mlir:12:1: ", ""):
+        cell = {"ours": {"label": "ours", "group": "ours", "error": f"{place}pcg-select: no plan fits"}}
+        written = page({"mlp v100-8": cell}, ["mlp"], ["v100-8"], {"v100-8": 16e9})
+        assert "\n- mlp: ours: pcg-select: no plan fits\n" in written

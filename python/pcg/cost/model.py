@@ -150,7 +150,7 @@ class CostModel:
 
     def kernel(
         self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float = 0.0,
-        slab: float = 0.0,
+        slab: float = 0.0, regrouped: float = 0.0,
     ) -> float:  # fmt: skip
         """Seconds of one kernel that is a fusion of ops, its overhead included.
 
@@ -161,10 +161,11 @@ class CostModel:
           touched: bytes that it reads and writes.
           turned: bytes of values that it transposes on the way: without a profile they take no longer.
           slab: bytes of one of the matrices that are transposed, if they are many; 0: `turned`.
+          regrouped: bytes of values whose rows it reads in another order, likewise.
         """
         profile = self.machine.device.profile
         if profile is not None:
-            found = profile.fused(op_name, element, parts, touched, turned, slab)
+            found = profile.fused(op_name, element, parts, touched, turned, slab, regrouped)
             if found is not None:
                 return found + profile.kernel
         return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))

@@ -20,7 +20,7 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, clone_mapped, local_form_of
 from pcg.lower.moves import REQUESTS
 from pcg.lower.neutral import neutral
-from pcg.lower.temporal import CannotSplit, Temporal, captured
+from pcg.lower.temporal import MADE, CannotSplit, Temporal, captured
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
 from pcg.rules.registry import shape
@@ -88,6 +88,10 @@ class Microbatches:
                 for v, r in zip(parts, results[len(sums) :], strict=False):
                     v.replace_all_uses_with(self._reshape(r, v.type))
             self._order(ops, inside, loop)
+        # What was made for the whole batch and is now made for each microbatch is as large as all of them.
+        for op in reversed(list(walk(func))):
+            if op.name in MADE and not any(len(list(r.uses)) for r in op.results):
+                op.erase()
         return loop
 
     # -- around the loop -----------------------------------------------------------------------

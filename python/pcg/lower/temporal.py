@@ -26,10 +26,12 @@ from pcg.rules.values import is_zero
 AXIS = "microbatch"
 #: Reductions that a loop can take step by step.
 KINDS = frozenset({"sum", "max", "min", "prod"})
-#: Ops that are made again in the loop instead of sliced, if all that they read is made from nothing.
+#: Ops that are made again in the loop instead of sliced, if all that they read is made from nothing, or is smaller.
 _CHAIN = frozenset(
     {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert", "stablehlo.transpose", "stablehlo.negate"}
 )
+#: Those, and what is made from nothing.
+MADE = _CHAIN | {"stablehlo.constant", "stablehlo.iota"}
 #: Ops too dear to do on the whole batch before the loop.
 _DEAR = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution", "stablehlo.custom_call"})
 #: What may be done before the loop may make this many times the bytes of the data.
@@ -89,10 +91,14 @@ class Temporal:
         return op.name == "stablehlo.iota" or (op.name in _CHAIN and all(self.made(v) for v in op.operands))
 
     def remake(self, value: ir.Value, want: ShardSpec) -> Assignment | None:
-        """How a made value is made in layout `want`; None if it has to be sliced."""
-        if not self.made(value):
+        """How a made value is made in layout `want`, or a whole one is broadcast to it; None if it has to be sliced."""
+        if isinstance(value, ir.BlockArgument):
             return None
         op = value.owner.operation
+        if not self.made(value):
+            whole = self.is_whole(value) and all(self.is_whole(v) for v in op.operands)
+            if op.name not in _CHAIN or not whole or want.is_replicated:
+                return None
         if op.name == "stablehlo.iota" and want.dims[ir.IntegerAttr(op.attributes["iota_dimension"]).value]:
             return None
         rule = rule_for(op)

@@ -18,8 +18,8 @@ VERSION = 1
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute")
 #: Classes of ops, by what is measured for them.
 CLASSES = (
-    "contraction", "convolution", "elementwise", "transcendental", "reduce", "copy", "transpose", "reorder", "gather",
-    "scatter", "sort", "window",
+    "contraction", "convolution", "elementwise", "transcendental", "reduce", "copy", "transpose", "reorder", "regroup",
+    "gather", "scatter", "sort", "window",
 )  # fmt: skip
 _CLASS_OF = {
     "contraction": ("dot_general", "dot"),
@@ -127,14 +127,16 @@ class Profile:
         return None if rates is None else rates.seconds(flops, touched)
 
     def fused(
-        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float, slab: float
-    ) -> float | None:
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float, slab: float,
+        regrouped: float = 0.0,
+    ) -> float | None:  # fmt: skip
         """Seconds of a kernel that ends with `op_name`; None if it was not measured.
 
         Loops over elements take as long as their arithmetic or their memory traffic, whichever is longer.  What is
         read in another order than it lies is a class of its own (`reorder`: a loop over two operands of which one
         is transposed on the way): a transpose by itself is done in blocks, one inside of a loop is not.  Of many
-        small matrices (`slab` bytes each, `turned` in all) each stays in a cache.
+        small matrices (`slab` bytes each, `turned` in all) each stays in a cache.  What is read in another order of
+        its rows (`regrouped` bytes) is not copied as a whole: `regroup`.
         """
         cls = class_of(op_name)
         if cls not in _LOOPS:
@@ -152,11 +154,14 @@ class Profile:
             rates = self._like(own, element)
             if rates is not None and rates.flops:
                 arithmetic += rates.flops[0][1](flops)
-        order = self._like("reorder", element)
-        if cls == "transpose" or not turned or order is None or order.bytes is None:
-            return max(stream(touched), arithmetic)
-        slab = min(slab or turned, turned)
-        return max(stream(max(touched - 3 * turned, 0.0)), arithmetic) + order.bytes(3 * slab) * turned / slab
+        order, rows = self._like("reorder", element), self._like("regroup", element)
+        extra, rest = 0.0, touched
+        if cls != "transpose" and turned and order is not None and order.bytes is not None:
+            slab = min(slab or turned, turned)
+            extra, rest = order.bytes(3 * slab) * turned / slab, rest - 3 * turned
+        if cls != "transpose" and regrouped and rows is not None and rows.bytes is not None:
+            extra, rest = extra + rows.bytes(2 * regrouped), rest - 2 * regrouped
+        return max(stream(max(rest, 0.0)), arithmetic) + extra
 
     def _like(self, cls: str, element: str) -> Rates | None:
         """The rates of a class for a type, or for f32: loops over other types are alike."""

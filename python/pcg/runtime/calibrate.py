@@ -6,6 +6,8 @@ Times are medians of interleaved rounds: what else goes on in the machine hits a
 
 from __future__ import annotations
 
+import functools
+import math
 import statistics
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -27,6 +29,10 @@ from pcg.runtime.probes import Probe
 WHAT = (*CLASSES, "collectives")
 #: The least share of a measured time that is an op's own, after the overhead of kernels has been taken off.
 _LEAST = 0.1
+#: Seconds that the loop of a probe should take at least, and how often it runs at most.
+_SHORT, _MOST = 0.02, 4000
+#: And most turns that are written out.
+_MOST_UNROLLED = 12
 #: Curves of one class whose intensities differ by less than this factor are one.
 _ALIKE = 1.6
 
@@ -50,6 +56,8 @@ class Calibration:
         self.devices = list(devices)
         self.rounds = rounds
         self.progress = progress
+        self.turn = self.turn_between = 0.0
+        """Seconds of a turn of a probe's loop beside its op, without and with a kernel between."""
         self._arrays: dict[Any, Any] = {}
 
     # -- measuring -----------------------------------------------------------------------------
@@ -68,17 +76,18 @@ class Calibration:
         count = len(self.devices)
         dispatch, argument = self.dispatch()
         kernel = self.kernel()
+        self.turn, self.turn_between = self._turn(False), self._turn(True)
         self.progress(f"a program takes {1e6 * dispatch:.0f} us, an array {1e6 * argument:.1f} us, "
                       f"a kernel {1e6 * kernel:.2f} us")  # fmt: skip
         points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]] = {}
         for probe, seconds in self.measure(p for p in probes.compute(elements, largest, steps) if p.row[0] in only):
-            points.setdefault(probe.row, []).append((probe, self._net(probe, seconds, kernel, argument)))
+            points.setdefault(probe.row, []).append((probe, self._net(seconds)))
         sizes = [n for n in range(2, count + 1) if count % n == 0] if "collectives" in only else []
         curves: dict[tuple[str, int], Curve] = {}
         for n in sizes:
             row: dict[str, list[tuple[float, float]]] = {}
             for probe, seconds in self.measure(probes.links([n], largest, steps)):
-                row.setdefault(str(probe.row[1]), []).append((probe.size, self._net(probe, seconds, 0.0, argument)))
+                row.setdefault(str(probe.row[1]), []).append((probe.size, self._net(seconds, between=True)))
             for kind, found in row.items():
                 curves[kind, n] = Curve.through(found, floor=True)
         return Profile(
@@ -86,13 +95,15 @@ class Calibration:
             self.fresh(4 * largest, steps), self._made(elements),
         )  # fmt: skip
 
-    @staticmethod
-    def _net(probe: Probe, seconds: float, kernel: float, argument: float) -> float:
-        """An op's own seconds: without what a kernel takes anyway, and its operands and result on the way in and out.
+    def _net(self, seconds: float, between: bool = False) -> float:
+        """An op's own seconds: without what one turn of a loop takes anyway, kernels of next to nothing included."""
+        return max(seconds - (self.turn_between if between else self.turn), _LEAST * seconds)
 
-        Half of what an array takes is its way in.
-        """
-        return max(seconds - kernel - argument * (len(probe.operands) + 1) / 2, _LEAST * seconds)
+    def _turn(self, between: bool) -> float:
+        """Seconds of a turn of a probe's loop whose op does next to nothing: XLA makes one kernel of a smaller loop."""
+        row = ("elementwise", "f32", "bytes")
+        nothing = Probe(row, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0, between=between)
+        return statistics.median(seconds for _, seconds in self._row([nothing] * 3))
 
     def measure(self, wanted: Iterable[Probe]) -> list[tuple[Probe, float]]:
         """Each probe with the seconds of its op; probes of one row (curve) are interleaved."""
@@ -108,51 +119,84 @@ class Calibration:
         return out
 
     def _row(self, group: Sequence[Probe]) -> list[tuple[Probe, float]]:
-        calls = []
-        for probe in group:
-            one, many = self._program(probe, 1), self._program(probe, probe.copies)
-            calls.append((probe, one, many))
-        times: list[list[tuple[float, float]]] = [[] for _ in calls]
-        for _, one, many in calls:
-            one(), many()
+        """Each probe with the seconds of one turn of its loop."""
+        calls = [self._program(probe) for probe in group]
+        turns = [self._turns(c, _MOST_UNROLLED if p.unrolled else _MOST) for c, p in zip(calls, group, strict=True)]
+        times: list[list[float]] = [[] for _ in calls]
         for _ in range(self.rounds):
-            for i, (_, one, many) in enumerate(calls):
-                times[i].append((_timed(one), _timed(many)))
-        out = []
-        for (probe, _, _), found in zip(calls, times, strict=True):
-            more = statistics.median(b for _, b in found) - statistics.median(a for a, _ in found)
-            least = _LEAST * statistics.median(b for _, b in found) / probe.copies
-            out.append((probe, max(more / (probe.copies - 1), least)))
-        return out
+            for i, (call, n) in enumerate(zip(calls, turns, strict=True)):
+                few = _timed(call, 1)
+                times[i].append((_timed(call, n) - few) / (n - 1))
+        return [(probe, max(statistics.median(found), 1e-9)) for probe, found in zip(group, times, strict=True)]
 
-    def _program(self, probe: Probe, copies: int) -> Callable[[], Any]:
-        """A call of `copies` of the op on all devices at once."""
+    @staticmethod
+    def _turns(call: Callable[[int], Any], most: int) -> int:
+        """How often a loop must run to take a time that can be measured; runs it often enough to be warm."""
+        call(1)
+        n = 3
+        while True:
+            one, many = _timed(call, 1), _timed(call, n)
+            if many - one > _SHORT or n >= most:
+                return n
+            n = min(most, max(2 * n, math.ceil(1.2 * n * _SHORT / max(many - one, 1e-1 * _SHORT))))
+
+    def _program(self, probe: Probe) -> Callable[[int], None]:
+        """A call that runs the op of `probe` so many times on all devices at once.
+
+        The op is in a loop: no memory is new, no array goes in or out, and what it reads is as warm as the bytes of one
+        turn let it be.
+        """
         count = len(self.devices)
         group = probe.row[2] if probe.row[0] == "link" else 1
         assert isinstance(group, int)
         mesh = Mesh(np.array(self.devices).reshape(count // group, group), ("rest", "group"))
         spec = PartitionSpec(("rest", "group"))
-        width = len(probe.operands)
-        args = [
-            self._array(mesh, spec, *probe.operands[i % width], number=i) for i in range(copies * width)
-        ]
+        shape, dtype = probe.operands[0]
+        state = [self._draw(mesh, spec, shape, dtype, 0)]
+        others = [self._array(mesh, spec, *operand, number=i) for i, operand in enumerate(probe.operands[1:], 1)]
+        once = jax_compat.shard_map(probe.run, mesh, (spec,) * len(probe.operands), spec)
+        found = jax.eval_shape(once, *state, *others)
+        state.append(jax.device_put(np.zeros(found.shape, found.dtype), NamedSharding(mesh, spec)))
+        if probe.between:
+            state.append(self._draw(mesh, spec, (probes.WORK,), jnp.float32, 1))
+        given = (PartitionSpec(), *[spec] * (len(state) + len(others)))
+        body = jax_compat.shard_map(probe.loop, mesh, given, [spec] * len(state))
+        loop = jax.jit(body, donate_argnums=tuple(range(1, 1 + len(state))))
+        everywhere = NamedSharding(mesh, PartitionSpec())
+        written: dict[int, Any] = {}
 
-        def run(*given: Any) -> list[Any]:
-            return [probe.run(*given[c * width : (c + 1) * width]) for c in range(copies)]
+        def program(turns: int) -> Any:
+            if turns not in written:
+                run = jax_compat.shard_map(functools.partial(probe.loop, turns), mesh, given[1:], [spec] * len(state))
+                donated = jax.jit(run, donate_argnums=tuple(range(len(state))))
+                written[turns] = donated.lower(*state, *others).compile()
+            return written[turns]
 
-        body = jax_compat.shard_map(run, mesh, tuple([spec] * len(args)), [spec] * copies)
-        call = jax.jit(body).lower(*args).compile()
-        return lambda: jax.block_until_ready(call(*args))
+        compiled = None
+        if not probe.unrolled:
+            compiled = loop.lower(jax.device_put(np.int32(1), everywhere), *state, *others).compile()
+
+        def call(turns: int) -> None:
+            if compiled is None:
+                state[:] = program(turns)(*state, *others)
+            else:
+                state[:] = compiled(jax.device_put(np.int32(turns), everywhere), *state, *others)
+            jax.block_until_ready(state)
+
+        return call
 
     def _array(self, mesh: Mesh, spec: PartitionSpec, shape: Sequence[int], dtype: Any, number: int) -> Any:
         key = (tuple(shape), jnp.dtype(dtype).name, number, mesh)
         if key not in self._arrays:
-            count = len(self.devices)
-            rng = np.random.default_rng(number)
-            whole = (count * shape[0], *shape[1:])
-            made = rng.integers(0, 1 << 20, whole) if jnp.issubdtype(dtype, jnp.integer) else rng.random(whole, "f4")
-            self._arrays[key] = jax.device_put(made.astype(dtype), NamedSharding(mesh, spec))
+            self._arrays[key] = self._draw(mesh, spec, shape, dtype, number)
         return self._arrays[key]
+
+    def _draw(self, mesh: Mesh, spec: PartitionSpec, shape: Sequence[int], dtype: Any, number: int) -> Any:
+        """An array with the same random numbers on every device."""
+        rng = np.random.default_rng(number)
+        part = rng.integers(0, 1 << 20, shape) if jnp.issubdtype(dtype, jnp.integer) else rng.random(shape, "f4")
+        whole = np.tile(part.astype(dtype), (len(self.devices), *[1] * (len(shape) - 1)))
+        return jax.device_put(whole, NamedSharding(mesh, spec))
 
     def kernel(self) -> float:
         """Seconds of a kernel that does next to nothing: one in a long chain that cannot be fused."""
@@ -232,9 +276,9 @@ class Calibration:
         }  # fmt: skip
 
 
-def _timed(call: Callable[[], Any]) -> float:
+def _timed(call: Callable[..., Any], *args: Any) -> float:
     start = time.perf_counter()
-    call()
+    call(*args)
     return time.perf_counter() - start
 
 

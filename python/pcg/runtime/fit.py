@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pcg.compiler import Options
 from pcg.ir.errors import PcgError
+from pcg.passes.fit_memory import Remembered
 from pcg.runtime.executable import Executable
 from pcg.search.optimize import Outcome
 from pcg.viz.table import bytes_text
@@ -28,6 +29,7 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
       PcgError: none was found; it names the smallest limit that would work.
     """
     aim, least, cause = float(limit), math.inf, None
+    options = replace(options, search={**options.search, "remembered": Remembered()})
     for _ in range(_ROUNDS):
         try:
             made = build(replace(options, memory_limit=int(aim)))

@@ -1,7 +1,7 @@
 """What `pcg-calibrate` runs: small programs of one kind of op, in many sizes.  Imports jax.
 
-A probe does the same op on `copies` different operands, on every device at once; its cost beyond the program's
-own is what the op takes.  FLOPs and bytes are counted as `pcg.cost` and the search count them.
+A probe is one op, which runs in a loop on every device at once; what a turn of the loop takes beyond an empty one is
+the op's.  FLOPs and bytes are counted as `pcg.cost` and the search count them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from pcg.rules.sorting import comparing
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": jnp.float64}
 
+#: Elements of the array that the kernel between collectives is over.
+WORK = 1 << 18
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -28,25 +31,53 @@ class Probe:
 
     `row` is what the curve belongs to: (class, element, what) with what `bytes` or `flops`, or
     ("link", collective, group size).  `size` is the place on the curve, `intensity` which of the curves.
-    `operands` are local shapes and dtypes; `run` takes one array each.  `copies` of the op make one program.
+    `operands` are local shapes and dtypes; `run` takes one array each.
     """
 
     row: tuple[str, str, str | int]
     size: float
     operands: tuple[tuple[tuple[int, ...], Any], ...]
     run: Callable[..., Any]
-    copies: int = 1
     intensity: float = 0.0
+    between: bool = False
+    """Whether a kernel over `WORK` elements runs before the op in every turn: devices that do nothing but send
+    to each other are in step, and what they send is at hand."""
 
-    @property
-    def bytes(self) -> int:
-        """Bytes of operands of all copies on one device."""
-        return self.copies * sum(math.prod(s) * jnp.dtype(d).itemsize for s, d in self.operands)
+    unrolled: bool = False
+    """Whether the turns are written out, their number being an int: XLA:CPU runs convolutions many times slower inside
+    of a loop."""
+
+    def loop(self, turns: Any, x: Any, result: Any, *rest: Any) -> list[Any]:
+        """The op so many times: its first operand and its result after the last (and the array that is worked on).
+
+        The result is carried, so that all of it is made, and one element of it, which the number of the turn chooses,
+        goes into the first operand, so that no turn can be left out or done before the loop.
+        """
+        work, others = (rest[:1], rest[1:]) if self.between else ((), rest)
+
+        def turn(i: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
+            x, _, *work = carried
+            if work:
+                work = [jnp.tanh(1.5 * work[0])]
+                x = _put(x, _element(work[0], i))
+            result = self.run(x, *others)
+            one = _element(result, i)
+            return (_put(x, one), result, *(_put(w, one) for w in work))
+
+        state = (x, result, *work)
+        if not self.unrolled:
+            return list(lax.fori_loop(0, turns, turn, state))
+        for i in range(turns):
+            state = turn(i, state)
+        return list(state)
 
 
-def _copies(seconds: float) -> int:
-    """How often an op of about that long is repeated, so that it shows beside the program's own time."""
-    return int(min(16, max(2, 1e-3 / max(seconds, 1e-9))))
+def _element(x: Any, i: Any) -> Any:
+    return lax.dynamic_slice(x, (i % x.shape[0], *[0] * (x.ndim - 1)), (1,) * x.ndim)
+
+
+def _put(x: Any, one: Any) -> Any:
+    return lax.dynamic_update_slice(x, one.reshape((1,) * x.ndim).astype(x.dtype), (0,) * x.ndim)
 
 
 def compute(elements: Sequence[str], largest: float, steps: int) -> Iterator[Probe]:
@@ -86,7 +117,7 @@ def _contractions(element: str, largest: float, steps: int) -> Iterator[Probe]:
 
                 yield Probe(
                     ("contraction", element, "flops"), flops, ((a, dtype), (b, dtype)), dot,
-                    _copies(flops / 1e10), flops / touched,
+                    flops / touched,
                 )  # fmt: skip
 
 
@@ -114,7 +145,7 @@ def _convolutions(element: str, largest: float, steps: int) -> Iterator[Probe]:
             for run, second in ((_conv, k), (by_input, k), (by_kernel, x)):
                 yield Probe(
                     ("convolution", element, "flops"), flops, ((x, dtype), (second, dtype)), run,
-                    _copies(flops / 5e9), flops / touched,
+                    flops / touched, unrolled=True,
                 )  # fmt: skip
 
 
@@ -129,29 +160,25 @@ def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
         columns = 1 << int(math.log2(math.sqrt(size / item)))
         rows = max(1, round(size / item / columns))
         whole = item * rows * columns
-        copies = _copies(3 * whole / 1e9)
         shape = ((rows, columns), dtype)
-        yield Probe(("elementwise", element, "bytes"), 3.0 * whole, (shape, shape), lambda x, y: x * y + x, copies)
+        yield Probe(("elementwise", element, "bytes"), 3.0 * whole, (shape, shape), lambda x, y: x * y + x)
         for axis in (0, 1):
-            yield Probe(
-                ("reduce", element, "bytes"), float(whole), (shape,), lambda x, axis=axis: jnp.sum(x, axis), copies
-            )
-        yield Probe(("transpose", element, "bytes"), 2.0 * whole, (shape,), lambda x: x.T, copies)
-        turned = ((columns, rows), dtype)
+            yield Probe(("reduce", element, "bytes"), float(whole), (shape,), lambda x, axis=axis: jnp.sum(x, axis))
+        # What comes out is one row: else a compiler may let what a loop carries lie in the order that costs nothing.
+        yield Probe(("transpose", element, "bytes"), 2.0 * whole, (shape,), lambda x: x.T.reshape(-1))
+        heads = ((8, rows, columns // 8), dtype)
         yield Probe(
-            ("reorder", element, "bytes"), 3.0 * whole, (shape, turned), lambda x, y: x - 0.5 * y.T,
-            max(2, copies // 4),
+            ("regroup", element, "bytes"), 2.0 * whole, (heads,), lambda x: x.transpose(1, 0, 2).reshape(-1)
         )  # fmt: skip
-        yield Probe(
-            ("copy", element, "bytes"), 4.0 * whole, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1), copies
-        )
+        turned = ((columns, rows), dtype)
+        yield Probe(("reorder", element, "bytes"), 3.0 * whole, (turned, shape), lambda y, x: x - 0.5 * y.T)
+        yield Probe(("copy", element, "bytes"), 4.0 * whole, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1))
         small = min(whole, largest / 8)
         n = round(small / item)
         flat = ((n,), dtype)
-        copies = _copies(n / 1e8)
-        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, copies, 1.0 / item / 2)
-        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.tanh, copies, 1.0 / item / 2)
-        yield Probe(("elementwise", element, "flops"), 32.0 * n, (flat,), _chain, copies, 16.0 / item)
+        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, 1.0 / item / 2)
+        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.tanh, 1.0 / item / 2)
+        yield Probe(("elementwise", element, "flops"), 32.0 * n, (flat,), _chain, 16.0 / item)
 
 
 def _chain(x: Any) -> Any:
@@ -172,21 +199,16 @@ def _indexed(largest: float, steps: int) -> Iterator[Probe]:
         ids = ((rows,), jnp.int32)
         yield Probe(
             ("gather", "f32", "bytes"), 2 * moved + 4 * rows, (table, ids), lambda x, i: x[i % x.shape[0]],
-            _copies(moved / 1e9),
         )  # fmt: skip
-        yield Probe(
-            ("scatter", "f32", "bytes"), 2 * moved + 4 * rows, (update, ids), _scatter, _copies(moved / 2e8)
-        )
+        yield Probe(("scatter", "f32", "bytes"), 2 * moved + 4 * rows, (update, ids), _scatter)
         n = max(64, round(size / 16))
-        yield Probe(
-            ("sort", "f32", "flops"), comparing(n), (((n,), jnp.float32),), jnp.sort, _copies(n / 1e7), 1.0
-        )
+        yield Probe(("sort", "f32", "flops"), comparing(n), (((n,), jnp.float32),), jnp.sort, 1.0)
         image = max(8, round(math.sqrt(size / 4 / 32)))
         x = (1, image, image, 32)
         yield Probe(
             ("window", "f32", "flops"), 4.0 * math.prod(x) / 4, ((x, jnp.float32),),
             lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
-            _copies(math.prod(x) / 1e8), 0.2,
+            0.2,
         )  # fmt: skip
 
 
@@ -204,7 +226,6 @@ def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
             whole = 4.0 * elements
             operand = (((elements,), jnp.float32),)
             part = (((elements // n,), jnp.float32),)
-            copies = _copies(4 * whole / 1e9)
             share = (n - 1) / n
             ring = [(i, (i + 1) % n) for i in range(n)]
             for kind, operands, sent, run in (
@@ -214,4 +235,4 @@ def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
                 ("all_to_all", operand, share * whole, lambda x: lax.all_to_all(x, "group", 0, 0, tiled=True)),
                 ("permute", operand, whole, lambda x, ring=ring: lax.ppermute(x, "group", ring)),
             ):
-                yield Probe(("link", kind, n), sent, operands, run, copies)
+                yield Probe(("link", kind, n), sent, operands, run, between=True)

@@ -20,6 +20,7 @@ from pcg.rules.factor import FactorRule
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node
 from pcg.search.network import FORBIDDEN
+from pcg.search.roles import donated_of
 from pcg.search.table import Table, Tables
 
 #: Ops that are made from nothing, and those that are too if their operands are.
@@ -96,6 +97,7 @@ class Builder:
         self.built = built = Built(graph, state=state)
         self.graph = graph
         block = func.regions[0].blocks[0]
+        hubs: dict[int, int] = {}
         for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = self.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
@@ -106,7 +108,7 @@ class Builder:
             self._born(node, 0, arg)
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
             if uses(arg) > 1:
-                self._hub(arg, None, table.outs[0].specs, 1.0)
+                hubs[node] = self._hub(arg, None, table.outs[0].specs, 1.0)
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
         for i, value in enumerate(returned):
@@ -121,8 +123,13 @@ class Builder:
             self._connect(value, node, 0, 1.0)
         self._late()
         end = self._clock + 1
+        held = set(built.arguments)
+        for i in donated_of(func):  # free once it has been read, by itself or through its hub
+            node = built.arguments[i]
+            held.discard(node)
+            self._last[(node, 0)] = max(self._last.get((n, 0), 0) for n in (node, hubs.get(node, node)))
         for key, (first, size) in self._first.items():
-            built.births.append((*key, size, first, end if key[0] in built.arguments else self._last.get(key, first)))
+            built.births.append((*key, size, first, end if key[0] in held else self._last.get(key, first)))
         return built
 
     def elsewhere(self, built: Built, model: CostModel) -> Built:

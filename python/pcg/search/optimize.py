@@ -212,9 +212,18 @@ class Optimizer:
         """The cheapest plan found within the limit.
 
         A multiplier on the bytes alive at the peak gives plans that need ever less memory; an ILP
-        with the limit as a constraint then picks, decision by decision, the best mixture of them.
+        with the limit as a constraint then picks, decision by decision, the best mixture of them.  `quick`: of a
+        coarser sweep (`pcg.search.frontier`) the best, without mixing.
         """
         assert self.limit is not None
+        if self.quick:
+            from pcg.search.frontier import Frontier, Point
+
+            frontier = Frontier(self, Point(tuple(start), network.cost(start), self.peak(start)), network)
+            found = frontier.fit(self.limit)
+            if found is None:
+                raise DoesNotFit(self.limit, frontier.least().peak)
+            return list(found.choice)
         pool: list[list[int]] = []
         least = self.peak(start)
 

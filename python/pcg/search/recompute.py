@@ -50,17 +50,28 @@ class Recomputer:
         self.line = line
         self.alive = line.alive()
         self._least: Recomputation | None = None
+        self._fits: dict[float, Recomputation | None] = {}
 
     @cached_property
     def regions(self) -> list[list[_Region]]:
         """Per position where the backward part may begin, the ways to cut the forward part."""
         return [_regions(self.line, split) for split in _splits(self.line, self.alive)]
 
+    def floor(self) -> float:
+        """Bytes that no recomputation gets below: what is alive when all that may be dropped is."""
+        low = min((float(regions[-1].base.max()) for regions in self.regions), default=np.inf)
+        return min(float(self.alive.max()), low)
+
     def fit(self, limit: float) -> Recomputation | None:
         """The recomputation found that adds the least time and keeps the program within `limit` bytes, if any.
 
         Nothing is done again where the program fits as it is.
         """
+        if limit not in self._fits:
+            self._fits[limit] = self._fit(limit)
+        return self._fits[limit]
+
+    def _fit(self, limit: float) -> Recomputation | None:
         if self.alive.max() <= limit:
             return Recomputation(0, frozenset(), 0.0, float(self.alive.max()))
         # Copies may be shorter lived than the program assumes: a solution for a larger limit may fit.
@@ -259,7 +270,7 @@ class _Region:
 
         `most` is what the rows allow to begin with.
         """
-        if not self.steps or not self.start:
+        if not self.steps or not self.start or (limit is not None and self.base.max() > limit):
             return None
         best = None
         self.positions = list(self.start)

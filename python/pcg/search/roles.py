@@ -8,6 +8,8 @@ from torch_mlir import ir
 
 #: Result attribute: number of the argument whose layout the result keeps (a training step's state).
 STATE = "pcg.state"
+#: Argument attributes of memory that may be used again.
+_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 def state_of(func: ir.Operation) -> dict[int, int]:
@@ -47,6 +49,14 @@ def data_of(func: ir.Operation, state: dict[int, int]) -> Sequence[int]:
         held = set(state.values())
         return [i for i in arguments if i not in held and _rank(block.arguments[i]) > 0]
     return [i for i in arguments if _rank(block.arguments[i]) > 0 and not _is_weight(block.arguments[i])]
+
+
+def donated_of(func: ir.Operation) -> list[int]:
+    """Numbers of arguments whose memory the program may use again."""
+    attrs = func.operation.attributes
+    if "arg_attrs" not in attrs:
+        return []
+    return [i for i, own in enumerate(attrs["arg_attrs"]) if any(name in own for name in _DONATED)]
 
 
 def _rank(value: ir.Value) -> int:

@@ -58,6 +58,8 @@ class _Kernel:
     """Bytes whose dimensions are reordered on the way."""
     slab: float = 0.0
     """Bytes that are reordered among themselves."""
+    regrouped: float = 0.0
+    """Bytes of which whole rows are reordered."""
     in_place: bool = True
     ops: int = 0
 
@@ -136,6 +138,8 @@ class Reader:
             if name == "stablehlo.transpose" and scope.program.inner != "loop" and _reorders(op):
                 kernel.turned += size(op.results[0])
                 kernel.slab = max(kernel.slab, size(op.results[0]) / _apart(op))
+            elif name == "stablehlo.transpose" and scope.program.inner != "loop" and _reorders(op, rows=True):
+                kernel.regrouped += size(op.results[0])
             kernel.bytes += touched
             kernel.ops += 1
             kernel.in_place &= name not in _SCATTERED
@@ -182,21 +186,34 @@ class Reader:
         scope.program.tasks.append(
             Task(
                 _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute",
-                self.model.kernel(_root(op, kernel), element, kernel.parts, kernel.bytes, kernel.turned, kernel.slab),
+                self.model.kernel(
+                    _root(op, kernel), element, kernel.parts, kernel.bytes, kernel.turned, kernel.slab, kernel.regrouped
+                ),
                 (COMPUTE,), reads, writes, over, update, where=where(op.location), flops=kernel.flops,
                 bytes=kernel.bytes,
             )
         )  # fmt: skip
 
     def _reordered(self, op: ir.Operation, operand: int, root: ir.Value, scope: Scope) -> int:
-        """The number of an operand; of a convolution's that of a copy, if its dimensions must be reordered for it."""
+        """The number of an operand; that of a copy, if XLA's CPU backend reorders its dimensions for `op`.
+
+        An operand of a convolution is transposed by itself, one of a contraction in the loop that makes it.
+        """
         number = scope.number(root)
-        if not self.cpu or op.name != "stablehlo.convolution" or not _noncanonical(op, operand):
+        if not self.cpu:
             return number
         bytes_ = size(op.operands[operand])
-        new = scope.program.value(bytes_)
         element = _element(op.operands[operand])
-        seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
+        if op.name == "stablehlo.convolution" and _noncanonical(op, operand):
+            seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
+        elif op.name == "stablehlo.dot_general" and operand < 2 and (inner := _gathers_up(op, operand)) is not None:
+            turned, rows = (bytes_, 0.0) if inner else (0.0, bytes_)
+            touched = 3 * turned + 2 * rows
+            name = "stablehlo.copy"
+            seconds = self.model.kernel(name, element, {name: 0.0}, touched, turned, regrouped=rows)
+        else:
+            return number
+        new = scope.program.value(bytes_)
         task = Task("transpose", "compute", seconds, (COMPUTE,), (number,), (new,), bytes=2 * bytes_)
         scope.program.tasks.append(task)
         return new
@@ -258,7 +275,8 @@ class Reader:
                 # Rows stay rows unless it is the innermost dimension that goes out.
                 inner = all(n == 1 for d in along for n in t.shape[d + 1 :])
                 name = "stablehlo.transpose" if inner else "stablehlo.copy"
-                seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value))
+                rows = 0.0 if inner else size(value)
+                seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value), regrouped=rows)
         return seconds
 
     def _barrier(self, op: ir.Operation, scope: Scope) -> None:
@@ -361,18 +379,42 @@ def _noncanonical(op: ir.Operation, operand: int) -> bool:
     return [d.strip() for d in found[operand + 1].split(",")] != wanted
 
 
+def _gathers_up(op: ir.Operation, operand: int) -> bool | None:
+    """Whether the dimensions of a contraction's operand are reordered to make a matrix of it: None if not, else whether
+    the innermost is another then.
+
+    Only matrices (and batches of them) can be read in either order; other operands become (batch, rows, contracted) and
+    (batch, contracted, columns), if one of the two has several dimensions for one of these.
+    """
+    text = str(op.attributes["dot_dimension_numbers"])
+
+    def dims(what: str) -> list[int]:
+        found = re.search(rf"{what}_dimensions = \[([^\]]*)\]", text)
+        return [int(d) for d in found[1].split(",")] if found is not None and found[1].strip() else []
+
+    side = ("lhs", "rhs")[operand]
+    batch, contracted = dims(f"{side}_batching"), dims(f"{side}_contracting")
+    shape = ir.RankedTensorType(op.operands[operand].type).shape
+    free = [d for d in range(len(shape)) if d not in batch and d not in contracted]
+    if len(free) < 2 and len(contracted) < 2:
+        return None
+    order = [*batch, *free, *contracted] if operand == 0 else [*batch, *contracted, *free]
+    order = [d for d in order if shape[d] > 1]
+    return None if order == sorted(order) else order[-1] != max(order)
+
+
 def _short(op: ir.Operation) -> str:
     return op.name.removeprefix("stablehlo.")
 
 
-def _reorders(op: ir.Operation) -> bool:
+def _reorders(op: ir.Operation, rows: bool = False) -> bool:
     """Whether a transpose tears apart what lies side by side: another dimension becomes the innermost.
 
-    Dimensions of size 1 do not count.
+    With `rows`, whether it moves anything.  Dimensions of size 1 do not count.
     """
     shape = ir.RankedTensorType(op.operands[0].type).shape
     order = [int(d) for d in ir.DenseI64ArrayAttr(op.attributes["permutation"]) if shape[int(d)] > 1]
-    return order[-1:] != sorted(order)[-1:]
+    return order != sorted(order) if rows else order[-1:] != sorted(order)[-1:]
 
 
 def _apart(op: ir.Operation) -> int:

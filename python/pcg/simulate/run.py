@@ -12,6 +12,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.simulate.combine import combine
 from pcg.simulate.cpu import for_cpu
+from pcg.simulate.program import Program
 from pcg.simulate.read import Reader
 from pcg.simulate.result import Simulation, of_run
 from pcg.simulate.schedule import Options, run
@@ -19,6 +20,8 @@ from pcg.simulate.schedule import Options, run
 #: Bytes up to which XLA combines independent all-reduces into one.
 COMBINED = 30 * 2**20
 BACKENDS = ("accelerator", "cpu")
+#: Bytes of an array of ordinary size, at whose rate copies are priced.
+_COPIED = float(2**20)
 
 
 def simulate(
@@ -41,22 +44,30 @@ def simulate(
       PcgError: the module has no entry function.
       ValueError: unknown backend.
     """
-    operation = module_or_func.operation
-    func = operation if operation.name == "func.func" else entry(operation)
-    if func is None:
-        raise PcgError("the module has no function to simulate", operation.location)
-    module = operation if func is not operation else operation.parent
     if backend not in BACKENDS:
         raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}")
     cpu = backend == "cpu"
     overlap = not cpu if overlap is None else overlap
     combined = COMBINED if combined is None else combined
-    with operation.context:  # the rules of some ops make types
-        program = Reader(model, module.operation if module is not None else None, cpu).function(func, donated)
-    copy = 2.0 / model.machine.device.memory_bandwidth
+    program, name = read(module_or_func, model, donated, cpu)
+    copy = float(model.seconds("stablehlo.copy", "f32", 0.0, 2.0 * _COPIED)) / _COPIED
     if combined:
         combine(program, combined, model)
     if cpu:
         for_cpu(program, copy)
     done = run(program, Options(overlap=overlap, ahead=ahead, copy=copy, packed=cpu))
-    return of_run(done, ir.StringAttr(func.attributes["sym_name"]).value)
+    return of_run(done, name)
+
+
+def read(
+    module_or_func: Any, model: CostModel, donated: Collection[int] = (), cpu: bool = False
+) -> tuple[Program, str]:
+    """The tasks of a module or function, priced by `model`, and its name; arguments and errors as of `simulate`."""
+    operation = module_or_func.operation
+    func = operation if operation.name == "func.func" else entry(operation)
+    if func is None:
+        raise PcgError("the module has no function to simulate", operation.location)
+    module = operation if func is not operation else operation.parent
+    with operation.context:  # the rules of some ops make types
+        program = Reader(model, module.operation if module is not None else None, cpu).function(func, donated)
+    return program, ir.StringAttr(func.attributes["sym_name"]).value

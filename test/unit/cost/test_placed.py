@@ -80,3 +80,14 @@ def test_models_compare_by_what_they_price():
     a.link(("x",), 1.0, "all_reduce")
     assert a == b and hash(a) == hash(b)
     assert a != model(Cluster.preset("summit", nodes=5), mesh) and a != CostModel(Machine.default(), mesh)
+
+
+def test_shares_of_late_and_of_other_collectives_are_hidden_apart():
+    mesh = Mesh.parse("data=4,model=6")
+    whole = CostModel(SUMMIT.machine(), mesh)
+    for hidden, overlapped in ((0.5, 0.0), (0.0, 0.5), (0.25, 0.75)):
+        m = CostModel(SUMMIT.machine(), mesh, hidden, overlapped)
+        for kind in KINDS:
+            seconds, late = (f(("data",), 1e7, kind) for f in (whole.link, whole.late_link))
+            assert m.link(("data",), 1e7, kind) == pytest.approx((1 - overlapped) * seconds)
+            assert m.late_link(("data",), 1e7, kind) == pytest.approx((1 - hidden) * late)

@@ -30,6 +30,7 @@ def profile(**changes) -> Profile:
             ("transcendental", "f32"): Rates(((0.1, Curve((1e5,), (4e-4,))),)),
             ("transpose", "f32"): Rates((), Curve((1e4, 1e7), (1e-5, 1e-3))),
             ("reorder", "f32"): Rates((), Curve((1e4, 1e7), (1e-5, 1e-2))),
+            ("regroup", "f32"): Rates((), Curve((1e4, 1e7), (2e-5, 4e-3))),
         },
         "collectives": {
             ("all_reduce", 2): Curve((1e3, 1e6), (1e-4, 1e-3), True),
@@ -149,6 +150,9 @@ def test_a_fused_kernel_takes_its_longest_part_and_its_reordering():
     # The same in ten matrices.
     many = p.fused("stablehlo.add", "f32", parts, 1e6, 2e5, 2e4)
     assert many == pytest.approx(stream(4e5) + 10 * p.rates["reorder", "f32"].bytes(6e4))
+    # Of 1 MB touched 0.4 MB are the reading and writing of 0.2 MB whose rows change places.
+    rows = p.fused("stablehlo.add", "f32", parts, 1e6, 0.0, 0.0, 2e5)
+    assert rows == pytest.approx(stream(6e5) + p.rates["regroup", "f32"].bytes(4e5))
     alone = p.fused("stablehlo.transpose", "f32", {"stablehlo.transpose": 1.0}, 1e6, 5e5, 0.0)
     assert alone == pytest.approx(p.rates["transpose", "f32"].bytes(1e6))
     # A loop over another type is like one over f32; a contraction of another type is not known.

@@ -31,7 +31,7 @@ def test_probes_cover_all_classes_and_collectives():
     every = [*probes.compute(["f32"], 1 << 20, 3), *probes.links([2, 4], 1 << 20, 3)]
     assert {p.row[0] for p in every} == {*CLASSES, "link"}
     assert {p.row[1] for p in every if p.row[0] == "link"} == set(COLLECTIVES)
-    assert all(p.size > 0 and p.copies > 1 for p in every)
+    assert all(p.size > 0 for p in every)
     assert all(p.intensity > 0 for p in every if p.row[2] == "flops")
 
 
@@ -43,6 +43,18 @@ def test_a_probe_runs_on_its_operands(probe):
     ]
     found = jax.jit(probe.run)(*args)
     assert np.all(np.isfinite(np.asarray(found)))
+
+
+def test_the_loop_of_a_probe_runs_its_op_on_what_the_turn_before_left():
+    probe = next(p for p in probes.compute(["f32"], 1 << 12, 2) if p.row[:1] == ("reduce",))
+    x = np.random.default_rng(0).random(probe.operands[0][0], np.float32)
+    made = np.asarray(jax.eval_shape(probe.run, x).shape)
+    left, last = jax.jit(probe.loop)(3, x, np.zeros(made, np.float32))
+    for turn in range(3):
+        result = x.sum(0)
+        x[0, 0] = result[turn % len(result)]
+    np.testing.assert_allclose(left, x, rtol=1e-5)
+    np.testing.assert_allclose(last, result, rtol=1e-5)
 
 
 def test_contractions_have_the_flops_that_they_say():

@@ -81,6 +81,25 @@ def test_nothing_but_a_product_is_fused_into_a_reduction():
     assert kernels(sums, "cpu") == ["add +1", "reduce"]
 
 
+def product(x: str, y: str, out: str, numbers: str) -> str:
+    return f"""func.func @main(%x: {x}, %y: {y}) -> {out} {{
+      %0 = stablehlo.dot_general %x, %y, {numbers} : ({x}, {y}) -> {out}
+      return %0 : {out}
+    }}"""
+
+
+def test_operands_of_contractions_are_gathered_up_into_matrices():
+    batch = "tensor<4x8x16xf32>"
+    gradient = product(batch, "tensor<4x8x32xf32>", "tensor<16x32xf32>", "contracting_dims = [0, 1] x [0, 1]")
+    assert kernels(gradient, "accelerator") == ["dot_general"]
+    # The rows of the left become its columns; the right is (contracted, columns) as it lies.
+    assert kernels(gradient, "cpu") == ["dot_general", "transpose"]
+    forward = product(batch, "tensor<16x32xf32>", "tensor<4x8x32xf32>", "contracting_dims = [2] x [0]")
+    assert kernels(forward, "cpu") == ["dot_general"]
+    matrices = product("tensor<8x16xf32>", "tensor<8x32xf32>", "tensor<16x32xf32>", "contracting_dims = [0] x [0]")
+    assert kernels(matrices, "cpu") == ["dot_general"]
+
+
 def test_operands_of_convolutions_are_copied_into_one_order_of_dimensions():
     text = """func.func @main(%x: tensor<2x3x8x8xf32>, %k: tensor<3x3x3x4xf32>) -> tensor<2x8x8x4xf32> {
       %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[0, 1, i, o]->[b, 0, 1, f],

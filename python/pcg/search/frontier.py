@@ -1,0 +1,169 @@
+"""Plans of one program, from the fastest to the one that needs the least memory, for any number of limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcg.search.dual import ascend
+from pcg.search.ilp import first_guess
+from pcg.search.network import FORBIDDEN, Network, reduce
+from pcg.search.optimize import Optimizer
+
+#: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where
+#: the last step saved memory and where it did not.
+_FIRST, _FASTER, _MUCH_FASTER = 1e-2, 8.0, 64.0
+#: The price of all memory over the time of a step from which on memory alone decides.
+_DOMINANT = 1e6
+#: The bound of a price is of no use: it is only raised as far as better plans are met on the way.
+_SWEEPS, _PATIENCE = 100, 1e-2
+#: Steps of a sweep, and prices tried between the two steps that a limit lies between.
+_STEPS, _BETWEEN = 16, 3
+
+
+@dataclass(frozen=True)
+class Point:
+    """A plan: the choice of every class, seconds per step, and peak bytes per device as the search counts them."""
+
+    choice: tuple[int, ...]
+    seconds: float
+    peak: float
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step of the sweep: seconds per byte on global bytes `weights` (by node and slot), and the plan that gives."""
+
+    rate: float
+    weights: Mapping[tuple[int, int], float]
+    point: Point
+
+
+@dataclass
+class Frontier:
+    """What the search finds for one program as memory gets dearer.
+
+    A price on the bytes that are alive at the peak gives plans that need ever less memory.  This sweep does not depend
+    on a limit, so several limits share it: each takes it as far as it needs, then tries prices between the first step
+    that fits and the one before.  `fastest` is the plan that ignores memory, by class.
+    """
+
+    optimizer: Optimizer
+    fastest: Point
+    network: Network | None = None
+    """The costs of all choices, if they are at hand."""
+    points: list[Point] = field(init=False)
+    """All plans found so far."""
+
+    def __post_init__(self) -> None:
+        self.points = [self.fastest]
+        self._sweep: list[_Step] = []
+        self._over = False
+        self._between: dict[tuple[int, float], Point] = {}
+
+    @classmethod
+    def of(cls, optimizer: Optimizer, choice: Sequence[int], seconds: float, peak: float) -> Frontier:
+        """Of an optimizer that has run, and the plan that it found: a choice per node."""
+        by_class = [0] * optimizer.classes
+        for c, k in zip(optimizer.colour, choice, strict=True):
+            by_class[c] = k
+        return cls(optimizer, Point(tuple(by_class), seconds, peak))
+
+    def fit(self, limit: float, fine: bool = True) -> Point | None:
+        """The fastest plan found within `limit` bytes, None if none was; not `fine`: the first that the sweep meets."""
+        if not any(p.peak <= limit for p in self.points) and self.floor() > limit:
+            return None
+        if self.fastest.peak > limit:
+            while not any(s.point.peak <= limit for s in self._sweep) and self._go_on():
+                pass
+            at = next((i for i, s in enumerate(self._sweep) if s.point.peak <= limit), None)
+            if at is not None and fine:
+                self._look_between(at, limit)
+        fitting = [p for p in self.points if p.peak <= limit]
+        return min(fitting, key=lambda p: p.seconds, default=None)
+
+    def least(self) -> Point:
+        """The plan found that needs the least memory."""
+        while self._go_on():
+            pass
+        return min(self.points, key=lambda p: (p.peak, p.seconds))
+
+    def floor(self) -> float:
+        """Bytes per device below which no plan is: the arguments, each cut into as many pieces as it can be."""
+        o = self.optimizer
+        arguments = set(o.arguments)
+        total = 0.0
+        for node, slot, size, first, _ in o.lifetimes.values:
+            if node in arguments and not first:
+                n = o.graph.nodes[node]
+                shards = n.table.outs[slot].shards(o.model.mesh)
+                allowed = n.seconds < FORBIDDEN / 2
+                total += size / float(shards[allowed].max() if allowed.any() else shards.max())
+        return total
+
+    # -- the sweep -----------------------------------------------------------------------------
+
+    def _go_on(self) -> bool:
+        """Take the sweep a step further; False if it has come to its end."""
+        o = self.optimizer
+        if not self._over and self._sweep:
+            last = self._sweep[-1]
+            before = min(p.peak for p in (self.fastest, *(s.point for s in self._sweep[:-1])))
+            rate = last.rate * (_FASTER if last.point.peak < before else _MUCH_FASTER)
+            # The peak may have moved: weigh what is alive at the new one as well.
+            weights = dict(last.weights)
+            for key, w in self._alive(last.point).items():
+                weights[key] = max(weights.get(key, 0.0), w)
+            start = last.point
+        else:
+            rate = _FIRST * self.fastest.seconds / max(1.0, self.fastest.peak)
+            weights, start = self._alive(self.fastest), self.fastest
+        dominant = rate * self.fastest.peak > _DOMINANT * self.fastest.seconds
+        if self._over or dominant or len(self._sweep) >= _STEPS:
+            self._over = True
+            return False
+        o.progress(f"plans that need less memory: {len(self._sweep)} so far")
+        self._sweep.append(_Step(rate, weights, self._priced(rate, weights, start)))
+        return True
+
+    def _look_between(self, at: int, limit: float) -> None:
+        """Try prices between those of step `at`, whose plan fits, and of the step before."""
+        step = self._sweep[at]
+        low, high = self._sweep[at - 1].rate if at else 0.0, step.rate
+        for _ in range(_BETWEEN):
+            rate = (low * high) ** 0.5 if low else high / _FASTER
+            point = self._between.get((at, rate))
+            if point is None:
+                point = self._between[at, rate] = self._priced(rate, step.weights, step.point)
+            if point.peak <= limit:
+                high = rate
+            else:
+                low = rate
+
+    def _priced(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:
+        """The best plan at a price on memory."""
+        o = self.optimizer
+        if self.network is None:
+            self.network = o.network()
+        extra: dict[int, np.ndarray] = {}
+        for (node, slot), size in weights.items():
+            c = o.colour[node]
+            term = rate * size / o.graph.nodes[node].table.outs[slot].shards(o.model.mesh)
+            extra[c] = extra[c] + term if c in extra else term
+        priced = self.network.penalised(extra)
+        small = reduce(priced)
+        inner: list[int] = []
+        if small.core.unary:
+            guess = min((first_guess(small.core), small.project(start.choice)), key=small.core.cost)
+            inner = ascend(small.core, guess, sweeps=_SWEEPS, patience=_PATIENCE).x
+        x = min((priced.descend(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
+        point = Point(tuple(x), self.network.cost(x), o.peak(x))
+        if point not in self.points:
+            self.points.append(point)
+        return point
+
+    def _alive(self, point: Point) -> dict[tuple[int, int], float]:
+        o = self.optimizer
+        return o.lifetimes.weights(o.graph, o.per_node(point.choice), o.model.mesh)
