@@ -116,11 +116,11 @@ def measure(row: Row) -> Result:
     ready = time.perf_counter()
     choose = ChooseMeshPass(devices=row.devices, machine=cluster.machine())
     if not row.mesh:
-        choose.run(module.operation)
+        Pipeline([choose]).run(module)
     chosen = time.perf_counter()
     Pipeline("dist-refine-mesh{reshapes=true max-axes=2}").run(module)
     search = SearchPass(machine=cluster.machine(), progress=False)
-    search.run(module.operation)
+    Pipeline([search]).run(module)
     done = time.perf_counter()
     outcome, built = search.outcome, search.built
     assert outcome is not None and built is not None

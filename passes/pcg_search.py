@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: On a module: pcg-select has decided, the next search leaves it as it is.
 SELECTED = "pcg.selected"
 #: Share of the memory limit that a plan must need, as the search counts it, for the simulator to be asked as well.
-_NEAR = 0.6
+_NEAR = 0.75
 #: Seconds without a word about progress.
 _QUIET = 2.0
 
