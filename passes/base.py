@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 from torch_mlir import ir
 
+from pcg.ir.walk import entry
+
 
 class PassError(Exception):
     """A pass could not do its work; `op` (anything with a location, or a location) is where."""
@@ -24,6 +26,18 @@ class PassError(Exception):
         """Where no plan fits in memory: the least bytes per device that one was found for."""
         self.op = op
         self.location = location_of(op)
+
+
+def entry_of(module: Any) -> ir.Operation:
+    """The function that a module runs.
+
+    Raises:
+      PassError: it has none, or several that could be it.
+    """
+    func = entry(module)
+    if func is None:
+        raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+    return func
 
 
 def location_of(where: Any) -> ir.Location:

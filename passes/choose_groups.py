@@ -18,7 +18,7 @@ from pcg.lower.moves import itemsize
 from pcg.lower.shares import batch_of
 from pcg.machine import Cluster, ClusterError, Group, Machine
 from pcg.machine.shares import proportional
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
 from pcg.passes.choose_mesh import ChooseMeshPass
 from pcg.passes.dist_propagate_meshes import PropagateMeshesPass
 from pcg.passes.dist_refine_mesh import RefineMeshPass
@@ -115,9 +115,7 @@ class ChooseGroupsPass(Pass):
             return
         if bad := [w for w in self.ways if w not in WAYS]:
             raise PassError(module, f"option 'ways': unknown way {bad[0]!r}; allowed: {', '.join(WAYS)}")
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        func = entry_of(module)
         self.tried = [w for w in self._ways(module, cluster)]
         found = [w for w in self.tried if not w.why]
         if not found:

@@ -15,14 +15,12 @@ from pcg.ir import shardings
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, DeviceKind, Machine, mapping
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
 from pcg.passes.dist_refine_mesh import RefineMeshPass
-from pcg.passes.pcg_search import Progress
+from pcg.passes.pcg_search import Progress, check_possible
 from pcg.search.build import Builder, Built
-from pcg.search.memory import Lifetimes
-from pcg.search.network import FORBIDDEN
 from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
-from pcg.search.roles import data_of, state_of
+from pcg.search.roles import state_of
 from pcg.search.table import Tables
 
 #: Of candidates whose fastest plan does not fit, so many of the fastest are looked at again under the limit; more
@@ -210,9 +208,8 @@ class _Program:
             shardings.set_mesh(copy, mesh, symbol)
         if refine is not None:
             RefineMeshPass(refine.reshapes, refine.max_axes).run(copy)
-        func, refined = entry(copy), shardings.mesh_of(copy)
-        if func is None or refined is None:
-            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+        func, refined = entry_of(copy), shardings.mesh_of(copy)
+        assert refined is not None
         return cls(copy, func, refined.axes, state_of(func))
 
     def plan(self, mesh: Mesh, machine: Machine, cutoff: float, limit: float) -> Outcome:
@@ -230,12 +227,10 @@ class _Program:
             self.classed, self.device = built.graph.classes(), device
         else:
             built = self.builder.elsewhere(self.built, model)
-        data = [built.arguments[i] for i in data_of(self.func, self.state)]
         outcome = Optimizer(
-            built.graph, model, Lifetimes(built.births), built.arguments, data, limit, cutoff=cutoff, quick=True,
+            built.graph, model, built.lifetimes, built.arguments, built.data, limit, cutoff=cutoff, quick=True,
             classed=self.classed,
         ).run()  # fmt: skip
-        if outcome.seconds >= FORBIDDEN / 2 and outcome.bound <= cutoff:
-            text = "the layouts that are fixed in the program contradict each other: no plan has them all"
-            raise PassError(self.func, text)
+        if outcome.bound <= cutoff:
+            check_possible(self.func, outcome)
         return outcome

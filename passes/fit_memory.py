@@ -25,7 +25,6 @@ from pcg.passes.pcg_recompute import LIMIT, RecomputePass, read_placed
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier, Point
-from pcg.search.memory import Lifetimes
 from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import data_of, state_of
@@ -198,7 +197,6 @@ class MemoryPlanner:
             best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
         if best is None:
             needed = min(c.peak for c in self.tried)
-            self.search.needed = needed
             most = max(c.microbatches for c in self.tried)
             means = ["sharding"] + ["recomputation"] * self.search.recompute
             means += [f"{most} microbatches"] if most > 1 else []
@@ -229,9 +227,8 @@ class MemoryPlanner:
             return None
         state = state_of(func)
         built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state)
-        data = [built.arguments[i] for i in data_of(func, state)]
         optimizer = Optimizer(
-            built.graph, self.model, Lifetimes(built.births), built.arguments, data, progress=self.progress, quick=True
+            built.graph, self.model, built.lifetimes, built.arguments, built.data, progress=self.progress, quick=True
         )
         outcome = optimizer.run()
         frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)

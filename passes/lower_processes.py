@@ -14,7 +14,7 @@ from pcg.ir.stages import functions_besides, mesh_symbol, stage_module, stages_o
 from pcg.ir.walk import entry
 from pcg.lower.processes import ProcessLowering
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass, PassError, entry_of
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.lower_spmd import LowerSpmdPass
 
@@ -45,9 +45,7 @@ class LowerProcessesPass(Pass):
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        func = entry_of(module)
         stages = stages_of(func)
         if not stages:
             raise PassError(func, "the entry function has no stages; run pcg-split-meshes first")

@@ -9,13 +9,12 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.stages import stages_of
-from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
 from pcg.lower.traffic import traffic_of
 from pcg.machine import Cluster, ClusterError, Machine
 from pcg.machine.ranks import METHODS, Ranking, map_ranks
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, PassError, entry_of, option
 from pcg.passes.lower_processes import lower_stages
 
 
@@ -53,9 +52,7 @@ class MapRanksPass(Pass):
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
-        func, cluster = entry(module), self.machine.cluster
-        if func is None:
-            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        func, cluster = entry_of(module), self.machine.cluster
         stages = stages_of(func)
         if not stages:
             raise PassError(func, "the entry function has no stages; run pcg-split-meshes and pcg-place-stages first")

@@ -11,8 +11,7 @@ from pcg.baselines.annotate import annotate
 from pcg.baselines.layouts import decide, read
 from pcg.baselines.recipe import PLANS, SYNONYMS, RecipeError, recipe, roles
 from pcg.ir import shardings
-from pcg.ir.walk import entry
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, PassError, entry_of, option
 from pcg.search.roles import state_of
 
 
@@ -59,9 +58,7 @@ class BaselinePass(Pass):
         mesh = shardings.mesh_of(module)
         if mesh is None:
             raise PassError(module, "there is no mesh to plan for; give --mesh name=size,... or a dist.mesh")
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+        func = entry_of(module)
         try:
             scheme = recipe(self.plan)
             who = roles(scheme, mesh, self.model, self.experts, self.zero)

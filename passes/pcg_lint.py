@@ -11,11 +11,10 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.locations import argument_names, result_names
-from pcg.ir.walk import entry
 from pcg.lint import Advice, Finding, Space, advise, findings
 from pcg.lint.annotations import spec_text
 from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
 from pcg.passes.dist_propagate import FunctionGraph
 from pcg.passes.pcg_search import Progress
 from pcg.propagate import ENGINES, propagate
@@ -56,12 +55,11 @@ class LintPass(Pass):
     def run(self, module: ir.Operation) -> None:
         """Raises PassError without a mesh, and for a program that is placed already."""
         module = module.operation
-        mesh, func = shardings.mesh_of(module), entry(module)
+        mesh = shardings.mesh_of(module)
         if mesh is None:
             text = "there is no mesh that the annotations are for; give --mesh name=size,... or a dist.mesh"
             raise PassError(module, text)
-        if func is None:
-            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+        func = entry_of(module)
         try:
             model = CostModel(self.machine, mesh)
         except ClusterError as error:

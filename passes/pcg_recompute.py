@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.clone import remap
 from pcg.ir.locations import place
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
@@ -160,24 +161,13 @@ def write(read: ReadLine, replay: Replay) -> int:
         again = {read.values[v] for v, is_copy in zip(numbers, item.reads, strict=True) if is_copy}
         if not item.copies:
             if again:
-                _replace(op, {v: copies[v] for v in again})
+                remap(op, {v: copies[v] for v in again})
             continue
         new = op.clone(ip=ir.InsertionPoint(target))
-        _replace(new, {v: copies[v] for v in again} if again else behind)
+        remap(new, {v: copies[v] for v in again} if again else behind)
         copies.update(zip(op.results, new.results, strict=True))
         count += 1
     return count
-
-
-def _replace(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    """Replace operands of `op`, and what its regions read."""
-    for i, v in enumerate(op.operands):
-        if v in values:
-            op.operands[i] = values[v]
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _replace(inner.operation, values)
 
 
 def _barrier(

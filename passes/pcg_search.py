@@ -18,13 +18,12 @@ from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, MeshError
 from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
-from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN
 from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
-from pcg.search.roles import data_of, state_of
+from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 
@@ -103,9 +102,7 @@ class SearchPass(Pass):
             if not 0 <= getattr(self, name) <= 1:
                 raise PassError(module, f"{name}={getattr(self, name):g}; allowed: 0 to 1")
         mesh = self._mesh(module)
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+        func = entry_of(module)
         given.mark(func, "search", state_of(func))
         try:
             model = CostModel(self.machine, mesh, self.hidden, self.overlapped)
@@ -128,10 +125,9 @@ class SearchPass(Pass):
             start = time.perf_counter()
             self.built = built = Builder(model, tables, progress).build(func, state)
             build_seconds = time.perf_counter() - start
-            data = [built.arguments[i] for i in data_of(func, state)]
             rules = self._rules(module)
             most = None if means else limit
-            given_graph = (built.graph, model, Lifetimes(built.births), built.arguments, data, most, progress)
+            given_graph = (built.graph, model, built.lifetimes, built.arguments, built.data, most, progress)
             optimizer = (
                 UnityOptimizer(*given_graph, rules=rules)
                 if self.algorithm == "unity"
@@ -140,11 +136,9 @@ class SearchPass(Pass):
             try:
                 self.outcome = outcome = optimizer.run()
             except DoesNotFit as error:
-                self.needed = error.needed if error.needed is not None else math.inf
+                self.needed = error.needed
                 raise PassError(func, str(error)) from None
-        if outcome.seconds >= FORBIDDEN / 2:
-            text = "the layouts that are fixed in the program contradict each other: no plan has them all"
-            raise PassError(func, text)
+        check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if means and limit is not None and (outcome.peak_bytes > _NEAR * limit or kept is not None):
             from pcg.passes.fit_memory import mark_given, planner_of
@@ -238,6 +232,13 @@ class SearchPass(Pass):
         if found is None:
             raise PassError(module, "there is no mesh to plan for; give --mesh name=size,... or a dist.mesh")
         return found
+
+
+def check_possible(func: ir.Operation, outcome: Outcome) -> None:
+    """Raises PassError where the best plan breaks a layout that is fixed in the program."""
+    if outcome.seconds >= FORBIDDEN / 2:
+        text = "the layouts that are fixed in the program contradict each other: no plan has them all"
+        raise PassError(func, text)
 
 
 class Progress:

@@ -17,7 +17,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
 from pcg.machine import Machine
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
 from pcg.passes.dist_propagate import ENGINES as PROPAGATION
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.insert_reshards import InsertReshardsPass
@@ -66,9 +66,7 @@ class PlaceStagesPass(Pass):
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        func = entry_of(module)
         if self.engine not in ENGINES:
             raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
         stages = stages_of(func)

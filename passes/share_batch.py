@@ -9,11 +9,10 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
-from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
 from pcg.lower.shares import Sharing, batch_of, owners
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, PassError, entry_of, option
 from pcg.passes.dist_propagate_meshes import outer_values
 from pcg.search.roles import data_of, state_of
 
@@ -53,9 +52,7 @@ class ShareBatchPass(Pass):
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        func = entry_of(module)
         meshes = shardings.meshes_of(module)
         if len(meshes) < 2:
             raise PassError(module, f"the module declares {len(meshes)} meshes; allowed: two or more to share among")

@@ -10,8 +10,7 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.stages import create_stage, free_values, symbols_used
-from pcg.ir.walk import entry
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass, PassError, entry_of
 from pcg.passes.dist_propagate_meshes import outer_values
 
 #: Ops that are worth starting early.
@@ -55,9 +54,7 @@ class SplitMeshesPass(Pass):
     name: ClassVar[str] = "pcg-split-meshes"
 
     def run(self, module: ir.Operation) -> None:
-        func = entry(module)
-        if func is None:
-            raise PassError(module, "the module has no entry function: a public one, or one named main")
+        func = entry_of(module)
         with module.context, func.location:
             _Splitter(self, func, list(shardings.meshes_of(module))).run()
 

@@ -25,7 +25,6 @@ from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pipeline import split
 from pcg.plan import Plan, PlanError
 from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
-from pcg.search.memory import Lifetimes
 from pcg.search.table import Tables
 from pcg.simulate import Simulation, simulate
 
@@ -141,7 +140,7 @@ def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Pr
     moves, choice = Moves(model), [0] * len(built.graph.nodes)
     keep_values(built, choice, moves)
     found = builder.measure(choice, moves)
-    peak, _ = Lifetimes(built.births).peak(built.graph, choice, mesh)
+    peak, _ = built.lifetimes.peak(built.graph, choice, mesh)
     name = machine.cluster.name if machine.cluster is not None else machine.device.name
     return Price(
         name, mesh, found.seconds, found.compute, found.communication, found.bytes, peak,

@@ -17,7 +17,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.compiler import BASELINES
-from support.training import assert_trees_close, train
+from support.training import assert_trees_close, mlp, train
 
 MODELS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "transformer": (
@@ -47,17 +47,6 @@ def test_training_is_that_of_one_device(model: str, plan: str) -> None:
     np.testing.assert_allclose(got[2], want[2], rtol=1e-4)
     # The gradient of a key bias is zero but for rounding.
     assert_trees_close(got[:2], want[:2], 2e-3, slack=3e-6)
-
-
-def mlp(params: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
-    """Two layers, momentum."""
-
-    def loss(p: Any) -> jax.Array:
-        return jnp.mean((jax.nn.relu(x @ p["first"]) @ p["second"] - y) ** 2)
-
-    value, g = jax.value_and_grad(loss)(params)
-    state = jax.tree.map(lambda v, d: 0.9 * v + d, state, g)
-    return jax.tree.map(lambda p, v: p - 0.1 * v, params, state), state, value
 
 
 @pytest.mark.parametrize("plan", ["data", "zero1", "zero3", "megatron", "megatron-zero1", "megatron-zero3"])

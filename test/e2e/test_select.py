@@ -6,7 +6,6 @@ import importlib
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -20,22 +19,11 @@ from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_select import Candidate, SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.simulate import simulate
-from support.training import assert_trees_close
+from support.training import assert_trees_close, mlp
 
 CLUSTER = "preset:summit:nodes=2,sockets=2,gpus=2"
 #: The plans of the baselines as the pipelines complete them: nothing of pcg-select is in the reference.
 COMPLETE = "dist-propagate{engine=dataflow},dist-insert-reshards,dist-verify,dist-fuse-collectives,pcg-lower-spmd"
-
-
-def mlp(params: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
-    """Two layers, momentum."""
-
-    def loss(p: Any) -> jax.Array:
-        return jnp.mean((jax.nn.relu(x @ p["first"]) @ p["second"] - y) ** 2)
-
-    value, g = jax.value_and_grad(loss)(params)
-    state = jax.tree.map(lambda v, d: 0.9 * v + d, state, g)
-    return jax.tree.map(lambda p, v: p - 0.1 * v, params, state), state, value
 
 
 def shapes(width: int, batch: int) -> tuple[Any, ...]:

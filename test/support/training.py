@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bench.collectives import Traffic, of_stablehlo_text
@@ -13,6 +14,17 @@ from pcg.machine import DeviceKind, Link, Machine
 
 #: A machine on which even toy models are worth splitting: slow arithmetic and memory, links without latency.
 SLOW_DEVICES = Machine(DeviceKind("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
+
+
+def mlp(params: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
+    """A step of two layers with momentum."""
+
+    def loss(p: Any) -> jax.Array:
+        return jnp.mean((jax.nn.relu(x @ p["first"]) @ p["second"] - y) ** 2)
+
+    value, g = jax.value_and_grad(loss)(params)
+    state = jax.tree.map(lambda v, d: 0.9 * v + d, state, g)
+    return jax.tree.map(lambda p, v: p - 0.1 * v, params, state), state, value
 
 
 def train(step: Callable[..., Any], args: tuple[Any, Any, Any], steps: int) -> tuple[Any, Any, list[float]]:

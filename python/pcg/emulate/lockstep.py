@@ -13,6 +13,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.emulate.build import concatenate, constant_u32, create, slice_dim, zeros
+from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 
 Device = dict[ir.Value, ir.Value]
@@ -40,7 +41,7 @@ class LockStep:
                 raise PcgError(f"'{op.name}' op has collectives in its regions, which cannot be emulated", op.location)
             else:
                 for env in self.env:
-                    _copy(op, env)
+                    clone_mapped(op, env)
         raise PcgError("block has no terminator", block.owner.location)
 
     def of(self, value: ir.Value) -> Values:
@@ -169,20 +170,3 @@ def _present(value: ir.Value | None, device: int, op: ir.Operation) -> ir.Value:
     if value is None:
         raise PcgError(f"device {device} is in no replica group of '{op.name}'", op.location)
     return value
-
-
-def _copy(op: ir.Operation, env: Device) -> None:
-    new = op.clone()
-    _remap(new, env)
-    for a, b in zip(op.results, new.results, strict=True):
-        env[a] = b
-
-
-def _remap(op: ir.Operation, env: Device) -> None:
-    for i, value in enumerate(op.operands):
-        if value in env:
-            op.operands[i] = env[value]
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _remap(inner.operation, env)

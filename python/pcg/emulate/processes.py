@@ -17,8 +17,8 @@ from torch_mlir import ir
 
 from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor, zeros
 from pcg.emulate.lockstep import GROUPED
+from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
-from pcg.ir.inline import clone_into
 from pcg.ir.walk import entry, walk
 
 _PERMUTE = "stablehlo.collective_permute"
@@ -78,7 +78,7 @@ class Emulator:
             if _talks(op):
                 break
             with op.location:
-                clone_into(op, run.env)
+                clone_mapped(op, run.env)
             run.at += 1
         return (run.at, run.ended is None) != start
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import functions, walk
 
 
@@ -80,7 +81,7 @@ class Inliner:
                 values[argument] = _constrained(value, shardings.get(argument), call)
             ops = [o.operation for o in block.operations]
             for op in ops[:-1]:
-                clone_into(op, values)
+                clone_mapped(op, values)
             specs = shardings.function_result_specs(callee)
             results = [_constrained(values.get(v, v), s, call) for v, s in zip(ops[-1].operands, specs, strict=True)]
         for old, new in zip(call.results, results, strict=True):
@@ -105,24 +106,3 @@ def callee_of(op: ir.Operation) -> str | None:
     if name == "stablehlo.composite":
         return ir.FlatSymbolRefAttr(op.attributes["decomposition"]).value
     return None
-
-
-def clone_into(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
-    """Clone `op` at the insertion point with its operands, and those of nested ops, mapped; extends `values`."""
-    new = op.clone()
-    _remap(new, values)
-    for old, result in zip(op.results, new.results, strict=True):
-        values[old] = result
-    return new
-
-
-def _remap(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    operands = op.operands
-    for i, v in enumerate(operands):
-        new = values.get(v)
-        if new is not None:
-            operands[i] = new
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _remap(inner.operation, values)

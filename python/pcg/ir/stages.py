@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
-from pcg.ir.inline import clone_into
+from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import body, entry, walk
 from pcg.layout import Mesh
 
@@ -83,7 +83,7 @@ def create_stage(
         values = {outer: block.arguments[position[v]] for outer, v in inputs.items()}
         with ir.InsertionPoint(block):
             for op in ops:
-                mesh_names.set_op_mesh(clone_into(op, values), None)
+                mesh_names.set_op_mesh(clone_mapped(op, values), None)
             _yield([values[v] for v in outputs])
         i32 = ir.IntegerType.get_signless(32)
         return [
@@ -127,7 +127,7 @@ def stage_module(stage: ir.Operation, mesh: Mesh) -> ir.Module:
         *ops, pack, last = (op.operation for op in old.operations)
         with ir.InsertionPoint(block):
             for op in ops:
-                mesh_names.rename(clone_into(op, values), name, shardings.MESH)
+                mesh_names.rename(clone_mapped(op, values), name, shardings.MESH)
             ir.Operation.create("func.return", operands=[values[v] for v in pack.operands], loc=last.location)
         ins, outs = (shardings.boundary_specs(stage, w) for w in (shardings.IN_SPECS, shardings.OUT_SPECS))
         shardings.set_signature_specs(func, ins, outs)
@@ -147,7 +147,7 @@ def take_body(stage: ir.Operation, module: ir.Module) -> None:
         *ops, last = (op.operation for op in new.operations)
         with ir.InsertionPoint(old):
             for op in ops:
-                mesh_names.rename(clone_into(op, values), shardings.MESH, name)
+                mesh_names.rename(clone_mapped(op, values), shardings.MESH, name)
             with last.location:
                 _yield([values[v] for v in last.operands])
     ins = [shardings.get(a) for a in new.arguments]
@@ -163,7 +163,7 @@ def inline_stage(stage: ir.Operation) -> None:
     *ops, pack, _ = (op.operation for op in block.operations)
     with ir.InsertionPoint(stage):
         for op in ops:
-            clone_into(op, values)
+            clone_mapped(op, values)
     results = [values[v] for v in pack.operands]
     for use in list(stage.results[0].uses):
         op = use.owner.operation

@@ -22,10 +22,8 @@ from pcg.search.build import adds
 from pcg.search.dual import ascend
 from pcg.search.ilp import first_guess, solve
 from pcg.search.measure import Measure, Moves, close_loop
-from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN, reduce
 from pcg.search.optimize import DoesNotFit
-from pcg.search.roles import data_of
 from pcg.search.table import Table, Tables
 
 
@@ -125,9 +123,8 @@ class Space:
             # Decisions of different annotations, or that an engine takes differently, are never merged.
             told = [str(owner.get(n, "")), *(str(x[n]) for _, x in plans)]
             nodes[n] = replace(node, label="/".join([node.label, *told]))
-        data = [built.arguments[i] for i in data_of(func, state)]
         self.optimizer = o = PlanOptimizer(
-            built.graph, model, Lifetimes(built.births), built.arguments, data, memory_limit, progress, plans=plans
+            built.graph, model, built.lifetimes, built.arguments, built.data, memory_limit, progress, plans=plans
         )
         o.colour = built.graph.classes()
         o.classes = max(o.colour, default=-1) + 1

@@ -16,6 +16,7 @@ from typing import Any
 
 from torch_mlir import ir
 
+from pcg.ir.clone import clone_mapped
 from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import Collectives, per_device
@@ -183,24 +184,6 @@ def clone_local(
                 for inner in block.operations:
                     clone_mapped(inner.operation, values)
     return list(new.results)
-
-
-def clone_mapped(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
-    """Clone `op` at the insertion point, mapping its operands (and those of nested ops); extend `values`."""
-    new = op.clone()
-    _remap(new, values)
-    values.update(zip(op.results, new.results, strict=True))
-    return new
-
-
-def _remap(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    for i, v in enumerate(op.operands):
-        if v in values:
-            op.operands[i] = values[v]
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _remap(inner.operation, values)
 
 
 def _named(op: ir.Operation) -> bool:

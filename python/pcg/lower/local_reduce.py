@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.lower.local import LocalContext, clone_mapped, local_form
+from pcg.ir.clone import clone_mapped
+from pcg.lower.local import LocalContext, local_form
 from pcg.rules.reduce import starts_elsewhere
 from pcg.rules.regions import identity
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.lower.local import LocalContext, clone_mapped, local_form
+from pcg.ir.clone import clone_mapped
+from pcg.lower.local import LocalContext, local_form
 from pcg.rules.sort import Ties, sorted_dimension, ties
 from pcg.rules.sorting import SortExchange
 

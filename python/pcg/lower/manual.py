@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.collectives import Collectives
-from pcg.lower.local import LocalContext, clone_mapped
+from pcg.lower.local import LocalContext
 from pcg.lower.moves import itemsize
 from pcg.reshard import plan
 from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual

@@ -14,10 +14,11 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import Collectives
-from pcg.lower.local import LocalContext, clone_mapped, local_form_of
+from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import REQUESTS
 from pcg.lower.neutral import neutral
 from pcg.lower.temporal import MADE, CannotSplit, Temporal, captured

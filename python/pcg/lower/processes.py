@@ -17,8 +17,8 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
+from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
-from pcg.ir.inline import clone_into
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
@@ -165,7 +165,7 @@ class ProcessLowering:
                     if op.name == "stablehlo.partition_id":
                         values[op.results[0]] = _position(op, position)
                     else:
-                        self.specialise(clone_into(op, values), position, ids, channels)
+                        self.specialise(clone_mapped(op, values), position, ids, channels)
             for outer, inner in zip(outputs_of(stage), last.operands, strict=True):
                 if outer is not None:
                     process.values[outer] = values[inner]

@@ -17,10 +17,11 @@ from typing import Any, cast
 from torch_mlir import ir
 
 from pcg.ir import mesh_names
+from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import walk
 from pcg.layout import Mesh
 from pcg.lower.collectives import Collectives
-from pcg.lower.local import LocalContext, clone_mapped, local_form_of
+from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import itemsize
 from pcg.lower.neutral import neutral
 from pcg.rules.factor import Assignment, FactorRule

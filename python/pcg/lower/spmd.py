@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.collectives import Collectives
 from pcg.lower.control_flow import lower_control_flow
-from pcg.lower.local import LocalContext, clone_mapped, local_form_of
+from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
 from pcg.reshard import ReshardError, Step, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for

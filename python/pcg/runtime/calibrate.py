@@ -159,28 +159,23 @@ class Calibration:
         state.append(jax.device_put(np.zeros(found.shape, found.dtype), NamedSharding(mesh, spec)))
         if probe.between:
             state.append(self._draw(mesh, spec, (probes.WORK,), jnp.float32, 1))
-        given = (PartitionSpec(), *[spec] * (len(state) + len(others)))
-        body = jax_compat.shard_map(probe.loop, mesh, given, [spec] * len(state))
-        loop = jax.jit(body, donate_argnums=tuple(range(1, 1 + len(state))))
+        here = [spec] * len(state)
+        given = [spec] * (len(state) + len(others))
         everywhere = NamedSharding(mesh, PartitionSpec())
-        written: dict[int, Any] = {}
 
-        def program(turns: int) -> Any:
-            if turns not in written:
-                run = jax_compat.shard_map(functools.partial(probe.loop, turns), mesh, given[1:], [spec] * len(state))
-                donated = jax.jit(run, donate_argnums=tuple(range(len(state))))
-                written[turns] = donated.lower(*state, *others).compile()
-            return written[turns]
-
-        compiled = None
-        if not probe.unrolled:
-            compiled = loop.lower(jax.device_put(np.int32(1), everywhere), *state, *others).compile()
+        @functools.cache
+        def program(written: int) -> Any:
+            """With so many turns written out, or (0) with a loop, which is told how many."""
+            run = functools.partial(probe.loop, written) if written else probe.loop
+            count = () if written else (PartitionSpec(),)
+            body = jax_compat.shard_map(run, mesh, (*count, *given), here)
+            donated = range(len(count), len(count) + len(state))
+            first = () if written else (jax.device_put(np.int32(1), everywhere),)
+            return jax.jit(body, donate_argnums=tuple(donated)).lower(*first, *state, *others).compile()
 
         def call(turns: int) -> None:
-            if compiled is None:
-                state[:] = program(turns)(*state, *others)
-            else:
-                state[:] = compiled(jax.device_put(np.int32(turns), everywhere), *state, *others)
+            first = () if probe.unrolled else (jax.device_put(np.int32(turns), everywhere),)
+            state[:] = program(turns if probe.unrolled else 0)(*first, *state, *others)
             jax.block_until_ready(state)
 
         return call

@@ -21,10 +21,8 @@ from pcg.rules.factor import Assignment, FactorRule
 from pcg.search.build import Built, uses
 from pcg.search.commit import commit
 from pcg.search.measure import MadeBuilder, Measure, Moves, close_loop, keep_values
-from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN, Network
 from pcg.search.optimize import Optimizer, Outcome
-from pcg.search.roles import data_of
 from pcg.search.table import Table, Tables
 
 
@@ -90,9 +88,8 @@ def assign(
     for n, node in enumerate(nodes):
         # Ops that some engine treats differently never decide together, so every plan can be told.
         nodes[n] = replace(node, label="/".join([node.label, *(str(x[n]) for _, x in plans)]))
-    data = [built.arguments[i] for i in data_of(func, state)]
     optimizer = PlanOptimizer(
-        built.graph, model, Lifetimes(built.births), built.arguments, data, memory_limit, progress, plans=plans
+        built.graph, model, built.lifetimes, built.arguments, built.data, memory_limit, progress, plans=plans
     )
     outcome = optimizer.run()
     if memory_limit is None:

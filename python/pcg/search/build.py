@@ -19,8 +19,9 @@ from pcg.rules import rule_for
 from pcg.rules.factor import FactorRule
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node
+from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN
-from pcg.search.roles import donated_of
+from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
 
 #: Ops that are made from nothing, and those that are too if their operands are.
@@ -60,12 +61,19 @@ class Built:
     state: dict[int, int] = field(default_factory=dict)
     """Result number -> argument number whose layout it keeps."""
     constraints: list[tuple[ir.Operation, int]] = field(default_factory=list)
+    data: list[int] = field(default_factory=list)
+    """Nodes of those arguments that are data, not state or weights."""
     births: list[tuple[int, int, float, int, int]] = field(default_factory=list)
     """Values for the memory model: node, slot, global bytes, first and last position in program order."""
     values: dict[ir.Value, Source] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     exchanging: list[tuple[ir.Operation, FactorRule, int, np.ndarray]] = field(default_factory=list)
     """Ops whose local form sends something, their nodes, and the seconds of that per strategy."""
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """When values are alive."""
+        return Lifetimes(self.births)
 
     def rule_reason(self, node: int) -> str:
         """Why the op of `node` can only run replicated; empty if it can be split."""
@@ -109,6 +117,7 @@ class Builder:
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
             if uses(arg) > 1:
                 hubs[node] = self._hub(arg, None, table.outs[0].specs, 1.0)
+        built.data = [built.arguments[i] for i in data_of(func, state)]
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
         for i, value in enumerate(returned):

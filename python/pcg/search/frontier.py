@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pcg.search.dual import ascend
 from pcg.search.ilp import first_guess
 from pcg.search.network import FORBIDDEN, Network, reduce
-from pcg.search.optimize import Optimizer
+
+if TYPE_CHECKING:
+    from pcg.search.optimize import Optimizer
 
 #: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where
 #: the last step saved memory and where it did not.
@@ -147,12 +148,7 @@ class Frontier:
         o = self.optimizer
         if self.network is None:
             self.network = o.network()
-        extra: dict[int, np.ndarray] = {}
-        for (node, slot), size in weights.items():
-            c = o.colour[node]
-            term = rate * size / o.graph.nodes[node].table.outs[slot].shards(o.model.mesh)
-            extra[c] = extra[c] + term if c in extra else term
-        priced = self.network.penalised(extra)
+        priced = self.network.penalised(o.penalty(weights, rate))
         small = reduce(priced)
         inner: list[int] = []
         if small.core.unary:

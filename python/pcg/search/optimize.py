@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pcg.cost import CostModel
+from pcg.search.frontier import Frontier, Point
 from pcg.search.graph import Graph
 from pcg.search.ilp import Limit, first_guess, merge, solve
 from pcg.search.memory import Lifetimes
@@ -25,10 +26,6 @@ class DoesNotFit(ValueError):
             f"no plan fits in {_bytes(limit)} per device; the smallest one found needs {_bytes(needed)}"
         )
         self.needed = needed
-
-
-#: The price of all memory over the time of a step from which on memory alone decides.
-_DOMINANT = 1e6
 
 
 @dataclass(frozen=True)
@@ -211,61 +208,22 @@ class Optimizer:
     def fit(self, network: Network, start: list[int], starts: list[list[int]]) -> list[int]:
         """The cheapest plan found within the limit.
 
-        A multiplier on the bytes alive at the peak gives plans that need ever less memory; an ILP
-        with the limit as a constraint then picks, decision by decision, the best mixture of them.  `quick`: of a
-        coarser sweep (`pcg.search.frontier`) the best, without mixing.
+        A price on the bytes alive at the peak gives plans that need ever less memory (`Frontier`); an ILP with the
+        limit as a constraint then picks, decision by decision, the best mixture of them and of `starts`.  `quick`: the
+        best of them, without mixing.
         """
         assert self.limit is not None
+        frontier = Frontier(self, Point(tuple(start), network.cost(start), self.peak(start)), network)
+        frontier.points += [Point(tuple(x), network.cost(x), self.peak(x)) for x in starts]
+        found = frontier.fit(self.limit)
+        if found is None:
+            raise DoesNotFit(self.limit, frontier.least().peak)
+        best = list(found.choice)
         if self.quick:
-            from pcg.search.frontier import Frontier, Point
-
-            frontier = Frontier(self, Point(tuple(start), network.cost(start), self.peak(start)), network)
-            found = frontier.fit(self.limit)
-            if found is None:
-                raise DoesNotFit(self.limit, frontier.least().peak)
-            return list(found.choice)
-        pool: list[list[int]] = []
-        least = self.peak(start)
-
-        def consider(x: list[int]) -> bool:
-            nonlocal least
-            if x not in pool:
-                pool.append(x)
-            least = min(least, self.peak(x))
-            return self.peak(x) <= self.limit  # type: ignore[operator]
-
-        for x in (start, *starts):
-            consider(x)
-        weights = self.lifetimes.weights(self.graph, self.per_node(start), self.model.mesh)
-        rate, low, high = 1e-13, 0.0, 0.0
-        current = start
-        worth = network.cost(start)
-        for _ in range(16):
-            self.progress(f"fitting memory: {_bytes(least)} of {_bytes(self.limit)}")
-            if rate * self.limit > _DOMINANT * worth:
-                break  # nothing but memory counts any more
-            before = least
-            current = solve(network.penalised(self._penalty(weights, rate)), [current], quick=True).x
-            if consider(current):
-                high = rate
-                break
-            low = rate
-            rate *= 64 if least == before else 8
-            # The peak may have moved: weigh what is alive at the new one as well.
-            for key, w in self.lifetimes.weights(self.graph, self.per_node(current), self.model.mesh).items():
-                weights[key] = max(weights.get(key, 0.0), w)
-        for _ in range(3 if high else 0):
-            rate = (low * high) ** 0.5 if low else high / 8
-            if consider(solve(network.penalised(self._penalty(weights, rate)), [current], quick=True).x):
-                high = rate
-            else:
-                low = rate
-        fitting = [x for x in pool if self.peak(x) <= self.limit]
-        if not fitting:
-            raise DoesNotFit(self.limit, least)
-        best = min(fitting, key=network.cost)
+            return best
+        pool = [list(p.choice) for p in dict.fromkeys(frontier.points)]
         limits = [self._limit_at(self.position(x)) for x in pool]
-        for _ in range(0 if self.quick else 6):
+        for _ in range(6):
             self.progress(f"mixing {len(pool)} plans under the memory limit")
             mixed = merge(network, pool, limits, best)
             if mixed is None or network.cost(mixed) >= network.cost(best) * (1 - 1e-9):
@@ -290,7 +248,8 @@ class Optimizer:
             weights[c] = weights[c] + term if c in weights else term
         return Limit(weights, self.limit)
 
-    def _penalty(self, weights: dict[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
+    def penalty(self, weights: Mapping[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
+        """What `rate` seconds per byte of `weights` (global bytes by node and slot) add to each choice of a class."""
         extra: dict[int, np.ndarray] = {}
         for (node, slot), size in weights.items():
             c = self.colour[node]

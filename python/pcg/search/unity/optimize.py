@@ -247,7 +247,7 @@ class UnityOptimizer(Optimizer):
         for step in range(_MEMORY_STEPS):
             rate = high if step == 0 else (low * high) ** 0.5 if low else high / 32
             self.progress(f"fitting memory, search {step + 1} of at most {_MEMORY_STEPS}")
-            priced = network.penalised(self._penalty(weights, rate))
+            priced = network.penalised(self.penalty(weights, rate))
             x = self._plan(priced)
             least = min(least, self.peak(x))
             if self.peak(x) <= limit:

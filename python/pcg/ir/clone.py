@@ -1,0 +1,26 @@
+"""Cloning operations for other operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch_mlir import ir
+
+
+def clone_mapped(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Clone `op` at the insertion point, mapping its operands (and those of nested ops); extend `values`."""
+    new = op.clone()
+    remap(new, values)
+    values.update(zip(op.results, new.results, strict=True))
+    return new
+
+
+def remap(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
+    """Replace operands of `op`, and what its regions read, by what `values` has for them."""
+    for i, v in enumerate(op.operands):
+        if v in values:
+            op.operands[i] = values[v]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                remap(inner.operation, values)
