@@ -94,7 +94,7 @@ def rows_of(model: str, cluster: Cluster, rounds: int, plans: Sequence[predictio
         priced = CostModel(cluster.machine(), found.mesh)
         step = simulate(found.compilation.modules["local"], priced, backend="cpu")
         arrays = len(found.program.arguments) + len(found.program.results)
-        predicted = step.seconds + priced.dispatch(arrays, step.peak_bytes - step.argument_bytes)
+        predicted = step.seconds + priced.dispatch(arrays, step.allocations)
         placed = jax.device_put(args, found.input_shardings)
         compiled = found.jitted.lower(*placed).compile()
         m = compiled.memory_analysis()

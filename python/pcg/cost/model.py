@@ -9,7 +9,7 @@ over the bandwidth of the slowest axis it crosses.  Everything is per device and
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -170,18 +170,27 @@ class CostModel:
                 return found + profile.kernel
         return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))
 
-    def dispatch(self, arrays: int, fresh: float = 0.0) -> float:
+    def dispatch(self, arrays: int, fresh: Iterable[float] = ()) -> float:
         """Seconds that a program takes beside its work; 0 where it was not measured.
 
         Args:
           arrays: its arguments and results.
-          fresh: bytes per device of results and temporaries, but for those in donated memory.
+          fresh: bytes per device of what it allocates, one number for each allocation (see `Simulation.allocations`).
         """
         profile = self.machine.device.profile
         if profile is None:
             return 0.0
-        new = profile.fresh(fresh) if profile.fresh is not None else 0.0
+        new = sum(map(profile.fresh, fresh)) if profile.fresh is not None else 0.0
         return profile.dispatch + profile.argument * arrays / 2 + new
+
+    def wait(self, group: int, work: float) -> float:
+        """Seconds that devices which share processors wait for each other at a collective in groups of `group`.
+
+        Args:
+          group: how many devices meet.
+          work: seconds of computing since they last met.
+        """
+        return self._measured.wait(group, work) if self._measured is not None else 0.0
 
     def compute(self, op_name: str, element: str, flops: float, touched: float) -> float:
         """Seconds of one op that does `flops` and has `touched` bytes of operands and results."""

@@ -82,11 +82,13 @@ class Profile:
     """Measurements of one kind of device, with all `devices` of a host at work at once.
 
     `kernel`: seconds that one more kernel takes, however small.  `dispatch`: seconds of a program that does nothing,
-    `argument`: seconds that one more array in and out of it takes.  `fresh`: seconds that its results and temporaries
-    take because their memory is new, by bytes on one device: a host hands out pages as they are touched.
+    `argument`: seconds that one more array in and out of it takes.  `fresh`: seconds that one allocation (a result, or
+    all temporaries together) takes because its memory is new, by bytes on one device: a host hands out pages as
+    they are touched, and takes those of large allocations back.
     `rates`: per class of ops (see `CLASSES`) and element type; `collectives`: per (collective, group size) the
-    seconds by bytes that one device sends.  `made`: what, when and by what it was measured, for people and
-    to tell a profile of another machine.
+    seconds by bytes that one device sends.  `waits`: by group size the seconds that devices wait for each other at a
+    collective, by the seconds of work since they last met; none where every device has processors of its own.
+    `made`: what, when and by what it was measured, for people and to tell a profile of another machine.
 
     What is not in it (an element type, a class) falls back to the rates of the device kind.
     """
@@ -99,6 +101,7 @@ class Profile:
     rates: Mapping[tuple[str, str], Rates] = field(hash=False)
     collectives: Mapping[tuple[str, int], Curve] = field(hash=False)
     fresh: Curve | None = None
+    waits: Mapping[int, Curve] = field(default_factory=dict, hash=False)
     made: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -116,6 +119,9 @@ class Profile:
                 raise ClusterError(f"{where}: unknown collective {kind!r}; allowed: {', '.join(COLLECTIVES)}")
             if group < 2:
                 raise ClusterError(f"{where}: {kind} in groups of {group}; allowed: 2 or more")
+        for group in self.waits:
+            if group < 2:
+                raise ClusterError(f"{where}: waits in groups of {group}; allowed: 2 or more")
 
     # -- prices --------------------------------------------------------------------------------
 
@@ -168,16 +174,29 @@ class Profile:
         return self.rates.get((cls, element)) or self.rates.get((cls, "f32"))
 
     def link(self, kind: str, group: int, wire_bytes: float) -> float | None:
-        """Seconds of a collective in groups of `group` in which a device sends `wire_bytes`; None if not measured.
+        """Seconds of a collective in groups of `group` in which a device sends `wire_bytes`; None if not measured."""
+        return _by_group({n: c for (k, n), c in self.collectives.items() if k == kind}, group, wire_bytes)
 
-        Between the group sizes measured it is linear in logarithms; outside of them the profile does not say.
+    def wait(self, group: int, work: float) -> float:
+        """Seconds that devices wait at a collective in groups of `group`, `work` seconds after they last met.
+
+        Beyond the longest work measured it is what it was there: over long stretches a host shares its processors
+        out evenly.
         """
-        known = sorted(n for k, n in self.collectives if k == kind)
-        if not known or not known[0] <= group <= known[-1]:
-            return None
-        if group in known:
-            return self.collectives[kind, group](wire_bytes)
-        low, high = max(n for n in known if n < group), min(n for n in known if n > group)
-        a, b = (self.collectives[kind, n](wire_bytes) for n in (low, high))
-        share = math.log(group / low) / math.log(high / low)
-        return math.exp((1 - share) * math.log(a) + share * math.log(b))
+        work = min(work, max((c.sizes[-1] for c in self.waits.values()), default=0.0))
+        return (_by_group(self.waits, group, work) or 0.0) if work > 0 else 0.0
+
+
+def _by_group(curves: Mapping[int, Curve], group: int, size: float) -> float | None:
+    """The value at `size` for groups of `group`; None if that is not among those measured nor between them.
+
+    Between the group sizes measured it is linear in logarithms.
+    """
+    if group in curves:
+        return curves[group](size)
+    if not curves or not min(curves) <= group <= max(curves):
+        return None
+    low, high = max(n for n in curves if n < group), min(n for n in curves if n > group)
+    a, b = curves[low](size), curves[high](size)
+    share = math.log(group / low) / math.log(high / low)
+    return math.exp((1 - share) * math.log(a) + share * math.log(b))

@@ -13,7 +13,10 @@ from pcg.machine.curve import Curve
 from pcg.machine.errors import ClusterError
 from pcg.machine.profile import CLASSES, COLLECTIVES, VERSION, Profile, Rates
 
-_TOP = ("pcg_profile", "name", "devices", "kernel", "dispatch", "argument", "fresh", "made", "rates", "collectives")
+_TOP = (
+    "pcg_profile", "name", "devices", "kernel", "dispatch", "argument", "fresh", "waits", "made", "rates",
+    "collectives",
+)  # fmt: skip
 
 
 def load(path: str | Path) -> Profile:
@@ -43,6 +46,7 @@ def from_tables(doc: Mapping[str, Any]) -> Profile:
     """The profile in tables as TOML has them."""
     _keys(doc, _TOP, "the profile", needed=_TOP[:6])
     fresh = _curve(_table(doc["fresh"], "fresh"), "fresh") if "fresh" in doc else None
+    waits = _groups(doc.get("waits", {}), "waits", floor=False)
     if doc["pcg_profile"] != VERSION:
         raise ClusterError(f"pcg_profile is {doc['pcg_profile']!r}; this pcg reads version {VERSION}")
     made = _table(doc.get("made", {}), "made")
@@ -54,15 +58,12 @@ def from_tables(doc: Mapping[str, Any]) -> Profile:
     curves: dict[tuple[str, int], Curve] = {}
     for kind, groups in _table(doc.get("collectives", {}), "collectives").items():
         _one_of(kind, COLLECTIVES, "collectives")
-        for group, t in _table(groups, f"collectives.{kind}").items():
-            where = f"collectives.{kind}.{group}"
-            if not group.isdigit():
-                raise ClusterError(f"{where}: {group!r} is no group size; allowed: 2 or more")
-            curves[kind, int(group)] = _curve(_table(t, where), where, floor=True)
+        for group, curve in _groups(groups, f"collectives.{kind}", floor=True).items():
+            curves[kind, group] = curve
     kernel, dispatch, argument = (_number(doc[key], key) for key in ("kernel", "dispatch", "argument"))
     return Profile(
         _text(doc["name"], "name"), _integer(doc["devices"], "devices"), kernel, dispatch, argument, rates, curves,
-        fresh, {k: _text(x, f"made.{k}") for k, x in made.items()},
+        fresh, waits, {k: _text(x, f"made.{k}") for k, x in made.items()},
     )  # fmt: skip
 
 
@@ -76,6 +77,17 @@ def _rates(t: Mapping[str, Any], where: str) -> Rates:
         flops.append((_number(table.pop("intensity"), f"{at}.intensity"), _curve(table, at)))
     curve = _curve(_table(t["bytes"], f"{where}.bytes"), f"{where}.bytes") if "bytes" in t else None
     return _at(where, lambda: Rates(tuple(flops), curve))
+
+
+def _groups(value: Any, where: str, floor: bool) -> dict[int, Curve]:
+    """Curves by group size."""
+    found: dict[int, Curve] = {}
+    for group, t in _table(value, where).items():
+        at = f"{where}.{group}"
+        if not group.isdigit():
+            raise ClusterError(f"{at}: {group!r} is no group size; allowed: 2 or more")
+        found[int(group)] = _curve(_table(t, at), at, floor)
+    return found
 
 
 def _curve(t: Mapping[str, Any], where: str, floor: bool = False) -> Curve:
@@ -164,6 +176,8 @@ def lines(profile: Profile, table: str) -> list[str]:
             out.append(f"bytes = {{{', '.join(_curve_lines(rates.bytes))}}}")
         for intensity, curve in rates.flops:
             out += ["", f"[[{at}rates.{cls}.{element}.flops]]", f"intensity = {intensity!r}", *_curve_lines(curve)]
+    for group, curve in profile.waits.items():
+        out += ["", f"[{at}waits.{group}]", *_curve_lines(curve)]
     for (kind, group), curve in profile.collectives.items():
         out += ["", f"[{at}collectives.{kind}.{group}]", *_curve_lines(curve)]
     return out

@@ -16,19 +16,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 from pcg.machine.curve import Curve
 from pcg.machine.detect import processor
 from pcg.machine.errors import ClusterError
 from pcg.machine.profile import CLASSES, Profile, Rates
-from pcg.runtime import jax_compat, probes
+from pcg.runtime import jax_compat, overheads, probes
+from pcg.runtime.measured import Devices, timed
 from pcg.runtime.probes import Probe
 
 #: What can be measured.
 WHAT = (*CLASSES, "collectives")
 #: The least share of a measured time that is an op's own, after the overhead of kernels has been taken off.
 _LEAST = 0.1
+_NO_TIME = 1e-9
+#: The row of a probe that has none.
+_NOTHING = ("elementwise", "f32", "bytes")
 #: Seconds that the loop of a probe should take at least, and how often it runs at most.
 _SHORT, _MOST = 0.02, 4000
 #: And most turns that are written out.
@@ -53,12 +57,9 @@ class Calibration:
             raise ClusterError(f"{rounds} rounds; allowed: 1 or more")
         if len({d.device_kind for d in devices}) > 1:
             raise ClusterError(f"devices of several kinds ({', '.join(sorted({d.device_kind for d in devices}))})")
-        self.devices = list(devices)
+        self.devices = Devices(list(devices))
         self.rounds = rounds
         self.progress = progress
-        self.turn = self.turn_between = 0.0
-        """Seconds of a turn of a probe's loop beside its op, without and with a kernel between."""
-        self._arrays: dict[Any, Any] = {}
 
     # -- measuring -----------------------------------------------------------------------------
 
@@ -73,37 +74,33 @@ class Calibration:
           steps: sizes per curve.
           only: what to measure, of `WHAT`: classes of ops, and "collectives".
         """
-        count = len(self.devices)
-        dispatch, argument = self.dispatch()
-        kernel = self.kernel()
-        self.turn, self.turn_between = self._turn(False), self._turn(True)
+        count, first = len(self.devices.devices), self.devices.devices[0]
+        dispatch, argument = overheads.dispatch(self.devices, self.rounds)
+        kernel = overheads.kernel(self.devices, self.rounds)
         self.progress(f"a program takes {1e6 * dispatch:.0f} us, an array {1e6 * argument:.1f} us, "
                       f"a kernel {1e6 * kernel:.2f} us")  # fmt: skip
         points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]] = {}
         for probe, seconds in self.measure(p for p in probes.compute(elements, largest, steps) if p.row[0] in only):
-            points.setdefault(probe.row, []).append((probe, self._net(seconds)))
+            points.setdefault(probe.row, []).append((probe, seconds))
         sizes = [n for n in range(2, count + 1) if count % n == 0] if "collectives" in only else []
+        # Devices with processors of their own do not wait for one of them.
+        waits = overheads.waits(self.devices, self.rounds, sizes) if sizes and first.platform == "cpu" else {}
+        for n, curve in waits.items():
+            self.progress(f"devices that share processors wait up to {1e3 * curve.seconds[-1]:.2f} ms in groups of {n}")
         curves: dict[tuple[str, int], Curve] = {}
         for n in sizes:
             row: dict[str, list[tuple[float, float]]] = {}
             for probe, seconds in self.measure(probes.links([n], largest, steps)):
-                row.setdefault(str(probe.row[1]), []).append((probe.size, self._net(seconds, between=True)))
+                row.setdefault(str(probe.row[1]), []).append((probe.size, seconds))
             for kind, found in row.items():
                 curves[kind, n] = Curve.through(found, floor=True)
+        new = overheads.fresh(self.devices, self.rounds, 4 * largest, 2 * steps - 1)
+        self.devices.forget()
+        self.progress(f"new memory: {new.seconds[-1] / new.sizes[-1] * 2**20 * 1e6:.0f} us per MiB on each device")
         return Profile(
-            kind_name(self.devices[0]), count, kernel, dispatch, argument, _rates(points), curves,
-            self.fresh(4 * largest, steps), self._made(elements),
+            kind_name(first), count, kernel, dispatch, argument, _rates(points), curves,
+            new, waits, self._made(elements),
         )  # fmt: skip
-
-    def _net(self, seconds: float, between: bool = False) -> float:
-        """An op's own seconds: without what one turn of a loop takes anyway, kernels of next to nothing included."""
-        return max(seconds - (self.turn_between if between else self.turn), _LEAST * seconds)
-
-    def _turn(self, between: bool) -> float:
-        """Seconds of a turn of a probe's loop whose op does next to nothing: XLA makes one kernel of a smaller loop."""
-        row = ("elementwise", "f32", "bytes")
-        nothing = Probe(row, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0, between=between)
-        return statistics.median(seconds for _, seconds in self._row([nothing] * 3))
 
     def measure(self, wanted: Iterable[Probe]) -> list[tuple[Probe, float]]:
         """Each probe with the seconds of its op; probes of one row (curve) are interleaved."""
@@ -115,19 +112,26 @@ class Calibration:
             start = time.perf_counter()
             out += self._row(group)
             self.progress(f"{' '.join(map(str, row))}: {len(group)} programs, {time.perf_counter() - start:.1f} s")
-            self._arrays.clear()
+            self.devices.forget()
         return out
 
     def _row(self, group: Sequence[Probe]) -> list[tuple[Probe, float]]:
-        """Each probe with the seconds of one turn of its loop."""
+        """Each probe with the seconds of its op.
+
+        They are what a turn of its loop takes more, round by round, than one of a loop whose op does next to nothing,
+        kernels of next to nothing included: XLA makes one kernel of a smaller loop.
+        """
+        group = [Probe(_NOTHING, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0), *group]
         calls = [self._program(probe) for probe in group]
         turns = [self._turns(c, _MOST_UNROLLED if p.unrolled else _MOST) for c, p in zip(calls, group, strict=True)]
         times: list[list[float]] = [[] for _ in calls]
         for _ in range(self.rounds):
             for i, (call, n) in enumerate(zip(calls, turns, strict=True)):
-                few = _timed(call, 1)
-                times[i].append((_timed(call, n) - few) / (n - 1))
-        return [(probe, max(statistics.median(found), 1e-9)) for probe, found in zip(group, times, strict=True)]
+                few = timed(call, 1)
+                times[i].append((timed(call, n) - few) / (n - 1))
+        more = [statistics.median(t - r for t, r in zip(found, times[0], strict=True)) for found in times]
+        least = [max(_LEAST * statistics.median(found), _NO_TIME) for found in times]
+        return [(p, max(m, x) / p.copies) for p, m, x in zip(group, more, least, strict=True)][1:]
 
     @staticmethod
     def _turns(call: Callable[[int], Any], most: int) -> int:
@@ -135,7 +139,7 @@ class Calibration:
         call(1)
         n = 3
         while True:
-            one, many = _timed(call, 1), _timed(call, n)
+            one, many = timed(call, 1), timed(call, n)
             if many - one > _SHORT or n >= most:
                 return n
             n = min(most, max(2 * n, math.ceil(1.2 * n * _SHORT / max(many - one, 1e-1 * _SHORT))))
@@ -146,19 +150,15 @@ class Calibration:
         The op is in a loop: no memory is new, no array goes in or out, and what it reads is as warm as the bytes of one
         turn let it be.
         """
-        count = len(self.devices)
         group = probe.row[2] if probe.row[0] == "link" else 1
         assert isinstance(group, int)
-        mesh = Mesh(np.array(self.devices).reshape(count // group, group), ("rest", "group"))
-        spec = PartitionSpec(("rest", "group"))
+        mesh, spec = self.devices.mesh(group)
         shape, dtype = probe.operands[0]
-        state = [self._draw(mesh, spec, shape, dtype, 0)]
-        others = [self._array(mesh, spec, *operand, number=i) for i, operand in enumerate(probe.operands[1:], 1)]
+        state = [self.devices.drawn(mesh, shape, dtype, 0) for _ in range(probe.copies)]
+        others = [self.devices.array(mesh, *operand, i) for i, operand in enumerate(probe.operands[1:], 1)]
         once = jax_compat.shard_map(probe.run, mesh, (spec,) * len(probe.operands), spec)
-        found = jax.eval_shape(once, *state, *others)
-        state.append(jax.device_put(np.zeros(found.shape, found.dtype), NamedSharding(mesh, spec)))
-        if probe.between:
-            state.append(self._draw(mesh, spec, (probes.WORK,), jnp.float32, 1))
+        found = jax.eval_shape(once, state[0], *others)
+        state += [jax.device_put(np.zeros(found.shape, found.dtype), NamedSharding(mesh, spec)) for _ in state]
         here = [spec] * len(state)
         given = [spec] * (len(state) + len(others))
         everywhere = NamedSharding(mesh, PartitionSpec())
@@ -180,101 +180,13 @@ class Calibration:
 
         return call
 
-    def _array(self, mesh: Mesh, spec: PartitionSpec, shape: Sequence[int], dtype: Any, number: int) -> Any:
-        key = (tuple(shape), jnp.dtype(dtype).name, number, mesh)
-        if key not in self._arrays:
-            self._arrays[key] = self._draw(mesh, spec, shape, dtype, number)
-        return self._arrays[key]
-
-    def _draw(self, mesh: Mesh, spec: PartitionSpec, shape: Sequence[int], dtype: Any, number: int) -> Any:
-        """An array with the same random numbers on every device."""
-        rng = np.random.default_rng(number)
-        part = rng.integers(0, 1 << 20, shape) if jnp.issubdtype(dtype, jnp.integer) else rng.random(shape, "f4")
-        whole = np.tile(part.astype(dtype), (len(self.devices), *[1] * (len(shape) - 1)))
-        return jax.device_put(whole, NamedSharding(mesh, spec))
-
-    def kernel(self) -> float:
-        """Seconds of a kernel that does next to nothing: one in a long chain that cannot be fused."""
-        return max(0.0, self._slope(lambda x: jnp.cumsum(jax.lax.optimization_barrier(x + 1.0)[::-1]), 4, 20))
-
-    def _slope(self, step: Callable[[Any], Any], low: int, high: int) -> float:
-        count = len(self.devices)
-        mesh = Mesh(np.array(self.devices).reshape(count, 1), ("rest", "group"))
-        spec = PartitionSpec(("rest", "group"))
-        x = self._array(mesh, spec, (8,), jnp.float32, 0)
-
-        def chain(length: int) -> Callable[[], Any]:
-            def run(x: Any) -> Any:
-                for _ in range(length):
-                    x = jax.lax.optimization_barrier(step(x))
-                return x
-
-            call = jax.jit(jax_compat.shard_map(run, mesh, (spec,), spec)).lower(x).compile()
-            return lambda: jax.block_until_ready(call(x))
-
-        short, long = chain(low), chain(high)
-        return self._difference(short, long) / (2 * (high - low))  # two kernels per link of the chain
-
-    def _difference(self, short: Callable[[], Any], long: Callable[[], Any]) -> float:
-        pairs = [(_timed(short), _timed(long)) for _ in range(4 * self.rounds + 1)][1:]
-        return statistics.median(b for _, b in pairs) - statistics.median(a for a, _ in pairs)
-
-    def fresh(self, largest: float, steps: int) -> Curve | None:
-        """Seconds that new memory for results takes, by bytes per device: a program with and without donation."""
-        count = len(self.devices)
-        mesh = Mesh(np.array(self.devices).reshape(count, 1), ("rest", "group"))
-        spec = PartitionSpec(("rest", "group"))
-        parts = 8
-        body = jax_compat.shard_map(lambda *xs: [x + 1 for x in xs], mesh, (spec,) * parts, [spec] * parts)
-        points = []
-        for size in probes.sizes(largest / 64, largest, max(3, steps - 2)):
-            elements = max(1, round(size / 4 / parts))
-            given = [self._array(mesh, spec, (elements,), jnp.float32, number=i) for i in range(parts)]
-            new = jax.jit(body).lower(*given).compile()
-            same = jax.jit(body, donate_argnums=tuple(range(parts))).lower(*given).compile()
-            state = jax.block_until_ready(new(*given))
-            pairs = []
-            for _ in range(self.rounds + 1):
-                start = time.perf_counter()
-                jax.block_until_ready(new(*given))
-                middle = time.perf_counter()
-                state = jax.block_until_ready(same(*state))
-                pairs.append((middle - start, time.perf_counter() - middle))
-            more = statistics.median(a for a, _ in pairs[1:]) - statistics.median(b for _, b in pairs[1:])
-            points.append((4.0 * elements * parts, max(more, 1e-9)))
-            self._arrays.clear()
-        self.progress(f"new memory: {points[-1][1] / points[-1][0] * 2**20 * 1e6:.0f} us per MiB on each device")
-        return Curve.through(points)
-
-    def dispatch(self) -> tuple[float, float]:
-        """Seconds of a program that does nothing, and what one more array in and out of it adds."""
-        count = len(self.devices)
-        mesh = Mesh(np.array(self.devices).reshape(count, 1), ("rest", "group"))
-        spec = PartitionSpec(("rest", "group"))
-
-        def program(arrays: int) -> Callable[[], Any]:
-            args = [self._array(mesh, spec, (8,), jnp.float32, c) for c in range(arrays)]
-            body = jax_compat.shard_map(lambda *xs: [x + 1 for x in xs], mesh, tuple([spec] * arrays), [spec] * arrays)
-            call = jax.jit(body).lower(*args).compile()
-            return lambda: jax.block_until_ready(call(*args))
-
-        few, many = program(1), program(65)
-        pairs = [(_timed(few), _timed(many)) for _ in range(4 * self.rounds + 1)][1:]
-        one = statistics.median(a for a, _ in pairs)
-        return one, max(0.0, (statistics.median(b for _, b in pairs) - one) / 64)
-
     def _made(self, elements: Sequence[str]) -> dict[str, str]:
+        devices = self.devices.devices
         return {
-            "device": describe(self.devices[0]), "devices": str(len(self.devices)), "rounds": str(self.rounds),
+            "device": describe(devices[0]), "devices": str(len(devices)), "rounds": str(self.rounds),
             "elements": ", ".join(elements), "jax": jax.__version__,
             "date": time.strftime("%Y-%m-%d"),
         }  # fmt: skip
-
-
-def _timed(call: Callable[..., Any], *args: Any) -> float:
-    start = time.perf_counter()
-    call(*args)
-    return time.perf_counter() - start
 
 
 def _rates(points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]]) -> dict[tuple[str, str], Rates]:

@@ -21,8 +21,10 @@ from pcg.rules.sorting import comparing
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": jnp.float64}
 
-#: Elements of the array that the kernel between collectives is over.
-WORK = 1 << 18
+#: Arrays that a collective is measured on.
+_COPIES = 4
+#: What devices do before they meet: the side of the matrices that they work on, and how often.
+AMOUNTS = ((128, 0), (128, 1), (128, 3), (256, 1), (256, 2), (256, 4))
 
 
 @dataclass(frozen=True)
@@ -39,32 +41,31 @@ class Probe:
     operands: tuple[tuple[tuple[int, ...], Any], ...]
     run: Callable[..., Any]
     intensity: float = 0.0
-    between: bool = False
-    """Whether a kernel over `WORK` elements runs before the op in every turn: devices that do nothing but send
-    to each other are in step, and what they send is at hand."""
+    copies: int = 1
+    """On how many arrays of that size a turn runs the op, one after another: what is sent was made long ago."""
 
     unrolled: bool = False
     """Whether the turns are written out, their number being an int: XLA:CPU runs convolutions many times slower inside
     of a loop."""
 
-    def loop(self, turns: Any, x: Any, result: Any, *rest: Any) -> list[Any]:
-        """The op so many times: its first operand and its result after the last (and the array that is worked on).
+    def loop(self, turns: Any, *arrays: Any) -> list[Any]:
+        """The op so many times: its first operands and its results after the last.
 
-        The result is carried, so that all of it is made, and one element of it, which the number of the turn chooses,
-        goes into the first operand, so that no turn can be left out or done before the loop.
+        `arrays` are `copies` first operands, as many results, and the other operands.  Results are carried, so that all
+        of them are made, and one element of each, which the number of the turn chooses, goes into the next first
+        operand, so that no op can be left out, done before the loop, or made one with another.
         """
-        work, others = (rest[:1], rest[1:]) if self.between else ((), rest)
+        n = self.copies
+        others = arrays[2 * n :]
 
         def turn(i: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
-            x, _, *work = carried
-            if work:
-                work = [jnp.tanh(1.5 * work[0])]
-                x = _put(x, _element(work[0], i))
-            result = self.run(x, *others)
-            one = _element(result, i)
-            return (_put(x, one), result, *(_put(w, one) for w in work))
+            xs, results = list(carried[:n]), []
+            for k in range(n):
+                results.append(self.run(xs[k], *others))
+                xs[(k + 1) % n] = _put(xs[(k + 1) % n], _element(results[k], i))
+            return (*xs, *results)
 
-        state = (x, result, *work)
+        state = arrays[: 2 * n]
         if not self.unrolled:
             return list(lax.fori_loop(0, turns, turn, state))
         for i in range(turns):
@@ -235,4 +236,29 @@ def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
                 ("all_to_all", operand, share * whole, lambda x: lax.all_to_all(x, "group", 0, 0, tiled=True)),
                 ("permute", operand, whole, lambda x, ring=ring: lax.ppermute(x, "group", ring)),
             ):
-                yield Probe(("link", kind, n), sent, operands, run, between=True)
+                yield Probe(("link", kind, n), sent, operands, run, copies=_COPIES)
+
+
+def layer(x: Any, weight: Any) -> Any:
+    """Kernels of all kinds on square matrices, as a layer of a model has them."""
+    h = jnp.tanh(x @ weight)
+    h = h - h.mean(1, keepdims=True)
+    h = h * lax.rsqrt((h * h).mean(1, keepdims=True) + 1e-3)
+    quarter = x.shape[1] // 4
+    mixed = jax.nn.softmax(h[:, :quarter] @ h[:, quarter : 2 * quarter].T, axis=-1) @ h
+    return 0.5 * mixed + 0.5 * x.T
+
+
+def meeting(amount: int, meets: bool, turns: Any, x: Any, weight: Any, one: Any) -> list[Any]:
+    """So many turns of `amount` layers; then, if it `meets`, an all-reduce of next to nothing."""
+
+    def turn(_: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
+        x, one = carried
+        for _ in range(amount):
+            x = layer(x, weight)
+        one = 0.5 * one + x[0, : one.shape[0]]
+        if meets:
+            one = 0.1 * lax.psum(one, "group")
+        return _put(x, one[:1]), one
+
+    return list(lax.fori_loop(0, turns, turn, (x, one)))

@@ -46,7 +46,8 @@ _REPEATS = 4
 class Fusion:
     """How often an op's operands are read from, and its results written to, memory.
 
-    With `bare_reductions` nothing but a product is computed inside of a reduction, as on XLA's CPU backend.
+    With `bare_reductions` nothing but a product is computed inside of a reduction, as on XLA's CPU backend; and one
+    over all dimensions reads what is transposed as it lies, because it does not matter there.
     """
 
     def __init__(self, func: ir.Operation, *, bare_reductions: bool = False) -> None:
@@ -63,7 +64,7 @@ class Fusion:
         seen: set[tuple[ir.Value, int]] = set()
         for op in ops:
             if op in self._fusions:
-                self._reads[op] = tuple(self._count(op, i, v, seen) for i, v in enumerate(op.operands))
+                self._reads[op] = tuple(self._count(op, i, seen) for i in range(len(op.operands)))
 
     def reads(self, op: ir.Operation, operand: int) -> int:
         """How often `op` makes a fusion read that operand; for slices and gathers, that much of it as they yield."""
@@ -95,7 +96,8 @@ class Fusion:
         if op.name != "stablehlo.transpose":
             return False
         # Contractions read their operands in any order of dimensions, and write matrices either way round.
-        return all(use.owner.operation.name in _CONTRACTIONS for use in op.results[0].uses) or self._turned(op)
+        readers = [use.owner.operation for use in op.results[0].uses]
+        return all(r.name in _CONTRACTIONS or self._orderless(r) for r in readers) or self._turned(op)
 
     @staticmethod
     def _turned(op: ir.Operation) -> bool:
@@ -110,11 +112,33 @@ class Fusion:
             value = value.owner.operation.operands[0]
         return value
 
+    def source(self, op: ir.Operation, operand: int) -> ir.Value:
+        """The value that `op` reads for that operand: the root of it, or of what it is the transpose of."""
+        root = self.root(op.operands[operand])
+        if not isinstance(root.owner, ir.Block) and root.owner.operation.name == "stablehlo.transpose":
+            return self.root(root.owner.operation.operands[0]) if self._orderless(op) else root
+        return root
+
+    def _orderless(self, reader: ir.Operation) -> bool:
+        """Whether an op reads its operands in whichever order they lie: a sum over all dimensions, of squares too."""
+        if reader in self._closed:
+            reader = next(iter(reader.results[0].uses)).owner.operation
+        elif not self._bare or reader.name != "stablehlo.reduce":
+            return False
+        return len(ir.DenseI64ArrayAttr(reader.attributes["dimensions"])) == ir.RankedTensorType(
+            reader.operands[0].type
+        ).rank
+
     def _readers(self, value: ir.Value) -> list[ir.Operation]:
         found = []
         for use in value.uses:
             op = use.owner.operation
-            found += self._readers(op.results[0]) if self._alias(op) else [op]
+            if self._alias(op):
+                found += self._readers(op.results[0])
+                continue
+            found.append(op)
+            if op.name == "stablehlo.transpose":
+                found += [r for r in self._readers(op.results[0]) if self._orderless(r)]
         return found
 
     def _place(self, op: ir.Operation, number: int) -> frozenset[int]:
@@ -128,6 +152,8 @@ class Fusion:
         into: set[int] = set()
         block = op.block
         for reader in self._readers(op.results[0]):
+            if op.name == "stablehlo.transpose" and self._orderless(reader):
+                continue
             if reader.name in _ALONE or reader not in self._fusions or reader.block != block:
                 into.clear()
                 break
@@ -154,10 +180,8 @@ class Fusion:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _count(
-        self, op: ir.Operation, operand: int, value: ir.Value, seen: set[tuple[ir.Value, int]]
-    ) -> frozenset[int]:
-        root = self.root(value)
+    def _count(self, op: ir.Operation, operand: int, seen: set[tuple[ir.Value, int]]) -> frozenset[int]:
+        root = self.source(op, operand)
         if not isinstance(root.owner, ir.Block) and root not in self._written:
             return frozenset()
         fusions = self._fusions[op]

@@ -17,13 +17,15 @@ class _Open:
     reader: int
 
 
-def combine(program: Program, limit: float, model: CostModel) -> None:
+def combine(program: Program, limit: float, model: CostModel, cpu: bool = False) -> None:
     """Merge all-reduces over the same axes into one, at the place of the last, as long as none of their results is read
     before and they hold no more than `limit` bytes; inside of loops and branches too.
+
+    XLA's CPU backend (`cpu`) puts them into one op too, and then adds up one array after the other: nothing is saved.
     """
     for task in program.tasks:
         for body in task.bodies:
-            combine(body, limit, model)
+            combine(body, limit, model, cpu)
     first: dict[int, int] = {}
     for t, task in enumerate(program.tasks):
         for v in task.reads:
@@ -55,10 +57,10 @@ def combine(program: Program, limit: float, model: CostModel) -> None:
     for key in list(open_):
         close(key)
     if merged:
-        _rewrite(program, merged, model)
+        _rewrite(program, merged, model, cpu)
 
 
-def _rewrite(program: Program, merged: dict[int, list[int]], model: CostModel) -> None:
+def _rewrite(program: Program, merged: dict[int, list[int]], model: CostModel, cpu: bool) -> None:
     into = {t: last for last, tasks in merged.items() for t in tasks}
     number: dict[int, int] = {}
     out: list[Task] = []
@@ -66,8 +68,10 @@ def _rewrite(program: Program, merged: dict[int, list[int]], model: CostModel) -
         if t in merged:
             parts = [program.tasks[k] for k in merged[t]]
             sent = sum(p.bytes for p in parts)
+            axes = task.detail["axes"]
+            seconds = sum(p.seconds for p in parts) if cpu else model.link(axes, sent, "all_reduce")  # type: ignore[arg-type]
             task = replace(
-                task, seconds=model.link(task.detail["axes"], sent, "all_reduce"), bytes=sent,  # type: ignore[arg-type]
+                task, seconds=seconds, bytes=sent,
                 reads=tuple(dict.fromkeys(v for p in parts for v in p.reads)),
                 writes=tuple(v for p in parts for v in p.writes),
                 detail={**task.detail, "type": f"{len(parts)} arrays", "combined": len(parts)},

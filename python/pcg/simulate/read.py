@@ -134,17 +134,17 @@ class Reader:
             kernel = kernels.setdefault(n, _Kernel())
             kernel.flops += flops
             kernel.parts[name] = kernel.parts.get(name, 0.0) + flops
-            # What a loop carries lies in the order in which its body makes it.
-            if name == "stablehlo.transpose" and scope.program.inner != "loop" and _reorders(op):
-                kernel.turned += size(op.results[0])
-                kernel.slab = max(kernel.slab, size(op.results[0]) / _apart(op))
-            elif name == "stablehlo.transpose" and scope.program.inner != "loop" and _reorders(op, rows=True):
-                kernel.regrouped += size(op.results[0])
+            if name == "stablehlo.transpose" and not self._follows(op, scope):
+                if _reorders(op):
+                    kernel.turned += size(op.results[0])
+                    kernel.slab = max(kernel.slab, size(op.results[0]) / _apart(op))
+                elif _reorders(op, rows=True):
+                    kernel.regrouped += size(op.results[0])
             kernel.bytes += touched
             kernel.ops += 1
             kernel.in_place &= name not in _SCATTERED
         for i, v in enumerate(op.operands):
-            root = self.fusion.root(v)
+            root = self.fusion.source(op, i)
             if not scope.knows(root):
                 continue
             number = self._reordered(op, i, root, scope)
@@ -162,6 +162,16 @@ class Reader:
             kernel = kernels.pop(min(numbers))
             kernel.bytes += 0.0 if again is None else size(op.operands[again])
             self._finish(op, kernel, scope)
+
+    def _follows(self, op: ir.Operation, scope: Scope) -> bool:
+        """Whether a transpose costs nothing because what a loop carries lies in the order in which its body makes it.
+
+        What collectives make lies in the order of its dimensions.
+        """
+        if scope.program.inner != "loop":
+            return False
+        root = self.fusion.root(op.operands[0])
+        return isinstance(root.owner, ir.Block) or root.owner.operation.name not in KINDS
 
     def _flops(self, op: ir.Operation) -> float:
         """Operations of `op`: those of its factor rule; alike for all of one name and types but contractions."""

@@ -38,7 +38,8 @@ class Simulation:
 
     Seconds: `seconds` of the step, `compute` and `communication` of all work on the two streams, `exposed` of
     communication during which nothing is computed.  Bytes per device: `peak_bytes`, of which `argument_bytes` are there
-    from the start.
+    from the start; `allocations` are those of what the step asks its host for: each result that does not take the
+    memory of a donated argument, and all temporaries as one.
     """
 
     seconds: float
@@ -47,6 +48,7 @@ class Simulation:
     exposed: float
     peak_bytes: float
     argument_bytes: float
+    allocations: tuple[float, ...]
     run: Run = field(repr=False, compare=False)
     name: str = "step"
 
@@ -132,10 +134,12 @@ def write(path: str | Path, runs: Mapping[str, Run]) -> None:
 def of_run(run: Run, name: str) -> Simulation:
     """The summary of a run."""
     program: Program = run.program
+    held = sum(program.sizes[v] for v in program.arguments)
+    results = [program.sizes[v] for i, v in enumerate(program.results) if i not in program.aliases]
+    temporaries = max(0.0, run.peak - held - sum(results))
     return Simulation(
-        run.seconds, run.compute, run.communication, run.exposed, run.peak,
-        sum(program.sizes[v] for v in program.arguments), run, name,
-    )  # fmt: skip
+        run.seconds, run.compute, run.communication, run.exposed, run.peak, held, (*results, temporaries), run, name
+    )
 
 
 def time_text(seconds: float) -> str:

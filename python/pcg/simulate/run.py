@@ -16,6 +16,7 @@ from pcg.simulate.program import Program
 from pcg.simulate.read import Reader
 from pcg.simulate.result import Simulation, of_run
 from pcg.simulate.schedule import Options, run
+from pcg.simulate.waiting import add_waits
 
 #: Bytes up to which XLA combines independent all-reduces into one.
 COMBINED = 30 * 2**20
@@ -35,7 +36,7 @@ def simulate(
       model: prices compute and communication.
       donated: arguments whose memory results may take over, beside those that the function marks.
       backend: "accelerator", or "cpu" for what XLA does there: nothing overlaps, kernels run breadth first, and more is
-        copied.
+        copied; devices that share processors wait for each other, if a profile says how long.
       overlap: collectives run beside compute, on a stream of their own; without, one thing after another.
       ahead: all-gathers whose results may be waiting for their readers.
       combined: bytes up to which independent all-reduces are sent as one; 0: none are.
@@ -52,9 +53,10 @@ def simulate(
     program, name = read(module_or_func, model, donated, cpu)
     copy = float(model.seconds("stablehlo.copy", "f32", 0.0, 2.0 * _COPIED)) / _COPIED
     if combined:
-        combine(program, combined, model)
+        combine(program, combined, model, cpu)
     if cpu:
         for_cpu(program, copy)
+        add_waits(program, model)
     done = run(program, Options(overlap=overlap, ahead=ahead, copy=copy, packed=cpu))
     return of_run(done, name)
 

@@ -21,6 +21,7 @@ PROFILE = Profile(
         ("elementwise", "f32"): Rates((), Curve((1e3, 1e6), (1e-5, 1e-3))),
     },
     {("all_reduce", n): Curve((1e3, 1e6), (1e-4 * n, 1e-2 * n), True) for n in (2, 4)}, Curve((1e6,), (1e-3,)),
+    {n: Curve((1e-3, 1e-2), (1e-5 * n, 1e-4 * n)) for n in (2, 4)},
 )  # fmt: skip
 
 
@@ -42,7 +43,8 @@ def test_without_a_profile_it_is_a_roofline():
     # Overhead is added per kernel that the caller counts.
     assert plain.seconds(DOT, "f32", 1e9, 1e3, kernels=3.0) == pytest.approx(found[0] + 3 * d.kernel_overhead)
     assert plain.kernel(ADD, "f32", {ADD: 4.0}, 1e9) == pytest.approx(1e9 / d.memory_bandwidth + d.kernel_overhead)
-    assert plain.dispatch(10, fresh=1e9) == 0.0
+    assert plain.dispatch(10, fresh=[1e9]) == 0.0
+    assert plain.wait(4, 1.0) == 0.0
 
 
 def test_a_profile_goes_before_the_rates():
@@ -52,7 +54,7 @@ def test_a_profile_goes_before_the_rates():
     assert m.seconds(ADD, "f32", 1.0, 1e6, kernels=2.0) == pytest.approx(1e-3 + 1e-5)
     assert m.kernel(ADD, "f32", {ADD: 1.0}, 1e6) == pytest.approx(1e-3 + 5e-6)
     assert m.dispatch(10) == pytest.approx(1e-3 + 5e-5)
-    assert m.dispatch(10, fresh=2e6) == pytest.approx(1e-3 + 5e-5 + 2e-3)
+    assert m.dispatch(10, fresh=[2e6, 4e6]) == pytest.approx(1e-3 + 5e-5 + 2e-3 + 4e-3)
     # What it does not have is as without it.
     plain = CostModel(Machine.default(), m.mesh)
     assert m.seconds(DOT, "bf16", 1e9, 1.0) == plain.seconds(DOT, "bf16", 1e9, 1.0)
@@ -90,3 +92,12 @@ def test_a_machine_of_unlike_kinds_has_no_profile():
     both = Cluster.preset("mixed-v100-ascend910", gpu_nodes=1, gpus=2, npu_nodes=1, boards=1, npus=2)
     both = replace(both, kinds=tuple(replace(k, profile=PROFILE) for k in both.kinds))
     assert both.machine().device.profile is None
+
+
+def test_devices_wait_the_longer_the_more_there_was_to_do_up_to_the_longest_measured():
+    m = model()
+    assert m.wait(4, 0.0) == 0.0
+    assert m.wait(4, 1e-3) == pytest.approx(4e-5)
+    assert m.wait(4, 1e-2) == m.wait(4, 10.0) == pytest.approx(4e-4)
+    assert m.wait(2, 1e-3) < m.wait(3, 1e-3) < m.wait(4, 1e-3)
+    assert m.wait(8, 1e-3) == 0.0  # not measured

@@ -37,6 +37,7 @@ def profile(**changes) -> Profile:
             ("all_reduce", 8): Curve((1e3, 1e6), (4e-4, 4e-3), True),
         },
         "fresh": Curve((1e6, 1e8), (1e-4, 1e-1)),
+        "waits": {2: Curve((1e-3, 1e-2), (1e-5, 1e-4)), 8: Curve((1e-3, 1e-2), (2e-4, 2e-3))},
         "made": {"device": "a \"processor\"", "date": "2026-01-01"},
     }  # fmt: skip
     return Profile(**{**kept, **changes})

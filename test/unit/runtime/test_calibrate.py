@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import subprocess
@@ -57,6 +58,18 @@ def test_the_loop_of_a_probe_runs_its_op_on_what_the_turn_before_left():
     np.testing.assert_allclose(last, result, rtol=1e-5)
 
 
+def test_devices_that_meet_have_worked_before():
+    x, factor, one = (np.random.default_rng(i).random(s, np.float32) for i, s in enumerate([(16, 16), (16, 16), 8]))
+    left, last = jax.jit(functools.partial(probes.meeting, 2, False))(3, x, factor / 8, one)
+    for _ in range(3):
+        for _ in range(2):
+            x = np.array(probes.layer(x, factor / 8))
+        one = 0.5 * one + x[0, :8]
+        x[0, 0] = one[0]
+    np.testing.assert_allclose(left, x, rtol=1e-4)
+    np.testing.assert_allclose(last, one, rtol=1e-4)
+
+
 def test_contractions_have_the_flops_that_they_say():
     for p in probes.compute(["f32"], 1 << 18, 2):
         if p.row[0] == "contraction":
@@ -78,6 +91,8 @@ def test_a_small_run_makes_a_profile(tmp_path):
     assert set(profile.rates) == {("sort", "f32"), ("window", "f32")}
     assert set(profile.collectives) == {(k, 2) for k in COLLECTIVES}
     assert profile.made["device"] and profile.dispatch > 0
+    assert profile.fresh is not None and profile.fresh.seconds[-1] > profile.fresh.seconds[0]
+    assert set(profile.waits) == {2}  # the devices share the processors of this host
 
 
 @pytest.mark.parametrize(

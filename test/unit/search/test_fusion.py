@@ -16,7 +16,7 @@ from pcg.search.fusion import Fusion
 T = "tensor<8x8xf32>"
 
 
-def traffic(body: str, returned: str, results: int = 1) -> dict[str, tuple[list[int], list[int]]]:
+def traffic(body: str, returned: str, results: int = 1, **options: bool) -> dict[str, tuple[list[int], list[int]]]:
     """Reads and writes of every op of a function of two matrices, by name (repeated names get a number)."""
     text = f"func.func @main(%a: {T}, %b: {T}) -> ({', '.join([T] * results)}) {{\n{body}\n"
     text += f"  return {returned} : {', '.join([T] * results)}\n}}"
@@ -25,7 +25,7 @@ def traffic(body: str, returned: str, results: int = 1) -> dict[str, tuple[list[
         module = ir.Module.parse(text)
         func = entry(module)
         assert func is not None
-        fusion = Fusion(func)
+        fusion = Fusion(func, **options)
         for op in func.regions[0].blocks[0].operations:
             op, name = op.operation, op.operation.name.removeprefix("stablehlo.")
             name = name if name not in found else f"{name}{len(found)}"
@@ -73,6 +73,24 @@ def test_reshapes_and_transposes_of_contractions_are_free() -> None:
     found = traffic(body, "%1")
     assert found["transpose"] == ([0], [0]) and found["reshape"] == ([0], [0])
     assert found["dot_general"] == ([1, 1], [1]) and found["negate"] == ([1], [1])
+
+
+def test_a_sum_over_everything_reads_what_is_transposed_as_it_lies() -> None:
+    """Of a gradient that is clipped by its norm: the update transposes it on the way, the norm does not need it."""
+    body = DOT + f"""  %g = stablehlo.tanh %0 : {T}
+  %t = stablehlo.transpose %g, dims = [1, 0] : ({T}) -> {T}
+  %s = stablehlo.multiply %t, %t : {T}
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = DIMENSIONS : ({T}, tensor<f32>) -> RESULT
+  %c = stablehlo.broadcast_in_dim %n, dims = KEPT : (RESULT) -> {T}
+  %m = stablehlo.multiply %t, %c : {T}
+  %u = stablehlo.add %m, %b : {T}"""
+    norm = body.replace("DIMENSIONS", "[0, 1]").replace("KEPT", "[]").replace("RESULT", "tensor<f32>")
+    whole = traffic(norm, "%u", bare_reductions=True)
+    assert whole["transpose"] == ([1], [0])  # by the update
+    assert whole["multiply"] == ([1, 0], [0])  # by the norm: what came before the transpose
+    rows = body.replace("DIMENSIONS", "[1]").replace("KEPT", "[0]").replace("RESULT", "tensor<8xf32>")
+    assert traffic(rows, "%u", bare_reductions=True)["transpose"] == ([0], [1])  # made with it, once for both
 
 
 def test_readers_of_a_split_argument_share_its_gather() -> None:

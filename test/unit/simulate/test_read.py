@@ -111,6 +111,18 @@ def test_independent_all_reduces_are_sent_as_one():
     assert len(found(chain).events) == 2
 
 
+def test_on_cpus_what_is_sent_as_one_takes_as_long_as_one_by_one():
+    text = f"""func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {{
+      %0 = {all_reduce("%x", 1)}
+      %1 = {all_reduce("%y", 2)}
+      return %0, %1 : tensor<4xf32>, tensor<4xf32>
+    }}"""
+    (one,) = found(text, backend="cpu").events
+    assert one.detail["combined"] == 2
+    assert one.seconds == pytest.approx(found(text, backend="cpu", combined=0).seconds)
+    assert one.seconds > found(text).events[0].seconds  # one start for both
+
+
 LOOP = """func.func @main(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
   %n = stablehlo.constant dense<5> : tensor<i32>
   %z = stablehlo.constant dense<0> : tensor<i32>

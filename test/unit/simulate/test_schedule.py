@@ -173,7 +173,7 @@ def test_a_schedule_is_between_its_bounds_and_keeps_the_order_of_values(program:
 
 
 def test_the_core_does_not_know_mlir():
-    for name in ("program", "schedule", "memory", "trace", "result", "combine", "cpu"):
+    for name in ("program", "schedule", "memory", "trace", "result", "combine", "cpu", "waiting"):
         tree = ast.parse((CORE / f"{name}.py").read_text())
         names = [n for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for n in [node.module or ""]]
         names += [a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names]
