@@ -42,6 +42,7 @@ _PASSES = {
     "pcg-select": ("pcg_select", "SelectPass"),
     "pcg-share-batch": ("share_batch", "ShareBatchPass"),
     "pcg-simulate": ("simulate", "SimulatePass"),
+    "pcg-sink-invariants": ("pcg_sink_invariants", "SinkInvariantsPass"),
     "pcg-split-meshes": ("split_meshes", "SplitMeshesPass"),
     "sdy-export": ("sdy_export", "SdyExportPass"),
     "sdy-import": ("sdy_import", "SdyImportPass"),

@@ -22,6 +22,7 @@ from pcg.passes.lower_spmd import LowerSpmdPass
 from pcg.passes.pcg_accumulate import MICROBATCHES, AccumulatePass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_recompute import LIMIT, RecomputePass, read_placed
+from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier, Point
@@ -30,6 +31,7 @@ from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
 from pcg.simulate import simulate
+from pcg.simulate.result import bytes_text
 
 if TYPE_CHECKING:
     from pcg.passes.pcg_search import SearchPass
@@ -49,6 +51,8 @@ _ROUNDS = 3
 _HOPELESS = 1.1
 #: How much less memory (relative) twice as many microbatches must need, for as many again to be of interest.
 _LESS = 0.01
+#: Of what a plan that does not fit holds at its peak, so many are named.
+_SHOWN = 3
 #: What was given in the program before the search, on `dist.reshard`.
 GIVEN = "pcg.given"
 
@@ -72,6 +76,8 @@ class Sharded:
         self.variant, self.point = variant, point
         self._search, self._model = search, model
         self._peaks: dict[frozenset[int] | None, float] = {}
+        self.largest: list[str] = []
+        """What takes most at the least peak found."""
 
     @cached_property
     def module(self) -> ir.Operation:
@@ -112,7 +118,10 @@ class Sharded:
             LowerSpmdPass().run(copy)
             if self._search.backend == "cpu":
                 HoldCopiesPass().run(copy)
-            self._peaks[key] = float(simulate(copy, self._model, backend=self._search.backend).peak_bytes)
+            found = simulate(copy, self._model, backend=self._search.backend)
+            self._peaks[key] = float(found.peak_bytes)
+            if found.peak_bytes <= min(self._peaks.values()):
+                self.largest = [f"{bytes_text(h.bytes)} of {h}" for h in found.held[:_SHOWN]]
         return self._peaks[key]
 
 
@@ -161,7 +170,8 @@ class MemoryPlanner:
 
     def __post_init__(self) -> None:
         self._variants: dict[int, Variant | None] = {1: self.whole}
-        self._sharded: dict[tuple[int, tuple[int, ...]], Sharded] = {}
+        self._base, self._sunk = self.whole.base, False
+        self._sharded: dict[tuple[ir.Operation, tuple[int, ...]], Sharded] = {}
         # Compute and memory are those of the lowered program, in which nothing of an exchange is taken to be hidden.
         self._exact = CostModel(self.search.machine, self.model.mesh)
 
@@ -180,6 +190,10 @@ class MemoryPlanner:
         best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
         if best is not None and limit <= min(c.peak for c in self.tried):
             return best
+        free = self._as_it_is(self.free, limit)
+        if best is None and free.peak <= limit:
+            return free
+        self._sink()
         hopeless = self.whole.frontier.floor() > limit
         for count in () if hopeless else self._counts():
             variant = self._variant(count)
@@ -196,11 +210,13 @@ class MemoryPlanner:
             self._least()
             best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
         if best is None:
-            needed = min(c.peak for c in self.tried)
+            least = min(self.tried, key=lambda c: c.peak)
+            needed = least.peak
             most = max(c.microbatches for c in self.tried)
             means = ["sharding"] + ["recomputation"] * self.search.recompute
             means += [f"{most} microbatches"] if most > 1 else []
             text = f"{DoesNotFit(limit, needed)} ({math.ceil(needed)} bytes, by {', '.join(means)})"
+            text += f", where it holds {', '.join(least.sharded.largest)}" if least.sharded.largest else ""
             error = PassError(entry(self.whole.base), text + (f"; {self.why_whole}" if self.why_whole else ""))
             error.needed = needed
             raise error
@@ -208,12 +224,35 @@ class MemoryPlanner:
 
     # -- programs ------------------------------------------------------------------------------
 
+    def _sink(self) -> None:
+        """From here on, loops make what is cheap to make in them, if there is such."""
+        if self._sunk:
+            return
+        self._sunk = True
+        base = copy_of(self.whole.base)
+        SinkInvariantsPass().run(base)
+        func = entry(base)
+        if func is not None and SUNK in func.attributes and not is_placed(func):
+            self._base = base
+            self._variants = {1: self._searched(1, base, func)}
+
     def _counts(self) -> Iterator[int]:
-        """Numbers of microbatches that the program can be split into."""
-        count = 1
-        while count <= _MOST and self._variant(count) is not None:
+        """Numbers of microbatches that the program can be split into, each at least twice the last one."""
+        count: int | None = 1
+        while count is not None and count <= _MOST and self._variant(count) is not None:
             yield count
-            count *= 2
+            count = next((n for n in range(2 * count, self._batch + 1) if self._batch % n == 0), None)
+
+    @cached_property
+    def _batch(self) -> int:
+        """Examples in the batch; 1 if nothing has a batch dimension."""
+        func = entry(self._base)
+        assert func is not None
+        try:
+            return batch_arguments(func, data_of(func, state_of(func)), 1)[1]
+        except CannotSplit as error:
+            self.why_whole = f"the batch cannot be split into microbatches: {error.message}"
+            return 1
 
     def _variant(self, count: int) -> Variant | None:
         if count not in self._variants:
@@ -223,8 +262,10 @@ class MemoryPlanner:
     def _made(self, count: int) -> Variant | None:
         base = self._split(count)
         func = entry(base) if base is not None else None
-        if base is None or func is None:
-            return None
+        return None if base is None or func is None else self._searched(count, base, func)
+
+    def _searched(self, count: int, base: ir.Operation, func: ir.Operation) -> Variant:
+        """A program, and the plan of it that ignores memory."""
         state = state_of(func)
         built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state)
         optimizer = Optimizer(
@@ -236,7 +277,7 @@ class MemoryPlanner:
 
     def _split(self, count: int) -> ir.Operation | None:
         """The program in `count` microbatches, without layouts; None if it cannot be split so."""
-        copy = copy_of(self.whole.base)
+        copy = copy_of(self._base)
         func = entry(copy)
         if not self.search.accumulate or func is None or is_placed(func):
             return None
@@ -244,13 +285,13 @@ class MemoryPlanner:
             batch_arguments(func, data_of(func, state_of(func)), count)
             AccumulatePass(count).run(copy)
         except (CannotSplit, PcgError, PassError) as error:
-            if count == 2:
+            if not self.why_whole:
                 self.why_whole = f"the batch cannot be split into microbatches: {getattr(error, 'message', error)}"
             return None
         return copy
 
     def _at(self, variant: Variant, point: Point) -> Sharded:
-        key = variant.count, point.choice
+        key = variant.base, point.choice
         if key not in self._sharded:
             self._sharded[key] = Sharded(variant, point, self.search, self._exact)
         return self._sharded[key]

@@ -30,7 +30,6 @@ from pcg.passes.choose_mesh import ChooseMeshPass
 from pcg.passes.dist_propagate import ENGINES, PropagatePass
 from pcg.passes.dist_refine_mesh import RefineMeshPass, rewrite
 from pcg.passes.lower_spmd import LowerSpmdPass
-from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_search import SELECTED, SearchPass
@@ -154,8 +153,8 @@ def compile_program(
     _run(module, before, remarks, seconds)
     _check_mesh(module, mesh)
     modules = {"stablehlo": _clone(module)}
-    if isinstance(options.strategy, Plan) and (count := options.strategy.memory.get(memory.MICROBATCHES)):
-        _run(module, [AccumulatePass(int(count))], remarks, seconds)
+    if isinstance(options.strategy, Plan) and (rewrites := memory.rewrites(options.strategy.memory)):
+        _run(module, rewrites, remarks, seconds)
     identity = plan_ir.identity(module)
     own = [op for op in walk(module.operation) if op.name == "dist.reshard"]
     report = None
@@ -169,11 +168,11 @@ def compile_program(
         _run(module, [_refinement(options)], remarks, seconds)
         mesh = shardings.mesh_of(module) or mesh
         report = _decide(module, options, remarks, seconds, on_cpu, program.donated)
-        if (count := memory.microbatches(module)) > 1:
-            # The program that the plan is for is the loop over microbatches.
-            looped = _clone(modules["stablehlo"])
-            _run(looped, [AccumulatePass(count)], [], {})
-            identity = plan_ir.identity(looped)
+        if rewrites := memory.rewrites(memory.decisions(module)):
+            # The program that the plan is for is the rewritten one, as the loop over microbatches.
+            rewritten = _clone(modules["stablehlo"])
+            _run(rewritten, rewrites, [], {})
+            identity = plan_ir.identity(rewritten)
         own = memory.given_reshards(module, own)
         _even_signature(module, mesh)
         _mark_state(entry_function(module), {})

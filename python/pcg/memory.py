@@ -8,22 +8,32 @@ from torch_mlir import ir
 
 from pcg.frontend.module_program import entry_function
 from pcg.ir.walk import walk
+from pcg.passes.base import Pass
 from pcg.passes.fit_memory import GIVEN, microbatches_of
+from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pcg_recompute import LIMIT
+from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
 
 #: Keys of `Plan.memory`.
-MICROBATCHES, RECOMPUTE = "microbatches", "recompute"
+SINK, MICROBATCHES, RECOMPUTE = "sink", "microbatches", "recompute"
 
 
-def microbatches(module: ir.Module) -> int:
-    """Into how many microbatches the step was split; 1 if it was not."""
-    return microbatches_of(entry_function(module))
+def rewrites(memory: Mapping[str, float]) -> list[Pass]:
+    """The passes that make the program that a plan is for of the normalised one."""
+    passes: list[Pass] = []
+    if memory.get(SINK):
+        passes.append(SinkInvariantsPass())
+    if count := memory.get(MICROBATCHES):
+        passes.append(AccumulatePass(int(count)))
+    return passes
 
 
 def decisions(module: ir.Module) -> dict[str, float]:
-    """`Plan.memory` of a module with layouts: the microbatches, and the bytes that recomputation brings it to."""
+    """`Plan.memory` of a module with layouts: how it was rewritten, and the bytes that recomputation brings it to."""
     function = entry_function(module)
     found: dict[str, float] = {}
+    if SUNK in function.attributes:
+        found[SINK] = 1
     if (count := microbatches_of(function)) > 1:
         found[MICROBATCHES] = count
     if LIMIT in function.attributes:

@@ -105,7 +105,8 @@ class Plan:
     cluster: str = field(default="", compare=False, repr=False)
     source: str = field(default="", compare=False, repr=False)
     memory: Mapping[str, float] = field(default_factory=dict)
-    """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
+    """What saves memory: `sink` (loops make what does not change in them), `microbatches`, and `recompute`, the bytes
+    per device that recomputation brings a step to."""
 
     # -- the document --------------------------------------------------------------------------
 

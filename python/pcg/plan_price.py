@@ -21,7 +21,6 @@ from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine, mapping, toml
 from pcg.passes import PIPELINES
 from pcg.passes.dist_refine_mesh import rewrite
-from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pipeline import split
 from pcg.plan import Plan, PlanError
 from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
@@ -101,8 +100,8 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
         _declare(module, plan.mesh.origin)
     else:
         raise PlanError(f"the plan of {plan.program!r} was saved without its program; give the program, too")
-    if count := plan.memory.get(memory.MICROBATCHES):
-        _run(module, [AccumulatePass(int(count))], [], {})
+    if rewrites := memory.rewrites(plan.memory):
+        _run(module, rewrites, [], {})
     plan_ir.check(plan, module)
     here = shardings.mesh_of(module)
     if here is None or plan.mesh.axes != here.axes:

@@ -21,10 +21,11 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import REQUESTS
 from pcg.lower.neutral import neutral
-from pcg.lower.temporal import MADE, CannotSplit, Temporal, captured
+from pcg.lower.temporal import CannotSplit, Temporal, captured
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
 from pcg.rules.registry import shape
+from pcg.search.fusion import CHEAP
 
 _COMBINE = {
     "sum": "stablehlo.add", "max": "stablehlo.maximum", "min": "stablehlo.minimum", "prod": "stablehlo.multiply",
@@ -91,7 +92,7 @@ class Microbatches:
             self._order(ops, inside, loop)
         # What was made for the whole batch and is now made for each microbatch is as large as all of them.
         for op in reversed(list(walk(func))):
-            if op.name in MADE and not any(len(list(r.uses)) for r in op.results):
+            if op.name in CHEAP and not any(len(list(r.uses)) for r in op.results):
                 op.erase()
         return loop
 

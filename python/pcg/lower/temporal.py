@@ -21,6 +21,7 @@ from pcg.rules import CONTROL_FLOW, rule_for
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.registry import shape
 from pcg.rules.values import is_zero
+from pcg.search.fusion import CHEAP
 
 #: The axis of time.
 AXIS = "microbatch"
@@ -30,8 +31,6 @@ KINDS = frozenset({"sum", "max", "min", "prod"})
 _CHAIN = frozenset(
     {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert", "stablehlo.transpose", "stablehlo.negate"}
 )
-#: Those, and what is made from nothing.
-MADE = _CHAIN | {"stablehlo.constant", "stablehlo.iota"}
 #: Ops too dear to do on the whole batch before the loop.
 _DEAR = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution", "stablehlo.custom_call"})
 #: What may be done before the loop may make this many times the bytes of the data.
@@ -81,14 +80,14 @@ class Temporal:
         """The dimension along which a split value is split."""
         return next(d for d, axes in enumerate(self.specs[value].dims) if axes)
 
-    def made(self, value: ir.Value) -> bool:
-        """Whether a value is made from nothing and small to make again."""
-        if isinstance(value, ir.BlockArgument):
+    def made(self, value: ir.Value, depth: int = 10) -> bool:
+        """Whether a value is made from nothing, by few cheap ops."""
+        if isinstance(value, ir.BlockArgument) or not depth:
             return False
         op = value.owner.operation
         if op.name == "stablehlo.constant":
             return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-        return op.name == "stablehlo.iota" or (op.name in _CHAIN and all(self.made(v) for v in op.operands))
+        return op.name == "stablehlo.iota" or (op.name in CHEAP and all(self.made(v, depth - 1) for v in op.operands))
 
     def remake(self, value: ir.Value, want: ShardSpec) -> Assignment | None:
         """How a made value is made in layout `want`, or a whole one is broadcast to it; None if it has to be sliced."""

@@ -32,6 +32,14 @@ _DEAR = frozenset(
         "cbrt", "sine", "cosine", "tan", "atan2", "gather",
     )
 )  # fmt: skip
+#: What is computed element by element at next to no cost, or made from nothing.
+CHEAP = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "constant", "iota", "broadcast_in_dim", "reshape", "convert", "transpose", "negate", "add", "subtract",
+        "multiply", "maximum", "minimum", "abs", "sign", "and", "or", "xor", "not", "compare", "select", "clamp",
+    )
+)  # fmt: skip
 #: The same bytes under another name.
 _ALIASES = frozenset({"stablehlo.reshape", "dist.constraint", "dist.reshard"})
 _MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})

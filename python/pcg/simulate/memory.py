@@ -39,11 +39,15 @@ def place(program: Program) -> Placement:
 class _Placer:
     def __init__(self, program: Program) -> None:
         self.p = program
+        self.same: dict[int, int] = {}
+        """What a loop hands on unchanged -> the value that it was given."""
         self.readers: dict[int, list[int]] = {}
         for t, task in enumerate(program.tasks):
             for v in task.reads:
-                self.readers.setdefault(v, []).append(t)
-        self.returned = frozenset(program.results)
+                self.readers.setdefault(self.same.get(v, v), []).append(t)
+            for w, v in task.passed.items():
+                self.same[w] = self.same.get(v, v)
+        self.returned = frozenset(self.same.get(r, r) for r in program.results)
         self.argument = {v: i for i, v in enumerate(program.arguments)}
         self.buffer = [-2] * len(program.sizes)
         self.content: dict[int, int] = {}
@@ -67,7 +71,7 @@ class _Placer:
             for w in task.writes:
                 self._write(t, w, task.over.get(w, ()), task.must)
         seen: set[int] = set()
-        for i, r in enumerate(p.results):
+        for i, r in enumerate(self.same.get(r, r) for r in p.results):
             target = self._target(i)
             misplaced = self.buffer[r] != target if target is not None else r in self.argument
             if misplaced or r in seen:
@@ -106,6 +110,14 @@ class _Placer:
         return last < t or (last == t and v in by)
 
     def _write(self, t: int, w: int, over: Sequence[int], must: bool) -> None:
+        if w in self.same:
+            v = self.same[w]
+            b = self.buffer[w] = self.buffer[v]
+            if self._free(b, t, over):
+                self._wait(t, v)
+            else:  # priced as a copy still, though it takes no memory
+                self.out.copied[t] = self.out.copied.get(t, 0.0) + self.p.sizes[w]
+            return
         target = self.targets.get(w)
         candidates = [self.buffer[c] for c in over if self.buffer[c] != -2]
         if target is not None:
@@ -122,10 +134,13 @@ class _Placer:
     def _take(self, t: int, w: int, b: int) -> None:
         old = self.content.get(b)
         if old is not None:
-            earlier = [r for r in self.readers.get(old, ()) if r < t]
-            if earlier:
-                self.out.after.setdefault(t, []).extend(earlier)
+            self._wait(t, old)
         self.buffer[w], self.content[b] = b, w
+
+    def _wait(self, t: int, v: int) -> None:
+        """Task `t` waits for those that read value `v`."""
+        if earlier := [r for r in self.readers.get(v, ()) if r < t]:
+            self.out.after.setdefault(t, []).extend(earlier)
 
 
 @dataclass(frozen=True)

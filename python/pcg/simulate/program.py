@@ -21,6 +21,7 @@ class Task:
     `reads` and `writes` are numbers of values.  `over` maps a written value to the read ones whose memory it may take
     over when nothing reads them later; with `must` it is written into that memory in any case, and what is still
     needed of the old content is copied first (updates in place, loop carries).
+    `passed` maps a written value to the read one that it is: what a loop carries unchanged.
     `after` are earlier tasks that it waits for besides the writers of what it reads.
     `bodies` are the program of a loop, run `trips` times, or the branches of a conditional, of which the
     slowest counts.  `grows` marks a collective that makes more bytes of few, which is not started long before
@@ -35,6 +36,7 @@ class Task:
     writes: tuple[int, ...] = ()
     over: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     must: bool = False
+    passed: Mapping[int, int] = field(default_factory=dict)
     after: tuple[int, ...] = ()
     bodies: tuple[Program, ...] = ()
     trips: int = 1

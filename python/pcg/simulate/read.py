@@ -14,6 +14,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.locations import argument_names
 from pcg.ir.locations import place as where
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
 from pcg.ir.types import element_bytes
@@ -86,8 +87,8 @@ class Reader:
         program = Program()
         block = func.regions[0].blocks[0]
         scope = Scope(program, None)
-        for i, a in enumerate(block.arguments):
-            scope.values[a] = program.value(size(a), f"arg{i}")
+        for a, name in zip(block.arguments, argument_names(func), strict=True):
+            scope.values[a] = program.value(size(a), name)
         program.arguments = tuple(scope.values[a] for a in block.arguments)
         terminator = self._block(block, scope)
         program.results = tuple(self._result(scope, v) for v in terminator.operands)
@@ -333,16 +334,18 @@ class Reader:
         terminator = self._block(block, inner)
         body.results = tuple(self._result(inner, v) for v in terminator.operands)
         reads += [n for n in inner.captured if n not in reads]
-        over, writes = {}, []
-        for v, r in zip(op.operands, op.results, strict=True):
+        over, writes, passed = {}, [], {}
+        for v, r, a, y in zip(op.operands, op.results, block.arguments, terminator.operands, strict=True):
             w = scope.new(r)
             writes.append(w)
             root = self.fusion.root(v)
             if scope.knows(root):
                 over[w] = (scope.number(root),)
+                if y == a:
+                    passed[w] = scope.number(root)
         scope.program.tasks.append(
             Task(
-                "while", "loop", 0.0, (COMPUTE,), tuple(reads), tuple(writes), over, True, bodies=(body,),
+                "while", "loop", 0.0, (COMPUTE,), tuple(reads), tuple(writes), over, True, passed, bodies=(body,),
                 trips=UNKNOWN_TRIPS if trips is None else trips, where=where(op.location),
             )
         )  # fmt: skip

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pcg.simulate.held import Held, held
 from pcg.simulate.program import Program, Task
 from pcg.simulate.schedule import Run
 from pcg.simulate.trace import chrome_trace
+
+#: Of what is in memory at the peak, so much is listed.
+_LARGEST = 8
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,11 @@ class Simulation:
     def events(self) -> tuple[Event, ...]:
         """What runs, in the order in which it starts."""
         return tuple(_events(self.run, 1, 0, 0.0))
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """What is in memory at the peak, largest first."""
+        return held(self.run)
 
     @property
     def communication_bytes(self) -> float:
@@ -108,6 +117,12 @@ class Simulation:
             width = max(len(n) for n, _, _ in rows)
             lines += [f"  {'longest':{width}s}  times     seconds  share"]
             lines += [f"  {n:{width}s} {t:6d} {time_text(s):>11s} {100 * s / total:5.1f}%" for n, t, s in rows]
+        if largest := [h for h in self.held[:_LARGEST] if h.bytes]:
+            width = max(len(str(h)) for h in largest)
+            lines += [f"  {'largest at the peak':{width}s}        bytes  share"]
+            lines += [
+                f"  {h!s:{width}s} {bytes_text(h.bytes):>12s} {100 * h.bytes / self.peak_bytes:5.1f}%" for h in largest
+            ]
         return "\n".join(lines)
 
 

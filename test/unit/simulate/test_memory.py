@@ -115,6 +115,28 @@ def test_a_loop_holds_its_carry_once_and_the_temporaries_of_an_iteration():
     assert b.peak(y) == 20 + 15
 
 
+def test_what_a_loop_hands_on_unchanged_stays_where_it_is():
+    inner = Build(10)
+    inner.task(3, 0)
+    inner.p.inner, inner.p.results = "loop", (0,)
+    b = Build(10)  # an argument that stays, read again behind the loop
+    y = b.task(10, 0, over=(0,), must=True, bodies=[inner.p], trips=5)
+    b.p.tasks[-1].passed = {y: 0}
+    b.task(1, 0)
+    z = b.task(2, y)
+    assert b.peak(z) == 10 + 3
+    assert place(b.p).buffer[y] == place(b.p).buffer[0]
+
+
+def test_a_donated_argument_is_not_written_over_while_what_a_loop_hands_on_is_read():
+    b = Build(10, donated=(0,))
+    y = b.task(10, 0, over=(0,), must=True, bodies=[body()], trips=5)
+    b.p.tasks[-1].passed = {y: 0}
+    new = b.task(10, 0, over=(0,))
+    last = b.task(1, y, new)
+    assert b.peak(new, last, aliases={0: 0}) == 10 + 10 + 1
+
+
 def test_a_carry_that_is_read_after_its_new_value_is_made_is_copied():
     b = Build(10)
     new = b.task(10, 0)

@@ -239,6 +239,16 @@ def test_the_table_says_what_takes_longest():
     assert ["add", "at", "test:11", "5", "480.00", "s", "71.3%"] in lines
 
 
+def test_what_is_in_memory_at_the_peak_is_named():
+    simulation = found(LOOP)
+    held = {(h.name, h.where, h.depth): h.bytes for h in simulation.held}
+    assert held["arg0", "", 0] == held["arg1", "", 0] == held["exponential", "test:4", 0] == 32
+    assert held["carry of a loop, add", "test:11", 0] == 32
+    assert sum(held.values()) == simulation.peak_bytes
+    lines = [line.split() for line in str(simulation).splitlines()]
+    assert ["arg0", "32", "B", "24.1%"] in lines
+
+
 def test_pcg_opt_does_not_load_jax_for_it(tmp_path):
     program = tmp_path / "a.mlir"
     program.write_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n")

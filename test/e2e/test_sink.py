@@ -1,0 +1,90 @@
+"""Masks that a scan over layers carries: made in the loop, they take no memory of their own, and nothing else changes."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import pcg
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.passes.pipeline import Pipeline
+from pcg.runtime import jax_compat
+from test.support.training import assert_trees_close
+
+LAYERS, BATCH, HEADS, SEQ, WIDTH = 3, 8, 4, 64, 16
+
+
+def loss(params, batch):
+    causal = jnp.tril(jnp.ones((SEQ, SEQ), bool))
+    mask = jnp.broadcast_to(
+        jnp.where(causal, 0.0, -1e9) + batch["bias"][:, None, None, :], (BATCH, HEADS, SEQ, SEQ)
+    )  # fmt: skip
+
+    @jax.checkpoint
+    def layer(x, w):
+        q, k, v = (jnp.reshape(x @ w[i], (BATCH, SEQ, HEADS, WIDTH // HEADS)) for i in range(3))
+        weights = jax.nn.softmax(jnp.einsum("bshd,bthd->bhst", q, k) + mask, -1)
+        return x + jnp.einsum("bhst,bthd->bshd", weights, v).reshape(x.shape), None
+
+    return jnp.mean(jax.lax.scan(layer, batch["x"], params)[0] ** 2)
+
+
+def step(params, batch):
+    value, gradient = jax.value_and_grad(loss)(params, batch)
+    return params - 0.1 * gradient, value
+
+
+def arguments():
+    rng = np.random.default_rng(0)
+    params = rng.standard_normal((LAYERS, 3, WIDTH, WIDTH)).astype(np.float32) / 4
+    x = rng.standard_normal((BATCH, SEQ, WIDTH)).astype(np.float32)
+    bias = np.where(rng.random((BATCH, SEQ)) < 0.2, -1e9, 0.0).astype(np.float32)
+    return params, {"x": x, "bias": bias}
+
+
+def compiled(passes: str, args):
+    """The step after `passes`, compiled by XLA for one device; what it yields, its peak, and its text."""
+    lowered = jax.jit(step).lower(*args)
+    module = load_module(lowered.as_text(), make_context(), "step")
+    Pipeline(f"sdy-import,pcg-normalize{passes}").run(module)
+    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves(lowered.out_info)]
+    program = jax_compat.LocalProgram(str(module), tuple(results))
+    flat = jax.tree.leaves(args)
+    made = jax.jit(lambda *a: jax_compat.inline_call(program, *a)).lower(*flat).compile()
+    m = made.memory_analysis()
+    peak = m.temp_size_in_bytes + m.argument_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes
+    return jax.tree.unflatten(jax.tree.structure(lowered.out_info), made(*flat)), peak, str(module)
+
+
+def test_xla_needs_less_and_the_step_is_the_same() -> None:
+    args = arguments()
+    whole, before, _ = compiled("", args)
+    sunk, after, text = compiled(",pcg-sink-invariants", args)
+    assert "pcg.sunk" in text
+    assert before - after > 0.7 * 4 * BATCH * HEADS * SEQ * SEQ  # most of the mask of all heads
+    assert_trees_close(sunk, whole, rtol=1e-6)
+
+
+def test_in_microbatches_only_the_mask_of_one_is_made() -> None:
+    args = arguments()
+    whole, before, _ = compiled("", args)
+    split, after, _ = compiled(",pcg-sink-invariants,pcg-accumulate{microbatches=4}", args)
+    assert after < 0.4 * before
+    assert_trees_close(split, whole, rtol=1e-5)
+
+
+def test_a_limit_that_the_mask_is_too_large_for_is_kept() -> None:
+    args = arguments()
+    free = pcg.compile(step, {"data": 2}).lower(*args)
+    limit = int(0.87 * free.allocated())
+    fits = pcg.compile(step, {"data": 2}, memory_limit=limit, accumulate=False)
+    made = fits.lower(*args)
+    assert made.allocated() <= limit
+    assert made.plan.memory.get("sink")
+    assert_trees_close(fits(*args), jax.jit(step)(*args), rtol=1e-5)
+    plan = pcg.Plan.from_json(made.plan.to_json())
+    again = pcg.compile(step, {"data": 2}, strategy=plan).lower(*args)
+    assert again.as_text("local") == made.as_text("local")
+    assert plan.price().seconds > 0
