@@ -25,7 +25,7 @@ from pcg.passes.pcg_recompute import LIMIT, RecomputePass, read_placed
 from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
-from pcg.search.frontier import Frontier, Point
+from pcg.search.frontier import NEAR, Frontier, Point
 from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import data_of, state_of
@@ -53,6 +53,8 @@ _HOPELESS = 1.1
 _LESS = 0.01
 #: Of what a plan that does not fit holds at its peak, so many are named.
 _SHOWN = 3
+#: Plans with the least memory by the search's count that the simulator is asked about.
+_LOW = 3
 #: What was given in the program before the search, on `dist.reshard`.
 GIVEN = "pcg.given"
 
@@ -171,6 +173,7 @@ class MemoryPlanner:
     def __post_init__(self) -> None:
         self._variants: dict[int, Variant | None] = {1: self.whole}
         self._base, self._sunk = self.whole.base, False
+        self._splits: dict[int, ir.Operation | None] = {}
         self._sharded: dict[tuple[ir.Operation, tuple[int, ...]], Sharded] = {}
         # Compute and memory are those of the lowered program, in which nothing of an exchange is taken to be hidden.
         self._exact = CostModel(self.search.machine, self.model.mesh)
@@ -238,10 +241,20 @@ class MemoryPlanner:
 
     def _counts(self) -> Iterator[int]:
         """Numbers of microbatches that the program can be split into, each at least twice the last one."""
-        count: int | None = 1
-        while count is not None and count <= _MOST and self._variant(count) is not None:
+        for count in self._divisors:
+            if self._variant(count) is None:
+                break
             yield count
-            count = next((n for n in range(2 * count, self._batch + 1) if self._batch % n == 0), None)
+
+    @cached_property
+    def _divisors(self) -> list[int]:
+        """Numbers of microbatches that the batch divides into, each at least twice the last one, if it can be split."""
+        counts = [1]
+        if self._split(next((n for n in range(2, _MOST + 1) if self._batch % n == 0), 1)) is None:
+            return counts
+        while (n := next((n for n in range(2 * counts[-1], _MOST + 1) if self._batch % n == 0), None)) is not None:
+            counts.append(n)
+        return counts
 
     @cached_property
     def _batch(self) -> int:
@@ -277,6 +290,11 @@ class MemoryPlanner:
 
     def _split(self, count: int) -> ir.Operation | None:
         """The program in `count` microbatches, without layouts; None if it cannot be split so."""
+        if count not in self._splits:
+            self._splits[count] = self._splitted(count)
+        return self._splits[count]
+
+    def _splitted(self, count: int) -> ir.Operation | None:
         copy = copy_of(self._base)
         func = entry(copy)
         if not self.search.accumulate or func is None or is_placed(func):
@@ -304,7 +322,7 @@ class MemoryPlanner:
         assert variant is not None
         self.progress(f"fitting memory: {count} microbatches, {len(self.tried)} plans so far")
         quick = known is not None and known.microbatches < count
-        if count > 1 and not quick and self._least_of(variant) > limit:
+        if count > 1 and not quick and not self._can_be(variant, limit):
             return None
         free = self._at(variant, variant.frontier.fastest)
         best = self._fitted(free, limit)
@@ -386,21 +404,33 @@ class MemoryPlanner:
         return candidate
 
     def _least(self) -> None:
-        """Try what needs the least memory, for more and more microbatches as long as that helps."""
-        idle, least = 0, math.inf
-        for count in self._counts():
+        """Try what needs the least memory: as many microbatches as there can be, then fewer as long as that helps."""
+        least = counted = math.inf
+        for count in reversed(self._divisors):
             variant = self._variant(count)
-            assert variant is not None
-            found = min(self._least_of(variant), self._again(self._at(variant, variant.frontier.fastest)))
-            idle = idle + 1 if found > least * (1 - _LESS) else 0
-            least = min(least, found)
-            if idle == 2:
+            if variant is None:
+                continue
+            if variant.frontier.least().peak > counted * (1 + NEAR):
                 break
+            counted = min(counted, variant.frontier.least().peak)
+            found = self._least_of(variant)
+            if variant.frontier.held() < least:
+                found = min(found, self._again(self._at(variant, variant.frontier.fastest)))
+            if found > least * (1 - _LESS):
+                break
+            least = found
 
     def _least_of(self, variant: Variant) -> float:
         """Peak of the plan found for a number of microbatches that needs the least memory."""
         self.progress(f"least memory: {variant.count} microbatches")
-        return self._again(self._at(variant, variant.frontier.least()))
+        plans = [self._at(variant, point) for point in variant.frontier.low(_LOW)]
+        return self._again(min(plans, key=lambda s: s.peak(_NOTHING)))
+
+    def _can_be(self, variant: Variant, limit: float) -> bool:
+        """Whether a number of microbatches has a plan within the limit."""
+        return self._as_it_is(self._at(variant, variant.frontier.least()), limit).peak <= limit or (
+            self._least_of(variant) <= limit
+        )
 
     def _again(self, sharded: Sharded) -> float:
         """Peak of a plan with as much done again as saves memory."""

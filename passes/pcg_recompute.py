@@ -80,6 +80,9 @@ class RecomputePass(Pass):
             del func.attributes[LIMIT]
         if limit is None and self.known is None:
             return
+        if self.known is not None and not self.known.redo:
+            sink_moves(func)
+            return
         mesh = shardings.mesh_of(module) or Mesh.of({"devices": 1})
         try:
             model = CostModel(self.machine, mesh)

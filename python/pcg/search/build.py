@@ -90,6 +90,8 @@ class Builder:
     _clock: int = 0
     _last: dict[tuple[int, int], int] = field(default_factory=dict)
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
+    _lent: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+    """Values that loops carry unchanged: from when to when they are in the loop's buffer, not one of their own."""
     _types: dict[ir.Type, tuple[tuple[int, ...], float, str]] = field(default_factory=dict)
     _worked: dict[tuple, np.ndarray] = field(default_factory=dict)
     func: ir.Operation = field(init=False)
@@ -137,8 +139,16 @@ class Builder:
             node = built.arguments[i]
             held.discard(node)
             self._last[(node, 0)] = max(self._last.get((n, 0), 0) for n in (node, hubs.get(node, node)))
+        for argument, hub in hubs.items():  # which has no memory of its own
+            self._lent.setdefault((argument, 0), []).extend(self._lent.get((hub, 0), ()))
         for key, (first, size) in self._first.items():
-            built.births.append((*key, size, first, end if key[0] in held else self._last.get(key, first)))
+            last = end if key[0] in held else self._last.get(key, first)
+            for start, stop in sorted(self._lent.get(key, ())):
+                if first < start <= stop <= last:
+                    built.births.append((*key, size, first, start - 1))
+                    first = stop + 1
+            if first <= last or not self._lent.get(key):
+                built.births.append((*key, size, first, last))
         return built
 
     def elsewhere(self, built: Built, model: CostModel) -> Built:
@@ -380,6 +390,10 @@ class Builder:
         inner = times * (UNKNOWN_TRIPS if trips is None else max(1, trips))
         carries = []
         fixed = shardings.result_specs(op)
+        body = op.regions[1].blocks[0]
+        yields = list(body.operations)[-1].operation.operands
+        lent = [built.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
+        start = self._clock + 1
         for i, value in enumerate(op.operands):
             shape, itemsize, _ = self.describe(value)
             spec = fixed[i]
@@ -398,6 +412,9 @@ class Builder:
         for node, value in zip(carries, self._block(op.regions[1].blocks[0], inner), strict=True):
             self._connect(value, node, 0, inner)
         self._touch(carries)
+        for source in lent:
+            if not source.free:
+                self._lent.setdefault((source.node, source.slot), []).append((start, self._clock))
 
     def _branches(self, op: ir.Operation, times: float) -> None:
         built = self.built

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _FIRST, _FASTER, _MUCH_FASTER = 1e-2, 8.0, 64.0
 #: The price of all memory over the time of a step from which on memory alone decides.
 _DOMINANT = 1e6
+#: The price of all memory where only the least that there can be is asked for; most plans that are then tried, and by
+#: how much (relative) one has to need less.
+_MEMORY, _PLAYS, _IMPROVES = 1e5, 8, 2e-3
+#: How much more than the least a plan may need that is as good as it (relative).
+NEAR = 0.1
 #: The bound of a price is of no use: it is only raised as far as better plans are met on the way.
 _SWEEPS, _PATIENCE = 100, 1e-2
 #: Steps of a sweep, and prices tried between the two steps that a limit lies between.
@@ -62,6 +67,7 @@ class Frontier:
         self.points = [self.fastest]
         self._sweep: list[_Step] = []
         self._over = False
+        self._least: Point | None = None
         self._between: dict[tuple[int, float], Point] = {}
 
     @classmethod
@@ -86,10 +92,44 @@ class Frontier:
         return min(fitting, key=lambda p: p.seconds, default=None)
 
     def least(self) -> Point:
-        """The plan found that needs the least memory."""
-        while self._go_on():
-            pass
-        return min(self.points, key=lambda p: (p.peak, p.seconds))
+        """The plan found that needs the least memory.
+
+        Time counts for next to nothing.  The peak of each plan on the way says where else to look: what is alive there
+        joins what is to be small, on average over all peaks met (fictitious play, Brown 1951: the average of best
+        answers tends to the best mixture of positions, whose plan has the least peak).
+        """
+        if self._least is None:
+            weights: dict[tuple[int, int], float] = {}
+            best = last = min(self.points, key=lambda p: (p.peak, p.seconds))
+            idle = 0
+            for k in range(1, _PLAYS + 1):
+                self.optimizer.progress(f"least memory: {k - 1} plans so far")
+                for key, w in self._alive(last).items():
+                    weights[key] = weights.get(key, 0.0) + w
+                rate = _MEMORY * self.fastest.seconds / max(1.0, self.fastest.peak)
+                last = self._priced(rate / k, weights, last)
+                idle = 0 if last.peak < best.peak * (1 - _IMPROVES) else idle + 1
+                best = min(best, last, key=lambda p: (p.peak, p.seconds))
+                if idle == 2:
+                    break
+            self._least = best
+        return self._least
+
+    def low(self, count: int) -> list[Point]:
+        """The plans found that need the least memory, least first: the search counts it in its own way."""
+        least = self.least().peak
+        near = [p for p in self.points if p.peak <= least * (1 + NEAR)]
+        return sorted(near, key=lambda p: (p.peak, p.seconds))[:count]
+
+    def held(self) -> float:
+        """Bytes of the arguments in the plan that ignores memory: it needs these whatever is recomputed."""
+        o = self.optimizer
+        arguments, choice = set(o.arguments), o.per_node(self.fastest.choice)
+        return sum(
+            size / float(o.graph.nodes[node].table.outs[slot].shards(o.model.mesh)[choice[node]])
+            for node, slot, size, first, _ in o.lifetimes.values
+            if node in arguments and not first
+        )
 
     def floor(self) -> float:
         """Bytes per device below which no plan is: the arguments, each cut into as many pieces as it can be."""
