@@ -7,7 +7,8 @@
 
 `clusters`: a full-size model at the zoo's batch per device on each cluster of `bench.quality`, its arguments donated.
 What data parallelism takes is the simulator's peak of its plan; where that is more than a device has, mesh and plan
-are searched (pcg-choose-mesh, pcg-search with the device's memory as limit; `--engine select` is the whole default
+are searched unless parameters and optimizer state, cut into as many pieces as there are devices, are too large already
+(pcg-choose-mesh, pcg-search with the device's memory as limit; `--engine select` is the whole default
 pipeline, experts' plans included), lowered and simulated.  Where nothing fits, the smallest limit that would work is
 given.
 
@@ -106,6 +107,10 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     print(json.dumps(row), flush=True)
     if row["data"] <= row["limit"]:
         return
+    row["least state"] = _state_bytes(module.operation) / count
+    if row["least state"] > row["limit"]:
+        print(json.dumps(row), flush=True)
+        return
     start = time.perf_counter()
     try:
         done = run(_ENGINES[engine], module)
@@ -127,6 +132,18 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     row["again"] = again.statistics["ops done again"]
     row["seconds"], row["peak"] = priced(module, found)
     print(json.dumps(row), flush=True)
+
+
+def _state_bytes(module: Any) -> float:
+    """Bytes of the donated arguments."""
+    from pcg.ir.types import element_bytes
+    from pcg.ir.walk import entry
+    from pcg.search.roles import donated_of
+
+    func = entry(module)
+    assert func is not None
+    types = [func.regions[0].blocks[0].arguments[i].type for i in donated_of(func)]
+    return float(sum(math.prod(t.shape) * element_bytes(t.element_type) for t in types))
 
 
 def _state_split(module: Any, mesh: Any) -> float:
@@ -261,6 +278,10 @@ def cluster_rows(cache: Mapping[str, Any], models: Sequence[str], clusters: Sequ
                     f"{1e3 * r['seconds']:.1f}", search,
                 ])  # fmt: skip
             else:
+                if r.get("least state", 0.0) > r["limit"]:
+                    why = f"impossible: parameters and optimizer state alone take {_gib(r['least state'])}"
+                    rows.append([*head, "", "", why, "", "", ""])
+                    continue
                 needed = f"nothing fits, the smallest limit that works: {_gib(r['needed'])}" if r.get("needed") else ""
                 rows.append([*head, "", "", needed or r.get("error") or r.get("stopped", ""), "", "", search])
     return rows

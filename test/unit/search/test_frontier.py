@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from torch_mlir import ir
 
@@ -37,10 +40,10 @@ func.func @main(%w1: tensor<64x256xf32>{donated}, %w2: tensor<256x64xf32>, %x: t
 """
 
 
-def graph_of(donated: str = "") -> tuple[ir.Module, Built, CostModel]:
+def graph_of(donated: str = "", text: str = STEP) -> tuple[ir.Module, Built, CostModel]:
     context = make_context()
     with context, ir.Location.unknown():
-        module = load_module(STEP.format(donated=donated), context, "test")
+        module = load_module(text.format(donated=donated), context, "test")
         NormalizePass().run(module.operation)
         func = entry(module)
         assert func is not None
@@ -74,6 +77,54 @@ def test_less_memory_takes_more_time() -> None:
         assert found.seconds >= before.seconds
         before = found
     assert frontier.fit(least.peak * 0.99) is None
+
+
+def test_the_least_is_that_of_all_plans() -> None:
+    """A program small enough to try every plan of its classes."""
+    frontier = frontier_of()
+    o = frontier.optimizer
+    assert math.prod(len(t) for t in o.tables.values()) > 1e6  # too many to be met by chance
+    least = frontier.least().peak
+    rng = np.random.default_rng(0)
+    best = min(
+        o.peak(list(x)) for x in zip(*(rng.integers(0, len(o.tables[c]), 3000) for c in range(o.classes)), strict=True)
+    )
+    assert least <= best
+    assert [p.peak for p in frontier.low(3)][0] == least
+    assert all(p.peak <= 1.1 * least for p in frontier.low(3))
+
+
+LOOP = """
+func.func @main(%w: tensor<64x64xf32>{donated}, %x: tensor<256x64xf32>) -> (tensor<64x64xf32>, tensor<256x64xf32>) {{
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %l:3 = stablehlo.while(%i = %z, %a = %x, %v = %w) : tensor<i32>, tensor<256x64xf32>, tensor<64x64xf32>
+    cond {{
+      %n = stablehlo.constant dense<4> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }} do {{
+      %d = stablehlo.dot_general %a, %v, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %j, %d, %v : tensor<i32>, tensor<256x64xf32>, tensor<64x64xf32>
+    }}
+  %s = stablehlo.tanh %w : tensor<64x64xf32>
+  return %s, %l#1 : tensor<64x64xf32>, tensor<256x64xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("donated", ["", " {tf.aliasing_output = 0 : i32}"])
+def test_what_a_loop_hands_on_counts_once(donated: str) -> None:
+    _keep, built, _ = graph_of(donated, LOOP)
+    weight = built.arguments[0]
+    spans = sorted((first, last) for n, _, _, first, last in built.births if n == weight)
+    (carry,) = [
+        (n, first, last)
+        for n, _, size, first, last in built.births
+        if built.graph.nodes[n].kind == "carry" and size == 4 * 64 * 64
+    ]
+    assert len(spans) == 2 and spans[0][1] < carry[1] <= carry[2] < spans[1][0]
 
 
 @pytest.mark.parametrize("share", [0.95, 0.9, 0.84])
