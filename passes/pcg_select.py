@@ -241,7 +241,7 @@ class SelectPass(Pass):
             name = "search" + "".join(f" {n}={v:g}" for n, v in shares if v) + where
             search = dataclasses.replace(
                 self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False,
-                overlapped=overlapped,
+                overlapped=overlapped, quick=(hidden, overlapped) != plain,  # the last thousandth is not worth a proof
             )  # fmt: skip
             if not self._search(module, mesh, name, search) or search.algorithm != "exact":
                 return  # what does not fit does not depend on what is hidden
