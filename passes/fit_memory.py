@@ -248,13 +248,9 @@ class MemoryPlanner:
 
     @cached_property
     def _divisors(self) -> list[int]:
-        """Numbers of microbatches that the batch divides into, each at least twice the last one, if it can be split."""
-        counts = [1]
-        if self._split(next((n for n in range(2, _MOST + 1) if self._batch % n == 0), 1)) is None:
-            return counts
-        while (n := next((n for n in range(2 * counts[-1], _MOST + 1) if self._batch % n == 0), None)) is not None:
-            counts.append(n)
-        return counts
+        """Numbers of microbatches to try, if the batch can be split at all."""
+        counts = numbers(self._batch)
+        return counts if len(counts) == 1 or self._split(counts[1]) is not None else counts[:1]
 
     @cached_property
     def _batch(self) -> int:
@@ -438,6 +434,14 @@ class MemoryPlanner:
         if self.search.recompute and sharded.solver.floor() < min(peak, _HOPELESS * min(c.peak for c in self.tried)):
             peak = min(peak, self._recomputed(sharded, sharded.solver.least(), 0.0).peak)
         return peak
+
+
+def numbers(batch: int) -> list[int]:
+    """Numbers of microbatches that a batch divides into, each the least that is at least twice the last one."""
+    counts = [1]
+    while (n := next((n for n in range(2 * counts[-1], _MOST + 1) if batch % n == 0), None)) is not None:
+        counts.append(n)
+    return counts
 
 
 @dataclass

@@ -14,6 +14,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
+from pcg.passes.fit_memory import numbers
 from pcg.passes.normalize import NormalizePass
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import Frontier
@@ -151,3 +152,10 @@ def test_donated_arguments_are_free_once_they_are_read() -> None:
         return next(end for n, _, _, _, end in built.births if n == node)
 
     assert last(given) < last(kept)
+
+
+@pytest.mark.parametrize(
+    ("batch", "counts"), [(1, [1]), (7, [1, 7]), (48, [1, 2, 4, 8, 16, 48]), (192, [1, 2, 4, 8, 16, 32, 64])]
+)
+def test_microbatches_divide_the_batch(batch: int, counts: list[int]) -> None:
+    assert numbers(batch) == counts
