@@ -196,9 +196,16 @@ class MemoryPlanner:
         free = self._as_it_is(self.free, limit)
         if best is None and free.peak <= limit:
             return free
-        self._sink()
         hopeless = self.whole.frontier.floor() > limit
+        first = not hopeless and not self._sunk
+        if first and (found := self._within(1, limit, best)) is not None:
+            best = found if best is None or found.seconds < best.seconds else best
+            if not best.again or best.seconds <= self.fastest * (1 + _GOOD):
+                return best  # the program can stay as it is
+        changed = self._sink()
         for count in () if hopeless else self._counts():
+            if count == 1 and first and not changed:
+                continue
             variant = self._variant(count)
             if best is not None and variant is not None and variant.outcome.seconds >= best.seconds:
                 break
@@ -227,10 +234,10 @@ class MemoryPlanner:
 
     # -- programs ------------------------------------------------------------------------------
 
-    def _sink(self) -> None:
-        """From here on, loops make what is cheap to make in them, if there is such."""
+    def _sink(self) -> bool:
+        """From here on, loops make what is cheap to make in them; whether there is such."""
         if self._sunk:
-            return
+            return self._base is not self.whole.base
         self._sunk = True
         base = copy_of(self.whole.base)
         SinkInvariantsPass().run(base)
@@ -238,6 +245,7 @@ class MemoryPlanner:
         if func is not None and SUNK in func.attributes and not is_placed(func):
             self._base = base
             self._variants = {1: self._searched(1, base, func)}
+        return self._base is not self.whole.base
 
     def _counts(self) -> Iterator[int]:
         """Numbers of microbatches that the program can be split into, each at least twice the last one."""
@@ -400,21 +408,26 @@ class MemoryPlanner:
         return candidate
 
     def _least(self) -> None:
-        """Try what needs the least memory: as many microbatches as there can be, then fewer as long as that helps."""
+        """Try what needs the least memory: as many microbatches as there can be, then fewer as long as that helps.
+
+        One alone is always tried: it has no sums of gradients beside the gradients.
+        """
         least = counted = math.inf
-        for count in reversed(self._divisors):
+        counts = self._divisors[::-1]
+        while counts:
+            count = counts.pop(0)
             variant = self._variant(count)
             if variant is None:
                 continue
-            if variant.frontier.least().peak > counted * (1 + NEAR):
-                break
-            counted = min(counted, variant.frontier.least().peak)
-            found = self._least_of(variant)
-            if variant.frontier.held() < least:
-                found = min(found, self._again(self._at(variant, variant.frontier.fastest)))
+            found = math.inf
+            if variant.frontier.least().peak <= counted * (1 + NEAR):
+                counted = min(counted, variant.frontier.least().peak)
+                found = self._least_of(variant)
+                if variant.frontier.held() < least:
+                    found = min(found, self._again(self._at(variant, variant.frontier.fastest)))
             if found > least * (1 - _LESS):
-                break
-            least = found
+                counts = counts[-1:]
+            least = min(least, found)
 
     def _least_of(self, variant: Variant) -> float:
         """Peak of the plan found for a number of microbatches that needs the least memory."""
