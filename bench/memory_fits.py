@@ -70,7 +70,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     from pcg.layout import Mesh
     from pcg.machine import mapping
     from pcg.passes import PIPELINES
-    from pcg.passes.fit_memory import copy_of
+    from pcg.passes.memory_plans import copy_of
     from pcg.passes.pcg_baseline import BaselinePass
     from pcg.passes.pcg_recompute import RecomputePass
     from pcg.passes.pcg_search import SearchPass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,32 +12,23 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import entry, walk
+from pcg.ir.walk import entry
 from pcg.lower.microbatches import is_placed
 from pcg.lower.temporal import CannotSplit, batch_arguments
 from pcg.passes.base import PassError
-from pcg.passes.fuse_collectives import FuseCollectivesPass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.lower_spmd import LowerSpmdPass
-from pcg.passes.pcg_accumulate import MICROBATCHES, AccumulatePass
-from pcg.passes.pcg_hold_copies import HoldCopiesPass
-from pcg.passes.pcg_recompute import LIMIT, RecomputePass, read_placed
+from pcg.passes.memory_plans import UNLIMITED, Candidate, Sharded, Variant, copy_of, moved
+from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
 from pcg.search.build import Builder, Built
-from pcg.search.commit import commit
 from pcg.search.frontier import NEAR, Frontier, Point
 from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
-from pcg.search.recompute import Recomputation, Recomputer
+from pcg.search.recompute import Recomputation
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
-from pcg.simulate import simulate
-from pcg.simulate.result import bytes_text
 
 if TYPE_CHECKING:
     from pcg.passes.pcg_search import SearchPass
 
-#: A limit that every plan fits in: pcg-recompute then only puts redistributions where they are first needed.
-UNLIMITED = float(1 << 62)
 _NOTHING = Recomputation(0, frozenset(), 0.0, 0.0)
 #: Most microbatches that are tried.
 _MOST = 64
@@ -51,107 +42,8 @@ _ROUNDS = 3
 _HOPELESS = 1.1
 #: How much less memory (relative) twice as many microbatches must need, for as many again to be of interest.
 _LESS = 0.01
-#: Of what a plan that does not fit holds at its peak, so many are named.
-_SHOWN = 3
 #: Plans with the least memory by the search's count that the simulator is asked about.
 _LOW = 3
-#: What was given in the program before the search, on `dist.reshard`.
-GIVEN = "pcg.given"
-
-
-@dataclass
-class Variant:
-    """The step in `count` microbatches: its program without layouts, and what the search finds for it."""
-
-    count: int
-    base: ir.Operation
-    built: Built
-    outcome: Outcome
-    """The plan that ignores memory."""
-    frontier: Frontier
-
-
-class Sharded:
-    """One plan of a variant: the program with its layouts, and what it needs as it is and with values recomputed."""
-
-    def __init__(self, variant: Variant, point: Point, search: SearchPass, model: CostModel) -> None:
-        self.variant, self.point = variant, point
-        self._search, self._model = search, model
-        self._peaks: dict[frozenset[int] | None, float] = {}
-        self.largest: list[str] = []
-        """What takes most at the least peak found."""
-
-    @cached_property
-    def module(self) -> ir.Operation:
-        """The program with layouts."""
-        v = self.variant
-        copy = copy_of(v.base)
-        func = entry(copy)
-        assert func is not None
-        choice = v.frontier.optimizer.per_node(self.point.choice)
-        commit(func, _moved(v.built, v.base, copy), choice, Tables.on(self._model.mesh))
-        return copy
-
-    @cached_property
-    def placed(self) -> ir.Operation:
-        """The program with its redistributions."""
-        copy = copy_of(self.module)
-        InsertReshardsPass(machine=self._search.machine).run(copy)
-        return copy
-
-    @cached_property
-    def solver(self) -> Recomputer:
-        """What may be recomputed."""
-        copy = copy_of(self.placed)
-        func = entry(copy)
-        assert func is not None
-        return Recomputer(read_placed(func, self._model).line)
-
-    def peak(self, known: Recomputation | None = None) -> float:
-        """Peak of the lowered program, by simulation: as it is, or by what pcg-recompute is to do with it."""
-        key = known.redo if known is not None else None
-        if key not in self._peaks:
-            copy = copy_of(self.placed)
-            if known is not None:
-                again = RecomputePass(machine=self._search.machine)
-                again.known = known
-                again.run(copy)
-            FuseCollectivesPass(machine=self._search.machine).run(copy)
-            LowerSpmdPass().run(copy)
-            if self._search.backend == "cpu":
-                HoldCopiesPass().run(copy)
-            found = simulate(copy, self._model, backend=self._search.backend)
-            self._peaks[key] = float(found.peak_bytes)
-            if found.peak_bytes <= min(self._peaks.values()):
-                self.largest = [f"{bytes_text(h.bytes)} of {h}" for h in found.held[:_SHOWN]]
-        return self._peaks[key]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A plan: a sharding, and the limit in bytes that pcg-recompute shall bring it to (None: it has nothing to do).
-
-    `again`: whether values are computed again.
-    """
-
-    sharded: Sharded
-    seconds: float
-    peak: float
-    recompute: float | None = None
-    again: bool = False
-
-    @property
-    def microbatches(self) -> int:
-        """Into how many the batch is split."""
-        return self.sharded.variant.count
-
-    def __str__(self) -> str:
-        parts = ["sharding"]
-        if self.again:
-            parts.append("recomputation")
-        if self.microbatches > 1:
-            parts.append(f"{self.microbatches} microbatches")
-        return ", ".join(parts)
 
 
 @dataclass
@@ -469,80 +361,16 @@ class Remembered:
         return self.planner if text == self.text else None
 
 
-def _moved(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
-    """`built`, a graph of the program `old`, as one of its copy `new`."""
-    ops: dict[ir.Operation, ir.Operation] = {}
-    values: dict[ir.Value, ir.Value] = {}
-    for a, b in zip(walk(old), walk(new), strict=True):
-        ops[a] = b
-        values.update(zip(a.results, b.results, strict=True))
-        for r, s in zip(a.regions, b.regions, strict=True):
-            for x, y in zip(r.blocks, s.blocks, strict=True):
-                values.update(zip(x.arguments, y.arguments, strict=True))
-    return replace(
-        built, ops=[(ops[o], n) for o, n in built.ops], free=[ops[o] for o in built.free],
-        hubs=[(values[v], n) for v, n in built.hubs], carries=[(ops[o], n) for o, n in built.carries],
-        barriers=[(ops[o], n) for o, n in built.barriers], constraints=[(ops[o], n) for o, n in built.constraints],
-        values={}, exchanging=[],
-    )  # fmt: skip
-
-
 def planner_of(
     search: SearchPass, module: ir.Operation, built: Built, optimizer: Optimizer, outcome: Outcome
 ) -> MemoryPlanner:
     """For the program `module`, which has no layouts yet, and the plan of it that ignores memory."""
     base = copy_of(module)
     frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
-    whole = Variant(1, base, _moved(built, module, base), outcome, frontier)
+    whole = Variant(1, base, moved(built, module, base), outcome, frontier)
     return MemoryPlanner(search, optimizer.model, whole)
-
-
-def copy_of(module: ir.Operation) -> ir.Operation:
-    """A module of its own with the same contents (a clone of an op alone has no parent to ask for)."""
-    with module.context:
-        copy = ir.Module.create(module.location)
-        for name in module.attributes:
-            copy.operation.attributes[name] = module.attributes[name]
-        for op in module.regions[0].blocks[0].operations:
-            copy.body.append(op.operation.clone())
-    return copy.operation
-
-
-def mark_given(module: ir.Operation) -> None:
-    """Mark the `dist.reshard` ops of the program itself: the search adds its own."""
-    for op in walk(module):
-        if op.name == "dist.reshard":
-            with op.context:
-                op.attributes[GIVEN] = ir.UnitAttr.get()
-
-
-def take(module: ir.Operation, chosen: Candidate) -> None:
-    """Make `module` the program of `chosen`, and note what is to be recomputed."""
-    other = chosen.sharded.module
-    if other.context == module.context:
-        other = copy_of(other)
-    else:  # planned for an earlier limit, in another context
-        text = other.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
-        with module.context:
-            other = ir.Module.parse(text).operation
-    block = module.regions[0].blocks[0]
-    for op in [op.operation for op in block.operations]:
-        op.erase()
-    for op in [op.operation for op in other.regions[0].blocks[0].operations]:
-        block.append(op)
-    func = entry(module)
-    assert func is not None
-    if chosen.recompute is not None:
-        with module.context, ir.Location.unknown():
-            func.attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), chosen.recompute)
 
 
 def alternatives(planner: MemoryPlanner, chosen: Candidate, limit: float) -> list[Alternative]:
     """What else was tried, for the report."""
     return [Alternative(str(c), c.seconds, c.peak, c.peak <= limit) for c in planner.tried if c != chosen]
-
-
-def microbatches_of(func: ir.Operation) -> int:
-    """Into how many microbatches the step of a function was split."""
-    attrs = func.operation.attributes
-    return int(ir.IntegerAttr(attrs[MICROBATCHES]).value) if MICROBATCHES in attrs else 1

@@ -141,7 +141,8 @@ class SearchPass(Pass):
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if means and limit is not None and (outcome.peak_bytes > _NEAR * limit or kept is not None):
-            from pcg.passes.fit_memory import mark_given, planner_of
+            from pcg.passes.fit_memory import planner_of
+            from pcg.passes.memory_plans import mark_given
 
             assert isinstance(optimizer, Optimizer)
             mark_given(module)
@@ -168,7 +169,8 @@ class SearchPass(Pass):
 
     def _fit(self, module: ir.Operation, planner: MemoryPlanner, limit: float) -> None:
         """Make `module` the plan within `limit`: memory is bought with time where that is needed."""
-        from pcg.passes.fit_memory import alternatives, take
+        from pcg.passes.fit_memory import alternatives
+        from pcg.passes.memory_plans import take
 
         with Progress(self.progress) as progress:
             planner.progress = progress

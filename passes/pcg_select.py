@@ -27,10 +27,10 @@ from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.passes.choose_mesh import CHOSEN
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.dist_refine_mesh import RefineMeshPass
-from pcg.passes.fit_memory import copy_of, mark_given
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.insert_reshards import InsertReshardsPass
 from pcg.passes.lower_spmd import LowerSpmdPass
+from pcg.passes.memory_plans import copy_of, mark_given
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_recompute import RecomputePass

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from pcg.frontend.module_program import entry_function
 from pcg.ir.walk import walk
 from pcg.passes.base import Pass
-from pcg.passes.fit_memory import GIVEN, microbatches_of
+from pcg.passes.memory_plans import GIVEN, microbatches_of
 from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pcg_recompute import LIMIT
 from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
