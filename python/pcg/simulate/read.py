@@ -136,7 +136,8 @@ class Reader:
             kernel.flops += flops
             kernel.parts[name] = kernel.parts.get(name, 0.0) + flops
             if name == "stablehlo.transpose" and not self._follows(op, scope):
-                if _reorders(op):
+                # What an iteration of a loop has just made is in a cache, where columns are as near as rows.
+                if _reorders(op) and scope.program.inner != "loop":
                     kernel.turned += size(op.results[0])
                     kernel.slab = max(kernel.slab, size(op.results[0]) / _apart(op))
                 elif _reorders(op, rows=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,8 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
+from pcg.machine.curve import Curve
+from pcg.machine.profile import Profile, Rates
 from pcg.simulate import simulate
 
 #: One FLOP, one byte of memory and one byte sent take a second each, kernels and messages start at once.
@@ -152,6 +155,42 @@ def test_loops_count_their_trips_and_see_what_is_around_them():
     assert simulation.seconds == 64 + 5 * (5 + 8 + 96) + 64
     # Two arguments, the exponential, the carries; the condition of an iteration.
     assert simulation.peak_bytes == 64 + 32 + 32 + 4 + 1
+
+
+def test_what_loops_turn_costs_nothing_unless_a_collective_made_it():
+    body = """func.func @main(%g: tensor<4x4xf32>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {{
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = "stablehlo.while"(%z, %x) ({{
+  ^bb0(%i: tensor<i32>, %a: tensor<4x4xf32>):
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }}, {{
+  ^bb0(%i: tensor<i32>, %a: tensor<4x4xf32>):
+    %d = stablehlo.sine %g : tensor<4x4xf32>
+    %s = {summed}
+    %e = stablehlo.cosine %s : tensor<4x4xf32>
+    %t = stablehlo.transpose {turned}, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %u = stablehlo.add %t, %e : tensor<4x4xf32>
+    %b = stablehlo.add %a, %u : tensor<4x4xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<4x4xf32>
+  }}) : (tensor<i32>, tensor<4x4xf32>) -> (tensor<i32>, tensor<4x4xf32>)
+  func.return %0#1 : tensor<4x4xf32>
+}}"""
+    stream, slow = Rates((), Curve((1.0, 1e3), (1.0, 1e3))), Rates((), Curve((1.0, 1e3), (10.0, 1e4)))
+    rates = {("elementwise", "f32"): stream, ("transcendental", "f32"): stream, ("regroup", "f32"): slow}
+    profile = Profile("cpu", 4, 0.0, 0.0, 0.0, rates, {})
+    machine = replace(UNIT, device=replace(UNIT.device, profile=profile))
+
+    def adds(turned: str) -> float:
+        text = body.format(summed=all_reduce("%d", 1, type="tensor<4x4xf32>"), turned=turned)
+        events = found(text, CostModel(machine, MODEL.mesh), backend="cpu").events
+        return sum(e.seconds for e in events if e.kind == "compute")
+
+    # 64 bytes in, 64 out: as rows in another order take, not as a stream does.
+    assert adds("%s") - adds("%e") == pytest.approx((10 - 1) * 2 * 64)
 
 
 def test_of_conditionals_the_slowest_branch_counts():
