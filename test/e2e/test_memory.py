@@ -11,11 +11,8 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
-from pcg.ir.parse import load_module
-from pcg.passes.pipeline import Pipeline
-from pcg.runtime import jax_compat
+from test.support.onedevice import compiled
 from test.support.training import assert_trees_close
 
 WIDTH, HEADS, SEQ, BATCH, LAYERS = 32, 4, 32, 64, 2
@@ -61,27 +58,10 @@ def arguments(layers: int = LAYERS):
     return params, {n: rng.standard_normal((BATCH, SEQ, h)).astype(np.float32) for n in ("x", "y")}
 
 
-def compiled(passes: str, args):
-    """The step after `passes`, compiled by XLA for one device."""
-    lowered = jax.jit(step).lower(*args)
-    module = load_module(lowered.as_text(), make_context(), "step")
-    Pipeline(f"sdy-import,pcg-normalize,{passes}").run(module)
-    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves(lowered.out_info)]
-    program = jax_compat.LocalProgram(str(module), tuple(results))
-    flat = jax.tree.leaves(args)
-    made = jax.jit(lambda *a: jax_compat.inline_call(program, *a)).lower(*flat).compile()
-    return jax.tree.unflatten(jax.tree.structure(lowered.out_info), made(*flat)), peak(made)
-
-
-def peak(made) -> int:
-    m = made.memory_analysis()
-    return m.temp_size_in_bytes + m.argument_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes
-
-
 def test_copies_stay_apart_and_save_memory() -> None:
     args = arguments(4)
-    whole, before = compiled("pcg-hold-copies", args)
-    again, after = compiled("pcg-recompute{memory-limit=18MiB},pcg-hold-copies", args)
+    whole, before, _ = compiled(step, "pcg-hold-copies", args)
+    again, after, _ = compiled(step, "pcg-recompute{memory-limit=18MiB},pcg-hold-copies", args)
     assert after < 0.75 * before
     assert_trees_close(again, whole, rtol=1e-6)
 
@@ -89,8 +69,8 @@ def test_copies_stay_apart_and_save_memory() -> None:
 @pytest.mark.parametrize("count", [2, 8])
 def test_microbatches_give_the_same_step_with_less_memory(count: int) -> None:
     args = arguments()
-    whole, before = compiled("pcg-hold-copies", args)
-    split, after = compiled(f"pcg-accumulate{{microbatches={count}}}", args)
+    whole, before, _ = compiled(step, "pcg-hold-copies", args)
+    split, after, _ = compiled(step, f"pcg-accumulate{{microbatches={count}}}", args)
     assert after < before * (0.4 + 0.7 / count)
     assert_trees_close(split, whole, rtol=1e-5)
 

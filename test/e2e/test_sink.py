@@ -7,10 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import pcg
-from pcg.ir.context import make_context
-from pcg.ir.parse import load_module
-from pcg.passes.pipeline import Pipeline
-from pcg.runtime import jax_compat
+from test.support.onedevice import compiled
 from test.support.training import assert_trees_close
 
 LAYERS, BATCH, HEADS, SEQ, WIDTH = 3, 8, 4, 64, 16
@@ -44,24 +41,10 @@ def arguments():
     return params, {"x": x, "bias": bias}
 
 
-def compiled(passes: str, args):
-    """The step after `passes`, compiled by XLA for one device; what it yields, its peak, and its text."""
-    lowered = jax.jit(step).lower(*args)
-    module = load_module(lowered.as_text(), make_context(), "step")
-    Pipeline(f"sdy-import,pcg-normalize{passes}").run(module)
-    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves(lowered.out_info)]
-    program = jax_compat.LocalProgram(str(module), tuple(results))
-    flat = jax.tree.leaves(args)
-    made = jax.jit(lambda *a: jax_compat.inline_call(program, *a)).lower(*flat).compile()
-    m = made.memory_analysis()
-    peak = m.temp_size_in_bytes + m.argument_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes
-    return jax.tree.unflatten(jax.tree.structure(lowered.out_info), made(*flat)), peak, str(module)
-
-
 def test_xla_needs_less_and_the_step_is_the_same() -> None:
     args = arguments()
-    whole, before, _ = compiled("", args)
-    sunk, after, text = compiled(",pcg-sink-invariants", args)
+    whole, before, _ = compiled(step, "", args)
+    sunk, after, text = compiled(step, "pcg-sink-invariants", args)
     assert "pcg.sunk" in text
     assert before - after > 0.7 * 4 * BATCH * HEADS * SEQ * SEQ  # most of the mask of all heads
     assert_trees_close(sunk, whole, rtol=1e-6)
@@ -69,8 +52,8 @@ def test_xla_needs_less_and_the_step_is_the_same() -> None:
 
 def test_in_microbatches_only_the_mask_of_one_is_made() -> None:
     args = arguments()
-    whole, before, _ = compiled("", args)
-    split, after, _ = compiled(",pcg-sink-invariants,pcg-accumulate{microbatches=4}", args)
+    whole, before, _ = compiled(step, "", args)
+    split, after, _ = compiled(step, "pcg-sink-invariants,pcg-accumulate{microbatches=4}", args)
     assert after < 0.4 * before
     assert_trees_close(split, whole, rtol=1e-5)
 

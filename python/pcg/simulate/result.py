@@ -149,12 +149,13 @@ def write(path: str | Path, runs: Mapping[str, Run]) -> None:
 def of_run(run: Run, name: str) -> Simulation:
     """The summary of a run."""
     program: Program = run.program
-    held = sum(program.sizes[v] for v in program.arguments)
+    arguments = sum(program.sizes[v] for v in program.arguments)
     results = [program.sizes[v] for i, v in enumerate(program.results) if i not in program.aliases]
-    temporaries = max(0.0, run.peak - held - sum(results))
+    temporaries = max(0.0, run.peak - arguments - sum(results))
     return Simulation(
-        run.seconds, run.compute, run.communication, run.exposed, run.peak, held, (*results, temporaries), run, name
-    )
+        run.seconds, run.compute, run.communication, run.exposed, run.peak, arguments, (*results, temporaries), run,
+        name,
+    )  # fmt: skip
 
 
 def time_text(seconds: float) -> str:

@@ -34,7 +34,10 @@ def _through(program: Program, model: CostModel, since: _Since, count: bool = Tr
                 if body.inner == "loop":  # an iteration begins where the one before has ended
                     before = _through(body, model, _through(body, model, since, count=False), count=False)
                 after = _through(body, model, before, count)
-            since = {n: after.get(n, since[n]) for n in since}
+                met = max(_groups(body, model), default=0)
+                # Those that do not meet in the body have all of its turns behind them.
+                after |= {n: s + task.trips * (after[n] - before[n]) for n, s in since.items() if n > met}
+            since = {n: after[n] for n in since}
         elif task.kind != "collective":
             since = {n: s + task.seconds for n, s in since.items()}
         elif n := _group(task, model):

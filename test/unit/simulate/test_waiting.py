@@ -64,6 +64,13 @@ def test_an_iteration_begins_where_the_one_before_ended():
     assert last.seconds == pytest.approx(1.0 + 3.0)
 
 
+def test_a_loop_in_which_nobody_meets_is_all_of_its_turns():
+    last = meet("data", "model")
+    loop = Task("while", "loop", 0.0, bodies=(Program([work(2.0), meet("data")], inner="loop"),), trips=10)
+    add_waits(Program([work(5.0), loop, last]), model())
+    assert last.seconds == pytest.approx(1.0 + 5.0 + 10 * 2.0)
+
+
 def test_branches_begin_where_the_conditional_does():
     there, other = meet("data", "model"), meet("data", "model")
     bodies = tuple(Program([work(w), c], inner="branch") for w, c in ((1.0, there), (2.0, other)))
