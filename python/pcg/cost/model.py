@@ -18,13 +18,14 @@ import numpy as np
 from pcg.layout import Mesh
 from pcg.layout.hashing import hashed_once
 from pcg.machine import Machine, collectives
-from pcg.machine.profile import Profile
+from pcg.machine.profile import Profile, Reordering
 
 #: A number, or one per strategy of an op.
 Amount = TypeVar("Amount", float, np.ndarray)
 
 #: Ops that XLA folds into a neighbour: they touch memory only in part.
 _FUSED_SHARE = 0.25
+_AS_IT_LIES = Reordering()
 #: Seconds to start one collective, however small.
 _LAUNCH = 2e-6
 #: Bytes up to which XLA combines independent all-reduces into one.
@@ -149,8 +150,7 @@ class CostModel:
         return roofline + kernels * device.kernel_overhead
 
     def kernel(
-        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float = 0.0,
-        slab: float = 0.0, regrouped: float = 0.0,
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering = _AS_IT_LIES,
     ) -> float:  # fmt: skip
         """Seconds of one kernel that is a fusion of ops, its overhead included.
 
@@ -159,13 +159,11 @@ class CostModel:
           element: MLIR name of its element type.
           parts: FLOPs by name of the ops in it.
           touched: bytes that it reads and writes.
-          turned: bytes of values that it transposes on the way: without a profile they take no longer.
-          slab: bytes of one of the matrices that are transposed, if they are many; 0: `turned`.
-          regrouped: bytes of values whose rows it reads in another order, likewise.
+          order: what of it is read in another order than it lies; without a profile it takes no longer.
         """
         profile = self.machine.device.profile
         if profile is not None:
-            found = profile.fused(op_name, element, parts, touched, turned, slab, regrouped)
+            found = profile.fused(op_name, element, parts, touched, order)
             if found is not None:
                 return found + profile.kernel
         return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))

@@ -56,8 +56,11 @@ class Curve:
         Pooling of adjacent violators, the least-squares monotone fit.  Several times for one size are averaged too.
         """
         at: dict[float, list[float]] = {}
+        last = 0.0
         for size, seconds in sorted(points):
-            at.setdefault(size, []).append(math.log(seconds))
+            if not last or math.log(size) > math.log(last):  # what a rounding error sets apart is one size
+                last = size
+            at.setdefault(last, []).append(math.log(seconds))
         blocks: list[tuple[list[float], list[float]]] = []
         for size, logs in at.items():
             blocks.append(([size], logs))

@@ -18,8 +18,8 @@ VERSION = 1
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute")
 #: Classes of ops, by what is measured for them.
 CLASSES = (
-    "contraction", "convolution", "elementwise", "transcendental", "reduce", "copy", "transpose", "reorder", "regroup",
-    "gather", "scatter", "sort", "window",
+    "contraction", "convolution", "elementwise", "transcendental", "reduce", "copy", "transpose", "reorder",
+    "reorder_aligned", "regroup", "layout", "gather", "scatter", "sort", "window",
 )  # fmt: skip
 _CLASS_OF = {
     "contraction": ("dot_general", "dot"),
@@ -30,6 +30,7 @@ _CLASS_OF = {
     ),
     "reduce": ("reduce",),
     "transpose": ("transpose",),
+    "layout": ("layout",),
     "copy": ("concatenate", "pad", "reverse", "slice", "dynamic_slice", "dynamic_update_slice"),
     "gather": ("gather", "torch_index_select"),
     "scatter": ("scatter",),
@@ -39,6 +40,31 @@ _CLASS_OF = {
 #: Classes that are loops over elements, which a compiler fuses with each other.
 _LOOPS = frozenset({"elementwise", "transcendental", "reduce", "copy", "transpose"})
 _CLASS = {op: cls for cls, ops in _CLASS_OF.items() for op in ops}
+
+
+#: Bytes apart from which on, in powers of two, what is read side by side shares more and more sets of a cache; at so
+#: many all of it falls into one.
+_APART, ALIGNED = 256, 4096
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """What a kernel reads in another order than it lies in memory, in bytes.
+
+    `turned`: values that it transposes on the way; `slab`: of one of the matrices, if they are many (0: `turned`);
+    `stride`: from one element to the next that is read (0: not known).  `rows`: values whose rows are in another order.
+    """
+
+    turned: float = 0.0
+    slab: float = 0.0
+    stride: int = 0
+    rows: float = 0.0
+
+    @property
+    def aligned(self) -> float:
+        """How much the elements of a column are in each other's way in a cache: from 0, not at all, to 1."""
+        power = self.stride & -self.stride
+        return min(1.0, max(0.0, math.log2(max(power, 1) / _APART) / math.log2(ALIGNED / _APART)))
 
 
 def class_of(op_name: str) -> str:
@@ -128,21 +154,22 @@ class Profile:
     def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount) -> Amount | None:
         """Seconds of one op without the overhead of a kernel; None if its class was not measured for the type."""
         rates = self.rates.get((class_of(op_name), element))
+        if rates is None and class_of(op_name) == "layout":
+            rates = self.rates.get(("layout", "f32")) or self.rates.get(("transpose", "f32"))
         if rates is None and class_of(op_name) in ("copy", "transpose", "gather", "scatter"):
             rates = self.rates.get((class_of(op_name), "f32"))  # what moves bytes asks not of what
         return None if rates is None else rates.seconds(flops, touched)
 
     def fused(
-        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, turned: float, slab: float,
-        regrouped: float = 0.0,
-    ) -> float | None:  # fmt: skip
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering
+    ) -> float | None:
         """Seconds of a kernel that ends with `op_name`; None if it was not measured.
 
         Loops over elements take as long as their arithmetic or their memory traffic, whichever is longer.  What is
         read in another order than it lies is a class of its own (`reorder`: a loop over two operands of which one
-        is transposed on the way): a transpose by itself is done in blocks, one inside of a loop is not.  Of many
-        small matrices (`slab` bytes each, `turned` in all) each stays in a cache.  What is read in another order of
-        its rows (`regrouped` bytes) is not copied as a whole: `regroup`.
+        is transposed on the way): a transpose by itself is done in blocks, one inside of a loop is not.  It takes
+        several times as long where columns fall into one set of the cache (`reorder_aligned`).  Of many small matrices
+        each stays in a cache.  What is read in another order of its rows is not copied as a whole: `regroup`.
         """
         cls = class_of(op_name)
         if cls not in _LOOPS:
@@ -160,14 +187,25 @@ class Profile:
             rates = self._like(own, element)
             if rates is not None and rates.flops:
                 arithmetic += rates.flops[0][1](flops)
-        order, rows = self._like("reorder", element), self._like("regroup", element)
         extra, rest = 0.0, touched
-        if cls != "transpose" and turned and order is not None and order.bytes is not None:
-            slab = min(slab or turned, turned)
-            extra, rest = order.bytes(3 * slab) * turned / slab, rest - 3 * turned
-        if cls != "transpose" and regrouped and rows is not None and rows.bytes is not None:
-            extra, rest = extra + rows.bytes(2 * regrouped), rest - 2 * regrouped
+        if cls != "transpose" and order.turned and (turning := self._turning(element, order)) is not None:
+            extra, rest = turning, rest - 3 * order.turned
+        rows = self._like("regroup", element)
+        if cls != "transpose" and order.rows and rows is not None and rows.bytes is not None:
+            extra, rest = extra + rows.bytes(2 * order.rows), rest - 2 * order.rows
         return max(stream(max(rest, 0.0)), arithmetic) + extra
+
+    def _turning(self, element: str, order: Reordering) -> float | None:
+        """Seconds of a loop over two operands of which one is transposed; between the two kinds of stride measured it
+        is linear in logarithms."""
+        free, aligned = self._like("reorder", element), self._like("reorder_aligned", element)
+        if free is None or free.bytes is None:
+            return None
+        slab = min(order.slab or order.turned, order.turned)
+        seconds = free.bytes(3 * slab)
+        if order.aligned and aligned is not None and aligned.bytes is not None:
+            seconds *= max(1.0, aligned.bytes(3 * slab) / seconds) ** order.aligned
+        return seconds * order.turned / slab
 
     def _like(self, cls: str, element: str) -> Rates | None:
         """The rates of a class for a type, or for f32: loops over other types are alike."""

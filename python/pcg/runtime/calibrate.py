@@ -27,7 +27,7 @@ from pcg.runtime.measured import Devices, timed
 from pcg.runtime.probes import Probe
 
 #: What can be measured.
-WHAT = (*CLASSES, "collectives")
+WHAT = (*(c for c in CLASSES if c != "layout"), "collectives")
 #: The least share of a measured time that is an op's own, after the overhead of kernels has been taken off.
 _LEAST = 0.1
 _NO_TIME = 1e-9
@@ -88,18 +88,25 @@ class Calibration:
         for n, curve in waits.items():
             self.progress(f"devices that share processors wait up to {1e3 * curve.seconds[-1]:.2f} ms in groups of {n}")
         curves: dict[tuple[str, int], Curve] = {}
+        layouts: Curve | None = None
         for n in sizes:
             row: dict[str, list[tuple[float, float]]] = {}
-            for probe, seconds in self.measure(probes.links([n], largest, steps)):
+            # Only XLA's CPU backend is known to turn by itself what it gathers and scatters.
+            turns = n == count and first.platform == "cpu"
+            inner = probes.inner_gathers(n, largest, steps) if turns else ()
+            for probe, seconds in self.measure([*probes.links([n], largest, steps), *inner]):
                 row.setdefault(str(probe.row[1]), []).append((probe.size, seconds))
+            turned = row.pop("inner_gather", [])
             for kind, found in row.items():
                 curves[kind, n] = Curve.through(found, floor=True)
+            if turned:
+                layouts = _layouts(turned, curves["all_gather", n], n)
         new = overheads.fresh(self.devices, self.rounds, 4 * largest, 2 * steps - 1)
         self.devices.forget()
         self.progress(f"new memory: {new.seconds[-1] / new.sizes[-1] * 2**20 * 1e6:.0f} us per MiB on each device")
+        rates = _rates(points) | ({("layout", "f32"): Rates(bytes=layouts)} if layouts is not None else {})
         return Profile(
-            kind_name(first), count, kernel, dispatch, argument, _rates(points), curves,
-            new, waits, self._made(elements),
+            kind_name(first), count, kernel, dispatch, argument, rates, curves, new, waits, self._made(elements),
         )  # fmt: skip
 
     def measure(self, wanted: Iterable[Probe]) -> list[tuple[Probe, float]]:
@@ -209,6 +216,20 @@ def _rates(points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]]) 
             for g in groups
         )
     return {key: Rates(flops.get(key, ()), streams.get(key)) for key in dict.fromkeys([*flops, *streams])}
+
+
+def _layouts(inner: Iterable[tuple[float, float]], outer: Curve, group: int) -> Curve:
+    """Seconds of turning what is gathered along the innermost dimension, part and whole, by the bytes read and written.
+
+    Args:
+      inner: (bytes that a device sends, seconds) of all-gathers along the innermost dimension.
+      outer: those along the outermost.
+    """
+    points = []
+    for sent, seconds in inner:
+        part = sent / (group - 1)
+        points.append((2 * part * (group + 1), max(seconds - outer(sent), _LEAST * seconds)))
+    return Curve.through(points)
 
 
 def _mean(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:

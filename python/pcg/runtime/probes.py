@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from pcg.machine.profile import ALIGNED
 from pcg.rules.sorting import comparing
 
 #: Bytes per element of the types that can be measured.
@@ -171,8 +172,11 @@ def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
         yield Probe(
             ("regroup", element, "bytes"), 2.0 * whole, (heads,), lambda x: x.transpose(1, 0, 2).reshape(-1)
         )  # fmt: skip
-        turned = ((columns, rows), dtype)
-        yield Probe(("reorder", element, "bytes"), 3.0 * whole, (turned, shape), lambda y, x: x - 0.5 * y.T)
+        # One line of a cache more than a power of two: columns lie in different sets.  At a page they share one.
+        yield _turning("reorder", element, rows + 64 // item, columns)
+        page = ALIGNED // item
+        if rows * columns >= 16 * page:
+            yield _turning("reorder_aligned", element, page, rows * columns // page)
         yield Probe(("copy", element, "bytes"), 4.0 * whole, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1))
         small = min(whole, largest / 8)
         n = round(small / item)
@@ -180,6 +184,13 @@ def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
         yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, 1.0 / item / 2)
         yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.tanh, 1.0 / item / 2)
         yield Probe(("elementwise", element, "flops"), 32.0 * n, (flat,), _chain, 16.0 / item)
+
+
+def _turning(cls: str, element: str, rows: int, columns: int) -> Probe:
+    """A loop over two operands of which one is transposed: it reads elements that are `rows` elements apart."""
+    turned, straight = ((columns, rows), DTYPES[element]), ((rows, columns), DTYPES[element])
+    size = 3.0 * BYTES[element] * rows * columns
+    return Probe((cls, element, "bytes"), size, (turned, straight), lambda y, x: x - 0.5 * y.T)
 
 
 def _chain(x: Any) -> Any:
@@ -237,6 +248,22 @@ def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
                 ("permute", operand, whole, lambda x, ring=ring: lax.ppermute(x, "group", ring)),
             ):
                 yield Probe(("link", kind, n), sent, operands, run, copies=_COPIES)
+
+
+def inner_gathers(group: int, largest: float, steps: int) -> Iterator[Probe]:
+    """All-gathers along the innermost of two dimensions, over all devices; `size` is what one device sends.
+
+    They take longer than those along the outermost by what XLA turns before and after.
+    """
+    for size in sizes(1024, largest, steps):
+        rows = 1 << int(math.log2(math.sqrt(size / 4)))
+        part = max(1, round(size / 4 / rows / group))
+        # Rows: see `transpose`.
+        yield Probe(
+            ("link", "inner_gather", group), 4.0 * rows * part * (group - 1), (((rows * part,), jnp.float32),),
+            lambda x, shape=(rows, part): lax.all_gather(x.reshape(shape), "group", axis=1, tiled=True).reshape(-1),
+            copies=_COPIES,
+        )  # fmt: skip
 
 
 def layer(x: Any, weight: Any) -> Any:

@@ -6,9 +6,10 @@ bytes; collectives, loops and conditionals are tasks of their own.  Values that 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch_mlir import ir
@@ -19,6 +20,7 @@ from pcg.ir.locations import place as where
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
 from pcg.ir.types import element_bytes
 from pcg.ir.walk import functions
+from pcg.machine.profile import Reordering
 from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import KINDS, Pricer, size
@@ -55,12 +57,7 @@ class _Kernel:
     bytes: float = 0.0
     parts: dict[str, float] = field(default_factory=dict)
     """Operations by the op that does them."""
-    turned: float = 0.0
-    """Bytes whose dimensions are reordered on the way."""
-    slab: float = 0.0
-    """Bytes that are reordered among themselves."""
-    regrouped: float = 0.0
-    """Bytes of which whole rows are reordered."""
+    order: Reordering = Reordering()
     in_place: bool = True
     ops: int = 0
 
@@ -137,11 +134,14 @@ class Reader:
             kernel.parts[name] = kernel.parts.get(name, 0.0) + flops
             if name == "stablehlo.transpose" and not self._follows(op, scope):
                 # What an iteration of a loop has just made is in a cache, where columns are as near as rows.
+                bytes_, order = size(op.results[0]), kernel.order
                 if _reorders(op) and scope.program.inner != "loop":
-                    kernel.turned += size(op.results[0])
-                    kernel.slab = max(kernel.slab, size(op.results[0]) / _apart(op))
+                    kernel.order = replace(
+                        order, turned=order.turned + bytes_, slab=max(order.slab, bytes_ / _apart(op)),
+                        stride=max(order.stride, _stride(op), key=lambda n: n & -n),
+                    )  # fmt: skip
                 elif _reorders(op, rows=True):
-                    kernel.regrouped += size(op.results[0])
+                    kernel.order = replace(order, rows=order.rows + bytes_)
             kernel.bytes += touched
             kernel.ops += 1
             kernel.in_place &= name not in _SCATTERED
@@ -199,7 +199,7 @@ class Reader:
             Task(
                 _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute",
                 self.model.kernel(
-                    _root(op, kernel), element, kernel.parts, kernel.bytes, kernel.turned, kernel.slab, kernel.regrouped
+                    _root(op, kernel), element, kernel.parts, kernel.bytes, kernel.order
                 ),
                 (COMPUTE,), reads, writes, over, update, where=where(op.location), flops=kernel.flops,
                 bytes=kernel.bytes,
@@ -219,10 +219,9 @@ class Reader:
         if op.name == "stablehlo.convolution" and _noncanonical(op, operand):
             seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
         elif op.name == "stablehlo.dot_general" and operand < 2 and (inner := _gathers_up(op, operand)) is not None:
-            turned, rows = (bytes_, 0.0) if inner else (0.0, bytes_)
-            touched = 3 * turned + 2 * rows
+            order = Reordering(turned=bytes_) if inner else Reordering(rows=bytes_)
             name = "stablehlo.copy"
-            seconds = self.model.kernel(name, element, {name: 0.0}, touched, turned, regrouped=rows)
+            seconds = self.model.kernel(name, element, {name: 0.0}, 3 * order.turned + 2 * order.rows, order)
         else:
             return number
         new = scope.program.value(bytes_)
@@ -251,7 +250,10 @@ class Reader:
             Task(
                 sent.kind, "collective", seconds, (COMMUNICATION,), reads, writes,
                 grows=sent.kind == "all_gather", where=where(op.location), bytes=sent.bytes,
-                detail={"axes": sent.axes, "type": " ".join(_type(r) for r in op.results), "joint": sent.joint},
+                detail={
+                    "axes": sent.axes, "type": " ".join(_type(r) for r in op.results), "joint": sent.joint,
+                    "by": _reduction(op),
+                },
             )
         )  # fmt: skip
 
@@ -280,15 +282,19 @@ class Reader:
             for key in ("all_gather_dim", "scatter_dimension")
             if key in op.attributes
         ]
-        seconds = 0.0
+        seconds = turned = 0.0
         for value in (*op.operands, *op.results):
             t = ir.RankedTensorType(value.type)
             if any(n > 1 for d in along for n in t.shape[:d]):
                 # Rows stay rows unless it is the innermost dimension that goes out.
-                inner = all(n == 1 for d in along for n in t.shape[d + 1 :])
-                name = "stablehlo.transpose" if inner else "stablehlo.copy"
-                rows = 0.0 if inner else size(value)
-                seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value), regrouped=rows)
+                if all(n == 1 for d in along for n in t.shape[d + 1 :]):
+                    turned += size(value)
+                else:
+                    order = Reordering(rows=size(value))
+                    name = "stablehlo.copy"
+                    seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value), order)
+        if turned:
+            seconds += float(self.model.seconds("pcg.layout", _element(op.results[0]), 0.0, 2 * turned, kernels=2.0))
         return seconds
 
     def _barrier(self, op: ir.Operation, scope: Scope) -> None:
@@ -431,6 +437,13 @@ def _reorders(op: ir.Operation, rows: bool = False) -> bool:
     return order != sorted(order) if rows else order[-1:] != sorted(order)[-1:]
 
 
+def _stride(op: ir.Operation) -> int:
+    """Bytes from one element that a transpose reads to the next."""
+    t = ir.RankedTensorType(op.operands[0].type)
+    inner = next(int(d) for d in reversed(ir.DenseI64ArrayAttr(op.attributes["permutation"])) if t.shape[int(d)] > 1)
+    return int(math.prod(t.shape[inner + 1 :]) * element_bytes(t.element_type))
+
+
 def _apart(op: ir.Operation) -> int:
     """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
     shape = ir.RankedTensorType(op.operands[0].type).shape
@@ -444,7 +457,7 @@ def _apart(op: ir.Operation) -> int:
 
 def _root(op: ir.Operation, kernel: _Kernel) -> str:
     """The op that a kernel runs at the pace of: a transpose only if it is one and nothing else is fused with it."""
-    if op.name == "stablehlo.transpose" and (not kernel.turned or kernel.ops > 1):
+    if op.name == "stablehlo.transpose" and (not kernel.order.turned or kernel.ops > 1):
         return "stablehlo.copy"
     return op.name
 
@@ -457,3 +470,10 @@ def _element(value: ir.Value | None) -> str:
 def _type(value: ir.Value) -> str:
     t = value.type
     return f"{t.element_type}[{','.join(map(str, t.shape))}]" if isinstance(t, ir.RankedTensorType) else str(t)
+
+
+def _reduction(op: ir.Operation) -> str:
+    """What a collective combines elements with; empty if it does not."""
+    if not op.regions or not op.regions[0].blocks:
+        return ""
+    return str(op.regions[0].blocks[0].operations[0].operation.name).rpartition(".")[2]

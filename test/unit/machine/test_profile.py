@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from pcg.machine import Cluster, ClusterError
 from pcg.machine.curve import Curve, between
-from pcg.machine.profile import CLASSES, Profile, Rates, class_of
+from pcg.machine.profile import CLASSES, Profile, Rates, Reordering, class_of
 from pcg.machine.profile_text import default_path, dumps, load, loads
 
 _POSITIVE = st.floats(1e-9, 1e12)
@@ -53,6 +54,12 @@ def test_a_fitted_curve_rises_and_meets_its_knots(points, floor):
     assert all(a <= b for a, b in itertools.pairwise(curve.seconds))
     for size, seconds in zip(curve.sizes, curve.seconds, strict=True):
         assert curve(size) == pytest.approx(seconds, rel=1e-9)
+
+
+def test_sizes_that_rounding_sets_apart_are_one():
+    curve = Curve.through([(1.0000000000000003e-09, 2.0), (1e-09, 0.5)])
+    assert curve.sizes == (1e-9,)
+    assert curve.seconds == pytest.approx((1.0,))
 
 
 @given(_POINTS, st.booleans(), st.lists(st.floats(0, 1e13), min_size=2, max_size=10))
@@ -138,27 +145,50 @@ def test_numbers_and_arrays_price_alike():
     assert p.seconds("stablehlo.sort", "f32", 1.0, 1.0) is None
 
 
+def test_columns_that_share_sets_of_a_cache_take_longer_to_read():
+    free, aligned = Curve((1e4, 1e7), (1e-5, 1e-2)), Curve((1e4, 1e7), (4e-5, 4e-2))
+    p = profile()
+    p = replace(p, rates={**p.rates, ("reorder", "f32"): Rates((), free), ("reorder_aligned", "f32"): Rates((), aligned)})
+
+    def extra(stride: int) -> float:
+        parts = {"stablehlo.add": 100.0}
+        found = p.fused("stablehlo.add", "f32", parts, 6e5, Reordering(turned=2e5, stride=stride))
+        return found - p.fused("stablehlo.add", "f32", parts, 0.0, Reordering())
+
+    base = free(6e5)
+    assert extra(0) == extra(256) == extra(4096 + 64) == pytest.approx(base)
+    assert extra(1024) == extra(3 * 1024) == pytest.approx(2 * base)  # half of the way from 256 to 4096 bytes
+    assert extra(4096) == extra(1 << 20) == pytest.approx(4 * base)
+
+
+def test_turning_around_a_collective_is_a_class_of_its_own():
+    p = profile()
+    assert p.seconds("pcg.layout", "f32", 0.0, 1e6) == p.seconds("stablehlo.transpose", "f32", 0.0, 1e6)
+    measured = replace(p, rates={**p.rates, ("layout", "f32"): Rates((), Curve((1.0,), (2.0,)))})
+    assert measured.seconds("pcg.layout", "i32", 0.0, 1e6) == pytest.approx(2e6)
+
+
 def test_a_fused_kernel_takes_its_longest_part_and_its_reordering():
     p = profile()
     stream = p.rates["elementwise", "f32"].bytes
     parts = {"stablehlo.add": 100.0, "stablehlo.multiply": 100.0}
-    assert p.fused("stablehlo.add", "f32", parts, 1e6, 0.0, 0.0) == pytest.approx(stream(1e6))
+    assert p.fused("stablehlo.add", "f32", parts, 1e6, Reordering()) == pytest.approx(stream(1e6))
     heavy = {**parts, "stablehlo.tanh": 1e7}
-    assert p.fused("stablehlo.add", "f32", heavy, 1e6, 0.0, 0.0) == pytest.approx(4e-2 + 1e-5 * 200 / 1e5)
+    assert p.fused("stablehlo.add", "f32", heavy, 1e6, Reordering()) == pytest.approx(4e-2 + 1e-5 * 200 / 1e5)
     # Of 1 MB touched 0.6 MB belong to the loop that reorders 0.2 MB.
-    turned = p.fused("stablehlo.add", "f32", parts, 1e6, 2e5, 0.0)
+    turned = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(turned=2e5))
     assert turned == pytest.approx(stream(4e5) + p.rates["reorder", "f32"].bytes(6e5))
     # The same in ten matrices.
-    many = p.fused("stablehlo.add", "f32", parts, 1e6, 2e5, 2e4)
+    many = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(turned=2e5, slab=2e4))
     assert many == pytest.approx(stream(4e5) + 10 * p.rates["reorder", "f32"].bytes(6e4))
     # Of 1 MB touched 0.4 MB are the reading and writing of 0.2 MB whose rows change places.
-    rows = p.fused("stablehlo.add", "f32", parts, 1e6, 0.0, 0.0, 2e5)
+    rows = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(rows=2e5))
     assert rows == pytest.approx(stream(6e5) + p.rates["regroup", "f32"].bytes(4e5))
-    alone = p.fused("stablehlo.transpose", "f32", {"stablehlo.transpose": 1.0}, 1e6, 5e5, 0.0)
+    alone = p.fused("stablehlo.transpose", "f32", {"stablehlo.transpose": 1.0}, 1e6, Reordering(turned=5e5))
     assert alone == pytest.approx(p.rates["transpose", "f32"].bytes(1e6))
     # A loop over another type is like one over f32; a contraction of another type is not known.
-    assert p.fused("stablehlo.add", "i32", parts, 1e6, 0.0, 0.0) == pytest.approx(stream(1e6))
-    assert p.fused("stablehlo.dot_general", "f64", {"stablehlo.dot_general": 1.0}, 1e6, 0.0, 0.0) is None
+    assert p.fused("stablehlo.add", "i32", parts, 1e6, Reordering()) == pytest.approx(stream(1e6))
+    assert p.fused("stablehlo.dot_general", "f64", {"stablehlo.dot_general": 1.0}, 1e6, Reordering()) is None
 
 
 def test_collectives_between_group_sizes():

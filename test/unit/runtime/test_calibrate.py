@@ -29,9 +29,11 @@ def rows():
 
 
 def test_probes_cover_all_classes_and_collectives():
-    every = [*probes.compute(["f32"], 1 << 20, 3), *probes.links([2, 4], 1 << 20, 3)]
-    assert {p.row[0] for p in every} == {*CLASSES, "link"}
-    assert {p.row[1] for p in every if p.row[0] == "link"} == set(COLLECTIVES)
+    every = [
+        *probes.compute(["f32"], 1 << 20, 3), *probes.links([2, 4], 1 << 20, 3), *probes.inner_gathers(4, 1 << 20, 3)
+    ]  # fmt: skip
+    assert {p.row[0] for p in every} == {*CLASSES, "link"} - {"layout"}
+    assert {p.row[1] for p in every if p.row[0] == "link"} == {*COLLECTIVES, "inner_gather"}
     assert all(p.size > 0 for p in every)
     assert all(p.intensity > 0 for p in every if p.row[2] == "flops")
 
@@ -88,7 +90,7 @@ def test_a_small_run_makes_a_profile(tmp_path):
     assert "sort f32" in done.stderr and "link 2" in done.stderr
     profile = load(path)
     assert profile.devices == 2 and profile.name == "cpu"
-    assert set(profile.rates) == {("sort", "f32"), ("window", "f32")}
+    assert set(profile.rates) == {("sort", "f32"), ("window", "f32"), ("layout", "f32")}
     assert set(profile.collectives) == {(k, 2) for k in COLLECTIVES}
     assert profile.made["device"] and profile.dispatch > 0
     assert profile.fresh is not None and profile.fresh.seconds[-1] > profile.fresh.seconds[0]
