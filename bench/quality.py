@@ -60,7 +60,6 @@ from pcg.passes import PIPELINES
 from pcg.passes.base import PassError
 from pcg.passes.pcg_select import Candidate, SelectPass, unity_meshes
 from pcg.passes.pipeline import Pipeline, split
-from pcg.search.roles import state_of
 from pcg.simulate import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,12 +107,12 @@ class Cell:
         self.cluster = cluster_of(cluster)
         self.machine = self.cluster.machine()
         step, args = ZOO[model].shapes(CLUSTERS[cluster][2])
-        text = jax.jit(step).lower(*args).as_text()
+        # Weights and optimizer state make room for what follows them, as in any training loop.
+        text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
         self.module = load_module(text, make_context(), model)
         Pipeline(_PREPARE).run(self.module)
         func = entry(self.module)
         assert func is not None
-        self.state = state_of(func)
 
     def run(self, pipeline: Pipeline | str, module: ir.Module) -> None:
         """Run passes on `module` with this cluster's costs."""
@@ -133,7 +132,7 @@ class Cell:
         self.run(PIPELINES["lower"].elements, module)
         best: dict[str, Any] = {}
         for place in places:
-            found = simulate(module, CostModel(self.machine, place.mesh), donated=list(self.state.values()))
+            found = simulate(module, CostModel(self.machine, place.mesh))
             if not best or found.seconds < best["seconds"]:
                 best = {**found.to_dict(), "mesh": str(place.mesh.origin), "where": place.where}
         best["fits"] = best["peak_bytes"] <= self.machine.device.memory
@@ -142,7 +141,7 @@ class Cell:
     def plans(self) -> dict[str, Any]:
         """Our plan; every plan that was priced on the way is printed when it is known."""
         start, cpu = time.perf_counter(), time.process_time()
-        select = SelectPass(meshes="any", by_kind=True, report=report, donated=tuple(self.state.values()))
+        select = SelectPass(meshes="any", by_kind=True, report=report)
         elements: list[Any] = list(split(PIPELINES["auto-parallel"].elements))
         elements = elements[elements.index("pcg-reassociate") + 1 :]
         at = next(i for i, e in enumerate(elements) if e.startswith("pcg-select"))

@@ -12,7 +12,8 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.compile needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
-from pcg.compiler import BASELINES, Options, check_strategy, choose_mesh, compile_program, load_program
+from pcg.compiler import choose_mesh, compile_program, load_program
+from pcg.decide import BASELINES, Options, check_strategy
 from pcg.frontend import jax_program
 from pcg.frontend.program import Program, ProgramError, module_source
 from pcg.layout import Mesh

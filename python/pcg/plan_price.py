@@ -10,8 +10,8 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg import memory, plan_ir
-from pcg.compiler import _around_decision, _run
 from pcg.cost import CostModel
+from pcg.decide import around_decision, run
 from pcg.frontend.module_program import entry_function
 from pcg.frontend.program import module_source
 from pcg.ir import shardings
@@ -93,15 +93,15 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
         assert found is not None
         module = load_module(found[0], make_context(), found[1] or "<program>")
         _declare(module, plan.mesh.origin)
-        before, _ = _around_decision()
-        _run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
+        before, _ = around_decision()
+        run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
     elif plan.source:
         module = load_module(plan.source, make_context(), "<plan>")
         _declare(module, plan.mesh.origin)
     else:
         raise PlanError(f"the plan of {plan.program!r} was saved without its program; give the program, too")
     if rewrites := memory.rewrites(plan.memory):
-        _run(module, rewrites, [], {})
+        run(module, rewrites, [], {})
     plan_ir.check(plan, module)
     here = shardings.mesh_of(module)
     if here is None or plan.mesh.axes != here.axes:
@@ -151,8 +151,8 @@ def _simulated(plan: Plan, module: ir.Module, machine: Machine, found: Price) ->
     """`found` with a simulation of the lowered program."""
     symbol = next(iter(shardings.meshes_of(module)))
     shardings.set_mesh(module, found.mesh, symbol)
-    _, after = _around_decision()
-    _run(module, [*after, *split(PIPELINES["lower"].elements)], [], {}, machine)
+    _, after = around_decision()
+    run(module, [*after, *split(PIPELINES["lower"].elements)], [], {}, machine)
     model = CostModel(machine, found.mesh)
     done = simulate(module, model, donated=plan.donated)
     # The estimate of memory knows nothing of recomputation.

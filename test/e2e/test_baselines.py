@@ -16,7 +16,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.compiler import BASELINES
+from pcg.decide import BASELINES
 from support.training import assert_trees_close, mlp, train
 
 MODELS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {

@@ -14,7 +14,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.compiler import STRATEGIES
+from pcg.decide import STRATEGIES
 from support.training import SLOW_DEVICES
 
 MESH = {"data": 2, "model": 4}

@@ -12,7 +12,8 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from bench import propagation_vs_shardy as bench
 from bench.annotated import CASES
-from pcg.compiler import Options, compile_program, load_program
+from pcg.compiler import compile_program, load_program
+from pcg.decide import Options
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.causes import Causes
 from pcg.viz.cost import cost_of

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import pcg
-from pcg.compiler import Compilation, Options, compile_program, load_program
+from pcg.compiler import Compilation, compile_program, load_program
 from pcg.cost import CostModel
+from pcg.decide import Options
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.simulate import simulate

@@ -24,48 +24,20 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import itemsize
 from pcg.lower.neutral import neutral
+from pcg.lower.share_states import (
+    AXIS,
+    COMBINE,
+    Choice,
+    Partial,
+    Split,
+    State,
+    Unshared,
+    both,
+    by_factor,
+    local_type,
+)  # fmt: skip
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, rule_for, shape
-
-#: The axis that stands for the groups where rules speak of axes.
-_AXIS = "share"
-#: How two addends of a kind become one.
-_COMBINE = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "and": "and", "or": "or"}
-
-
-@dataclass(frozen=True)
-class Split:
-    """Each group has its share of dimension `dim`: `sizes` elements."""
-
-    dim: int
-    sizes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Partial:
-    """Each group has an addend of the whole (by `kind`: sum, max, ...)."""
-
-    kind: str
-
-
-#: None: a whole value, wherever it is.
-State = Split | Partial | None
-
-
-class Unshared(Exception):
-    """An op cannot work on a share; the text says why."""
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """How an op is shared: what it needs of its operands, and what becomes of its results."""
-
-    rule: FactorRule
-    assignment: Assignment
-    factor: int | None
-    sizes: tuple[int, ...]
-    needs: tuple[State, ...]
-    makes: tuple[State, ...]
 
 
 class _Nowhere:
@@ -117,7 +89,7 @@ class Sharing:
         self.states: dict[ir.Value, State] = {self.block.arguments[i]: Split(0, self.sizes) for i in batch}
         #: Per group: what stands for a value there.  Whole values of the outer block stand for themselves.
         self.env: list[dict[ir.Value, ir.Value]] = [{} for _ in sizes]
-        self.choices: dict[ir.Operation, _Choice] = {}
+        self.choices: dict[ir.Operation, Choice] = {}
         #: The states of the carries of each loop that is shared.
         self._loops: dict[ir.Operation, tuple[State, ...]] = {}
         self._whole: dict[ir.Value, ir.Value] = {}
@@ -207,17 +179,17 @@ class Sharing:
         self.states.update(zip(op.results, choice.makes, strict=True))
         return True
 
-    def _choose(self, op: ir.Operation, states: Sequence[State], inside: bool) -> _Choice:
+    def _choose(self, op: ir.Operation, states: Sequence[State], inside: bool) -> Choice:
         """The way to share an op that puts together the least."""
         rule = rule_for(op)
         if rule.reason:
             raise Unshared(rule.reason)
-        found: list[tuple[float, _Choice]] = []
+        found: list[tuple[float, Choice]] = []
         why = ""
         for i, state in enumerate(states):
             if isinstance(state, Split):
                 try:
-                    choice = _by_factor(op, rule, i, state)
+                    choice = by_factor(op, rule, i, state)
                 except Unshared as reason:
                     why = why or str(reason)
                     continue
@@ -229,7 +201,7 @@ class Sharing:
             return self._linear(op, rule, states, inside)
         raise Unshared(why)
 
-    def _linear(self, op: ir.Operation, rule: FactorRule, states: Sequence[State], inside: bool) -> _Choice:
+    def _linear(self, op: ir.Operation, rule: FactorRule, states: Sequence[State], inside: bool) -> Choice:
         """Through an op that is linear in what is partial, if no more bytes come out of it than go in.
 
         Inside a loop a whole value will do where an addend is needed: the first group has it, the others nothing.  So
@@ -242,9 +214,9 @@ class Sharing:
             if fits and kinds == {linear.kind}:
                 if sum(map(_bytes, op.results)) > sum(_bytes(op.operands[i]) for i in linear.operands):
                     raise Unshared("")  # nothing is lost: less is added up before it
-                assignment = Assignment(((),) * len(rule.factors), ((_AXIS, k),))
+                assignment = Assignment(((),) * len(rule.factors), ((AXIS, k),))
                 needs = tuple(Partial(linear.kind) if i in linear.operands else None for i in range(len(states)))
-                return _Choice(rule, assignment, None, self.sizes, needs, (Partial(linear.kind),) * len(op.results))
+                return Choice(rule, assignment, None, self.sizes, needs, (Partial(linear.kind),) * len(op.results))
         # Of sums over the batch most ops need the whole.
         raise Unshared("inside a loop a sum over the batch is needed whole" if inside else "")
 
@@ -257,7 +229,7 @@ class Sharing:
         elif op in self.choices and any(s is not None for s in self.choices[op].needs):
             choice = self.choices[op]
             operands = [self._at(v, n, g) for v, n in zip(op.operands, choice.needs, strict=True)]
-            types = [_local(r.type, s, g) for r, s in zip(op.results, choice.makes, strict=True)]
+            types = [local_type(r.type, s, g) for r, s in zip(op.results, choice.makes, strict=True)]
             nowhere = _Nowhere()
             context = _ShareContext(
                 op, list(operands), types, choice.rule, choice.assignment, cast(Mesh, nowhere),
@@ -288,7 +260,7 @@ class Sharing:
         if outer and key in self._slices:
             return self._slices[key]
         maker = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-        type_ = _local(value.type, to, g)
+        type_ = local_type(value.type, to, g)
         if maker is not None and maker.name == "stablehlo.constant" and maker.attributes["value"].is_splat:
             splat = ir.DenseElementsAttr.get_splat(type_, maker.attributes["value"].get_splat_value())
             made = self._create("stablehlo.constant", [], type_, g, value=splat)
@@ -329,11 +301,11 @@ class Sharing:
         state = self.states[value]
         parts = [env[value] for env in self.env]
         if isinstance(state, Partial):
-            if state.kind not in _COMBINE:
+            if state.kind not in COMBINE:
                 raise Unshared(f"parts of a {state.kind} cannot be put together")
             found = parts[0]
             for part in parts[1:]:
-                found = self._create(f"stablehlo.{_COMBINE[state.kind]}", [found, part], value.type, None)
+                found = self._create(f"stablehlo.{COMBINE[state.kind]}", [found, part], value.type, None)
             self.summed += _bytes(value)
         else:
             assert state is not None
@@ -395,7 +367,7 @@ class Sharing:
             if any(self.states.get(v) is not None for v in list(cond.operations)[-1].operation.operands):
                 raise Unshared("how often a loop runs depends on parts")
             ends = [self.states.get(v) for v in list(body.operations)[-1].operation.operands]
-            merged = [_both(a, b) for a, b in zip(carries, ends, strict=True)]
+            merged = [both(a, b) for a, b in zip(carries, ends, strict=True)]
             if merged == carries:
                 break
             carries = merged
@@ -413,7 +385,7 @@ class Sharing:
     def _emit_loop(self, op: ir.Operation, g: int) -> list[ir.Value]:
         carries = self._loops[op]
         operands = [self._at(v, c, g) for v, c in zip(op.operands, carries, strict=True)]
-        types = [_local(r.type, c, g) for r, c in zip(op.results, carries, strict=True)]
+        types = [local_type(r.type, c, g) for r, c in zip(op.results, carries, strict=True)]
         attributes = {n: op.attributes[n] for n in _names(op) if not n.startswith("dist.")}
         new = ir.Operation.create(
             op.name, results=types, operands=operands, attributes=attributes, regions=2, loc=op.location
@@ -434,77 +406,6 @@ class Sharing:
                     ends = [self._at(v, c, g) for v, c in zip(last.operands, needs, strict=True)]
                     ir.Operation.create(last.name, operands=ends, loc=last.location)
         return list(new.results)
-
-
-def _by_factor(op: ir.Operation, rule: FactorRule, i: int, state: Split) -> _Choice:
-    """Share an op along the factor that operand `i` is split by.
-
-    Raises:
-      Unshared: the op does not let that factor be cut, or some tensor does not have it outermost.
-    """
-    factor = _major(rule, rule.operands[i][state.dim])
-    if factor is None:
-        raise Unshared("its rule does not have the dimension of the batch")
-    f = rule.factors[factor]
-    unit, rest = divmod(shape(op.operands[i])[state.dim], f.size)
-    if not f.splittable or rest or any(n % unit for n in state.sizes):
-        raise Unshared(f.reason or "the shares do not go with its dimensions")
-    if any(e.factor == factor for e in rule.exchanges):
-        raise Unshared("parts of the batch would have to be exchanged")
-    if f.sizes and set(f.sizes) != {f.size}:
-        raise Unshared("it cuts or joins the dimension of the batch")
-    sizes = tuple(n // unit for n in state.sizes)
-    if min(sizes) < f.least:
-        raise Unshared(f"a share of {min(sizes)} is less than the least, {f.least}")
-    needs = tuple(_state_of(rule, t, factor, sizes, shape(v)) for t, v in zip(rule.operands, op.operands, strict=True))
-    makes: list[State] = []
-    for tensor, value in zip(rule.results, op.results, strict=True):
-        made = _state_of(rule, tensor, factor, sizes, shape(value))
-        if made is None and f.reduce is None:
-            raise Unshared("a result does not have the batch")
-        makes.append(Partial(f.reduce) if f.reduce is not None else made)
-    if f.reduce is not None and f.reduce not in _COMBINE:
-        raise Unshared(f"parts of a {f.reduce} cannot be put together")
-    axes = tuple((_AXIS,) if x == factor else () for x in range(len(rule.factors)))
-    return _Choice(rule, Assignment(axes), factor, sizes, needs, tuple(makes))
-
-
-def _major(rule: FactorRule, dim: Sequence[int]) -> int | None:
-    """The outermost factor of a dimension that is longer than one."""
-    return next((f for f in dim if rule.factors[f].size > 1), None)
-
-
-def _state_of(
-    rule: FactorRule, tensor: Sequence[Sequence[int]], factor: int, sizes: Sequence[int], full: Sequence[int]
-) -> State:
-    """What a tensor is when `factor` is shared in `sizes`."""
-    found: list[Split] = []
-    for d, dim in enumerate(tensor):
-        if factor in dim:
-            if _major(rule, dim) != factor:
-                raise Unshared("the batch is not the outermost part of a dimension")
-            unit = full[d] // rule.factors[factor].size
-            found.append(Split(d, tuple(n * unit for n in sizes)))
-    if len(found) > 1:
-        raise Unshared("a tensor has the batch twice")
-    return found[0] if found else None
-
-
-def _both(a: State, b: State) -> State:
-    """The state in which a carry can start as `a` and end as `b`."""
-    if a == b or b is None:
-        return a
-    if a is None:
-        return b
-    raise Unshared("a carry of a loop begins and ends in different parts")
-
-
-def _local(type_: ir.Type, state: State, g: int) -> ir.Type:
-    if not isinstance(state, Split):
-        return type_
-    sizes = list(type_.shape)
-    sizes[state.dim] = state.sizes[g]
-    return ir.RankedTensorType.get(sizes, type_.element_type)
 
 
 def _bytes(value: ir.Value) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from pcg.compiler import Options
+from pcg.decide import Options
 from pcg.ir.errors import PcgError
 from pcg.passes.fit_memory import Remembered
 from pcg.runtime.executable import Executable

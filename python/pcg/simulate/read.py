@@ -6,8 +6,6 @@ bytes; collectives, loops and conditionals are tasks of their own.  Values that 
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +23,7 @@ from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import KINDS, Pricer, size
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
+from pcg.simulate.reordering import gathers_up, matrices, noncanonical, reorders, stride_of
 from pcg.simulate.scope import Scope, aliases_of
 
 #: Kernels that cannot write over an operand while they read it.
@@ -135,12 +134,12 @@ class Reader:
             if name == "stablehlo.transpose" and not self._follows(op, scope):
                 # What an iteration of a loop has just made is in a cache, where columns are as near as rows.
                 bytes_, order = size(op.results[0]), kernel.order
-                if _reorders(op) and scope.program.inner != "loop":
+                if reorders(op) and scope.program.inner != "loop":
                     kernel.order = replace(
-                        order, turned=order.turned + bytes_, slab=max(order.slab, bytes_ / _apart(op)),
-                        stride=max(order.stride, _stride(op), key=lambda n: n & -n),
+                        order, turned=order.turned + bytes_, slab=max(order.slab, bytes_ / matrices(op)),
+                        stride=max(order.stride, stride_of(op), key=lambda n: n & -n),
                     )  # fmt: skip
-                elif _reorders(op, rows=True):
+                elif reorders(op, rows=True):
                     kernel.order = replace(order, rows=order.rows + bytes_)
             kernel.bytes += touched
             kernel.ops += 1
@@ -216,9 +215,9 @@ class Reader:
             return number
         bytes_ = size(op.operands[operand])
         element = _element(op.operands[operand])
-        if op.name == "stablehlo.convolution" and _noncanonical(op, operand):
+        if op.name == "stablehlo.convolution" and noncanonical(op, operand):
             seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
-        elif op.name == "stablehlo.dot_general" and operand < 2 and (inner := _gathers_up(op, operand)) is not None:
+        elif op.name == "stablehlo.dot_general" and operand < 2 and (inner := gathers_up(op, operand)) is not None:
             order = Reordering(turned=bytes_) if inner else Reordering(rows=bytes_)
             name = "stablehlo.copy"
             seconds = self.model.kernel(name, element, {name: 0.0}, 3 * order.turned + 2 * order.rows, order)
@@ -387,72 +386,8 @@ class Reader:
         return scope.number(root) if scope.knows(root) else scope.program.value(size(value))
 
 
-def _noncanonical(op: ir.Operation, operand: int) -> bool:
-    """Whether an operand of a convolution is not (batch, space..., feature), a kernel not (space..., in, out)."""
-    text = str(op.attributes["dimension_numbers"])
-    found = re.search(r"\[([^\]]*)\]x\[([^\]]*)\]->", text)
-    if found is None:
-        return False
-    rank = ir.RankedTensorType(op.operands[operand].type).rank
-    space = [str(i) for i in range(rank - 2)]
-    wanted = ["b", *space, "f"] if operand == 0 else [*space, "i", "o"]
-    return [d.strip() for d in found[operand + 1].split(",")] != wanted
-
-
-def _gathers_up(op: ir.Operation, operand: int) -> bool | None:
-    """Whether the dimensions of a contraction's operand are reordered to make a matrix of it: None if not, else whether
-    the innermost is another then.
-
-    Only matrices (and batches of them) can be read in either order; other operands become (batch, rows, contracted) and
-    (batch, contracted, columns), if one of the two has several dimensions for one of these.
-    """
-    text = str(op.attributes["dot_dimension_numbers"])
-
-    def dims(what: str) -> list[int]:
-        found = re.search(rf"{what}_dimensions = \[([^\]]*)\]", text)
-        return [int(d) for d in found[1].split(",")] if found is not None and found[1].strip() else []
-
-    side = ("lhs", "rhs")[operand]
-    batch, contracted = dims(f"{side}_batching"), dims(f"{side}_contracting")
-    shape = ir.RankedTensorType(op.operands[operand].type).shape
-    free = [d for d in range(len(shape)) if d not in batch and d not in contracted]
-    if len(free) < 2 and len(contracted) < 2:
-        return None
-    order = [*batch, *free, *contracted] if operand == 0 else [*batch, *contracted, *free]
-    order = [d for d in order if shape[d] > 1]
-    return None if order == sorted(order) else order[-1] != max(order)
-
-
 def _short(op: ir.Operation) -> str:
     return op.name.removeprefix("stablehlo.")
-
-
-def _reorders(op: ir.Operation, rows: bool = False) -> bool:
-    """Whether a transpose tears apart what lies side by side: another dimension becomes the innermost.
-
-    With `rows`, whether it moves anything.  Dimensions of size 1 do not count.
-    """
-    shape = ir.RankedTensorType(op.operands[0].type).shape
-    order = [int(d) for d in ir.DenseI64ArrayAttr(op.attributes["permutation"]) if shape[int(d)] > 1]
-    return order != sorted(order) if rows else order[-1:] != sorted(order)[-1:]
-
-
-def _stride(op: ir.Operation) -> int:
-    """Bytes from one element that a transpose reads to the next."""
-    t = ir.RankedTensorType(op.operands[0].type)
-    inner = next(int(d) for d in reversed(ir.DenseI64ArrayAttr(op.attributes["permutation"])) if t.shape[int(d)] > 1)
-    return int(math.prod(t.shape[inner + 1 :]) * element_bytes(t.element_type))
-
-
-def _apart(op: ir.Operation) -> int:
-    """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
-    shape = ir.RankedTensorType(op.operands[0].type).shape
-    parts = 1
-    for i, d in enumerate(ir.DenseI64ArrayAttr(op.attributes["permutation"])):
-        if int(d) != i:
-            break
-        parts *= shape[i]
-    return max(parts, 1)
 
 
 def _root(op: ir.Operation, kernel: _Kernel) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcg.compiler import Options, compile_program, load_program
+from pcg.compiler import compile_program, load_program
+from pcg.decide import Options
 from pcg.layout import Mesh, ShardSpec
 from pcg.simulate.collectives import axes_of_groups
 from pcg.viz.cost import cost_of

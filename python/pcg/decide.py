@@ -1,0 +1,177 @@
+"""Which passes decide the layouts of a program, and with what options.  Needs no jax."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg import plan_ir
+from pcg.baselines.recipe import PLANS, SYNONYMS
+from pcg.frontend.module_program import entry_function
+from pcg.ir import given
+from pcg.layout import ShardSpec
+from pcg.machine import Machine
+from pcg.passes import PIPELINES, lookup
+from pcg.passes.dist_propagate import ENGINES, PropagatePass
+from pcg.passes.pcg_baseline import BaselinePass
+from pcg.passes.pcg_search import SELECTED, SearchPass
+from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pipeline import Pipeline, split
+from pcg.plan import Plan
+
+#: How placement is decided.  `auto`: `global` if the program or its user annotates something, else `select` on a
+#: cluster, `search` without; `select`: the best of several plans by simulation; `unity`: the search as Unity does it;
+#: `propagate`: `dist-propagate` with the options given; else an engine of it.
+STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
+#: Plans of experts, which are strategies too: `pcg-baseline` says what they are.
+BASELINES = (*PLANS, *SYNONYMS)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user fixed: strategy, memory, argument and result specs (by flat index), search options.
+
+    `strategy` is one of `STRATEGIES` or `BASELINES`, or a plan.
+    `refine`: whether mesh axes may be cut for reshapes; None: as far as the pipelines do.  For sub-axes that a
+    layout names they always are.
+    """
+
+    strategy: str | Plan = "auto"
+    memory_limit: int | None = None
+    in_specs: Mapping[int, ShardSpec] = field(default_factory=dict)
+    out_specs: Mapping[int, ShardSpec] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    refine: bool | None = None
+
+
+def around_decision() -> tuple[list[str], list[str]]:
+    """The passes of --auto-parallel before the search (and the refinement for it), and after it."""
+    elements = list(split(PIPELINES["auto-parallel"].elements))
+    first = next(i for i, e in enumerate(elements) if e.startswith("dist-refine-mesh"))
+    return elements[:first], elements[elements.index("pcg-search") + 1 :]
+
+
+def refinement_of(options: Options) -> str:
+    """The pass that cuts mesh axes, as far as the user wants, else as the pipelines do."""
+    if options.refine is not None:
+        return "dist-refine-mesh{reshapes=true}" if options.refine else "dist-refine-mesh"
+    return next(e for e in split(PIPELINES["auto-parallel"].elements) if e.startswith("dist-refine-mesh"))
+
+
+def run(
+    module: ir.Module, names: Sequence[Any], remarks: list[tuple[str, str, str]], seconds: dict[str, float],
+    machine: Machine | None = None,
+) -> None:  # fmt: skip
+    for element in names:
+        pipeline = Pipeline([element])
+        for p in pipeline.python_passes:
+            if machine is not None and hasattr(p, "machine"):
+                p.machine = machine
+        start = time.perf_counter()
+        pipeline.run(module)
+        name = element if isinstance(element, str) else element.name
+        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
+
+
+def decide(
+    module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float],
+    on_cpu: bool = False, donated: Collection[int] = (),
+) -> Any:  # fmt: skip
+    strategy = str(options.strategy)
+    check_strategy(strategy)
+    if strategy == "auto":
+        strategy = _default(module, options)
+    if strategy in BASELINES:
+        return _propagate_baseline(module, strategy, options, remarks, seconds)
+    if strategy == "select":
+        return select(module, options, remarks, seconds, on_cpu, donated)
+    name = "pcg-search" if strategy in ("search", "unity") else "dist-propagate"
+    cls = lookup(name)
+    assert cls is not None
+    chosen = cls()
+    known = {f.name for f in dataclasses.fields(cls)}
+    wanted = dict(options.search)
+    if strategy == "unity" and wanted.setdefault("algorithm", "unity") != "unity":
+        raise ValueError(f"algorithm {wanted['algorithm']!r} and strategy 'unity' are given; expected one of them")
+    if strategy in ENGINES:
+        if wanted.setdefault("engine", strategy) != strategy:
+            raise ValueError(f"engine {wanted['engine']!r} and strategy {strategy!r} are given; expected one of them")
+    if options.memory_limit is not None:
+        wanted["memory_limit"] = options.memory_limit
+    if on_cpu and "backend" in known:
+        wanted.setdefault("backend", "cpu")
+    for key, value in wanted.items():
+        if key not in known:
+            if key in ("memory_limit", "recompute", "accumulate", "remembered"):
+                continue  # nothing to choose: checked when the program is lowered
+            raise ValueError(f"unknown option {key!r}; {name} has {', '.join(sorted(known)) or 'none'}")
+        setattr(chosen, key, value)
+    run(module, [chosen], remarks, seconds)
+    return getattr(chosen, "outcome", None) or next(iter(getattr(chosen, "measures", {}).values()), None)
+
+
+def _default(module: ir.Module, options: Options) -> str:
+    """The strategy that "auto" is for this program."""
+    if annotated(module):
+        return "global"
+    machine = options.search.get("machine")
+    # Who asks for another algorithm wants to see what that does.
+    plain = options.search.get("algorithm", "exact") == "exact"
+    return "select" if machine is not None and machine.cluster is not None and plain else "search"
+
+
+def select(
+    module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float], on_cpu: bool,
+    donated: Collection[int],
+) -> Any:  # fmt: skip
+    """The best of several plans by simulation; the search options are those of pcg-select and of pcg-search."""
+    chosen = SelectPass(meshes="given", donated=donated)
+    own = {f.name for f in dataclasses.fields(SelectPass)} - {"search", "refine", "donated"}
+    its = {f.name for f in dataclasses.fields(SearchPass)} - {"mesh"}
+    wanted = dict(options.search)
+    if options.memory_limit is not None:
+        wanted["memory_limit"] = options.memory_limit
+    if on_cpu:
+        wanted.setdefault("backend", "cpu")
+    for key, value in wanted.items():
+        if key not in own | its:
+            raise ValueError(f"unknown option {key!r}; pcg-select has {', '.join(sorted(own | its))}")
+        setattr(chosen if key in own else chosen.search, key, value)
+    run(module, [chosen], remarks, seconds)
+    if SELECTED in module.operation.attributes:
+        del module.operation.attributes[SELECTED]
+    return chosen.outcome
+
+
+def _propagate_baseline(
+    module: ir.Module, plan: str, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]
+) -> Any:
+    """The layouts of a plan that experts use, completed by propagation; the search options are those of both passes."""
+    chosen, propagation = BaselinePass(plan=plan), PropagatePass(engine="dataflow")
+    known = {f.name: p for p in (propagation, chosen) for f in dataclasses.fields(p)}
+    for key, value in options.search.items():
+        if key not in known or key in ("plan", "engine"):
+            allowed = ", ".join(sorted(known.keys() - {"plan", "engine"}))
+            raise ValueError(f"unknown option {key!r}; strategy {plan!r} has {allowed}")
+        axes = known[key] is chosen and isinstance(value, str)
+        setattr(known[key], key, (value,) if axes else value)
+    run(module, [chosen, propagation], remarks, seconds)
+    return next(iter(propagation.measures.values()), None)
+
+
+def check_strategy(strategy: str) -> None:
+    """Raise ValueError for what is not one of `STRATEGIES` or `BASELINES`."""
+    if strategy not in (*STRATEGIES, *BASELINES):
+        names = ", ".join(map(repr, (*STRATEGIES, *BASELINES)))
+        raise ValueError(f"strategy {strategy!r}; expected one of {names}, a Plan, or the path of a saved plan (.json)")
+
+
+def annotated(module: ir.Module) -> bool:
+    """Whether some layout in the program names an axis."""
+    return given.annotated(entry_function(module))

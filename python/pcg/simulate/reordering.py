@@ -1,0 +1,74 @@
+"""Where XLA has to read, or write, dimensions in another order than they lie in memory."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from torch_mlir import ir
+
+from pcg.ir.types import element_bytes
+
+
+def noncanonical(op: ir.Operation, operand: int) -> bool:
+    """Whether an operand of a convolution is not (batch, space..., feature), a kernel not (space..., in, out)."""
+    text = str(op.attributes["dimension_numbers"])
+    found = re.search(r"\[([^\]]*)\]x\[([^\]]*)\]->", text)
+    if found is None:
+        return False
+    rank = ir.RankedTensorType(op.operands[operand].type).rank
+    space = [str(i) for i in range(rank - 2)]
+    wanted = ["b", *space, "f"] if operand == 0 else [*space, "i", "o"]
+    return [d.strip() for d in found[operand + 1].split(",")] != wanted
+
+
+def gathers_up(op: ir.Operation, operand: int) -> bool | None:
+    """Whether the dimensions of a contraction's operand are reordered to make a matrix of it: None if not, else whether
+    the innermost is another then.
+
+    Only matrices (and batches of them) can be read in either order; other operands become (batch, rows, contracted) and
+    (batch, contracted, columns), if one of the two has several dimensions for one of these.
+    """
+    text = str(op.attributes["dot_dimension_numbers"])
+
+    def dims(what: str) -> list[int]:
+        found = re.search(rf"{what}_dimensions = \[([^\]]*)\]", text)
+        return [int(d) for d in found[1].split(",")] if found is not None and found[1].strip() else []
+
+    side = ("lhs", "rhs")[operand]
+    batch, contracted = dims(f"{side}_batching"), dims(f"{side}_contracting")
+    shape = ir.RankedTensorType(op.operands[operand].type).shape
+    free = [d for d in range(len(shape)) if d not in batch and d not in contracted]
+    if len(free) < 2 and len(contracted) < 2:
+        return None
+    order = [*batch, *free, *contracted] if operand == 0 else [*batch, *contracted, *free]
+    order = [d for d in order if shape[d] > 1]
+    return None if order == sorted(order) else order[-1] != max(order)
+
+
+def reorders(op: ir.Operation, rows: bool = False) -> bool:
+    """Whether a transpose tears apart what lies side by side: another dimension becomes the innermost.
+
+    With `rows`, whether it moves anything.  Dimensions of size 1 do not count.
+    """
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    order = [int(d) for d in ir.DenseI64ArrayAttr(op.attributes["permutation"]) if shape[int(d)] > 1]
+    return order != sorted(order) if rows else order[-1:] != sorted(order)[-1:]
+
+
+def stride_of(op: ir.Operation) -> int:
+    """Bytes from one element that a transpose reads to the next."""
+    t = ir.RankedTensorType(op.operands[0].type)
+    inner = next(int(d) for d in reversed(ir.DenseI64ArrayAttr(op.attributes["permutation"])) if t.shape[int(d)] > 1)
+    return int(math.prod(t.shape[inner + 1 :]) * element_bytes(t.element_type))
+
+
+def matrices(op: ir.Operation) -> int:
+    """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    parts = 1
+    for i, d in enumerate(ir.DenseI64ArrayAttr(op.attributes["permutation"])):
+        if int(d) != i:
+            break
+        parts *= shape[i]
+    return max(parts, 1)
