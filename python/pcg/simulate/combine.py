@@ -12,23 +12,31 @@ from pcg.simulate.program import Program, Task
 
 @dataclass
 class _Group:
-    """All-reduces that become one: their tasks, bytes, and the groups that must be done before, as bits."""
+    """All-reduces that become one: their tasks, bytes, the groups that must be done before, as bits, and the first task
+    that reads one of their results."""
 
     tasks: list[int]
     bytes: float
     needs: int
+    reader: int
 
 
 def combine(program: Program, limit: float, model: CostModel, cpu: bool = False) -> None:
     """Merge all-reduces that add up alike over the same axes, none of which depends on another, into one at the place
     of the last, as long as they hold no more than `limit` bytes; inside of loops and branches too.
 
-    What reads the results moves behind: XLA looks at dependences and orders the program afterwards.
-    XLA's CPU backend (`cpu`) puts them into one op too, and then adds up one array after the other: nothing is saved.
+    Only where nothing reads a result before the last is made, so that no compute waits for it longer than it would.
+    XLA's CPU backend (`cpu`) knows no order yet when it does this: what reads a result too early moves behind.  And
+    then it adds up one array after the other, so nothing is saved but meetings.
     """
     for task in program.tasks:
         for body in task.bodies:
             combine(body, limit, model, cpu)
+    end = len(program.tasks)
+    first: dict[int, int] = {}
+    for t, task in enumerate(program.tasks):
+        for v in task.reads:
+            first.setdefault(v, t)
     groups: list[_Group] = []
     open_: dict[object, int] = {}
     needs: defaultdict[int, int] = defaultdict(int)
@@ -43,12 +51,16 @@ def combine(program: Program, limit: float, model: CostModel, cpu: bool = False)
         if task.name == "all_reduce":
             size = sum(program.sizes[v] for v in task.writes)
             g = open_.get(_like(task))
-            if g is None or groups[g].bytes + size > limit or _closure(groups, before) >> g & 1:
+            if (
+                g is None or groups[g].bytes + size > limit or _closure(groups, before) >> g & 1
+                or not cpu and groups[g].reader < t
+            ):  # fmt: skip
                 g = open_[_like(task)] = len(groups)
-                groups.append(_Group([], 0.0, 0))
+                groups.append(_Group([], 0.0, 0, end))
             group = groups[g]
             group.tasks.append(t)
             group.bytes, group.needs = group.bytes + size, group.needs | before
+            group.reader = min(group.reader, *(first.get(v, end) for v in task.writes), end)
             before |= 1 << g
         done.append(before)
         if before:
