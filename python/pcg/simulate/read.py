@@ -23,7 +23,7 @@ from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import KINDS, Pricer, size
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
-from pcg.simulate.reordering import gathers_up, matrices, noncanonical, reorders, stride_of
+from pcg.simulate.reordering import gathered_up, matrices, noncanonical, reorders, stride_of
 from pcg.simulate.scope import Scope, aliases_of
 
 #: Kernels that cannot write over an operand while they read it.
@@ -217,8 +217,7 @@ class Reader:
         element = _element(op.operands[operand])
         if op.name == "stablehlo.convolution" and noncanonical(op, operand):
             seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
-        elif op.name == "stablehlo.dot_general" and operand < 2 and (inner := gathers_up(op, operand)) is not None:
-            order = Reordering(turned=bytes_) if inner else Reordering(rows=bytes_)
+        elif op.name == "stablehlo.dot_general" and operand < 2 and (order := gathered_up(op, operand)) is not None:
             name = "stablehlo.copy"
             seconds = self.model.kernel(name, element, {name: 0.0}, 3 * order.turned + 2 * order.rows, order)
         else:

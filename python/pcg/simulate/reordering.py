@@ -8,6 +8,8 @@ import re
 from torch_mlir import ir
 
 from pcg.ir.types import element_bytes
+from pcg.machine.profile import Reordering
+from pcg.simulate.collectives import size
 
 
 def noncanonical(op: ir.Operation, operand: int) -> bool:
@@ -22,9 +24,8 @@ def noncanonical(op: ir.Operation, operand: int) -> bool:
     return [d.strip() for d in found[operand + 1].split(",")] != wanted
 
 
-def gathers_up(op: ir.Operation, operand: int) -> bool | None:
-    """Whether the dimensions of a contraction's operand are reordered to make a matrix of it: None if not, else whether
-    the innermost is another then.
+def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
+    """How the dimensions of a contraction's operand are reordered to make a matrix of it; None if they are not.
 
     Only matrices (and batches of them) can be read in either order; other operands become (batch, rows, contracted) and
     (batch, contracted, columns), if one of the two has several dimensions for one of these.
@@ -37,13 +38,18 @@ def gathers_up(op: ir.Operation, operand: int) -> bool | None:
 
     side = ("lhs", "rhs")[operand]
     batch, contracted = dims(f"{side}_batching"), dims(f"{side}_contracting")
-    shape = ir.RankedTensorType(op.operands[operand].type).shape
+    t = ir.RankedTensorType(op.operands[operand].type)
+    shape = t.shape
     free = [d for d in range(len(shape)) if d not in batch and d not in contracted]
     if len(free) < 2 and len(contracted) < 2:
         return None
     order = [*batch, *free, *contracted] if operand == 0 else [*batch, *contracted, *free]
     order = [d for d in order if shape[d] > 1]
-    return None if order == sorted(order) else order[-1] != max(order)
+    if order == sorted(order):
+        return None
+    if order[-1] == max(order):
+        return Reordering(rows=size(op.operands[operand]))
+    return Reordering(turned=size(op.operands[operand]), stride=_between(t, order[-1]))
 
 
 def reorders(op: ir.Operation, rows: bool = False) -> bool:
@@ -60,7 +66,12 @@ def stride_of(op: ir.Operation) -> int:
     """Bytes from one element that a transpose reads to the next."""
     t = ir.RankedTensorType(op.operands[0].type)
     inner = next(int(d) for d in reversed(ir.DenseI64ArrayAttr(op.attributes["permutation"])) if t.shape[int(d)] > 1)
-    return int(math.prod(t.shape[inner + 1 :]) * element_bytes(t.element_type))
+    return _between(t, inner)
+
+
+def _between(t: ir.RankedTensorType, dim: int) -> int:
+    """Bytes from one element along `dim` to the next."""
+    return int(math.prod(t.shape[dim + 1 :]) * element_bytes(t.element_type))
 
 
 def matrices(op: ir.Operation) -> int:
