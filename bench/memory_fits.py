@@ -44,7 +44,7 @@ MODELS = (
     "bert_large", "evoformer", "unet",
 )  # fmt: skip
 CLUSTERS = ("v100-8", "v100-48", "v100-192", "h100-64", "h100-512")
-_PREPARE = "sdy-import,pcg-normalize,pcg-reassociate"
+_PREPARE = "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants"
 _INSERT = "dist-insert-reshards,pcg-recompute{planned=true},dist-verify"
 _ENGINES = {
     "search": "pcg-choose-mesh,dist-refine-mesh{reshapes=true max-axes=2},pcg-search",

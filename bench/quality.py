@@ -79,7 +79,7 @@ _LAST = 300
 #: A process that waits more than it works is ended after so many times its limit.
 _PATIENCE = 12
 SIDES = ("plans", "unity")
-_PREPARE = "sdy-import,pcg-normalize,pcg-reassociate"
+_PREPARE = "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants"
 _INSERT = "dist-insert-reshards,dist-verify"
 #: Places of one mesh that are priced.
 _PLACES = 8
@@ -143,7 +143,7 @@ class Cell:
         start, cpu = time.perf_counter(), time.process_time()
         select = SelectPass(meshes="any", by_kind=True, report=report)
         elements: list[Any] = list(split(PIPELINES["auto-parallel"].elements))
-        elements = elements[elements.index("pcg-reassociate") + 1 :]
+        elements = elements[elements.index("pcg-sink-invariants") + 1 :]
         at = next(i for i, e in enumerate(elements) if e.startswith("pcg-select"))
         module = self.copy()
         self.run(Pipeline([*elements[:at], select, *elements[at + 1 :]]), module)

@@ -18,7 +18,6 @@ from pcg.lower.temporal import CannotSplit, batch_arguments
 from pcg.passes.base import PassError
 from pcg.passes.memory_plans import UNLIMITED, Candidate, Sharded, Variant, copy_of, moved
 from pcg.passes.pcg_accumulate import AccumulatePass
-from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import NEAR, Frontier, Point
 from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
@@ -64,7 +63,6 @@ class MemoryPlanner:
 
     def __post_init__(self) -> None:
         self._variants: dict[int, Variant | None] = {1: self.whole}
-        self._base, self._sunk = self.whole.base, False
         self._splits: dict[int, ir.Operation | None] = {}
         self._sharded: dict[tuple[ir.Operation, tuple[int, ...]], Sharded] = {}
         # Compute and memory are those of the lowered program, in which nothing of an exchange is taken to be hidden.
@@ -89,15 +87,7 @@ class MemoryPlanner:
         if best is None and free.peak <= limit:
             return free
         hopeless = self.whole.frontier.floor() > limit
-        first = not hopeless and not self._sunk
-        if first and (found := self._within(1, limit, best)) is not None:
-            best = found if best is None or found.seconds < best.seconds else best
-            if not best.again or best.seconds <= self.fastest * (1 + _GOOD):
-                return best  # the program can stay as it is
-        changed = self._sink()
         for count in () if hopeless else self._counts():
-            if count == 1 and first and not changed:
-                continue
             variant = self._variant(count)
             if best is not None and variant is not None and variant.outcome.seconds >= best.seconds:
                 break
@@ -126,19 +116,6 @@ class MemoryPlanner:
 
     # -- programs ------------------------------------------------------------------------------
 
-    def _sink(self) -> bool:
-        """From here on, loops make what is cheap to make in them; whether there is such."""
-        if self._sunk:
-            return self._base is not self.whole.base
-        self._sunk = True
-        base = copy_of(self.whole.base)
-        SinkInvariantsPass().run(base)
-        func = entry(base)
-        if func is not None and SUNK in func.attributes and not is_placed(func):
-            self._base = base
-            self._variants = {1: self._searched(1, base, func)}
-        return self._base is not self.whole.base
-
     def _counts(self) -> Iterator[int]:
         """Numbers of microbatches that the program can be split into, each at least twice the last one."""
         for count in self._divisors:
@@ -155,7 +132,7 @@ class MemoryPlanner:
     @cached_property
     def _batch(self) -> int:
         """Examples in the batch; 1 if nothing has a batch dimension."""
-        func = entry(self._base)
+        func = entry(self.whole.base)
         assert func is not None
         try:
             return batch_arguments(func, data_of(func, state_of(func)), 1)[1]
@@ -191,7 +168,7 @@ class MemoryPlanner:
         return self._splits[count]
 
     def _splitted(self, count: int) -> ir.Operation | None:
-        copy = copy_of(self._base)
+        copy = copy_of(self.whole.base)
         func = entry(copy)
         if not self.search.accumulate or func is None or is_placed(func):
             return None

@@ -18,7 +18,7 @@ PIPELINES: dict[str, NamedPipeline] = {
     "auto-parallel": NamedPipeline(
         "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards. "
         "With a cluster the plan is the fastest of several by simulation.",
-        "sdy-import,pcg-normalize,pcg-reassociate,pcg-choose-groups,pcg-choose-mesh,"
+        "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants,pcg-choose-groups,pcg-choose-mesh,"
         "dist-refine-mesh{reshapes=true max-axes=2},pcg-select{generic=false},pcg-search,"
         "dist-insert-reshards,pcg-recompute{planned=true},dist-verify",
     ),

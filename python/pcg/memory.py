@@ -12,17 +12,14 @@ from pcg.passes.base import Pass
 from pcg.passes.memory_plans import GIVEN, microbatches_of
 from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.passes.pcg_recompute import LIMIT
-from pcg.passes.pcg_sink_invariants import SUNK, SinkInvariantsPass
 
 #: Keys of `Plan.memory`.
-SINK, MICROBATCHES, RECOMPUTE = "sink", "microbatches", "recompute"
+MICROBATCHES, RECOMPUTE = "microbatches", "recompute"
 
 
 def rewrites(memory: Mapping[str, float]) -> list[Pass]:
     """The passes that make the program that a plan is for of the normalised one."""
     passes: list[Pass] = []
-    if memory.get(SINK):
-        passes.append(SinkInvariantsPass())
     if count := memory.get(MICROBATCHES):
         passes.append(AccumulatePass(int(count)))
     return passes
@@ -32,8 +29,6 @@ def decisions(module: ir.Module) -> dict[str, float]:
     """`Plan.memory` of a module with layouts: how it was rewritten, and the bytes that recomputation brings it to."""
     function = entry_function(module)
     found: dict[str, float] = {}
-    if SUNK in function.attributes:
-        found[SINK] = 1
     if (count := microbatches_of(function)) > 1:
         found[MICROBATCHES] = count
     if LIMIT in function.attributes:
