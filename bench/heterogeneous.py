@@ -57,7 +57,7 @@ def mlp_step(weights: Any, x: Any, y: Any) -> Any:
 def traced(step: Callable[..., Any], *shapes: Any) -> ir.Module:
     """The step as a module, ready for the choice."""
     module = load_module(jax_program.trace(step, shapes, {}).source, make_context(), "<bench>")
-    Pipeline("sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants").run(module)
+    Pipeline("prepare").run(module)
     return module
 
 

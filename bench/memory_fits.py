@@ -44,7 +44,6 @@ MODELS = (
     "bert_large", "evoformer", "unet",
 )  # fmt: skip
 CLUSTERS = ("v100-8", "v100-48", "v100-192", "h100-64", "h100-512")
-_PREPARE = "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants"
 _INSERT = "dist-insert-reshards,pcg-recompute{planned=true},dist-verify"
 _ENGINES = {
     "search": "pcg-choose-mesh,dist-refine-mesh{reshapes=true max-axes=2},pcg-search",
@@ -83,7 +82,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     step, args = ZOO[model].shapes(count)
     text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
     module = load_module(text, make_context(), model)
-    Pipeline(_PREPARE).run(module)
+    Pipeline("prepare").run(module)
 
     def run(pipeline: str, what: Any, first: Sequence[Any] = ()) -> Pipeline:
         made = Pipeline([*first, *split(pipeline)])

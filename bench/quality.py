@@ -54,7 +54,6 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.ir.walk import entry
 from pcg.machine import Cluster, mapping
 from pcg.passes import PIPELINES
 from pcg.passes.base import PassError
@@ -79,7 +78,6 @@ _LAST = 300
 #: A process that waits more than it works is ended after so many times its limit.
 _PATIENCE = 12
 SIDES = ("plans", "unity")
-_PREPARE = "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants"
 _INSERT = "dist-insert-reshards,dist-verify"
 #: Places of one mesh that are priced.
 _PLACES = 8
@@ -110,9 +108,7 @@ class Cell:
         # Weights and optimizer state make room for what follows them, as in any training loop.
         text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
         self.module = load_module(text, make_context(), model)
-        Pipeline(_PREPARE).run(self.module)
-        func = entry(self.module)
-        assert func is not None
+        Pipeline("prepare").run(self.module)
 
     def run(self, pipeline: Pipeline | str, module: ir.Module) -> None:
         """Run passes on `module` with this cluster's costs."""
@@ -143,7 +139,7 @@ class Cell:
         start, cpu = time.perf_counter(), time.process_time()
         select = SelectPass(meshes="any", by_kind=True, report=report)
         elements: list[Any] = list(split(PIPELINES["auto-parallel"].elements))
-        elements = elements[elements.index("pcg-sink-invariants") + 1 :]
+        elements = elements[elements.index("prepare") + 1 :]
         at = next(i for i, e in enumerate(elements) if e.startswith("pcg-select"))
         module = self.copy()
         self.run(Pipeline([*elements[:at], select, *elements[at + 1 :]]), module)

@@ -110,7 +110,7 @@ def measure(row: Row) -> Result:
     cluster = Cluster.preset(row.cluster[0], nodes=row.cluster[1])
     start = time.perf_counter()
     module = load_module(text, make_context(), row.model)
-    Pipeline("sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants").run(module)
+    Pipeline("prepare").run(module)
     if row.mesh:
         shardings.set_mesh(module.operation, Mesh.parse(row.mesh))
     ready = time.perf_counter()

@@ -61,7 +61,7 @@ def graph(name: str, devices: int) -> dict[str, Any]:
     step, args = ZOO[name].shapes(devices)
     context = make_context()
     module = load_module(jax.jit(step).lower(*args).as_text(), context, name)
-    Pipeline("sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants").run(module)
+    Pipeline("prepare").run(module)
     with context, ir.Location.unknown():
         shardings.set_mesh(module, mesh)
         Pipeline("dist-refine-mesh{reshapes=true max-axes=2}").run(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import re
 import shlex
@@ -73,7 +74,7 @@ def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any
 
 
 @dataclass
-class Pass:
+class Pass(abc.ABC):
     """A module pass.  Its dataclass fields are its options, its docstring its documentation.
 
     Subclasses set `name`, are decorated with `@dataclass` and implement `run`.  Field types may be
@@ -87,9 +88,9 @@ class Pass:
         self.statistics: Counter[str] = Counter()
         self.remarks: list[tuple[ir.Location, str]] = []
 
+    @abc.abstractmethod
     def run(self, module: ir.Operation) -> None:
         """Transform `module` (the builtin.module operation) in place.  Raise `PassError` to fail."""
-        raise NotImplementedError
 
     def remark(self, op: Any, message: str) -> None:
         """Tell the user something about `op` (an op, a value or a location); shown with `--remarks`."""

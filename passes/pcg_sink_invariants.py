@@ -34,8 +34,8 @@ class SinkInvariantsPass(Pass):
     it are done again in the body, where a compiler fuses them with what reads them, and it is no longer carried.
 
     jax moves what does not change out of loops that it differentiates, so this is part of `--auto-parallel`. A mask for
-    all heads is read once per layer and direction: without that a step of the zoo's Llama-3 70B on 64 H100 takes 11.9 s
-    instead of 13.1 by simulation. On CPUs it takes about as long as before.
+    all heads is read once per layer and direction: without that a step of the zoo's Llama-3 70B on 64 H100 takes 13.1 s
+    instead of 12.1 by simulation. On CPUs it takes about as long as before.
 
     Before:
     ```mlir

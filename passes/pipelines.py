@@ -15,10 +15,15 @@ class NamedPipeline:
 
 #: name -> pipeline.  `pcg-opt --NAME` runs it; several on one command line run one after another.
 PIPELINES: dict[str, NamedPipeline] = {
+    "prepare": NamedPipeline(
+        "A program as the search reads it: annotations imported, normalised, and nothing carried through loops that "
+        "they can make. The first part of --auto-parallel.",
+        "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants",
+    ),
     "auto-parallel": NamedPipeline(
         "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards. "
         "With a cluster the plan is the fastest of several by simulation.",
-        "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants,pcg-choose-groups,pcg-choose-mesh,"
+        "prepare,pcg-choose-groups,pcg-choose-mesh,"
         "dist-refine-mesh{reshapes=true max-axes=2},pcg-select{generic=false},pcg-search,"
         "dist-insert-reshards,pcg-recompute{planned=true},dist-verify",
     ),

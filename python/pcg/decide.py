@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from pcg.ir import given
 from pcg.layout import ShardSpec
 from pcg.machine import Machine
 from pcg.passes import PIPELINES, lookup
+from pcg.passes.base import Pass
 from pcg.passes.dist_propagate import ENGINES, PropagatePass
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_search import SELECTED, SearchPass
@@ -30,6 +31,8 @@ from pcg.plan import Plan
 STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
 #: Plans of experts, which are strategies too: `pcg-baseline` says what they are.
 BASELINES = (*PLANS, *SYNONYMS)
+#: Options of which propagation has nothing to choose: what they ask for is checked when the program is lowered.
+_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "remembered")
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,11 @@ def refinement_of(options: Options) -> str:
 
 
 def run(
-    module: ir.Module, names: Sequence[Any], remarks: list[tuple[str, str, str]], seconds: dict[str, float],
+    module: ir.Module, elements: Sequence[str | Pass], remarks: list[tuple[str, str, str]], seconds: dict[str, float],
     machine: Machine | None = None,
 ) -> None:  # fmt: skip
-    for element in names:
+    """Run passes one after another; adds their remarks and how long each took, and gives them `machine`."""
+    for element in elements:
         pipeline = Pipeline([element])
         for p in pipeline.python_passes:
             if machine is not None and hasattr(p, "machine"):
@@ -96,24 +100,33 @@ def decide(
     assert cls is not None
     chosen = cls()
     known = {f.name for f in dataclasses.fields(cls)}
-    wanted = dict(options.search)
+    wanted = _wanted(options, on_cpu and "backend" in known)
     if strategy == "unity" and wanted.setdefault("algorithm", "unity") != "unity":
         raise ValueError(f"algorithm {wanted['algorithm']!r} and strategy 'unity' are given; expected one of them")
     if strategy in ENGINES:
         if wanted.setdefault("engine", strategy) != strategy:
             raise ValueError(f"engine {wanted['engine']!r} and strategy {strategy!r} are given; expected one of them")
-    if options.memory_limit is not None:
-        wanted["memory_limit"] = options.memory_limit
-    if on_cpu and "backend" in known:
-        wanted.setdefault("backend", "cpu")
     for key, value in wanted.items():
-        if key not in known:
-            if key in ("memory_limit", "recompute", "accumulate", "remembered"):
-                continue  # nothing to choose: checked when the program is lowered
-            raise ValueError(f"unknown option {key!r}; {name} has {', '.join(sorted(known)) or 'none'}")
-        setattr(chosen, key, value)
+        if key in known:
+            setattr(chosen, key, value)
+        elif key not in _CHECKED_LATER:
+            raise _unknown(key, name, known)
     run(module, [chosen], remarks, seconds)
     return getattr(chosen, "outcome", None) or next(iter(getattr(chosen, "measures", {}).values()), None)
+
+
+def _wanted(options: Options, on_cpu: bool) -> dict[str, Any]:
+    """The options of passes that choose, by name."""
+    wanted = dict(options.search)
+    if options.memory_limit is not None:
+        wanted["memory_limit"] = options.memory_limit
+    if on_cpu:
+        wanted.setdefault("backend", "cpu")
+    return wanted
+
+
+def _unknown(key: str, who: str, known: Iterable[str]) -> ValueError:
+    return ValueError(f"unknown option {key!r}; {who} has {', '.join(sorted(known)) or 'none'}")
 
 
 def _default(module: ir.Module, options: Options) -> str:
@@ -134,14 +147,9 @@ def select(
     chosen = SelectPass(meshes="given", donated=donated)
     own = {f.name for f in dataclasses.fields(SelectPass)} - {"search", "refine", "donated"}
     its = {f.name for f in dataclasses.fields(SearchPass)} - {"mesh"}
-    wanted = dict(options.search)
-    if options.memory_limit is not None:
-        wanted["memory_limit"] = options.memory_limit
-    if on_cpu:
-        wanted.setdefault("backend", "cpu")
-    for key, value in wanted.items():
+    for key, value in _wanted(options, on_cpu).items():
         if key not in own | its:
-            raise ValueError(f"unknown option {key!r}; pcg-select has {', '.join(sorted(own | its))}")
+            raise _unknown(key, "pcg-select", own | its)
         setattr(chosen if key in own else chosen.search, key, value)
     run(module, [chosen], remarks, seconds)
     if SELECTED in module.operation.attributes:
@@ -155,10 +163,10 @@ def _propagate_baseline(
     """The layouts of a plan that experts use, completed by propagation; the search options are those of both passes."""
     chosen, propagation = BaselinePass(plan=plan), PropagatePass(engine="dataflow")
     known = {f.name: p for p in (propagation, chosen) for f in dataclasses.fields(p)}
+    del known["plan"], known["engine"]
     for key, value in options.search.items():
-        if key not in known or key in ("plan", "engine"):
-            allowed = ", ".join(sorted(known.keys() - {"plan", "engine"}))
-            raise ValueError(f"unknown option {key!r}; strategy {plan!r} has {allowed}")
+        if key not in known:
+            raise _unknown(key, f"strategy {plan!r}", known)
         axes = known[key] is chosen and isinstance(value, str)
         setattr(known[key], key, (value,) if axes else value)
     run(module, [chosen, propagation], remarks, seconds)

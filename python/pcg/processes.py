@@ -174,16 +174,9 @@ def lower(
         cluster = Cluster.parse(cluster)
     machine = cluster.machine() if cluster is not None else Machine.default()
     given = dict(meshes or {})
-    source = module_source(program)
-    if source is None:
-        from pcg.frontend import jax_program
-
-        assert callable(program)
-        if not given:
-            raise MeshError("a function needs its meshes: {'first': pcg.Mesh.of({'x': 2}, [0, 1]), ...}")
-        loaded = jax_program.trace(program, args, kwargs, meshes=given)
-    else:
-        loaded = load_program(source[0], path=source[1])
+    if not given and module_source(program) is None:
+        raise MeshError("a function needs its meshes: {'first': pcg.Mesh.of({'x': 2}, [0, 1]), ...}")
+    loaded = _loaded(program, args, kwargs, given)
     module = load_module(loaded.source, make_context(), loaded.path or "<program>")
     for name, mesh in given.items():
         shardings.set_mesh(module, mesh, name)
@@ -201,23 +194,30 @@ def lower(
     return _lowered(loaded, module, texts, remarks)
 
 
+def _loaded(
+    program: Callable[..., Any] | str | bytes | Path, args: Any, kwargs: Mapping[str, Any],
+    meshes: Mapping[str, Mesh] | None = None,
+) -> Program:  # fmt: skip
+    """A function traced, a module parsed."""
+    source = module_source(program)
+    if source is not None:
+        return load_program(source[0], path=source[1])
+    from pcg.frontend import jax_program
+
+    assert callable(program)
+    return jax_program.trace(program, args, kwargs, meshes=meshes)
+
+
 def _on_groups(
     program: Callable[..., Any] | str | bytes | Path, cluster: Cluster, args: Any, kwargs: Mapping[str, Any]
 ) -> ProcessPrograms:
     """A program for one device, on the groups of a cluster in the best way."""
-    source = module_source(program)
-    if source is None:
-        from pcg.frontend import jax_program
-
-        assert callable(program)
-        loaded = jax_program.trace(program, args, kwargs)
-    else:
-        loaded = load_program(source[0], path=source[1])
+    loaded = _loaded(program, args, kwargs)
     module = load_module(loaded.source, make_context(), loaded.path or "<program>")
     entry_function(module)
     texts = {"stablehlo": str(module)}
     remarks: list[tuple[str, str, str]] = []
-    _run(module, ["sdy-import", "pcg-normalize", "pcg-reassociate"], remarks)
+    _run(module, ["prepare"], remarks)
     machine = cluster.machine()
     _run(module, [ChooseGroupsPass(machine=machine), ChooseMeshPass(machine=machine)], remarks)
     if not has_stages(module):

@@ -46,7 +46,7 @@ PROGRAMS = {
 def prepared(name: str) -> Any:
     step, args = PROGRAMS[name]()
     module = load_module(jax.jit(step).lower(*args).as_text(), make_context(), name)
-    Pipeline("sdy-import,pcg-normalize,pcg-reassociate").run(module)
+    Pipeline("prepare").run(module)
     return module
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from torch_mlir import ir
 
 from pcg import passes
 from pcg.passes.base import Bytes, Pass, option
@@ -27,6 +28,9 @@ class ExamplePass(Pass):
     fast: bool = False
     memory_limit: Bytes | None = None
     how: str = option("best", "how", choices=("best", "first"))
+
+    def run(self, module: ir.Operation) -> None:
+        """Nothing to do."""
 
 
 def test_registry_is_sorted_and_complete():

@@ -16,7 +16,6 @@ AXIS = "share"
 COMBINE = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "and": "and", "or": "or"}
 
 
-
 @dataclass(frozen=True)
 class Split:
     """Each group has its share of dimension `dim`: `sizes` elements."""

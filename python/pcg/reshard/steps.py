@@ -7,6 +7,7 @@ minor-most axes of a dimension can be taken away.  No MLIR here.
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ class ReshardError(ValueError):
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(abc.ABC):
     """One move.  `name` is the `dist` op it is, `collective` what prices it; `devices` the axes whose devices talk."""
 
     name: ClassVar[str] = ""
@@ -30,21 +31,21 @@ class Step:
         """Kind of the collective that carries it out."""
         return self.name
 
+    @abc.abstractmethod
     def apply(self, spec: ShardSpec) -> ShardSpec:
         """The spec after this step.
 
         Raises:
           ReshardError: the step cannot be taken from `spec`.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def devices(self, spec: ShardSpec) -> tuple[str, ...]:
         """Mesh axes along which the step moves data."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
         """Bytes that one device sends when the step is taken from `spec`."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def program(model: str, **overrides: Any) -> tuple[Reading, tuple[str, ...], Any
     """A small model read, and the names of its arguments; the module keeps it alive."""
     step, args = importlib.import_module(f"examples.{model}").shapes("small", **overrides)
     module = load_module(jax.jit(step).lower(*args).as_text(), make_context(), model)
-    Pipeline("sdy-import,pcg-normalize,pcg-reassociate").run(module)
+    Pipeline("prepare").run(module)
     func = entry(module)
     assert func is not None
     names = [jax.tree_util.keystr(p, simple=True, separator=".") for p, _ in jax.tree_util.tree_leaves_with_path(args)]

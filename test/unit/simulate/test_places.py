@@ -34,7 +34,7 @@ def lowered(request: pytest.FixtureRequest):
     mesh = Mesh.of({"data": 2, "model": 4})
     step, args = ZOO[request.param].make_tiny()
     module = load_module(jax.jit(step).lower(*args).as_text(), make_context(), request.param)
-    Pipeline("sdy-import,pcg-normalize,pcg-reassociate").run(module)
+    Pipeline("prepare").run(module)
     shardings.set_mesh(module, mesh)
     rest = "dist-propagate{engine=dataflow},dist-insert-reshards,dist-fuse-collectives,pcg-lower-spmd"
     pipeline = Pipeline([BaselinePass(PROGRAMS[request.param]), rest])
