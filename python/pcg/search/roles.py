@@ -21,6 +21,7 @@ def state_of(func: ir.Operation) -> dict[int, int]:
     func = func.operation
     attrs = func.attributes
     kind = ir.FunctionType(ir.TypeAttr(attrs["function_type"]).value)
+    inputs, results = kind.inputs, kind.results  # a new list each time that they are asked for
     if "res_attrs" in attrs:
         said = {i: int(ir.IntegerAttr(a[STATE]).value) for i, a in enumerate(attrs["res_attrs"]) if STATE in a}
         if said:
@@ -32,9 +33,9 @@ def state_of(func: ir.Operation) -> dict[int, int]:
             if "tf.aliasing_output" in a
         }
         if donated:
-            return {r: i for r, i in donated.items() if kind.results[r] == kind.inputs[i]}
+            return {r: i for r, i in donated.items() if results[r] == inputs[i]}
     prefix = 0
-    for a, b in zip(kind.inputs, kind.results, strict=False):
+    for a, b in zip(inputs, results, strict=False):
         if a != b:
             break
         prefix += 1
