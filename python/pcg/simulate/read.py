@@ -23,7 +23,7 @@ from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import KINDS, Pricer, size
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
-from pcg.simulate.reordering import gathered_up, matrices, noncanonical, reorders, stride_of
+from pcg.simulate.reordering import gathered_up, lies_turned, matrices, noncanonical, reorders, stride_of
 from pcg.simulate.scope import Scope, aliases_of
 
 #: Kernels that cannot write over an operand while they read it.
@@ -273,7 +273,8 @@ class Reader:
         """Seconds of reordering before and after a collective along a dimension that is not the outermost.
 
         XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
-        An all-to-all is of slices, which it copies whatever the dimension.
+        An all-to-all is of slices, which it copies whatever the dimension.  What was transposed is gathered as it lied
+        before that, if it can be, and the whole is turned for what reads it.
         """
         along = [
             ir.IntegerAttr(op.attributes[key]).value
@@ -291,9 +292,19 @@ class Reader:
                     order = Reordering(rows=size(value))
                     name = "stablehlo.copy"
                     seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value), order)
+        if op.name == "stablehlo.all_gather" and (made := self._made(op)).name == "stablehlo.transpose":
+            turned += size(op.results[0]) if lies_turned(made, along[0]) else 0.0
         if turned:
             seconds += float(self.model.seconds("pcg.layout", _element(op.results[0]), 0.0, 2 * turned, kernels=2.0))
         return seconds
+
+    def _made(self, op: ir.Operation) -> ir.Operation:
+        """The op that made the operand of a collective, before it was added up; itself if that is an argument."""
+        while not isinstance((root := self.fusion.root(op.operands[0])).owner, ir.Block):
+            op = root.owner.operation
+            if op.name != "stablehlo.all_reduce":
+                break
+        return op
 
     def _barrier(self, op: ir.Operation, scope: Scope) -> None:
         """What comes out of a barrier is what went in, once all of it is there."""

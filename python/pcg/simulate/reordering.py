@@ -74,6 +74,13 @@ def _between(t: ir.RankedTensorType, dim: int) -> int:
     return int(math.prod(t.shape[dim + 1 :]) * element_bytes(t.element_type))
 
 
+def lies_turned(turn: ir.Operation, dim: int) -> bool:
+    """Whether XLA gathers what a transpose makes along `dim` as it lay before: that dimension is outermost there."""
+    shape = ir.RankedTensorType(turn.operands[0].type).shape
+    order = [int(d) for d in ir.DenseI64ArrayAttr(turn.attributes["permutation"])]
+    return reorders(turn) and all(shape[d] == 1 for d in range(order[dim]))
+
+
 def matrices(op: ir.Operation) -> int:
     """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
     shape = ir.RankedTensorType(op.operands[0].type).shape
