@@ -18,7 +18,7 @@ TOP_ROOMS = {"dialects": ROOT / "dialects", "passes": ROOT / "passes", "tools": 
 CORE = ROOT / "python" / "pcg"
 #: A room may import from its own row and the rows above it.
 ROWS = [
-    {"layout", "machine", "solve"},
+    {"kernels", "layout", "machine", "solve"},
     {"ir", "dialects"},
     {"rules"},
     {"propagate", "reshard", "substitute"},
@@ -31,7 +31,7 @@ ROWS = [
 LEAVES = {"frontend", "runtime", "viz"}
 #: What may use the leaves, beside themselves: the modules directly in python/pcg (the API) and tools.
 USES_LEAVES = {"", "tools"} | LEAVES
-WITHOUT_MLIR = ["layout", "machine", "solve", "cost", "propagate", "reshard"]
+WITHOUT_MLIR = ["kernels", "layout", "machine", "solve", "cost", "propagate", "reshard"]
 JAX = {"jax", "jaxlib", "flax"}
 JAX_ROOMS = {"frontend", "runtime"}
 HEAVY = {"jax", "jaxlib", "scipy", "ray", "z3", "torch", "matplotlib"}

@@ -21,7 +21,7 @@ from pcg.reshard.steps import ReshardError
 
 #: Sources times edges from which compiled loops pay, unless they have been loaded.
 _MUCH = 1 << 20
-_KERNELS = "pcg.solve.kernels"
+_COMPILED = "pcg.kernels.compiled"
 #: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
 _Kind = tuple[frozenset[int], float]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -60,8 +60,8 @@ class _Arrays:
     def distances(self, source: Sequence[int], prices: np.ndarray) -> np.ndarray:
         """Seconds from each source to every node, given those of each hop."""
         weights = np.minimum.reduceat(prices[self.hops], self.starts) if len(self.starts) else np.zeros(0)
-        if len(source) * len(weights) > _MUCH or _KERNELS in sys.modules:
-            from pcg.solve.kernels import shortest
+        if len(source) * len(weights) > _MUCH or _COMPILED in sys.modules:
+            from pcg.kernels.paths import shortest
 
             found: np.ndarray = shortest(np.array(source, np.int64), self.rows, self.columns, weights)
             return found

@@ -69,7 +69,7 @@ class _Stack:
     def handshake(self, unary: np.ndarray, compiled: bool = False) -> None:
         """Move all cost of each edge and its ends to the edge, half of it back to `i`, the rest to `j`, then to `i`."""
         if compiled:
-            from pcg.solve.kernels import handshake
+            from pcg.kernels.networks import handshake
 
             handshake(self.m, self.i, self.j, unary)
             return

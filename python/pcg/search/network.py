@@ -237,13 +237,13 @@ class _Compiled:
 
     @staticmethod
     def min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        from pcg.solve.kernels import min_plus
+        from pcg.kernels.networks import min_plus
 
         return min_plus(u, np.ascontiguousarray(a), np.ascontiguousarray(b))  # type: ignore[no-any-return]
 
     @staticmethod
     def undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
-        from pcg.solve.kernels import undominated
+        from pcg.kernels.networks import undominated
 
         n = len(unary)
         good = unary < FORBIDDEN / 2

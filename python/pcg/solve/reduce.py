@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.solve.kernels import undominated
+from pcg.kernels.networks import undominated
 from pcg.solve.problem import FORBIDDEN, Problem
 from pcg.solve.timeline import Infeasible, Item, Timeline, compress, thin
 

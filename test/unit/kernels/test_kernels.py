@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.solve.kernels import handshake, min_plus, shortest, undominated
+from pcg.kernels.networks import handshake, min_plus, undominated
+from pcg.kernels.paths import shortest
 
 SEEDS = st.integers(0, 2**32 - 1)
 

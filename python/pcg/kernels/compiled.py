@@ -1,0 +1,16 @@
+"""How inner loops are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` compiled at its first call; kept on disk where there is a place for it."""
+    try:
+        return njit(cache=True)(function)
+    except RuntimeError:  # neither beside the source nor in the user's cache
+        return njit(function)
