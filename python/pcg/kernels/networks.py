@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.compiled import compiled
+from pcg.kernels.compiled import compiled, compiled_without_nan
 
 
 @compiled
@@ -63,47 +63,49 @@ def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no
     return alive
 
 
-@compiled
-def handshake(m, i, j, unary):  # type: ignore[no-untyped-def]
+@compiled_without_nan
+def handshake(m, i, j, unary, sizes):  # type: ignore[no-untyped-def]
     """Of each edge `m[e]` between i[e] and j[e]: all cost to the edge, half of it back to i, the rest to j, then to i.
 
-    Works in place; padding is infinite, and no variable is on two of the edges.
+    Works in place, on the first `sizes[v]` choices of each variable; what is forbidden is infinite.  No variable is on
+    two of the edges.
     """
-    rows, cols = m.shape[1], m.shape[2]
-    low = np.empty(cols)
+    low = np.empty(m.shape[2])
     for e in range(len(i)):
         u, v = unary[i[e]], unary[j[e]]
-        low[:] = np.inf
+        rows, cols = sizes[i[e]], sizes[j[e]]
+        low[:cols] = np.inf
         for r in range(rows):
-            if u[r] == np.inf:
-                m[e, r, :] = np.inf
+            own = u[r]
+            if own == np.inf:
+                m[e, r, :cols] = np.inf
                 continue
             least = np.inf
             for c in range(cols):
-                x = m[e, r, c] + u[r] + v[c]
+                x = m[e, r, c] + own + v[c]
                 m[e, r, c] = x
-                if x < least:
-                    least = x
+                least = min(least, x)
             back = 0.5 * least
             u[r] = back
+            if back == np.inf:  # nothing goes with it
+                continue
             for c in range(cols):
                 x = m[e, r, c] - back
                 m[e, r, c] = x
-                if x < low[c]:
-                    low[c] = x
+                low[c] = min(low[c], x)
         for c in range(cols):
             if v[c] != np.inf:
                 v[c] = low[c]
+            if v[c] == np.inf:
+                low[c] = 0.0
         for r in range(rows):
             if u[r] == np.inf:
                 continue
             least = np.inf
             for c in range(cols):
-                if v[c] != np.inf:
-                    x = m[e, r, c] - v[c]
-                    m[e, r, c] = x
-                    if x < least:
-                        least = x
+                x = m[e, r, c] - low[c]
+                m[e, r, c] = x
+                least = min(least, x)
             for c in range(cols):
                 m[e, r, c] -= least
             u[r] += least

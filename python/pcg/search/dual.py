@@ -66,12 +66,15 @@ class _Stack:
     j: np.ndarray
     m: np.ndarray
 
-    def handshake(self, unary: np.ndarray, compiled: bool = False) -> None:
-        """Move all cost of each edge and its ends to the edge, half of it back to `i`, the rest to `j`, then to `i`."""
-        if compiled:
+    def handshake(self, unary: np.ndarray, sizes: np.ndarray | None = None) -> None:
+        """Move all cost of each edge and its ends to the edge, half of it back to `i`, the rest to `j`, then to `i`.
+
+        With the `sizes` of all variables by compiled loops.
+        """
+        if sizes is not None:
             from pcg.kernels.networks import handshake
 
-            handshake(self.m, self.i, self.j, unary)
+            handshake(self.m, self.i, self.j, unary, sizes)
             return
         rows, cols = self.m.shape[1:]
         real_i = np.isfinite(unary[self.i, :rows])
@@ -108,7 +111,7 @@ def ascend(
     unary += noise
     added = float(noise.max(axis=1).sum())
     stacks = _stacks(network)
-    compiled = sum(s.m.size for s in stacks) > _MUCH
+    sizes = np.array(list(map(len, network.unary))) if sum(s.m.size for s in stacks) > _MUCH else None
     best, cost = list(x), network.cost(x)
     bound = checked = -np.inf
 
@@ -123,7 +126,7 @@ def ascend(
 
     for sweep in range(sweeps):
         for s in stacks if sweep % 2 == 0 else reversed(stacks):
-            s.handshake(unary, compiled)
+            s.handshake(unary, sizes)
         if sweep % 20 == 19:
             bound = max(bound, level())
             if bound > cutoff:

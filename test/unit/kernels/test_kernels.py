@@ -54,7 +54,7 @@ def test_a_handshake_moves_costs_and_loses_none(seed):
         m[e, : sizes[i[e]], : sizes[j[e]]] = rng.random((sizes[i[e]], sizes[j[e]]))
     before = [unary[i[e]][:, None] + m[e] + unary[j[e]][None, :] for e in range(2)]
     floor = sum(u[:n].min() for u, n in zip(unary, sizes, strict=True)) + m.min(axis=(1, 2)).sum()
-    handshake(m, i, j, unary)
+    handshake(m, i, j, unary, sizes)
     for e, want in enumerate(before):
         real = np.isfinite(want)
         np.testing.assert_allclose((unary[i[e]][:, None] + m[e] + unary[j[e]][None, :])[real], want[real])
@@ -62,6 +62,16 @@ def test_a_handshake_moves_costs_and_loses_none(seed):
     after = sum(u[:n].min() for u, n in zip(unary, sizes, strict=True)) + m.min(axis=(1, 2)).sum()
     assert after >= floor - 1e-12
     assert (np.isinf(unary) == (np.arange(5)[None, :] >= sizes[:, None])).all()
+
+
+def test_choices_that_go_with_nothing_are_forbidden():
+    m = np.array([[[np.inf, np.inf, np.inf], [1.0, np.inf, 2.0]]])
+    unary = np.array([[1.0, 2.0, np.inf], [3.0, 4.0, 5.0]])
+    for _ in range(3):
+        handshake(m, np.array([0]), np.array([1]), unary, np.array([2, 3]))
+        assert np.isinf(unary).tolist() == [[True, False, True], [False, True, False]]
+        assert np.isinf(m).tolist() == [[[True] * 3, [False, True, False]]]
+        np.testing.assert_allclose(m[0, 1, [0, 2]] + unary[0, 1] + unary[1, [0, 2]], [6.0, 9.0])
 
 
 @settings(max_examples=50, deadline=None)
