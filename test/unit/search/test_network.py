@@ -90,20 +90,20 @@ def test_the_ilp_closes_what_bounds_cannot() -> None:
 def test_starts_are_never_beaten_by_the_answer() -> None:
     rng = np.random.default_rng(1)
     network = Network()
-    for _ in range(12):
+    for _ in range(10):
         network.add(rng.random(4) * 1e-6)
-    for i, j in itertools.combinations(range(12), 2):
+    for i, j in itertools.combinations(range(10), 2):
         network.connect(i, j, rng.random((4, 4)) * 1e-6)
-    start = [int(k) for k in rng.integers(0, 4, 12)]
+    start = [int(k) for k in rng.integers(0, 4, 10)]
     assert solve(network, [start], max_nodes=1).cost <= network.cost(start)
 
 
 def test_solve_is_deterministic() -> None:
     rng = np.random.default_rng(2)
     network = Network()
-    for _ in range(20):
+    for _ in range(16):
         network.add(rng.integers(0, 3, 5) * 1e-6)
-    for i, j in itertools.combinations(range(20), 2):
+    for i, j in itertools.combinations(range(16), 2):
         if rng.random() < 0.3:
             network.connect(i, j, rng.integers(0, 3, (5, 5)) * 1e-6)
     assert solve(network).x == solve(network.copy()).x
