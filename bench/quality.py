@@ -228,6 +228,11 @@ def needed(cell: dict[str, Any], side: str, retry: bool) -> bool:
     return side != "unity" or not any(r.get("group") == "unity" for r in cell.values())
 
 
+def apart(cell: dict[str, Any], label: str) -> bool:
+    """Whether a result of a cell is that of Unity's side, priced by itself."""
+    return "done unity" in cell and (label == "done unity" or cell[label].get("group") == "unity")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -258,7 +263,8 @@ def main(argv: list[str] | None = None) -> int:
         cache = load(options.cache)  # another run may have added to it
         cell = cache.setdefault(f"{model} {cluster}", {})
         if side == "plans":
-            cell.clear()
+            for label in [k for k in cell if not apart(cell, k)]:
+                del cell[label]
         cell.update(found)
         save(options.cache, cache)
         print(f"{model} {cluster} {side}: {time.perf_counter() - start:.0f} s {why}", file=sys.stderr, flush=True)

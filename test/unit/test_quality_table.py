@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.quality import CLUSTERS, TIERS, cluster_of, needed, ordered
+from bench.quality import CLUSTERS, TIERS, apart, cluster_of, needed, ordered
 from bench.quality_table import REASONS, milliseconds, page, rows, text, why
 from bench.zoo import ZOO
 
@@ -88,3 +88,10 @@ def test_why_nothing_fits_is_said_without_a_place() -> None:
         cell = {"ours": {"label": "ours", "group": "ours", "error": f"{place}pcg-select: no plan fits"}}
         written = page({"mlp v100-8": cell}, ["mlp"], ["v100-8"], {"v100-8": 16e9})
         assert "\n- mlp: ours: pcg-select: no plan fits\n" in written
+
+
+def test_pricing_plans_again_keeps_what_unitys_side_found():
+    cell = {"ours": {"group": "ours"}, "unity": {"group": "unity"}, "done plans": {}}
+    assert not any(apart(cell, k) for k in cell)  # its plan was a candidate among the others
+    cell["done unity"] = {}
+    assert [k for k in cell if apart(cell, k)] == ["unity", "done unity"]
