@@ -77,19 +77,17 @@ class _Stack:
             handshake(self.m, self.i, self.j, unary, sizes)
             return
         rows, cols = self.m.shape[1:]
-        real_i = np.isfinite(unary[self.i, :rows])
-        real_j = np.isfinite(unary[self.j, :cols])
         m = self.m
         m += unary[self.i, :rows][:, :, None]
         m += unary[self.j, :cols][:, None, :]
-        a = np.where(real_i, 0.5 * m.min(axis=2), 0.0)
-        m -= a[:, :, None]
-        b = np.where(real_j, m.min(axis=1), 0.0)
-        m -= b[:, None, :]
-        c = np.where(real_i, m.min(axis=2), 0.0)
-        m -= c[:, :, None]
-        unary[self.i, :rows] = np.where(real_i, a + c, np.inf)
-        unary[self.j, :cols] = np.where(real_j, b, np.inf)
+        a = 0.5 * m.min(axis=2)
+        m -= _or_zero(a)[:, :, None]
+        b = m.min(axis=1)
+        m -= _or_zero(b)[:, None, :]
+        c = m.min(axis=2)
+        m -= _or_zero(c)[:, :, None]
+        unary[self.i, :rows] = a + c
+        unary[self.j, :cols] = b
 
     def floor(self) -> float:
         """Sum of the minima of the edges."""
@@ -182,6 +180,11 @@ def _stacks(network: Network) -> list[_Stack]:
             stack[e, : m.shape[0], : m.shape[1]] = m
         stacks.append(_Stack(np.array([i for i, _, _ in edges]), np.array([j for _, j, _ in edges]), stack))
     return stacks
+
+
+def _or_zero(least: np.ndarray) -> np.ndarray:
+    """What is taken from costs: nothing from those that are all infinite."""
+    return np.where(np.isfinite(least), least, 0.0)
 
 
 def _bucket(n: int) -> int:

@@ -71,6 +71,12 @@ def size(value: ir.Value) -> float:
     return count
 
 
+def element(value: ir.Value | None) -> str:
+    """MLIR name of the element type of a tensor; what is none counts as f32."""
+    t = None if value is None else value.type
+    return str(t.element_type) if isinstance(t, ir.RankedTensorType) else "f32"
+
+
 def groups_of(attr: ir.Attribute) -> list[list[int]]:
     """Replica groups, or source and target pairs, as lists of positions; padding (-1) is left out."""
     dense = ir.DenseIntElementsAttr(attr)

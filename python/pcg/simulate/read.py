@@ -21,9 +21,9 @@ from pcg.ir.walk import functions
 from pcg.machine.profile import Reordering
 from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
-from pcg.simulate.collectives import KINDS, Pricer, size
+from pcg.simulate.collectives import KINDS, Pricer, element, size
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
-from pcg.simulate.reordering import gathered_up, lies_turned, matrices, noncanonical, reorders, stride_of
+from pcg.simulate.reordering import around, gathered_up, matrices, noncanonical, reorders, stride_of
 from pcg.simulate.scope import Scope, aliases_of
 
 #: Kernels that cannot write over an operand while they read it.
@@ -186,7 +186,7 @@ class Reader:
     def _finish(self, op: ir.Operation, kernel: _Kernel, scope: Scope) -> None:
         reads = tuple(kernel.reads)
         writes = tuple(scope.new(r) for r in op.results)
-        element = _element(op.operands[0] if op.name in _CONTRACTIONS else op.results[0] if op.results else None)
+        kind = element(op.operands[0] if op.name in _CONTRACTIONS else op.results[0] if op.results else None)
         update = op.name in _UPDATES
         over: dict[int, tuple[int, ...]] = {}
         if update:
@@ -198,7 +198,7 @@ class Reader:
             Task(
                 _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute",
                 self.model.kernel(
-                    _root(op, kernel), element, kernel.parts, kernel.bytes, kernel.order
+                    _root(op, kernel), kind, kernel.parts, kernel.bytes, kernel.order
                 ),
                 (COMPUTE,), reads, writes, over, update, where=where(op.location), flops=kernel.flops,
                 bytes=kernel.bytes,
@@ -214,12 +214,12 @@ class Reader:
         if not self.cpu:
             return number
         bytes_ = size(op.operands[operand])
-        element = _element(op.operands[operand])
+        kind = element(op.operands[operand])
         if op.name == "stablehlo.convolution" and noncanonical(op, operand):
-            seconds = float(self.model.seconds("stablehlo.transpose", element, 0.0, 2 * bytes_, kernels=1.0))
+            seconds = float(self.model.seconds("stablehlo.transpose", kind, 0.0, 2 * bytes_, kernels=1.0))
         elif op.name == "stablehlo.dot_general" and operand < 2 and (order := gathered_up(op, operand)) is not None:
             name = "stablehlo.copy"
-            seconds = self.model.kernel(name, element, {name: 0.0}, 3 * order.turned + 2 * order.rows, order)
+            seconds = self.model.kernel(name, kind, {name: 0.0}, 3 * order.turned + 2 * order.rows, order)
         else:
             return number
         new = scope.program.value(bytes_)
@@ -241,7 +241,7 @@ class Reader:
 
     def _collective(self, op: ir.Operation, scope: Scope) -> None:
         sent = self.price(op)
-        seconds = sent.seconds + (self._around(op) if self.cpu else 0.0)
+        seconds = sent.seconds + (around(op, self.fusion, self.model) if self.cpu else 0.0)
         reads = self._reads(op, scope)
         writes = tuple(scope.new(r) for r in op.results)
         scope.program.tasks.append(
@@ -268,43 +268,6 @@ class Reader:
                 detail={"tag": tag, "peer": peer, "type": _type(value)},
             )
         )  # fmt: skip
-
-    def _around(self, op: ir.Operation) -> float:
-        """Seconds of reordering before and after a collective along a dimension that is not the outermost.
-
-        XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
-        An all-to-all is of slices, which it copies whatever the dimension.  What was transposed is gathered as it lied
-        before that, if it can be, and the whole is turned for what reads it.
-        """
-        along = [
-            ir.IntegerAttr(op.attributes[key]).value
-            for key in ("all_gather_dim", "scatter_dimension")
-            if key in op.attributes
-        ]
-        seconds = turned = 0.0
-        for value in (*op.operands, *op.results):
-            t = ir.RankedTensorType(value.type)
-            if any(n > 1 for d in along for n in t.shape[:d]):
-                # Rows stay rows unless it is the innermost dimension that goes out.
-                if all(n == 1 for d in along for n in t.shape[d + 1 :]):
-                    turned += size(value)
-                else:
-                    order = Reordering(rows=size(value))
-                    name = "stablehlo.copy"
-                    seconds += self.model.kernel(name, _element(value), {name: 0.0}, 2 * size(value), order)
-        if op.name == "stablehlo.all_gather" and (made := self._made(op)).name == "stablehlo.transpose":
-            turned += size(op.results[0]) if lies_turned(made, along[0]) else 0.0
-        if turned:
-            seconds += float(self.model.seconds("pcg.layout", _element(op.results[0]), 0.0, 2 * turned, kernels=2.0))
-        return seconds
-
-    def _made(self, op: ir.Operation) -> ir.Operation:
-        """The op that made the operand of a collective, before it was added up; itself if that is an argument."""
-        while not isinstance((root := self.fusion.root(op.operands[0])).owner, ir.Block):
-            op = root.owner.operation
-            if op.name != "stablehlo.all_reduce":
-                break
-        return op
 
     def _barrier(self, op: ir.Operation, scope: Scope) -> None:
         """What comes out of a barrier is what went in, once all of it is there."""
@@ -405,11 +368,6 @@ def _root(op: ir.Operation, kernel: _Kernel) -> str:
     if op.name == "stablehlo.transpose" and (not kernel.order.turned or kernel.ops > 1):
         return "stablehlo.copy"
     return op.name
-
-
-def _element(value: ir.Value | None) -> str:
-    t = None if value is None else value.type
-    return str(t.element_type) if isinstance(t, ir.RankedTensorType) else "f32"
 
 
 def _type(value: ir.Value) -> str:

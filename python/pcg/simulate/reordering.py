@@ -7,9 +7,11 @@ import re
 
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir.types import element_bytes
 from pcg.machine.profile import Reordering
-from pcg.simulate.collectives import size
+from pcg.search.fusion import Fusion
+from pcg.simulate.collectives import element, size
 
 
 def noncanonical(op: ir.Operation, operand: int) -> bool:
@@ -74,13 +76,6 @@ def _between(t: ir.RankedTensorType, dim: int) -> int:
     return int(math.prod(t.shape[dim + 1 :]) * element_bytes(t.element_type))
 
 
-def lies_turned(turn: ir.Operation, dim: int) -> bool:
-    """Whether XLA gathers what a transpose makes along `dim` as it lay before: that dimension is outermost there."""
-    shape = ir.RankedTensorType(turn.operands[0].type).shape
-    order = [int(d) for d in ir.DenseI64ArrayAttr(turn.attributes["permutation"])]
-    return reorders(turn) and all(shape[d] == 1 for d in range(order[dim]))
-
-
 def matrices(op: ir.Operation) -> int:
     """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
     shape = ir.RankedTensorType(op.operands[0].type).shape
@@ -90,3 +85,47 @@ def matrices(op: ir.Operation) -> int:
             break
         parts *= shape[i]
     return max(parts, 1)
+
+
+def around(op: ir.Operation, fusion: Fusion, model: CostModel) -> float:
+    """Seconds of reordering before and after a collective along a dimension that is not the outermost.
+
+    XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
+    An all-to-all is of slices, which it copies whatever the dimension.  What was transposed is gathered as it lay
+    before that, if it can be, and the whole is turned for what reads it.
+    """
+    along = [
+        ir.IntegerAttr(op.attributes[key]).value
+        for key in ("all_gather_dim", "scatter_dimension")
+        if key in op.attributes
+    ]
+    seconds = turned = 0.0
+    for value in (*op.operands, *op.results):
+        t = ir.RankedTensorType(value.type)
+        if any(n > 1 for d in along for n in t.shape[:d]):
+            # Rows stay rows unless it is the innermost dimension that goes out.
+            if all(n == 1 for d in along for n in t.shape[d + 1 :]):
+                turned += size(value)
+            else:
+                order, name = Reordering(rows=size(value)), "stablehlo.copy"
+                seconds += model.kernel(name, element(value), {name: 0.0}, 2 * size(value), order)
+    if op.name == "stablehlo.all_gather" and _lies_turned(op.operands[0], along[0], fusion):
+        turned += size(op.results[0])
+    if turned:
+        seconds += float(model.seconds("pcg.layout", element(op.results[0]), 0.0, 2 * turned, kernels=2.0))
+    return seconds
+
+
+def _lies_turned(value: ir.Value, dim: int, fusion: Fusion) -> bool:
+    """Whether XLA gathers a value along `dim` as it lay before a transpose: that dimension was outermost there."""
+    name = "stablehlo.all_reduce"
+    while name == "stablehlo.all_reduce":
+        root = fusion.root(value)
+        if isinstance(root.owner, ir.Block):
+            return False
+        made = root.owner.operation
+        name, value = made.name, made.operands[0] if len(made.operands) else root
+    if name != "stablehlo.transpose":
+        return False
+    order = [int(d) for d in ir.DenseI64ArrayAttr(made.attributes["permutation"])]
+    return reorders(made) and all(n == 1 for n in ir.RankedTensorType(value.type).shape[: order[dim]])

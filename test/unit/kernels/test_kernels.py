@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pcg.kernels.networks import handshake, min_plus, undominated
 from pcg.kernels.paths import shortest
+from pcg.search.dual import _Stack
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -62,6 +63,24 @@ def test_a_handshake_moves_costs_and_loses_none(seed):
     after = sum(u[:n].min() for u, n in zip(unary, sizes, strict=True)) + m.min(axis=(1, 2)).sum()
     assert after >= floor - 1e-12
     assert (np.isinf(unary) == (np.arange(5)[None, :] >= sizes[:, None])).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS)
+def test_a_handshake_in_numpy_does_the_same(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, 4)
+    unary = np.where(np.arange(5)[None, :] < sizes[:, None], rng.random((4, 5)), np.inf)
+    unary[rng.random(unary.shape) < 0.1] = np.inf
+    i, j = np.array([0, 2]), np.array([1, 3])
+    inside = (np.arange(5)[:, None] < sizes[i][:, None, None]) & (np.arange(5) < sizes[j][:, None, None])
+    m = np.where(inside & (rng.random(inside.shape) < 0.7), rng.random(inside.shape), np.inf)
+    plain, apart = _Stack(i, j, m.copy()), unary.copy()
+    for _ in range(3):
+        handshake(m, i, j, unary, sizes)
+        plain.handshake(apart)
+        np.testing.assert_array_equal(unary, apart)
+        np.testing.assert_array_equal(m, plain.m)
 
 
 def test_choices_that_go_with_nothing_are_forbidden():
