@@ -11,13 +11,20 @@ those of experts, and takes the one whose step is shortest. What it prices on th
   data       the batch split, the rest replicated           zero      zero1 and zero3, over all devices or an inner axis
   megatron   tensor parallelism over all devices            hybrid    data x tensor x ZeRO, all factorisations
   tables     embedding tables split, MLPs data parallel     experts   stacked experts split x tensor x ZeRO
-  search     the searches alone                             unity     Unity's algorithm
+  whole      each table on one device, MLPs data parallel   search    the searches alone
+  unity      Unity's algorithm
 
 Experts' plans are on every factorisation of the number of devices into their axes, each in the distinct places on the
 cluster (eight at most). Two rules save time, both of `pcg-select`: a place is not simulated where one stream of the
 device has more work than the best place takes; ZeRO variants of a plan that takes twice as long as the best of their
 kind are left out. Unity's algorithm runs on one axis, and on nodes x devices of a node, of which the best counts; where
 the program is too large for `pcg-select` to try it, it is priced apart (side `unity`).
+
+Two more are priced apart. `whole` (of models in `STACKED`) is the plan that the Unity paper calls an expert's: table i
+on device i, as DLRM's authors place them. A layout can say that of tables that are one array, so the same model is
+written with them stacked. `least` is no plan but a bound: the contractions of the step, shared by all devices evenly at
+the peak of each, with nothing else to do and nothing to wait for. No plan of the same program takes less. It is there
+for the models of the paper.
 
 The batch is the zoo's per device (weak scaling). A plan must fit the memory of a device by the same simulation.
 Results are kept in a JSON file at once, so that the table can be made in pieces; --again prices what is known again.
@@ -49,16 +56,21 @@ from torch_mlir import ir
 
 from bench import quality_table
 from bench.zoo import ZOO
+from pcg.baselines.forward import CONTRACTIONS
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
+from pcg.ir.walk import entry, walk
+from pcg.layout import Mesh
+from pcg.lower.causes import times_of
 from pcg.machine import Cluster, mapping
 from pcg.passes import PIPELINES
 from pcg.passes.base import PassError
 from pcg.passes.pcg_select import Candidate, SelectPass, unity_meshes
 from pcg.passes.pipeline import Pipeline, split
+from pcg.rules import rule_for
 from pcg.simulate import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,7 +89,9 @@ TIERS: tuple[tuple[tuple[str, ...], int], ...] = (
 _LAST = 300
 #: A process that waits more than it works is ended after so many times its limit.
 _PATIENCE = 12
-SIDES = ("plans", "unity")
+SIDES = ("plans", "unity", "whole", "least")
+#: Models of which all tables are of one length, so that they can be stacked.
+STACKED = ("dlrm", "dlrm_default", "xdl")
 _INSERT = "dist-insert-reshards,dist-verify"
 #: Places of one mesh that are priced.
 _PLACES = 8
@@ -99,12 +113,12 @@ def ordered(models: Iterable[str]) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 class Cell:
-    """A model on a cluster: its program, prepared once."""
+    """A model on a cluster: its program, prepared once.  `overrides` change the sizes of the model."""
 
-    def __init__(self, model: str, cluster: str) -> None:
+    def __init__(self, model: str, cluster: str, **overrides: Any) -> None:
         self.cluster = cluster_of(cluster)
         self.machine = self.cluster.machine()
-        step, args = ZOO[model].shapes(CLUSTERS[cluster][2])
+        step, args = ZOO[model].shapes(CLUSTERS[cluster][2], **overrides)
         # Weights and optimizer state make room for what follows them, as in any training loop.
         text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
         self.module = load_module(text, make_context(), model)
@@ -169,6 +183,26 @@ class Cell:
                 best = found
         return {**best, "search_seconds": time.perf_counter() - start}
 
+    def whole(self) -> dict[str, Any]:
+        """The plan that puts each table on one device, the first on the first."""
+        module = self.copy()
+        place, *_ = mapping.placements(self.cluster, Mesh.of({"d0": len(self.cluster.devices)}))
+        shardings.set_mesh(module, place.mesh)
+        self.run(f"pcg-baseline{{plan=dlrm-whole}},dist-propagate{{engine=dataflow}},{_INSERT}", module)
+        return self.price(module, [place])
+
+    def least(self) -> dict[str, Any]:
+        """The seconds below which no plan of this program comes."""
+        model = CostModel(self.machine, Mesh.of({"d0": len(self.cluster.devices)}))
+        seconds = 0.0
+        func = entry(self.module)
+        assert func is not None
+        for op in walk(func):
+            if op.name in CONTRACTIONS:
+                rate = model.peak(op.name, str(op.operands[0].type.element_type))
+                seconds += times_of(op) * rule_for(op).flops / rate
+        return {"seconds": seconds / len(self.cluster.devices)}
+
 
 def report(plan: Candidate) -> None:
     """A plan that pcg-select has priced, as a line of JSON."""
@@ -180,10 +214,10 @@ def report(plan: Candidate) -> None:
 def work(model: str, cluster: str, side: str, limit: int) -> None:
     """Price one side of a cell; a line of JSON per plan on stdout. After `limit` processor seconds that is all."""
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-    cell = Cell(model, cluster)
+    cell = Cell(model, cluster, **({"stacked": True} if side == "whole" else {}))
     label = "ours" if side == "plans" else side
     try:
-        result = cell.unity() if side == "unity" else cell.plans()
+        result = {"plans": cell.plans, "unity": cell.unity, "whole": cell.whole, "least": cell.least}[side]()
     except (PassError, PcgError) as error:
         result = {"error": str(error)}
     print(json.dumps({"label": label, "group": label, **result}), flush=True)
@@ -228,9 +262,16 @@ def needed(cell: dict[str, Any], side: str, retry: bool) -> bool:
     return side != "unity" or not any(r.get("group") == "unity" for r in cell.values())
 
 
+def sides_of(model: str, sides: Iterable[str]) -> list[str]:
+    """Those of `sides` that there are of a model."""
+    suits = {"whole": model in STACKED, "least": model in quality_table.PAPER}
+    return [s for s in sides if suits.get(s, True)]
+
+
 def apart(cell: dict[str, Any], label: str) -> bool:
-    """Whether a result of a cell is that of Unity's side, priced by itself."""
-    return "done unity" in cell and (label == "done unity" or cell[label].get("group") == "unity")
+    """Whether a result of a cell is of a side of its own: all but `plans`."""
+    group = label.removeprefix("done ") if label.startswith("done ") else cell[label].get("group")
+    return group in SIDES[1:] and f"done {group}" in cell
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -254,7 +295,8 @@ def main(argv: list[str] | None = None) -> int:
     cache = load(options.cache)
     tiers = () if options.show else ordered(options.models)
     for cluster, model, side, limit in (
-        (c, m, s, t) for models, t in tiers for c in options.clusters for m in models for s in options.sides
+        (c, m, s, t) for models, t in tiers for c in options.clusters for m in models
+        for s in sides_of(m, options.sides)
     ):
         if not options.again and not needed(cache.get(f"{model} {cluster}", {}), side, options.retry):
             continue

@@ -26,7 +26,11 @@ from examples.training import Tree, f32, i32
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Sizes. `dense` features enter the bottom MLP, whose layers are `bottom`; 0 and () for none."""
+    """Sizes. `dense` features enter the bottom MLP, whose layers are `bottom`; 0 and () for none.
+
+    `stacked`: the tables, of one length, are one array [tables, rows, width], so that a layout can say which devices
+    have which table.
+    """
 
     tables: tuple[int, ...] = (64, 128, 32, 256)
     width: int = 16
@@ -36,6 +40,7 @@ class Config:
     top: tuple[int, ...] = (32, 32, 8)
     batch: int = 16
     rate: float = 0.5
+    stacked: bool = False
 
 
 _CRITEO = (
@@ -59,8 +64,9 @@ def mlp_shapes(sizes: tuple[int, ...]) -> Tree:
 def param_shapes(c: Config) -> Tree:
     """Tables and the two MLPs."""
     joined = len(c.tables) * c.width + (c.bottom[-1] if c.bottom else 0)
+    tables = {f"table{i}": f32(rows, c.width) for i, rows in enumerate(c.tables)}
     return {
-        "tables": {f"table{i}": f32(rows, c.width) for i, rows in enumerate(c.tables)},
+        "tables": f32(len(c.tables), c.tables[0], c.width) if c.stacked else tables,
         "bottom": mlp_shapes((c.dense, *c.bottom)),
         "top": mlp_shapes((joined, *c.top)),
     }
@@ -74,7 +80,11 @@ def batch_shapes(c: Config) -> Tree:
 
 def predict(c: Config, params: Tree, batch: Tree) -> jax.Array:
     """The prediction [batch, top[-1]] for dense [batch, dense] and sparse [batch, tables, bag]."""
-    features = [params["tables"][f"table{i}"][batch["sparse"][:, i]].sum(1) for i in range(len(c.tables))]
+    if c.stacked:
+        found = jax.vmap(lambda table, ids: table[ids].sum(1), (0, 1), 1)(params["tables"], batch["sparse"])
+        features = [found.reshape(found.shape[0], -1)]
+    else:
+        features = [params["tables"][f"table{i}"][batch["sparse"][:, i]].sum(1) for i in range(len(c.tables))]
     if c.bottom:
         x = batch["dense"]
         for weight in params["bottom"]:
@@ -106,6 +116,8 @@ def shapes(size: str = "small", **overrides: Any) -> tuple[Callable[..., Any], t
     c = dataclasses.replace(SIZES[size], **overrides)
     if bool(c.dense) != bool(c.bottom):
         raise ValueError(f"dense={c.dense} with bottom={c.bottom}: expected both, or 0 and () for a model without")
+    if c.stacked and len(set(c.tables)) > 1:
+        raise ValueError(f"stacked=True with tables={c.tables}: expected tables of one length")
     return train_step(c), (param_shapes(c), (), batch_shapes(c))
 
 

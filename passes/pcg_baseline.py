@@ -29,7 +29,8 @@ class BaselinePass(Pass):
       heads, embeddings and the logits by vocabulary; the batch over the other axes.  `megatron-zero1`,
       `megatron-zero3`: with optimizer state, or all state, split over the other axes.
     - `dlrm`: embedding tables are split over all axes by their columns, as far as these go, then by rows (`dlrm-rows`:
-      the other way round); the rest is data parallel.
+      the other way round); the rest is data parallel.  `dlrm-whole`: each of several tables that are stacked in one
+      array lies on one device, on some none if there are more of these.
     - `experts`: stacked experts are split over the expert axis, the rest is data parallel; also `experts-zero1`,
       `experts-zero3`, `experts-megatron`, `experts-megatron-zero1`, `experts-megatron-zero3`.
 
@@ -62,11 +63,10 @@ class BaselinePass(Pass):
         try:
             scheme = recipe(self.plan)
             who = roles(scheme, mesh, self.model, self.experts, self.zero)
+            program = read(func, state_of(func))
+            layouts = decide(program, scheme, who, mesh)
         except RecipeError as error:
             raise PassError(func, str(error)) from None
-        state = state_of(func)
-        program = read(func, state)
-        layouts = decide(program, scheme, who, mesh)
         given = {i: s for i, a in enumerate(func.regions[0].blocks[0].arguments) if (s := shardings.get(a)) is not None}
         self.statistics["redistributions"] = annotate(program, layouts, mesh, given)
         held = [i for i in layouts.kept if i not in layouts.data]

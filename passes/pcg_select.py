@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from pcg.baselines import plans
 from pcg.baselines.layouts import Reading, read
-from pcg.baselines.plans import Expert
+from pcg.baselines.plans import Expert, Kinds
 from pcg.baselines.tensor import experts, tables
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
@@ -283,14 +283,14 @@ class SelectPass(Pass):
 
     def _experts(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the plans of experts on `mesh`, its axes in every role."""
-        for plan in plans.on_mesh(mesh, *self._kinds(module)):
+        for plan in plans.on_mesh(mesh, self._kinds(module)):
             self._expert(module, plan, ())
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the plans of experts on every mesh of as many devices, and the search on the best one's mesh."""
         cluster = self.machine.cluster
         places: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
-        for plan in plans.on_devices(mesh.size, *self._kinds(module)) if self.candidates == "all" else ():
+        for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
             axes = plan.mesh.axes
             if axes not in places:
                 at = mapping.placements(cluster, plan.mesh)[: self.places] if cluster is not None else ()
@@ -310,12 +310,14 @@ class SelectPass(Pass):
                 where = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
                 self._unity(module, where[0], f" on {other}", where)
 
-    def _kinds(self, module: ir.Operation) -> tuple[bool, Collection[int]]:
-        """Whether plans that split tables suit the program, and the numbers of experts in its mixtures."""
+    def _kinds(self, module: ir.Operation) -> Kinds:
+        """Which plans of experts suit the program."""
         program = self._reading(module)
         held = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
-        stacked = {program.shapes[a][d] for a, d in experts(program.sites).items()}
-        return sum(held.get(a, 0) for a in tables(program.sites)) > MANY_TABLES * sum(held.values()), stacked
+        found = tables(program.sites)
+        many = sum(held.get(a, 0) for a in found) > MANY_TABLES * sum(held.values())
+        stacks = frozenset(program.shapes[a][t.stack] for a, t in found.items() if t.stack is not None)
+        return Kinds(many, stacks, frozenset(program.shapes[a][d] for a, d in experts(program.sites).items()))
 
     def _reading(self, module: ir.Operation) -> Reading:
         func = entry(module)

@@ -26,10 +26,13 @@ MODELS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     ),
     "scanned": ("bert", {"layers": 2, "heads": 4, "batch": 8, "scan": True}, ("zero1", "zero3", "megatron-zero3")),
     "clicks": ("unity_dlrm", {}, ("dlrm", "dlrm-rows", "megatron")),
+    # One table on each device; and four on eight devices, where four have nothing to look up.
+    "stacked": ("unity_dlrm", {"tables": (64,) * 8, "stacked": True}, ("dlrm-whole", "dlrm")),
+    "few": ("unity_dlrm", {"tables": (64,) * 4, "stacked": True}, ("dlrm-whole",)),
     "mixture": ("moe", {}, ("experts", "experts-zero3", "experts-megatron-zero1")),
 }  # fmt: skip
 #: Cases that XLA compiles in a few seconds; the others run with `-m slow`.
-QUICK = {("clicks", "dlrm"), ("mixture", "experts-megatron-zero1")}
+QUICK = {("clicks", "dlrm"), ("stacked", "dlrm-whole"), ("few", "dlrm-whole"), ("mixture", "experts-megatron-zero1")}
 
 
 def cases() -> list[Any]:

@@ -71,7 +71,7 @@ def test_no_plan_of_experts_is_faster(name: str) -> None:
     select = SelectPass(machine=machine)
     select.run(module.operation)
     assert select.chosen is not None and select.chosen.fits
-    others = plans.on_mesh(mesh, name == "clicks", ())
+    others = plans.on_mesh(mesh, plans.Kinds(name == "clicks"))
     assert len(others) >= 4
     times = [priced(name, plan, machine) for plan in others]
     assert select.chosen.seconds <= min(times) * (1 + 1e-12) and min(times) < max(times)

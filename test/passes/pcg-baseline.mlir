@@ -3,6 +3,8 @@
 // RUN: %pcg-opt %s --pcg-baseline=plan=zero3 --dist-propagate=engine=dataflow --dist-insert-reshards --dist-verify --dist-fuse-collectives | FileCheck %s --check-prefix=ZERO
 // RUN: not %pcg-opt %s --pcg-baseline=plan=pipeline 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: not %pcg-opt %s "--pcg-baseline=plan=megatron model=rows" 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not %pcg-opt %s --pcg-baseline=plan=dlrm-whole 2>&1 | FileCheck %s --check-prefix=WHOLE
+// WHOLE: error: pcg-baseline: no embedding tables are stacked in one array, which lets each lie on one device
 // PLAN: pass 'pcg-baseline', option 'plan': expected one of data, zero1, zero3, megatron
 // AXIS: error: pcg-baseline: axis 'rows'; the mesh has 'model'
 

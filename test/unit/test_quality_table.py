@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.quality import CLUSTERS, TIERS, apart, cluster_of, needed, ordered
+from bench.quality import CLUSTERS, SIDES, TIERS, Cell, apart, cluster_of, needed, ordered, sides_of
 from bench.quality_table import REASONS, milliseconds, page, rows, text, why
 from bench.zoo import ZOO
 
@@ -95,3 +95,35 @@ def test_pricing_plans_again_keeps_what_unitys_side_found():
     assert not any(apart(cell, k) for k in cell)  # its plan was a candidate among the others
     cell["done unity"] = {}
     assert [k for k in cell if apart(cell, k)] == ["unity", "done unity"]
+    cell |= {"whole": {"group": "whole"}, "done whole": {}, "least": {"group": "least"}, "done least": {}}
+    assert [k for k in cell if not apart(cell, k)] == ["ours", "done plans"]
+
+
+def test_gains_are_over_the_experts_of_the_paper_and_no_more_than_there_is_to_gain() -> None:
+    cells = {
+        "dlrm v100-8": {
+            "ours": result("ours", "ours", 0.2, cpu_seconds=1.0), "data data=8": result("data data=8", "data", 0.3),
+            "whole": result("whole", "whole", 0.8), "least": {"label": "least", "group": "least", "seconds": 0.16},
+        },
+        "mlp v100-8": {"ours": result("ours", "ours", 0.2), "data data=8": result("data data=8", "data", 0.3)},
+        "xdl v100-8": {"whole": result("whole", "whole", 0.8), "done whole": {}},
+    }  # fmt: skip
+    written = page(cells, ["dlrm", "mlp", "xdl"], ["v100-8", "h100-64"], {"v100-8": 16e9, "h100-64": 80e9})
+    assert "| dlrm | 3.6 | tables whole | 4.00 (5.00) |  | 1.50 to 1.50 |" in written
+    assert "| mlp | 2.0 | data parallelism | 1.50 |  | 1.50 to 1.50 |" in written
+    assert "| xdl | - |" in written, "what is priced apart is none of ours"
+
+
+def test_what_is_priced_apart_is_priced_where_there_is_such_a_thing() -> None:
+    assert sides_of("dlrm", SIDES) == list(SIDES) and sides_of("llama3_8b", SIDES) == ["plans", "unity"]
+    assert sides_of("mlp", SIDES) == ["plans", "unity", "least"]
+
+
+def test_no_plan_is_faster_than_the_contractions_at_the_peak() -> None:
+    cell = Cell("xdl", "v100-8")
+    whole, least = Cell("xdl", "v100-8", stacked=True).whole(), cell.least()["seconds"]
+    # Forward, gradients of weights and of inputs, of which the first layer has none: by hand.
+    layers = [(256, 256), (256, 256), (256, 2)]
+    flops = 1024 * sum(2 * m * n * 3 for m, n in layers)
+    assert least == pytest.approx(flops / cell.machine.device.peak("f32"))
+    assert whole["fits"] and least < whole["compute"] < whole["seconds"]

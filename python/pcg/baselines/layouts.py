@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.baselines import tensor
 from pcg.baselines.aliases import Alias, aliases
 from pcg.baselines.forward import Site, forward_ops, sites
-from pcg.baselines.recipe import Recipe, Roles
+from pcg.baselines.recipe import Recipe, RecipeError, Roles
 from pcg.baselines.update import Group, groups
 from pcg.layout import Mesh, ShardSpec
 from pcg.search.roles import data_of
@@ -59,7 +59,11 @@ def read(func: ir.Operation, state: Mapping[int, int]) -> Reading:
 
 
 def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layouts:
-    """The layouts of all arguments of `program` under `scheme`."""
+    """The layouts of all arguments of `program` under `scheme`.
+
+    Raises:
+      RecipeError: the scheme puts each table on one device, and none are stacked.
+    """
     shapes = program.shapes
     out = Layouts(data=frozenset(program.data))
     for i, spec in zip(program.data, _batch(program, roles, mesh), strict=True):
@@ -73,9 +77,17 @@ def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layout
         for a, d in spread.items():
             dims[a][d] = roles.experts
     if scheme.tables:
-        for a, (rows, columns) in tensor.tables(program.sites).items():
-            first, second = (columns, rows) if scheme.tables == "columns" else (rows, columns)
-            left = tuple(n for n in mesh.names if mesh.axis_size(n) > 1)
+        every = tuple(n for n in mesh.names if mesh.axis_size(n) > 1)
+        found_tables = tensor.tables(program.sites)
+        if scheme.tables == "whole" and all(t.stack is None for t in found_tables.values()):
+            raise RecipeError("no embedding tables are stacked in one array, which lets each lie on one device")
+        for a, table in found_tables.items():
+            if scheme.tables == "whole":
+                if table.stack is not None:
+                    dims[a][table.stack] = every
+                continue
+            first, second = (table.columns, table.rows) if scheme.tables == "columns" else (table.rows, table.columns)
+            left = every
             for dim in (first, second):
                 if dim is not None:
                     dims[a][dim] = fitting(left, shapes[a][dim], mesh)

@@ -14,7 +14,7 @@ _ZERO = ("", "-zero1", "-zero3")
 class Expert:
     """One plan (of `pcg.baselines.PLANS`) on one mesh, with the axes of every role where their names do not say it.
 
-    `group` is the kind of plan: data, zero, megatron, hybrid, tables or experts.
+    `group` is the kind of plan: data, zero, megatron, hybrid, tables, whole (tables on one device each) or experts.
     """
 
     group: str
@@ -39,12 +39,28 @@ class Expert:
         return f"{self.plan} {self.mesh.origin}" + "".join(f" {r}={'+'.join(axes)}" for r, axes in roles if axes)
 
 
-def on_devices(count: int, tables: bool, stacked: Collection[int]) -> list[Expert]:
-    """All plans of experts on `count` devices, whatever the mesh.
+@dataclass(frozen=True)
+class Kinds:
+    """Which plans suit a model.
 
-    `tables`: whether plans that split embedding tables are among them; `stacked` are the numbers of experts in the
-    mixtures of the model.
+    `tables`: those that split embedding tables.  `stacks` are the numbers of tables that are stacked in one array,
+    `experts` the numbers of experts in its mixtures.
     """
+
+    tables: bool = False
+    stacks: frozenset[int] = frozenset()
+    experts: frozenset[int] = frozenset()
+
+    def for_tables(self, mesh: Mesh) -> list[Expert]:
+        """The plans for tables on `mesh`."""
+        found = [Expert("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")] if self.tables else []
+        if self.tables and any(n % mesh.size == 0 for n in self.stacks):
+            found.append(Expert("whole", "dlrm-whole", mesh))
+        return found
+
+
+def on_devices(count: int, kinds: Kinds) -> list[Expert]:
+    """All plans of experts on `count` devices, whatever the mesh, for a model of `kinds`."""
     everything = Mesh.of({"data": count})
     out = [Expert("data", "data", everything), Expert("zero", "zero1", everything), Expert("zero", "zero3", everything)]
     proper = [n for n in _divisors(count) if 1 < n < count]
@@ -55,12 +71,11 @@ def on_devices(count: int, tables: bool, stacked: Collection[int]) -> list[Exper
     for n in proper:
         mesh = Mesh.of({"data": count // n, "model": n})
         out += [Expert("hybrid", "megatron" + zero, mesh) for zero in _ZERO]
-    if tables:
-        out += [Expert("tables", plan, everything) for plan in ("dlrm", "dlrm-rows")]
-        for n in proper:
-            mesh = Mesh.of({"a": n, "b": count // n})
-            out += [Expert("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")]
-    for n in sorted({e for number in stacked for e in _divisors(number) if e > 1 and count % e == 0}):
+    out += kinds.for_tables(everything)
+    for n in proper:
+        # Whole tables need but one axis.
+        out += [e for e in kinds.for_tables(Mesh.of({"a": n, "b": count // n})) if e.group == "tables"]
+    for n in sorted({e for number in kinds.experts for e in _divisors(number) if e > 1 and count % e == 0}):
         for m in _divisors(count // n):
             sizes = {"data": count // n // m, "expert": n, "model": m}
             mesh = Mesh.of({a: s for a, s in sizes.items() if s > 1})
@@ -69,8 +84,8 @@ def on_devices(count: int, tables: bool, stacked: Collection[int]) -> list[Exper
     return out
 
 
-def on_mesh(mesh: Mesh, tables: bool, stacked: Collection[int]) -> list[Expert]:
-    """All plans of experts on `mesh`, its axes in every role; `tables` and `stacked` as in `on_devices`."""
+def on_mesh(mesh: Mesh, kinds: Kinds) -> list[Expert]:
+    """All plans of experts on `mesh`, its axes in every role, for a model of `kinds`."""
     origin = mesh.origin
     axes = [a for a, n in origin.axes if n > 1]
     out = [Expert("data", "data", mesh), Expert("zero", "zero1", mesh), Expert("zero", "zero3", mesh)]
@@ -79,10 +94,9 @@ def on_mesh(mesh: Mesh, tables: bool, stacked: Collection[int]) -> list[Expert]:
     out.append(Expert("megatron", "megatron", mesh, model=tuple(axes) or origin.names[:1]))
     for chosen in _proper_subsets(axes):
         out += [Expert("hybrid", "megatron" + zero, mesh, model=chosen) for zero in _ZERO]
-    if tables:
-        out += [Expert("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")]
+    out += kinds.for_tables(mesh)
     for a in axes:
-        if not any(number % origin.axis_size(a) == 0 for number in stacked):
+        if not any(number % origin.axis_size(a) == 0 for number in kinds.experts):
             continue
         out += [Expert("experts", "experts" + zero, mesh, experts=(a,)) for zero in _ZERO]
         for chosen in (c for c in _subsets([b for b in axes if b != a]) if c):

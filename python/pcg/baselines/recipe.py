@@ -23,7 +23,8 @@ class Recipe:
     `zero`: what is split over the data axes beside the batch: 0 nothing; 1 optimizer state, with gradients reduced
     to the same parts (ZeRO-1 and 2; inside one program gradients do not outlive the step); 3 weights too.
     `tensor`: Megatron's split of contractions over the model axes.  `tables`: how embedding tables are split over all
-    axes, by "columns" (the vectors) or "rows" (the vocabulary), as far as the sizes go; empty: not.
+    axes, by "columns" (the vectors) or "rows" (the vocabulary), as far as the sizes go, or where they are stacked, each
+    "whole" on one device, with none on some devices if there are more of these; empty: not.
     `experts`: stacked experts are split over the expert axes.
     """
 
@@ -43,6 +44,7 @@ PLANS: dict[str, Recipe] = {
     "megatron-zero3": Recipe(tensor=True, zero=3),
     "dlrm": Recipe(tables="columns"),
     "dlrm-rows": Recipe(tables="rows"),
+    "dlrm-whole": Recipe(tables="whole"),
     "experts": Recipe(experts=True),
     "experts-zero1": Recipe(experts=True, zero=1),
     "experts-zero3": Recipe(experts=True, zero=3),

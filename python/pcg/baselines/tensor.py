@@ -11,6 +11,7 @@ stream, which Megatron keeps whole.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -89,16 +90,29 @@ def _is_last(site: Site, found: Sequence[Site], ops: Container[ir.Operation]) ->
     return not any(s.op.results[0] in after for s in found)
 
 
-def tables(found: Sequence[Site]) -> dict[int, tuple[int | None, int | None]]:
-    """Embedding tables, which are only looked up: argument -> its (row, column) dimensions."""
+@dataclass(frozen=True)
+class Table:
+    """An embedding table by its dimensions, as an argument: what is looked up, what a vector holds, and which table
+    it is where several are stacked; None where there is no such dimension."""
+
+    rows: int | None
+    columns: int | None
+    stack: int | None
+
+
+def tables(found: Sequence[Site]) -> dict[int, Table]:
+    """Embedding tables, which are only looked up, by argument."""
     others = {s.weight.argument for s in found if s.op.name != LOOKUP}
     out = {}
     for site in found:
         if site.op.name == LOOKUP and site.weight.argument not in others:
             rule, dims = rule_for(site.op), site.weight.dims
             rows = next((dims[d] for d in _reduced(rule, 0)), None)
-            columns = next((dims[d] for d, f in enumerate(rule.operands[0]) if f and _kept(rule, f[0])), None)
-            out[site.weight.argument] = (rows, columns)
+            kept = [d for d, f in enumerate(rule.operands[0]) if f and _kept(rule, f[0])]
+            asked = {f[0] for f in rule.operands[1] if f}
+            columns = next((dims[d] for d in kept if rule.operands[0][d][0] not in asked), None)
+            stack = next((dims[d] for d in kept if rule.operands[0][d][0] in asked), None)
+            out[site.weight.argument] = Table(rows, columns, stack)
     return out
 
 

@@ -13,7 +13,7 @@ import jax
 import pytest
 
 from pcg.baselines.layouts import Layouts, Reading, decide, read
-from pcg.baselines.recipe import recipe, roles
+from pcg.baselines.recipe import RecipeError, recipe, roles
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
@@ -121,6 +121,29 @@ def test_tables_are_split_and_the_rest_is_data_parallel() -> None:
     rows, _ = layouts("unity_dlrm", "dlrm-rows")
     assert {str(rows.used[number[n]]) for n in tables} == {"[data+model, -]"}
     assert all(not any(found.used[i].dims) for n, i in number.items() if n.startswith(("0.bottom", "0.top")))
+
+
+STACK = {"tables": (64,) * 4, "stacked": True}
+
+
+@pytest.mark.parametrize(
+    ("plan", "mesh", "want"),
+    [
+        ("dlrm-whole", "data=4", "[data, -, -]"),
+        ("dlrm-whole", "data=2,model=4", "[data+model, -, -]"),  # four tables on eight devices: one each, then none
+        ("dlrm", "data=2,model=4", "[-, -, data+model]"),
+        ("dlrm-rows", "data=2,model=4", "[-, data+model, -]"),
+    ],
+)
+def test_stacked_tables_lie_on_one_device_each_or_are_split(plan: str, mesh: str, want: str) -> None:
+    found, number = layouts("unity_dlrm", plan, Mesh.parse(mesh), **STACK)
+    assert str(found.used[number["0.tables"]]) == want
+    assert all(not any(found.used[i].dims) for n, i in number.items() if n.startswith(("0.bottom", "0.top")))
+
+
+def test_tables_that_are_not_stacked_cannot_each_lie_on_one_device() -> None:
+    with pytest.raises(RecipeError, match="no embedding tables are stacked in one array"):
+        layouts("unity_dlrm", "dlrm-whole")
 
 
 def test_experts_are_split_by_their_number() -> None:
