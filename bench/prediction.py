@@ -96,7 +96,7 @@ def rows_of(model: str, cluster: Cluster, rounds: int, plans: Sequence[predictio
         arrays = len(found.program.arguments) + len(found.program.results)
         predicted = step.seconds + priced.dispatch(arrays, step.allocations)
         placed = jax.device_put(args, found.input_shardings)
-        compiled = found.jitted.lower(*placed).compile()
+        compiled = found.compiled
         m = compiled.memory_analysis()
         used = (
             m.argument_size_in_bytes + m.output_size_in_bytes + m.temp_size_in_bytes - m.alias_size_in_bytes

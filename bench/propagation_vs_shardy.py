@@ -157,9 +157,9 @@ def propagated_by_shardy(lowered: Any, mesh: dict[str, int], **options: Any) -> 
     return pcg.compile(shardy.propagated(lowered.as_text()), mesh, **options).lower()
 
 
-def hlo_of(executable: Any, args: Any) -> str:
+def hlo_of(executable: Any) -> str:
     """Optimised HLO of a pcg executable."""
-    return executable.jitted.lower(*args).compile().as_text()
+    return executable.compiled.as_text()
 
 
 def run_case(name: str, tiny: bool = False) -> Row:
@@ -173,12 +173,11 @@ def run_case(name: str, tiny: bool = False) -> Row:
     imported, note = None, ""
     try:
         theirs = propagated_by_shardy(lowered, model.case.mesh)
-        leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in theirs.program.arguments]
-        imported = estimate(hlo_of(theirs, leaves), devices)
+        imported = estimate(hlo_of(theirs), devices)
     except (pcg.PcgError, ValueError, RuntimeError) as error:  # A finding, not the end of the table.
         note = str(error).splitlines()[0]
     return Row(
-        name, model.case.mesh, estimate(hlo_of(ours, model.shapes), devices), of_stablehlo_text(ours.as_text("local")),
+        name, model.case.mesh, estimate(hlo_of(ours), devices), of_stablehlo_text(ours.as_text("local")),
         imported, estimate(lowered.compile().as_text(), devices), seconds, note,
     )  # fmt: skip
 

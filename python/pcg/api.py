@@ -168,6 +168,7 @@ class Compiled:
         self._executables: dict[Any, Executable] = {}
         self._last: Executable | None = None
         self._fast: Callable[..., Any] | None = None
+        self._alone = False
         self.__name__ = getattr(function, "__name__", program.name if program else "program")
         self.__doc__ = getattr(function, "__doc__", None)
         self.__wrapped__ = function
@@ -185,7 +186,10 @@ class Compiled:
                 pass
         args, kwargs = self._bind(args, kwargs)
         executable = self._executable(args, kwargs)
-        return executable.call(self._dynamic(args), kwargs)
+        result = executable.call(self._dynamic(args), kwargs)
+        if self._alone and executable.is_compiled:
+            self._fast = executable.compiled
+        return result
 
     def lower(self, *args: Any, **kwargs: Any) -> Executable:
         """Compile for arguments of these shapes (arrays or `jax.ShapeDtypeStruct`), without running.
@@ -342,6 +346,10 @@ class Compiled:
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Mapping[int, Any]) -> Executable:
         assert self._function is not None
+        if jax_compat.any_traced((args, kwargs)):
+            raise ProgramError(
+                f"{self.__name__} is compiled inside of another jax transformation; call .lower with shapes before"
+            )
         count = len(args) + len(static)
         donate = tuple(i % count for i in self._settings.donate_argnums)
         self._set_mesh(self._given)
@@ -407,10 +415,10 @@ class Compiled:
         return within(build, options, s.memory_limit)
 
     def _use(self, executable: Executable, static: Mapping[int, Any]) -> None:
-        """Remember `executable`; calls go straight to it as long as it is the only one."""
+        """Remember `executable`; once it is compiled, calls go straight to it as long as it is the only one."""
         self._last = executable
-        simple = len(self._executables) == 1 and not static and not executable.needs_x64
-        self._fast = executable.jitted if simple else None
+        self._alone = len(self._executables) == 1 and not static and not executable.needs_x64
+        self._fast = None
 
 
 def _numbers(given: int | Sequence[int]) -> tuple[int, ...]:

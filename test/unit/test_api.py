@@ -71,6 +71,29 @@ def test_the_second_call_takes_the_fast_path(compiled, monkeypatch):
     compiled(*placed)
 
 
+@pytest.mark.parametrize("place", [np.asarray, jnp.asarray], ids=["numpy", "uncommitted"])
+def test_xla_compiles_the_step_of_a_training_loop_once(place, caplog):
+    def sgd_step(w, x):
+        return w - 0.1 * jax.grad(lambda w: jnp.sum((x @ w) ** 2))(w), jnp.sum(w)
+
+    step = pcg.compile(sgd_step, MESH, in_shardings=(P(None, "model"), P("data")), strategy="dataflow")
+    w, x = place(normal(16, 8)), place(normal(8, 16))
+    with jax.log_compiles(), caplog.at_level("WARNING"):
+        for _ in range(3):
+            w, _ = step(w, x)  # the weights come back on the mesh, the batch from the host each time
+    assert caplog.text.count("Finished XLA compilation of jit(sgd_step)") == 1
+
+
+@pytest.mark.parametrize("first", ["lower", "__call__"])
+def test_a_compiled_program_can_be_part_of_a_larger_one(first):
+    inner = pcg.compile(mlp, MESH, in_shardings=SHARDINGS, strategy="dataflow")
+    with pytest.raises(pcg.ProgramError, match=r"mlp is compiled inside of another jax transformation; call \.lower"):
+        jax.jit(inner)(PARAMS, X)
+    getattr(inner, first)(PARAMS, X)
+    got = jax.jit(lambda p, x: inner(p, 2 * x)[1] + 1)(PARAMS, X)
+    same(got, jax.jit(mlp)(PARAMS, 2 * X)[1] + 1, 1e-4)
+
+
 def test_other_shapes_compile_again_and_both_stay(compiled):
     small = compiled.lower(PARAMS, X)
     same(compiled(PARAMS, normal(4, 16) * 0), jax.jit(mlp)(PARAMS, np.zeros((4, 16), np.float32)))

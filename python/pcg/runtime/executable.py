@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +25,8 @@ class SignatureError(ProgramError):
 class Executable:
     """One compilation, for one argument structure and one set of shapes, ready to run.
 
-    Called with the arguments of the program (trees, or a flat list for a module).  `jitted` is the
-    jax function behind it; calling it directly skips the placement of arguments.
+    Called with the arguments of the program (trees, or a flat list for a module).  `jitted` is the jax function behind
+    it, `compiled` what XLA makes of that; calling it directly skips the placement of arguments.
     """
 
     def __init__(self, compilation: Compilation, devices: Sequence[Any], donate: Sequence[int] = ()) -> None:
@@ -74,13 +75,24 @@ class Executable:
             run, in_shardings=self._in_tree(self._in), out_shardings=self._unflatten(self._out), donate_argnums=donate
         )
 
+    @functools.cached_property
+    def compiled(self) -> jax.stages.Compiled:
+        """The program as XLA compiled it, once.
+
+        jax.jit would do so again for the second step of a loop: it tells arguments from the host and those that an
+        earlier call left on the mesh apart.
+        """
+        with jax_compat.x64(self.needs_x64):
+            return self.jitted.lower(*self._in_tree([_shape(x) for x in self.program.arguments])).compile()
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether XLA has compiled the program."""
+        return "compiled" in self.__dict__
+
     def allocated(self) -> int | None:
         """Bytes per device that XLA allocates: arguments, results and what is in between; None if it does not say."""
-        if any(x.key for x in self.program.arguments):
-            return None
-        with jax_compat.x64(self.needs_x64):
-            shapes = [jax.ShapeDtypeStruct(x.shape, np_dtype(x.dtype)) for x in self.program.arguments]
-            found = self.jitted.lower(*self._in_tree(shapes)).compile().memory_analysis()
+        found = self.compiled.memory_analysis()
         if found is None:
             return None
         sizes = found.argument_size_in_bytes, found.output_size_in_bytes, found.temp_size_in_bytes
@@ -92,14 +104,17 @@ class Executable:
         return self.call(args, kwargs)
 
     def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Run: check the arguments, move those that lie elsewhere, dispatch.
+        """Run: check the arguments, move those that lie elsewhere, dispatch; or become part of what is being traced.
 
         Raises:
           SignatureError: the arguments do not fit; names the first that does not.
         """
         packed = (*args, kwargs) if kwargs or self._has_keywords else tuple(args)
         with jax_compat.x64(self.needs_x64):
-            return self.jitted(*self._in_tree(self.place(self._flatten(packed))))
+            flat = self._flatten(packed)
+            if jax_compat.any_traced(flat):
+                return self.jitted(*self._in_tree(flat))
+            return self.compiled(*self._in_tree(self.place(flat)))
 
     def place(self, flat: Sequence[Any]) -> list[Any]:
         """Flat arguments, checked, as jax Arrays where the program wants them.
@@ -290,3 +305,10 @@ def _short(x: Any) -> str:
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return f"an array {x.dtype}[{','.join(map(str, x.shape))}]"
     return f"{x!r:.60} of type {type(x).__name__}"
+
+
+def _shape(leaf: Leaf) -> jax.ShapeDtypeStruct:
+    """What jax calls an argument."""
+    if leaf.key:
+        return jax.ShapeDtypeStruct(leaf.shape[: len(leaf.shape) - leaf.key_rank], jax_compat.key_dtype(leaf.key))
+    return jax.ShapeDtypeStruct(leaf.shape, np_dtype(leaf.dtype))

@@ -132,6 +132,16 @@ def is_key(dtype: Any) -> bool:
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 
+def any_traced(values: Any) -> bool:
+    """Whether some of a tree of arrays stand for arguments of a function that jax is tracing."""
+    return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(values))
+
+
+def key_dtype(impl: str) -> Any:
+    """The dtype of typed PRNG keys of the generator `impl`."""
+    return jax.eval_shape(lambda: jax.random.key(0, impl=impl)).dtype
+
+
 def key_impl(dtype: Any) -> str:
     """Name of the generator behind a key dtype, as `jax.random.wrap_key_data` takes it."""
     return str(dtype._impl.name)
