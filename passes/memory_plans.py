@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.walk import entry, walk
+from pcg.machine.units import bytes_text
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.insert_reshards import InsertReshardsPass
 from pcg.passes.lower_spmd import LowerSpmdPass
@@ -23,7 +24,6 @@ from pcg.search.optimize import Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.table import Tables
 from pcg.simulate import simulate
-from pcg.simulate.result import bytes_text
 
 if TYPE_CHECKING:
     from pcg.passes.pcg_search import SearchPass

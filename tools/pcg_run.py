@@ -292,7 +292,7 @@ def _fail(args: argparse.Namespace, message: str) -> None:
 
 
 def _text(report: dict[str, Any]) -> str:
-    from pcg.viz.table import bytes_text, time_text
+    from pcg.machine.units import bytes_text, time_text
 
     cost = report["cost"]
     mesh = ",".join(f"{n}={s}" for n, s in report["mesh"].items())

@@ -1,4 +1,4 @@
-"""Quantities in text: `900 GB/s`, `16 GiB`, `0.6 us`, `125 TFLOP/s` as numbers in bytes, FLOP and seconds."""
+"""Quantities in text: `900 GB/s`, `16 GiB`, `0.6 us`, `125 TFLOP/s` as numbers in bytes, FLOP and seconds, and back."""
 
 from __future__ import annotations
 
@@ -57,3 +57,18 @@ def shown(value: float, unit: str) -> str:
         if value >= _DECIMAL[prefix]:
             return f"{value / _DECIMAL[prefix]:.4g} {prefix}{unit}"
     return f"{value:.4g} {unit}"
+
+def bytes_text(n: float) -> str:
+    """Bytes in a column of figures: `1.50 MiB`."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if n >= size:
+            return f"{n / size:.2f} {unit}"
+    return f"{n:.0f} B"
+
+
+def time_text(seconds: float) -> str:
+    """Seconds in a column of figures: `12.3 us`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.2f} {unit}"
+    return f"{seconds * 1e6:.1f} us"

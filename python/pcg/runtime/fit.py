@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from pcg.decide import Options
 from pcg.ir.errors import PcgError
+from pcg.machine.units import bytes_text
 from pcg.passes.fit_memory import Remembered
 from pcg.runtime.executable import Executable
 from pcg.search.optimize import Outcome
-from pcg.viz.table import bytes_text
 
 #: How often a plan is sought that needs less, because the compiler allocates more than was predicted.
 _ROUNDS = 4

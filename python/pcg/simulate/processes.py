@@ -19,11 +19,12 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.lower.processes import MEMBERS, process_modules
 from pcg.machine import Machine, collectives
+from pcg.machine.units import bytes_text, time_text
 from pcg.simulate.collectives import KINDS, Pricer, Sent, channel_of, groups_of, size
 from pcg.simulate.memory import alive, place
 from pcg.simulate.program import Program, Task
 from pcg.simulate.read import Reader
-from pcg.simulate.result import Simulation, of_run, time_text, write
+from pcg.simulate.result import Simulation, of_run, write
 from pcg.simulate.schedule import Options, Run, exposed, run, totals
 
 
@@ -48,7 +49,7 @@ class ProcessSimulation:
         for n, s in self.processes.items():
             lines.append(
                 f"  process {n:3d}   computes {time_text(s.compute)}, sends {time_text(s.communication)} of which "
-                f"{time_text(s.exposed)} not hidden, {s.peak_bytes / 2**20:.2f} MiB at the peak"
+                f"{time_text(s.exposed)} not hidden, {bytes_text(s.peak_bytes)} at the peak"
             )
         return "\n".join(lines)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pcg.machine.units import bytes_text, time_text
 from pcg.simulate.held import Held, held
 from pcg.simulate.program import Program, Task
 from pcg.simulate.schedule import Run
@@ -156,18 +157,3 @@ def of_run(run: Run, name: str) -> Simulation:
         run.seconds, run.compute, run.communication, run.exposed, run.peak, arguments, (*results, temporaries), run,
         name,
     )  # fmt: skip
-
-
-def time_text(seconds: float) -> str:
-    """Seconds in a unit that suits."""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
-        if seconds * factor >= 1 or unit == "us":
-            return f"{seconds * factor:.2f} {unit}"
-    raise AssertionError
-
-
-def bytes_text(count: float) -> str:
-    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if count >= 1024**power:
-            return f"{count / 1024**power:.2f} {unit}"
-    return f"{count:.0f} B"

@@ -11,9 +11,10 @@ from pcg.frontend.program import Leaf, element_bytes
 from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.replicated import Replicated, replicated
+from pcg.machine.units import bytes_text, time_text
 from pcg.viz.cost import Collective, Cost
 from pcg.viz.names import common, pattern
-from pcg.viz.table import bytes_text, table, time_text
+from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section
 
 #: Source lines shown per group of collectives.

@@ -13,9 +13,10 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
 from pcg.lint import Advice, Annotation, Figures, Finding
 from pcg.lint.annotations import spec_text
+from pcg.machine.units import bytes_text, time_text
 from pcg.passes.base import Pass
 from pcg.passes.pcg_lint import LintPass
-from pcg.viz.table import bytes_text, table, time_text
+from pcg.viz.table import table
 
 #: Annotations and findings of one code that are shown.
 _ROWS = 12

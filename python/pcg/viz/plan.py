@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcg.layout import Mesh, ShardSpec, refine
+from pcg.machine.units import bytes_text, time_text
 from pcg.plan import Decision, Plan, Value
 from pcg.viz.names import common, pattern
-from pcg.viz.table import bytes_text, table, time_text
+from pcg.viz.table import table
 
 if TYPE_CHECKING:
     from pcg.plan_price import Price

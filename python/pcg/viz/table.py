@@ -34,19 +34,3 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     )
     console.print(grid)
     return "\n".join((indent + line).rstrip() for line in out.getvalue().splitlines())
-
-
-def bytes_text(n: float) -> str:
-    """`1.50 MiB`."""
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if n >= size:
-            return f"{n / size:.2f} {unit}"
-    return f"{n:.0f} B"
-
-
-def time_text(seconds: float) -> str:
-    """`12.3 us`."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.2f} {unit}"
-    return f"{seconds * 1e6:.1f} us"

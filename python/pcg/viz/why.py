@@ -23,9 +23,9 @@ from pcg.lower.chains import annotation, chain_text, chains, elsewhere, steps
 from pcg.lower.conflicts import conflicts
 from pcg.lower.moves import DIST_MOVES
 from pcg.lower.origins import Origins, Result, Site
+from pcg.machine.units import bytes_text, time_text
 from pcg.rules.manual import is_manual
 from pcg.viz.cost import Collective, Cost
-from pcg.viz.table import bytes_text, time_text
 
 #: Groups of collectives in the report, those that take longest.
 TOP = 8

@@ -7,10 +7,11 @@ import pytest
 from pcg.compiler import compile_program, load_program
 from pcg.decide import Options
 from pcg.layout import Mesh, ShardSpec
+from pcg.machine.units import bytes_text, time_text
 from pcg.simulate.collectives import axes_of_groups
 from pcg.viz.cost import cost_of
 from pcg.viz.explain import common, explain, pattern
-from pcg.viz.table import bytes_text, table, time_text
+from pcg.viz.table import table
 
 #: Two equal layers with weights split column-row: one all-reduce per layer and direction of data.
 LAYERS = """
