@@ -1,12 +1,14 @@
 """Predicted against measured step time, and predicted memory against XLA's own account, on forced CPU devices.
 
   pcg-calibrate --devices 8 -o cpu.toml
-  python bench/prediction.py [MODEL ...] --profile cpu.toml [--rounds 7] [--json out.json]
+  python bench/prediction.py [MODEL ...] --profile cpu.toml [--passes 3] [--rounds 3] [--json out.json]
 
 For each model all plans of `bench/prediction_plans.py` are compiled by `pcg.compile`, simulated on the machine at hand
-with its profile, and run: medians of rounds that interleave the plans of a model.  Printed are per model the plans with
-both times, Kendall's tau, and the regret: how much slower than the fastest plan the one predicted fastest is.  Memory
-is the simulator's peak against arguments + results + temporaries - aliases by XLA's `memory_analysis()`.
+with its profile, and run: medians of rounds that interleave the plans of a model, in several passes over all models, so
+that a slow minute of the machine meets a few rounds of every model and not all of one.  Printed are per model the plans
+with both times, Kendall's tau, and the regret: how much slower than the fastest plan the one predicted fastest is.
+Beside it stands Kendall's tau of the passes among each other (the least of any two): what measuring again is worth.
+Memory is the simulator's peak against arguments + results + temporaries - aliases by XLA's `memory_analysis()`.
 Beside the time on the wall stands that of the busy processors, over their number, which other work on the machine
 leaves alone: where the two rank plans differently, the measurement was disturbed.
 
@@ -24,8 +26,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +56,24 @@ class Row:
     plan: str
     predicted: float
     communication: float
-    measured: float
-    busy: float
     memory: float
     memory_xla: float
+    passes: list[list[tuple[float, float]]] = field(default_factory=list)
+    """By pass and round: seconds on the wall, and of all processors over their number."""
+
+    @property
+    def measured(self) -> float:
+        """The median of all rounds."""
+        return statistics.median(wall for rounds in self.passes for wall, _ in rounds)
+
+    @property
+    def busy(self) -> float:
+        """The median of all rounds of the time of the processors."""
+        return statistics.median(busy for rounds in self.passes for _, busy in rounds)
+
+    def in_pass(self, number: int) -> float:
+        """The median of one pass."""
+        return statistics.median(wall for wall, _ in self.passes[number])
 
 
 def kendall(a: Sequence[float], b: Sequence[float]) -> float:
@@ -84,46 +100,57 @@ def machine(profile: Profile) -> Cluster:
     return replace(found, kinds=tuple(replace(k, profile=profile) for k in found.kinds))
 
 
-def rows_of(model: str, cluster: Cluster, rounds: int, plans: Sequence[prediction_plans.PlanSpec]) -> list[Row]:
-    """All plans of a model, predicted and measured."""
-    _, args = prediction_plans.make(model)
-    rows: dict[str, Row] = {}
-    calls: dict[str, Any] = {}
+@dataclass
+class Model:
+    """A model with all its plans, compiled."""
+
+    args: Any
+    rows: list[Row]
+    shardings: list[Any]
+    compiled: list[Any]
+
+    def measure(self, rounds: int) -> None:
+        """Add a pass to every row."""
+        placed = [jax.device_put(self.args, s) for s in self.shardings]
+        calls = [lambda f=f, a=a: jax.block_until_ready(f(*a)) for f, a in zip(self.compiled, placed, strict=True)]
+        for row, found in zip(self.rows, times(calls, rounds), strict=True):
+            row.passes.append(found)
+
+
+def planned(name: str, cluster: Cluster, plans: Sequence[prediction_plans.PlanSpec]) -> Model:
+    """All plans of a model, predicted and compiled."""
+    _, args = prediction_plans.make(name)
+    model = Model(args, [], [], [])
     for plan in plans:
-        found = prediction_plans.place(model, plan, **({"cluster": cluster} if plan.layout is None else {}))
+        found = prediction_plans.place(name, plan, **({"cluster": cluster} if plan.layout is None else {}))
         priced = CostModel(cluster.machine(), found.mesh)
         step = simulate(found.compilation.modules["local"], priced, backend="cpu")
         arrays = len(found.program.arguments) + len(found.program.results)
         predicted = step.seconds + priced.dispatch(arrays, step.allocations)
-        placed = jax.device_put(args, found.input_shardings)
-        compiled = found.compiled
-        m = compiled.memory_analysis()
+        m = found.compiled.memory_analysis()
         used = (
             m.argument_size_in_bytes + m.output_size_in_bytes + m.temp_size_in_bytes - m.alias_size_in_bytes
         )
-        rows[plan.name] = Row(model, plan.name, predicted, step.communication, 0.0, 0.0, step.peak_bytes, float(used))
-        calls[plan.name] = lambda f=compiled, a=placed: jax.block_until_ready(f(*a))
-    for name, (wall, busy) in times(calls, rounds).items():
-        rows[name].measured, rows[name].busy = wall, busy
-    return list(rows.values())
+        model.rows.append(Row(name, plan.name, predicted, step.communication, step.peak_bytes, float(used)))
+        model.shardings.append(found.input_shardings)
+        model.compiled.append(found.compiled)
+    return model
 
 
-def times(calls: dict[str, Any], rounds: int) -> dict[str, tuple[float, float]]:
-    """Medians of interleaved rounds: (seconds on the wall, seconds of all processors over their number)."""
+def times(calls: Sequence[Callable[[], Any]], rounds: int) -> list[list[tuple[float, float]]]:
+    """Interleaved rounds by call: (seconds on the wall, seconds of all processors over their number)."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
-    order = list(calls.items())
+    found: list[list[tuple[float, float]]] = [[] for _ in calls]
+    order = list(zip(calls, found, strict=True))
     for number in range(rounds + 1):
-        for name, call in order:
+        for call, seconds in order:
             before, start = time.process_time(), time.perf_counter()
             call()
             wall, busy = time.perf_counter() - start, time.process_time() - before
             if number:  # the first is to warm up
-                found[name].append((wall, busy / cores))
+                seconds.append((wall, busy / cores))
         order.reverse()
-    return {
-        name: (statistics.median(w for w, _ in x), statistics.median(b for _, b in x)) for name, x in found.items()
-    }
+    return found
 
 
 def report(rows: Sequence[Row]) -> str:
@@ -131,7 +158,7 @@ def report(rows: Sequence[Row]) -> str:
     predicted, measured = [r.predicted for r in rows], [r.measured for r in rows]
     out = [
         f"\n{rows[0].model}: tau {kendall(predicted, measured):.2f}, the plan predicted best is "
-        f"{100 * regret(predicted, measured):.0f}% slower than the best",
+        f"{100 * regret(predicted, measured):.0f}% slower than the best; measured again: tau {again(rows):.2f}",
         f"  {'plan':<22}{'predicted ms':>13}{'measured ms':>13}{'ratio':>7}{'busy ms':>9}{'MiB':>9}{'XLA MiB':>9}"
         f"{'error':>8}",
     ]
@@ -142,6 +169,13 @@ def report(rows: Sequence[Row]) -> str:
             f"{100 * (r.memory / r.memory_xla - 1):>+7.0f}%"
         )
     return "\n".join(out)
+
+
+def again(rows: Sequence[Row]) -> float:
+    """Kendall's tau of two passes, the least of all pairs of passes; 1 of a single one."""
+    count = len(rows[0].passes)
+    each = [[r.in_pass(i) for r in rows] for i in range(count)]
+    return min((kendall(a, b) for a, b in itertools.combinations(each, 2)), default=1.0)
 
 
 def _off(rows: Sequence[Row], memory: bool = False) -> list[float]:
@@ -164,11 +198,13 @@ def summary(rows: Sequence[Row]) -> tuple[str, bool]:
     memory, ratios = _off(rows, memory=True), _off(rows)
     text = [
         f"\n{len(rows)} plans of {len(models)} models",
-        f"{'':<18}{'wall':>10}{'':>5}{'busy processors':>17}",
-        f"{'model':<12}{'plans':>6}{'tau':>7}{'regret':>8}{'tau':>9}{'regret':>8}",
+        f"{'':<18}{'wall':>10}{'':>5}{'busy processors':>17}{'measured again':>17}",
+        f"{'model':<12}{'plans':>6}{'tau':>7}{'regret':>8}{'tau':>9}{'regret':>8}{'tau':>17}",
         *(
             f"{m:<12}{len(per[m]):>6}{taus[m]:>7.2f}{100 * regrets[m]:>7.0f}%{busy_taus[m]:>9.2f}"
-            f"{100 * busy_regrets[m]:>7.0f}%{'  held out' if m in prediction_plans.HELD_OUT else ''}" for m in models
+            f"{100 * busy_regrets[m]:>7.0f}%{again(per[m]):>17.2f}"
+            f"{'  held out' if m in prediction_plans.HELD_OUT else ''}"
+            for m in models
         ),
         f"{'overall':<12}{len(rows):>6}{overall:>7.2f}{'':>8}{busy_overall:>9.2f}",
         f"step time: median error {100 * statistics.median(ratios):.0f}%, worst {100 * max(ratios):.0f}%",
@@ -193,7 +229,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(prediction_plans.MODELS)}")
     parser.add_argument("--profile", metavar="FILE", help="of pcg-calibrate --devices 8; default: where it leaves it")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--passes", type=int, default=3, help="over all models")
+    parser.add_argument("--rounds", type=int, default=3, help="of each pass")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
     options = parser.parse_args()
     if unknown := [m for m in options.models if m not in prediction_plans.MODELS]:
@@ -202,17 +239,25 @@ def main() -> int:
     if not path.exists():
         parser.error(f"no profile {path}; make one with: pcg-calibrate --devices {DEVICES} -o {path}")
     cluster = machine(load(path))
-    rows: list[Row] = []
-    for model in options.models or prediction_plans.MODELS:
-        found = rows_of(model, cluster, options.rounds, prediction_plans.PLANS)
-        print(report(found), flush=True)
-        rows += found
+    models = []
+    for name in options.models or prediction_plans.MODELS:
+        print(f"compiling {name}", file=sys.stderr, flush=True)
+        models.append(planned(name, cluster, prediction_plans.PLANS))
         jax.clear_caches()
         gc.collect()
+    for number in range(options.passes):
+        print(f"pass {number + 1} of {options.passes}", file=sys.stderr, flush=True)
+        for model in models:
+            model.measure(options.rounds)
+            gc.collect()
+    rows = [r for m in models for r in m.rows]
+    for model in models:
+        print(report(model.rows))
     text, met = summary(rows)
     print(text)
     if options.json:
-        Path(options.json).write_text(json.dumps([asdict(r) for r in rows], indent=1))
+        found = [{**asdict(r), "measured": r.measured, "busy": r.busy} for r in rows]
+        Path(options.json).write_text(json.dumps(found, indent=1))
     return 0 if met else 1
 
 

@@ -74,6 +74,11 @@ class Fusion:
             if op in self._fusions:
                 self._reads[op] = tuple(self._count(op, i, seen) for i in range(len(op.operands)))
 
+    @staticmethod
+    def is_loop(op: ir.Operation) -> bool:
+        """Whether a fusion that ends with `op` computes its elements one by one, in any order."""
+        return op.name not in _ALONE and op.name != "stablehlo.reduce"
+
     def reads(self, op: ir.Operation, operand: int) -> int:
         """How often `op` makes a fusion read that operand; for slices and gathers, that much of it as they yield."""
         return len(self.inputs(op, operand)) + (self.reads_again(op) == operand)

@@ -241,7 +241,9 @@ class Reader:
 
     def _collective(self, op: ir.Operation, scope: Scope) -> None:
         sent = self.price(op)
-        seconds = sent.seconds + (around(op, self.fusion, self.model) if self.cpu else 0.0)
+        seconds = sent.seconds
+        if self.cpu:
+            seconds += around(op, self.fusion, self.model, self._read_beside(op.operands[0], scope))
         reads = self._reads(op, scope)
         writes = tuple(scope.new(r) for r in op.results)
         scope.program.tasks.append(
@@ -254,6 +256,15 @@ class Reader:
                 },
             )
         )  # fmt: skip
+
+    def _read_beside(self, value: ir.Value, scope: Scope) -> float:
+        """Bytes that the loop reads which makes `value`, but for as many as it writes; 0 if no loop makes it."""
+        root = self.fusion.root(value)
+        if isinstance(root.owner, ir.Block) or not self.fusion.is_loop(root.owner.operation) or not scope.knows(root):
+            return 0.0
+        number = scope.number(root)
+        made = next((t for t in reversed(scope.program.tasks) if number in t.writes), None)
+        return 0.0 if made is None else max(0.0, made.bytes - 2 * size(root))
 
     def _message(self, op: ir.Operation, scope: Scope) -> None:
         """One end of a message to or from another process; how long it takes depends on both."""

@@ -87,12 +87,13 @@ def matrices(op: ir.Operation) -> int:
     return max(parts, 1)
 
 
-def around(op: ir.Operation, fusion: Fusion, model: CostModel) -> float:
+def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: float) -> float:
     """Seconds of reordering before and after a collective along a dimension that is not the outermost.
 
     XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
     An all-to-all is of slices, which it copies whatever the dimension.  What was transposed is gathered as it lay
-    before that, if it can be, and the whole is turned for what reads it.
+    before that, if it can be, and the whole is turned for what reads it.  A loop that makes an operand writes it so,
+    and turns all that it reads: `read` are these bytes, but for as many as it writes.
     """
     along = [
         ir.IntegerAttr(op.attributes[key]).value
@@ -105,7 +106,7 @@ def around(op: ir.Operation, fusion: Fusion, model: CostModel) -> float:
         if any(n > 1 for d in along for n in t.shape[:d]):
             # Rows stay rows unless it is the innermost dimension that goes out.
             if all(n == 1 for d in along for n in t.shape[d + 1 :]):
-                turned += size(value)
+                turned += size(value) + (read if value == op.operands[0] else 0.0)
             else:
                 order, name = Reordering(rows=size(value)), "stablehlo.copy"
                 seconds += model.kernel(name, element(value), {name: 0.0}, 2 * size(value), order)

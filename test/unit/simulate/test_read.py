@@ -217,6 +217,21 @@ def test_what_is_gathered_as_it_lay_before_a_transpose_is_turned_behind_it(order
     assert there.seconds - accelerator.seconds == pytest.approx(2 * 192 if order == "0, 2, 1" else 0.0)
 
 
+@pytest.mark.parametrize(("made", "beside"), [("add %x, %y", 48 + 48 - 48), ("negate %x", 0), ("dot", 0)])
+def test_a_loop_that_makes_what_is_gathered_innermost_turns_all_that_it_reads(made: str, beside: int):
+    dot = "dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x4xf32>) -> tensor<3x4xf32>"
+    gather = ALL_GATHER.format(operand="%s", dim=1, type="tensor<3x4xf32>", gathered="tensor<3x8xf32>")
+    text = f"""func.func @main(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<3x8xf32> {{
+      %s = stablehlo.{dot if made == "dot" else made + " : tensor<3x4xf32>"}
+      %g = {gather}
+      return %g : tensor<3x8xf32>
+    }}"""
+    (there,) = (e for e in found(text, backend="cpu").events if e.name == "all_gather")
+    (accelerator,) = (e for e in found(text).events if e.name == "all_gather")
+    # The part and the whole are read and written in turned order, and so is what the loop reads beside.
+    assert there.seconds - accelerator.seconds == pytest.approx(2 * (48 + 96 + beside))
+
+
 def test_of_conditionals_the_slowest_branch_counts():
     text = """func.func @main(%p: tensor<i1>, %x: tensor<8xf32>) -> tensor<8xf32> {
       %0 = "stablehlo.if"(%p) ({
