@@ -271,7 +271,7 @@ _INTRODUCTION = """# Quality of plans
 (`pcg.simulate`), of our plan and of the plans of experts and of Unity's algorithm, all through the same lowering and
 priced on the same description of the cluster. The batch is that of the zoo per device (weak scaling). `ours` is
 `pcg-select{meshes=any}`: the fastest of several plans by the same simulation, of which `chosen` is the name. Experts'
-plans are among them, and Unity's up to 3,000 decisions, so `ours` is by construction not worse; `search` is the fastest
+plans are among them, and Unity's, so `ours` is by construction not worse; `search` is the fastest
 of those that the search found, which may be. `<=` says that the selection did not end in its time, with the best of
 what it had priced by then.
 

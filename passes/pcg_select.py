@@ -42,8 +42,6 @@ from pcg.simulate import fastest, simulate
 
 #: Shares of the time of gradient exchanges, and of others, that the searches take to be hidden, beside the exact one.
 SHARES = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
-#: Decisions of a program up to which Unity's algorithm is tried too; above it takes longer than everything else.
-UNITY_DECISIONS = 3000
 #: Share of the state that must be embedding tables for plans that split these to be tried.
 MANY_TABLES = 0.1
 #: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves the update's time
@@ -84,7 +82,7 @@ class SelectPass(Pass):
 
     - `pcg-search` as it is, and with shares of the time of exchanges taken to pass behind compute: 0.1 and 0.5 of that
       of gradient exchanges (`hidden`), 0.5 and 0.8 of all (`overlapped`, too);
-    - the plan of Unity's algorithm (`algorithm=unity`), where the program has at most 3000 decisions;
+    - the plan of Unity's algorithm (`algorithm=unity`);
     - the plans of experts (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
       hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts
       of its own gets none of these.
@@ -159,7 +157,6 @@ class SelectPass(Pass):
             model = CostModel(self.machine, mesh)
         except ClusterError as error:
             raise PassError(module, str(error)) from None
-        self._small = False
         self._limit = math.inf
         if self.memory_limit is not None:
             self._limit = float(self.memory_limit)
@@ -247,9 +244,7 @@ class SelectPass(Pass):
                 return  # what does not fit does not depend on what is hidden
             if search.fitted:
                 break  # fitting takes long, and memory decides more than overlap does
-        assert search.built is not None
-        self._small = len(search.built.graph.nodes) <= UNITY_DECISIONS
-        if self.candidates == "all" and self._small:
+        if self.candidates == "all":
             self._unity(module, mesh, where, ())
 
     def _unity(self, module: ir.Operation, mesh: Mesh, where: str, places: Sequence[Mesh]) -> None:
@@ -305,7 +300,7 @@ class SelectPass(Pass):
             if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
                 tried.add(sizes)
                 self._searches(module, other.origin, f" on {other.origin}")
-        if cluster is not None and self.candidates == "all" and self._small:
+        if cluster is not None and self.candidates == "all":
             for other in unity_meshes(cluster):
                 where = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
                 self._unity(module, where[0], f" on {other}", where)
