@@ -18,7 +18,7 @@ Experts' plans are on every factorisation of the number of devices into their ax
 cluster (eight at most). Two rules save time, both of `pcg-select`: a place is not simulated where one stream of the
 device has more work than the best place takes; ZeRO variants of a plan that takes twice as long as the best of their
 kind are left out. Unity's algorithm runs on one axis, and on nodes x devices of a node, of which the best counts; where
-`pcg-select` did not try it, because nothing of the searches fits, it is priced apart (side `unity`).
+`pcg-select` has no plan of Unity's because none fits, it is run apart for the reason (side `unity`).
 
 Two more are priced apart. `whole` (of models in `STACKED`) is the plan that the Unity paper calls an expert's: table i
 on device i, as DLRM's authors place them. A layout can say that of tables that are one array, so the same model is

@@ -73,8 +73,7 @@ def on_devices(count: int, kinds: Kinds) -> list[Expert]:
         out += [Expert("hybrid", "megatron" + zero, mesh) for zero in _ZERO]
     out += kinds.for_tables(everything)
     for n in proper:
-        # Whole tables need but one axis.
-        out += [e for e in kinds.for_tables(Mesh.of({"a": n, "b": count // n})) if e.group == "tables"]
+        out += kinds.for_tables(Mesh.of({"a": n, "b": count // n}))
     for n in sorted({e for number in kinds.experts for e in _divisors(number) if e > 1 and count % e == 0}):
         for m in _divisors(count // n):
             sizes = {"data": count // n // m, "expert": n, "model": m}

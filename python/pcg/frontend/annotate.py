@@ -151,7 +151,7 @@ def shard_op(
     @functools.wraps(fn)
     def by_strategy(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        if not any(isinstance(x, jax.core.Tracer) for x in leaves):
+        if not jax_compat.any_traced(leaves):
             return fn(*args, **kwargs)
 
         def flat(*given: Any) -> Any:
