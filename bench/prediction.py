@@ -1,11 +1,13 @@
 """Predicted against measured step time, and predicted memory against XLA's own account, on forced CPU devices.
 
-  pcg-calibrate --devices 8 -o cpu.toml
+  pcg-calibrate --devices 8 --keep-memory -o cpu.toml
   python bench/prediction.py [MODEL ...] --profile cpu.toml [--passes 3] [--rounds 3] [--json out.json]
 
 For each model all plans of `bench/prediction_plans.py` are compiled by `pcg.compile`, simulated on the machine at hand
 with its profile, and run: medians of rounds that interleave the plans of a model, in several passes over all models, so
-that a slow minute of the machine meets a few rounds of every model and not all of one.  Printed are per model the plans
+that a slow minute of the machine meets a few rounds of every model and not all of one.  In a round each plan runs a few
+steps in a row, as training does, the first of them untimed; the process keeps memory that it frees, if the C library
+can be told to, and the profile should be of such a process (`pcg.runtime.allocator`).  Printed are per model the plans
 with both times, Kendall's tau, and the regret: how much slower than the fastest plan the one predicted fastest is.
 Beside it stands Kendall's tau of the passes among each other (the least of any two): what measuring again is worth.
 Memory is the simulator's peak against arguments + results + temporaries - aliases by XLA's `memory_analysis()`.
@@ -43,9 +45,12 @@ from pcg.cost import CostModel
 from pcg.machine import Cluster
 from pcg.machine.profile import Profile
 from pcg.machine.profile_text import default_path, load
+from pcg.runtime.allocator import keep_memory
 from pcg.simulate import simulate
 
 DEVICES = 8
+#: Timed steps of a plan in a row, behind one that is not timed.
+STEPS = 2
 
 
 @dataclass
@@ -138,16 +143,21 @@ def planned(name: str, cluster: Cluster, plans: Sequence[prediction_plans.PlanSp
 
 
 def times(calls: Sequence[Callable[[], Any]], rounds: int) -> list[list[tuple[float, float]]]:
-    """Interleaved rounds by call: (seconds on the wall, seconds of all processors over their number)."""
+    """Interleaved rounds by call: (seconds on the wall, seconds of all processors over their number).
+
+    A training step follows itself, so it finds its weights in caches where they fit, and memory that the step before
+    has given back.  Behind another plan's step it takes up to a fifth longer, which says nothing about the plan.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     found: list[list[tuple[float, float]]] = [[] for _ in calls]
     order = list(zip(calls, found, strict=True))
-    for number in range(rounds + 1):
+    for _ in range(rounds):
         for call, seconds in order:
-            before, start = time.process_time(), time.perf_counter()
             call()
-            wall, busy = time.perf_counter() - start, time.process_time() - before
-            if number:  # the first is to warm up
+            for _ in range(STEPS):
+                before, start = time.process_time(), time.perf_counter()
+                call()
+                wall, busy = time.perf_counter() - start, time.process_time() - before
                 seconds.append((wall, busy / cores))
         order.reverse()
     return found
@@ -228,7 +238,9 @@ def main() -> int:
     """Entry point; exit status 0 if all aims are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(prediction_plans.MODELS)}")
-    parser.add_argument("--profile", metavar="FILE", help="of pcg-calibrate --devices 8; default: where it leaves it")
+    parser.add_argument(
+        "--profile", metavar="FILE", help="of pcg-calibrate --devices 8 --keep-memory; default: where it leaves it"
+    )
     parser.add_argument("--passes", type=int, default=3, help="over all models")
     parser.add_argument("--rounds", type=int, default=3, help="of each pass")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
@@ -237,7 +249,9 @@ def main() -> int:
         parser.error(f"no model {unknown[0]!r}; there are {', '.join(prediction_plans.MODELS)}")
     path = Path(options.profile) if options.profile else default_path("cpu", DEVICES)
     if not path.exists():
-        parser.error(f"no profile {path}; make one with: pcg-calibrate --devices {DEVICES} -o {path}")
+        parser.error(f"no profile {path}; make one with: pcg-calibrate --devices {DEVICES} --keep-memory -o {path}")
+    if not keep_memory():
+        print("this C library gives freed memory back to the system when it likes: expect noise", file=sys.stderr)
     cluster = machine(load(path))
     models = []
     for name in options.models or prediction_plans.MODELS:

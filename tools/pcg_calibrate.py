@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 DONE, FAILED = 0, 2
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         import jax
 
         from pcg.runtime import calibrate, probes
+        from pcg.runtime.allocator import keep_memory
     except ImportError as error:
         return _fail(f"needs jax: pip install 'pcg[jax]' ({error})")
     from pcg.machine.errors import ClusterError
@@ -48,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"--devices {count}; there are {len(present)} ({present[0].platform})")
     if "f64" in elements:
         jax.config.update("jax_enable_x64", True)
+    if args.keep_memory and not keep_memory():
+        return _fail("--keep-memory: the C library of this process cannot be told to (glibc can)")
     start = time.perf_counter()
 
     def progress(line: str) -> None:
@@ -60,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         work = calibrate.Calibration(devices, 2 if args.quick else args.rounds, progress)
         profile = work.profile(elements, largest, 3 if args.quick else 7, only)
+        if args.keep_memory:
+            profile = replace(profile, made={**profile.made, "memory": "kept"})
         path = Path(args.output) if args.output else default_path(profile.name, count)
         if not args.output:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,6 +94,10 @@ def parser() -> argparse.ArgumentParser:
         "--only", metavar="WHAT", help="measure only these classes of ops, or collectives; for the rest rates serve"
     )
     p.add_argument("--rounds", type=int, default=5, metavar="N", help="times are medians of N rounds (default 5)")
+    p.add_argument(
+        "--keep-memory", action="store_true",
+        help="as in processes that keep what they free, see pcg.runtime.allocator; default: as it comes",
+    )  # fmt: skip
     p.add_argument("--quick", action="store_true", help="fewer, smaller sizes and 2 rounds: to try it out")
     p.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
     return p
