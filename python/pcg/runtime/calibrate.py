@@ -80,7 +80,8 @@ class Calibration:
         self.progress(f"a program takes {1e6 * dispatch:.0f} us, an array {1e6 * argument:.1f} us, "
                       f"a kernel {1e6 * kernel:.2f} us")  # fmt: skip
         points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]] = {}
-        for probe, seconds in self.measure(p for p in probes.compute(elements, largest, steps) if p.row[0] in only):
+        wanted = (p for p in probes.compute(elements, largest, steps, first.platform == "cpu") if p.row[0] in only)
+        for probe, seconds in self.measure(wanted):
             points.setdefault(probe.row, []).append((probe, seconds))
         sizes = [n for n in range(2, count + 1) if count % n == 0] if "collectives" in only else []
         # Devices with processors of their own do not wait for one of them.

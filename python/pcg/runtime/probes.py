@@ -82,10 +82,14 @@ def _put(x: Any, one: Any) -> Any:
     return lax.dynamic_update_slice(x, one.reshape((1,) * x.ndim).astype(x.dtype), (0,) * x.ndim)
 
 
-def compute(elements: Sequence[str], largest: float, steps: int) -> Iterator[Probe]:
-    """Probes of local ops on operands of up to `largest` bytes; `steps` sizes per curve."""
+def compute(elements: Sequence[str], largest: float, steps: int, packs: bool = False) -> Iterator[Probe]:
+    """Probes of local ops on operands of up to `largest` bytes; `steps` sizes per curve.
+
+    With `packs`, as on XLA's CPU backend, contractions of rows are not measured: what packing costs before them is
+    reckoned as reordering (`pcg.simulate.reordering`).
+    """
     for element in elements:
-        yield from _contractions(element, largest, steps)
+        yield from _contractions(element, largest, steps, packs)
         yield from _convolutions(element, largest, steps)
         yield from _streams(element, largest, steps)
     yield from _indexed(largest, steps)
@@ -97,8 +101,8 @@ def sizes(low: float, high: float, steps: int) -> list[float]:
     return [low * ratio**i for i in range(steps)]
 
 
-def _contractions(element: str, largest: float, steps: int) -> Iterator[Probe]:
-    """Result, gradient by operand and gradient by weight of [t,s] x [s,s]; the intensity fixes t for every s."""
+def _contractions(element: str, largest: float, steps: int, packs: bool) -> Iterator[Probe]:
+    """Result, gradient by operand and (but with `packs`) by weight of [t,s] x [s,s]; the intensity fixes t for s."""
     item, dtype = BYTES[element], DTYPES[element]
     biggest = int(math.sqrt(largest / item))
     for intensity in (2.0, 8.0, 32.0, 96.0):
@@ -111,9 +115,11 @@ def _contractions(element: str, largest: float, steps: int) -> Iterator[Probe]:
             t = max(1, round(per_element * s / (2 * s - 2 * per_element)))
             flops = 2.0 * t * s * s
             touched = item * (2.0 * t * s + s * s)
-            for a, b, dims in (
+            forms = (
                 ((t, s), (s, s), ((1,), (0,))), ((t, s), (s, s), ((1,), (1,))), ((t, s), (t, s), ((0,), (0,))),
-            ):  # fmt: skip
+            )  # fmt: skip
+            for a, b, dims in forms[: 2 if packs else 3]:
+
                 def dot(x: Any, y: Any, dims: Any = dims) -> Any:
                     return lax.dot_general(x, y, (dims, ((), ())))
 

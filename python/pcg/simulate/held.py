@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pcg.simulate.program import Program, Task
+from pcg.simulate.program import Task
 from pcg.simulate.schedule import Run
 
 
@@ -58,15 +58,11 @@ def _held(run: Run, depth: int) -> Iterator[tuple[str, str, float, int]]:
 def _made(task: Task, value: int) -> tuple[str, str]:
     """The name and source line of what made a value."""
     if task.kind == "loop":
-        inner, result = task.bodies[0], task.writes.index(value)
-        maker = _maker(inner, inner.results[result])
-        if maker is not None and maker[0].kind != "loop":
-            return f"carry of a loop, {maker[0].name}", maker[0].where or task.where
-        if maker is not None:
-            return _made(maker[0], maker[1])
-        return "carry of a loop", task.where
+        result = task.bodies[0].results[task.writes.index(value)]
+        maker = task.bodies[0].maker(result)
+        if maker is None:
+            return "carry of a loop", task.where
+        if maker.kind == "loop":
+            return _made(maker, result)
+        return f"carry of a loop, {maker.name}", maker.where or task.where
     return task.name, task.where
-
-
-def _maker(program: Program, value: int) -> tuple[Task, int] | None:
-    return next(((t, value) for t in program.tasks if value in t.writes), None)

@@ -76,5 +76,9 @@ class Program:
             self.names[len(self.sizes) - 1] = name
         return len(self.sizes) - 1
 
+    def maker(self, value: int) -> Task | None:
+        """The last task that writes `value`; None of an argument or a constant."""
+        return next((t for t in reversed(self.tasks) if value in t.writes), None)
+
     def __len__(self) -> int:
         return len(self.tasks) + sum(len(b) for t in self.tasks for b in t.bodies)

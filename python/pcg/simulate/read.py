@@ -23,7 +23,7 @@ from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import KINDS, Pricer, element, size
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
-from pcg.simulate.reordering import around, gathered_up, matrices, noncanonical, reorders, stride_of
+from pcg.simulate.reordering import around, gathered_up, matrices, noncanonical, packed, reorders, stride_of
 from pcg.simulate.scope import Scope, aliases_of
 
 #: Kernels that cannot write over an operand while they read it.
@@ -194,14 +194,13 @@ class Reader:
             over = {writes[0]: (scope.number(updated),)} if scope.knows(updated) else {}
         elif kernel.in_place or op.name == "stablehlo.select_and_scatter":
             over = {w: reads for w in writes}
+        seconds = self.model.kernel(_root(op, kernel), kind, kernel.parts, kernel.bytes, kernel.order)
+        if self.cpu and op.name == "stablehlo.dot_general" and (order := packed(op)) is not None:
+            seconds += self._reordering(kind, order) - self._reordering(kind, Reordering(), order.turned)
         scope.program.tasks.append(
             Task(
-                _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute",
-                self.model.kernel(
-                    _root(op, kernel), kind, kernel.parts, kernel.bytes, kernel.order
-                ),
-                (COMPUTE,), reads, writes, over, update, where=where(op.location), flops=kernel.flops,
-                bytes=kernel.bytes,
+                _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute", seconds, (COMPUTE,), reads,
+                writes, over, update, where=where(op.location), flops=kernel.flops, bytes=kernel.bytes,
             )
         )  # fmt: skip
 
@@ -218,14 +217,18 @@ class Reader:
         if op.name == "stablehlo.convolution" and noncanonical(op, operand):
             seconds = float(self.model.seconds("stablehlo.transpose", kind, 0.0, 2 * bytes_, kernels=1.0))
         elif op.name == "stablehlo.dot_general" and operand < 2 and (order := gathered_up(op, operand)) is not None:
-            name = "stablehlo.copy"
-            seconds = self.model.kernel(name, kind, {name: 0.0}, 3 * order.turned + 2 * order.rows, order)
+            seconds = self._reordering(kind, order)
         else:
             return number
         new = scope.program.value(bytes_)
         task = Task("transpose", "compute", seconds, (COMPUTE,), (number,), (new,), bytes=2 * bytes_)
         scope.program.tasks.append(task)
         return new
+
+    def _reordering(self, kind: str, order: Reordering, straight: float = 0.0) -> float:
+        """Seconds of a loop that does nothing but read in another order, or `straight` bytes as they lie."""
+        name = "stablehlo.copy"
+        return self.model.kernel(name, kind, {name: 0.0}, 3 * (order.turned + straight) + 2 * order.rows, order)
 
     def _places(self, op: ir.Operation, scope: Scope) -> tuple[int, int]:
         """What a gradient of pooling becomes: where each maximum is, found early, and zeros to scatter into."""
@@ -243,7 +246,7 @@ class Reader:
         sent = self.price(op)
         seconds = sent.seconds
         if self.cpu:
-            seconds += around(op, self.fusion, self.model, self._read_beside(op.operands[0], scope))
+            seconds += around(op, self.fusion, self.model, lambda: self._read_beside(op.operands[0], scope))
         reads = self._reads(op, scope)
         writes = tuple(scope.new(r) for r in op.results)
         scope.program.tasks.append(
@@ -262,8 +265,7 @@ class Reader:
         root = self.fusion.root(value)
         if isinstance(root.owner, ir.Block) or not self.fusion.is_loop(root.owner.operation) or not scope.knows(root):
             return 0.0
-        number = scope.number(root)
-        made = next((t for t in reversed(scope.program.tasks) if number in t.writes), None)
+        made = scope.program.maker(scope.number(root))
         return 0.0 if made is None else max(0.0, made.bytes - 2 * size(root))
 
     def _message(self, op: ir.Operation, scope: Scope) -> None:

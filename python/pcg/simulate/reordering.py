@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 from torch_mlir import ir
 
@@ -32,17 +33,9 @@ def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
     Only matrices (and batches of them) can be read in either order; other operands become (batch, rows, contracted) and
     (batch, contracted, columns), if one of the two has several dimensions for one of these.
     """
-    text = str(op.attributes["dot_dimension_numbers"])
-
-    def dims(what: str) -> list[int]:
-        found = re.search(rf"{what}_dimensions = \[([^\]]*)\]", text)
-        return [int(d) for d in found[1].split(",")] if found is not None and found[1].strip() else []
-
-    side = ("lhs", "rhs")[operand]
-    batch, contracted = dims(f"{side}_batching"), dims(f"{side}_contracting")
+    batch, contracted, free = _roles(op, operand)
     t = ir.RankedTensorType(op.operands[operand].type)
     shape = t.shape
-    free = [d for d in range(len(shape)) if d not in batch and d not in contracted]
     if len(free) < 2 and len(contracted) < 2:
         return None
     order = [*batch, *free, *contracted] if operand == 0 else [*batch, *contracted, *free]
@@ -52,6 +45,33 @@ def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
     if order[-1] == max(order):
         return Reordering(rows=size(op.operands[operand]))
     return Reordering(turned=size(op.operands[operand]), stride=_between(t, order[-1]))
+
+
+def packed(op: ir.Operation) -> Reordering | None:
+    """What a contraction reads down the columns on XLA's CPU backend: a left matrix whose rows are contracted.
+
+    Where the contracted dimension is the inner one, blocks of rows are read as they lie; else a library packs blocks of
+    columns first, which it does not keep.  The right matrix may lie either way.
+    """
+    _, contracted, free = _roles(op, 0)
+    t = ir.RankedTensorType(op.operands[0].type)
+    if len(contracted) != 1 or len(free) != 1 or contracted > free or 1 in (t.shape[contracted[0]], t.shape[free[0]]):
+        return None
+    return Reordering(turned=size(op.operands[0]), stride=_between(t, contracted[0]))
+
+
+def _roles(op: ir.Operation, operand: int) -> tuple[list[int], list[int], list[int]]:
+    """The dimensions of a contraction's operand that are batches, those contracted, and the others."""
+    text = str(op.attributes["dot_dimension_numbers"])
+
+    def dims(what: str) -> list[int]:
+        found = re.search(rf"{what}_dimensions = \[([^\]]*)\]", text)
+        return [int(d) for d in found[1].split(",")] if found is not None and found[1].strip() else []
+
+    side = ("lhs", "rhs")[operand]
+    batch, contracted = dims(f"{side}_batching"), dims(f"{side}_contracting")
+    rank = ir.RankedTensorType(op.operands[operand].type).rank
+    return batch, contracted, [d for d in range(rank) if d not in batch and d not in contracted]
 
 
 def reorders(op: ir.Operation, rows: bool = False) -> bool:
@@ -87,13 +107,13 @@ def matrices(op: ir.Operation) -> int:
     return max(parts, 1)
 
 
-def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: float) -> float:
+def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: Callable[[], float]) -> float:
     """Seconds of reordering before and after a collective along a dimension that is not the outermost.
 
     XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
     An all-to-all is of slices, which it copies whatever the dimension.  What was transposed is gathered as it lay
     before that, if it can be, and the whole is turned for what reads it.  A loop that makes an operand writes it so,
-    and turns all that it reads: `read` are these bytes, but for as many as it writes.
+    and turns all that it reads: `read` counts these bytes, but for as many as it writes.
     """
     along = [
         ir.IntegerAttr(op.attributes[key]).value
@@ -106,7 +126,7 @@ def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: float) -> f
         if any(n > 1 for d in along for n in t.shape[:d]):
             # Rows stay rows unless it is the innermost dimension that goes out.
             if all(n == 1 for d in along for n in t.shape[d + 1 :]):
-                turned += size(value) + (read if value == op.operands[0] else 0.0)
+                turned += size(value) + (read() if value == op.operands[0] else 0.0)
             else:
                 order, name = Reordering(rows=size(value)), "stablehlo.copy"
                 seconds += model.kernel(name, element(value), {name: 0.0}, 2 * size(value), order)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
+import pytest
+
 from pcg.cost import CostModel
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.machine import Machine
+from pcg.machine.curve import Curve
+from pcg.machine.profile import Profile, Rates
 from pcg.simulate import simulate
 from pcg.simulate.cpu import for_cpu
 from pcg.simulate.program import Program, Task
@@ -98,6 +105,39 @@ def test_operands_of_contractions_are_gathered_up_into_matrices():
     assert kernels(forward, "cpu") == ["dot_general"]
     matrices = product("tensor<8x16xf32>", "tensor<8x32xf32>", "tensor<16x32xf32>", "contracting_dims = [0] x [0]")
     assert kernels(matrices, "cpu") == ["dot_general"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "numbers", "packs"),
+    [
+        ("8x16", "8x32", "contracting_dims = [0] x [0]", True),
+        ("16x8", "8x32", "contracting_dims = [1] x [0]", False),
+        ("16x8", "32x8", "contracting_dims = [1] x [1]", False),
+        ("8x1", "8x32", "contracting_dims = [0] x [0]", False),  # a vector lies in any order
+        ("4x8x16", "4x8x32", "batching_dims = [0] x [0], contracting_dims = [1] x [1]", True),
+        ("4x16x8", "4x8x32", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", False),
+    ],
+)
+def test_a_left_matrix_whose_rows_are_contracted_is_packed(left, right, numbers, packs):
+    def rate(seconds: float) -> Curve:
+        return Curve((1.0, 1e6), (seconds, 1e6 * seconds))
+
+    rates = {
+        ("contraction", "f32"): Rates(((1.0, rate(1.0)),)), ("elementwise", "f32"): Rates((), rate(0.25)),
+        ("reorder", "f32"): Rates((), rate(1.0)),
+    }  # fmt: skip
+    kind = replace(Machine.default().device, profile=Profile("cpu", 2, 0.0, 0.0, 0.0, rates, {}))
+    model = CostModel(replace(Machine.default(), device=kind), Mesh.parse("x=2"))
+    batch, k = (4, 8) if left.startswith("4x") else (1, 8)
+    free = math.prod(map(int, left.split("x"))) // batch // k
+    out = f"tensor<{'4x' if batch == 4 else ''}{free}x32xf32>"
+    text = product(f"tensor<{left}xf32>", f"tensor<{right}xf32>", out, numbers)
+    flops, size = 2.0 * batch * free * k * 32, 4.0 * batch * free * k
+    for backend in ("accelerator", "cpu"):
+        step = simulate(load_module(text, make_context(), "test"), model, backend=backend)
+        # A loop over two operands and a result that reads one of them down the columns, instead of all as they lie.
+        more = 3 * size * (1.0 - 0.25) if packs and backend == "cpu" else 0.0
+        assert step.seconds == pytest.approx(flops + more)
 
 
 def test_operands_of_convolutions_are_copied_into_one_order_of_dimensions():
