@@ -85,8 +85,8 @@ def _put(x: Any, one: Any) -> Any:
 def compute(elements: Sequence[str], largest: float, steps: int, packs: bool = False) -> Iterator[Probe]:
     """Probes of local ops on operands of up to `largest` bytes; `steps` sizes per curve.
 
-    With `packs`, as on XLA's CPU backend, contractions of rows are not measured: what packing costs before them is
-    reckoned as reordering (`pcg.simulate.reordering`).
+    With `packs`, as on XLA's CPU backend, contractions of the rows of a left matrix are not measured: the simulator
+    adds to the others what packing it costs (`pcg.simulate.reordering`).
     """
     for element in elements:
         yield from _contractions(element, largest, steps, packs)

@@ -196,7 +196,7 @@ class Reader:
             over = {w: reads for w in writes}
         seconds = self.model.kernel(_root(op, kernel), kind, kernel.parts, kernel.bytes, kernel.order)
         if self.cpu and op.name == "stablehlo.dot_general" and (order := packed(op)) is not None:
-            seconds += self._reordering(kind, order) - self._reordering(kind, Reordering(), order.turned)
+            seconds += max(0.0, self._reordering(kind, order) - self._reordering(kind, Reordering(), order.turned))
         scope.program.tasks.append(
             Task(
                 _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute", seconds, (COMPUTE,), reads,

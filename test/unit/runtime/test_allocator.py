@@ -17,9 +17,11 @@ libc.memset.argtypes, libc.free.argtypes = [ctypes.c_void_p, ctypes.c_int, ctype
 for turn in range(6):
     if turn == 1:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    found = libc.malloc(40 << 20)
-    libc.memset(found, 1, 40 << 20)
-    libc.free(found)
+    found = [libc.malloc(30 << 20) for _ in range(3)]  # older versions map all above 32 MiB, whatever they are told
+    for x in found:
+        libc.memset(x, 1, 30 << 20)
+    for x in found:
+        libc.free(x)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
@@ -32,5 +34,5 @@ def faults(how: str) -> int:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told")
 def test_kept_memory_is_not_faulted_in_again() -> None:
     given_back, kept = faults("as it comes"), faults("kept")
-    assert given_back >= 5 * 20  # pages of 2 MiB at the largest
+    assert given_back >= 5 * 3 * 15  # pages of 2 MiB at the largest
     assert kept < given_back / 5

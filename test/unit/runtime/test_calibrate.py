@@ -73,6 +73,13 @@ def test_devices_that_meet_have_worked_before():
     np.testing.assert_allclose(last, one, rtol=1e-4)
 
 
+def test_where_left_matrices_are_packed_their_rows_are_not_contracted():
+    for packs in (False, True):
+        given = [p for p in probes.compute(["f32"], 1 << 18, 2, packs) if p.row[0] == "contraction"]
+        seen = {p.operands[0][0] == p.operands[1][0] and p.operands[0][0][0] != p.operands[0][0][1] for p in given}
+        assert seen == ({False} if packs else {False, True})
+
+
 def test_contractions_have_the_flops_that_they_say():
     for p in probes.compute(["f32"], 1 << 18, 2):
         if p.row[0] == "contraction":
