@@ -33,7 +33,7 @@ func.func @main(%x: {t} {{dist.spec = {spec(layout)}}}) -> ({t} {{dist.spec = {s
 }}"""
 
 
-@pytest.mark.parametrize(("op", "reverse"), itertools.product(REDUCERS, [False, True]))
+@pytest.mark.parametrize(("op", "reverse"), list(itertools.product(REDUCERS, [False, True])))
 def test_cumulative(op: str, reverse: bool) -> None:
     for layout in LAYOUTS:
         counts, local = check(cumulative(op, reverse, layout))
