@@ -64,16 +64,16 @@ class Row:
     memory: float
     memory_xla: float
     passes: list[list[tuple[float, float]]] = field(default_factory=list)
-    """By pass and round: seconds on the wall, and of all processors over their number."""
+    """By pass and timed step: seconds on the wall, and of all processors over their number."""
 
     @property
     def measured(self) -> float:
-        """The median of all rounds."""
+        """The median of all timed steps."""
         return statistics.median(wall for rounds in self.passes for wall, _ in rounds)
 
     @property
     def busy(self) -> float:
-        """The median of all rounds of the time of the processors."""
+        """The median of all timed steps, of the time of the processors."""
         return statistics.median(busy for rounds in self.passes for _, busy in rounds)
 
     def in_pass(self, number: int) -> float:
@@ -143,7 +143,7 @@ def planned(name: str, cluster: Cluster, plans: Sequence[prediction_plans.PlanSp
 
 
 def times(calls: Sequence[Callable[[], Any]], rounds: int) -> list[list[tuple[float, float]]]:
-    """Interleaved rounds by call: (seconds on the wall, seconds of all processors over their number).
+    """Timed steps of interleaved rounds, by call: (seconds on the wall, seconds of all processors over their number).
 
     A training step follows itself, so it finds its weights in caches where they fit, and memory that the step before
     has given back.  Behind another plan's step it takes up to a fifth longer, which says nothing about the plan.
@@ -250,9 +250,12 @@ def main() -> int:
     path = Path(options.profile) if options.profile else default_path("cpu", DEVICES)
     if not path.exists():
         parser.error(f"no profile {path}; make one with: pcg-calibrate --devices {DEVICES} --keep-memory -o {path}")
-    if not keep_memory():
+    profile, kept = load(path), keep_memory()
+    if not kept:
         print("this C library gives freed memory back to the system when it likes: expect noise", file=sys.stderr)
-    cluster = machine(load(path))
+    elif profile.made.get("memory") != "kept":
+        print(f"{path} was measured without --keep-memory; these steps keep theirs", file=sys.stderr)
+    cluster = machine(profile)
     models = []
     for name in options.models or prediction_plans.MODELS:
         print(f"compiling {name}", file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ def keep_memory() -> bool:
 
     By default glibc gives memory back to the system when much of it is free at the end of a heap, or had a mapping of
     its own.  A step that allocates its results then faults pages in, or not, depending on the order in which threads
-    freed those of the step before: steps of one program on a host differ by a quarter for nothing else.
+    freed those of the step before.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -23,7 +23,16 @@ from pcg.rules import rule_for
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import KINDS, Pricer, element, size
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
-from pcg.simulate.reordering import around, gathered_up, matrices, noncanonical, packed, reorders, stride_of
+from pcg.simulate.reordering import (
+    around,
+    gathered_up,
+    matrices,
+    noncanonical,
+    packing,
+    reordering,
+    reorders,
+    stride_of,
+)
 from pcg.simulate.scope import Scope, aliases_of
 
 #: Kernels that cannot write over an operand while they read it.
@@ -195,8 +204,8 @@ class Reader:
         elif kernel.in_place or op.name == "stablehlo.select_and_scatter":
             over = {w: reads for w in writes}
         seconds = self.model.kernel(_root(op, kernel), kind, kernel.parts, kernel.bytes, kernel.order)
-        if self.cpu and op.name == "stablehlo.dot_general" and (order := packed(op)) is not None:
-            seconds += max(0.0, self._reordering(kind, order) - self._reordering(kind, Reordering(), order.turned))
+        if self.cpu and op.name == "stablehlo.dot_general":
+            seconds += packing(op, self.model)
         scope.program.tasks.append(
             Task(
                 _short(op) + (f" +{kernel.ops - 1}" if kernel.ops > 1 else ""), "compute", seconds, (COMPUTE,), reads,
@@ -217,18 +226,13 @@ class Reader:
         if op.name == "stablehlo.convolution" and noncanonical(op, operand):
             seconds = float(self.model.seconds("stablehlo.transpose", kind, 0.0, 2 * bytes_, kernels=1.0))
         elif op.name == "stablehlo.dot_general" and operand < 2 and (order := gathered_up(op, operand)) is not None:
-            seconds = self._reordering(kind, order)
+            seconds = reordering(self.model, kind, order)
         else:
             return number
         new = scope.program.value(bytes_)
         task = Task("transpose", "compute", seconds, (COMPUTE,), (number,), (new,), bytes=2 * bytes_)
         scope.program.tasks.append(task)
         return new
-
-    def _reordering(self, kind: str, order: Reordering, straight: float = 0.0) -> float:
-        """Seconds of a loop that does nothing but read in another order, or `straight` bytes as they lie."""
-        name = "stablehlo.copy"
-        return self.model.kernel(name, kind, {name: 0.0}, 3 * (order.turned + straight) + 2 * order.rows, order)
 
     def _places(self, op: ir.Operation, scope: Scope) -> tuple[int, int]:
         """What a gradient of pooling becomes: where each maximum is, found early, and zeros to scatter into."""

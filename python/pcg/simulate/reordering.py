@@ -47,8 +47,13 @@ def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
     return Reordering(turned=size(op.operands[operand]), stride=_between(t, order[-1]))
 
 
-def packed(op: ir.Operation) -> Reordering | None:
-    """What a contraction reads down the columns on XLA's CPU backend: a left matrix whose rows are contracted.
+def reordering(model: CostModel, kind: str, order: Reordering) -> float:
+    """Seconds of a loop that does nothing but read in another order."""
+    return _loop(model, kind, 3 * order.turned + 2 * order.rows, order)
+
+
+def packing(op: ir.Operation, model: CostModel) -> float:
+    """Seconds that a contraction takes longer on XLA's CPU backend where the rows of the left matrix are contracted.
 
     Where the contracted dimension is the inner one, blocks of rows are read as they lie; else a library packs blocks of
     columns first, which it does not keep.  The right matrix may lie either way.
@@ -56,8 +61,16 @@ def packed(op: ir.Operation) -> Reordering | None:
     _, contracted, free = _roles(op, 0)
     t = ir.RankedTensorType(op.operands[0].type)
     if len(contracted) != 1 or len(free) != 1 or contracted > free or 1 in (t.shape[contracted[0]], t.shape[free[0]]):
-        return None
-    return Reordering(turned=size(op.operands[0]), stride=_between(t, contracted[0]))
+        return 0.0
+    order = Reordering(turned=size(op.operands[0]), stride=_between(t, contracted[0]))
+    kind = element(op.operands[0])
+    return max(0.0, reordering(model, kind, order) - _loop(model, kind, 3 * order.turned, Reordering()))
+
+
+def _loop(model: CostModel, kind: str, touched: float, order: Reordering) -> float:
+    """Seconds of a loop without arithmetic."""
+    name = "stablehlo.copy"
+    return model.kernel(name, kind, {name: 0.0}, touched, order)
 
 
 def _roles(op: ir.Operation, operand: int) -> tuple[list[int], list[int], list[int]]:
@@ -128,8 +141,7 @@ def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: Callable[[]
             if all(n == 1 for d in along for n in t.shape[d + 1 :]):
                 turned += size(value) + (read() if value == op.operands[0] else 0.0)
             else:
-                order, name = Reordering(rows=size(value)), "stablehlo.copy"
-                seconds += model.kernel(name, element(value), {name: 0.0}, 2 * size(value), order)
+                seconds += reordering(model, element(value), Reordering(rows=size(value)))
     if op.name == "stablehlo.all_gather" and _lies_turned(op.operands[0], along[0], fusion):
         turned += size(op.results[0])
     if turned:
