@@ -9,6 +9,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.ir.walk import walk
+from support.close import assert_close
 
 STEPS, TOKENS, WIDTH = 4, 512, 256
 
@@ -41,7 +42,7 @@ def test_gradients_are_reduced_once() -> None:
     assert len(reduced) == 2
     assert all(op.parent.name == "func.func" for op in reduced)
     for got, want in zip(compiled(w, xs, ys), jax.jit(step)(w, xs, ys), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
+        assert_close(got, want, 1e-4)
 
 
 def test_a_whole_start_joins_the_sum_once() -> None:
@@ -55,4 +56,4 @@ def test_a_whole_start_joins_the_sum_once() -> None:
     xs = jnp.asarray(rng.standard_normal((STEPS, 4096, 64)), jnp.float32)
     compiled = pcg.compile(total, {"data": 8}, in_shardings=(P(), P(None, "data"), P()), out_shardings=P())
     assert "pcg.mask" in compiled.lower(start, xs, w).as_text("pcg")
-    np.testing.assert_allclose(compiled(start, xs, w), jax.jit(total)(start, xs, w), rtol=2e-3, atol=0.1)
+    assert_close(compiled(start, xs, w), jax.jit(total)(start, xs, w), 2e-3)
