@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax
-import ml_dtypes
 import numpy as np
 import pytest
 from torch_mlir import ir
@@ -19,7 +18,6 @@ from pcg.emulate import lowered_layouts
 from pcg.emulate.program import global_types
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
-from pcg.layout.uneven import blocks
 from pcg.runtime import jax_compat, placement
 from support import rulecheck
 from support.rulecheck import context, dtype_of
@@ -36,7 +34,7 @@ def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         whole = global_types(module)
         shapes = None if whole is None else [tuple(t.shape) for t in whole.results]
         text = str(module)
-    given = [cut(np.asarray(x), s, mesh) for x, s in zip(inputs, ins, strict=True)]
+    given = [rulecheck.split(np.asarray(x), s, mesh) for x, s in zip(inputs, ins, strict=True)]
     made = run_blocks(text, mesh, ins, outs, given)
     if shapes is None:
         locals_ = [row[0].shape for row in made]
@@ -45,7 +43,7 @@ def run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
             for local, s in zip(locals_, outs, strict=True)
         ]
     return [
-        join(row, s, mesh, shape, f"result {i}\n{text}")
+        rulecheck.gather(row, s, mesh, shape, f"result {i}\n{text}")
         for i, (row, s, shape) in enumerate(zip(made, outs, shapes, strict=True))
     ]
 
@@ -60,7 +58,8 @@ def run_blocks(
         pytest.skip(f"needs {mesh.size} devices, has {len(devices)}")
     on = jax_compat.jax_mesh(mesh, devices[: mesh.size])
     with context():
-        main = entry(ir.Module.parse(text))
+        module = ir.Module.parse(text)  # kept: it owns its ops
+        main = entry(module)
         assert main is not None
         types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
         wide = any(str(t.element_type).rstrip(">").endswith("64") for t in [*types.inputs, *types.results])
@@ -82,68 +81,3 @@ def run_blocks(
             row = sorted(x.addressable_shards, key=lambda s: order[s.device])
             out.append([np.asarray(s.data) for s in row])
     return out
-
-
-def cut(
-    value: np.ndarray, spec: ShardSpec, mesh: Mesh, rng: np.random.Generator | None = None
-) -> list[np.ndarray]:
-    """What each mesh position holds of `value`; padding is poison.
-
-    `rng` makes the addends (or maxima, ...) where the layout is partial.
-    """
-    parts = [value]
-    if n := len(spec.partial):
-        assert rng is not None and len({k for _, k in spec.partial}) == 1, f"{n} partial axes: {spec}"
-        parts = rulecheck.addends(value, mesh.axes_size(spec.partial_axes), spec.partial[0][1], rng)
-    local = spec.local_shape(value.shape, mesh)
-    rows = [blocks(n, axes, mesh) for n, axes in zip(value.shape, spec.dims, strict=True)]
-    out = []
-    for p in range(mesh.size):
-        block = np.full(local, _poison(value.dtype), value.dtype)
-        real = tuple(slice(0, row[p][1]) for row in rows)
-        where = tuple(slice(min(row[p][0], n), min(row[p][0], n) + row[p][1]) for row, n in zip(rows, value.shape, strict=True))
-        block[real] = parts[mesh.index(p, spec.partial_axes)][where]
-        out.append(block)
-    return out
-
-
-def join(parts: Sequence[np.ndarray], spec: ShardSpec, mesh: Mesh, shape: Sequence[int], what: str) -> np.ndarray:
-    """The global value of what each mesh position holds, padding left out, partial values reduced.
-
-    Raises:
-      AssertionError: devices that hold the same shard hold other values; the text starts with `what`.
-    """
-    count = mesh.axes_size(spec.partial_axes)
-    whole = np.zeros((count, *shape), parts[0].dtype)
-    rows = [blocks(n, axes, mesh) for n, axes in zip(shape, spec.dims, strict=True)]
-    seen: dict[tuple[int, ...], np.ndarray] = {}
-    for p, part in enumerate(parts):
-        k = mesh.index(p, spec.partial_axes)
-        key = (k, *(row[p][0] for row in rows))
-        real = part[tuple(slice(0, row[p][1]) for row in rows)]
-        if key in seen:
-            np.testing.assert_array_equal(real, seen[key], err_msg=f"{what}: replicas differ, position {p}")
-        seen[key] = real
-        where = tuple(slice(min(row[p][0], n), min(row[p][0], n) + row[p][1]) for row, n in zip(rows, shape, strict=True))
-        whole[(k, *where)] = real
-    if count == 1:
-        return whole[0]
-    combine = rulecheck._COMBINE[spec.partial[0][1]]
-    total = whole[0]
-    for other in whole[1:]:
-        total = combine(total, other)
-    return np.asarray(total, whole.dtype)
-
-
-def _poison(dtype: np.dtype) -> object:
-    """What shows in a result that read it: NaN, or the largest integer."""
-    if dtype.kind == "b":
-        return True
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).max
-    if dtype.kind in "fc":
-        return np.nan
-    try:
-        return ml_dtypes.iinfo(dtype).max
-    except ValueError:
-        return np.nan
