@@ -2,13 +2,13 @@
 
 The emulator runs what the lowering wrote; XLA simplifies it first, and ops that are right by themselves can become
 wrong where they meet.  So the op is not run alone: each device has whole operands, takes its own blocks of them, runs
-the op, and takes its own block of what is not split yet.  All strategies on one mesh are one program, for compiling
+the op, and takes its own part of what is not split yet, once along each dimension.  All strategies on one mesh are one program, for compiling
 is what costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,12 +33,11 @@ from support import ondevices
 
 @dataclass
 class _Made:
-    """One strategy in the program of a mesh: what it is, and its results from number `first` on."""
+    """One strategy in the program of a mesh: what it is; (which result of the op, layout, number in the program)."""
 
     job: opcheck._Job
     what: str
-    specs: list[ShardSpec]
-    first: int
+    results: list[tuple[int, ShardSpec, int]]
 
 
 @dataclass
@@ -60,8 +59,10 @@ class _Program:
         return self.block.add_argument(type_, ir.Location.unknown())
 
 
-def check(jobs: Iterable[tuple[Variant, Sequence[opcheck.Plan]]]) -> int:
+def check(jobs: Iterable[tuple[Variant, Sequence[opcheck.Plan]]], interpret: bool = False) -> int:
     """Run the given strategies of each program; how many there were.  A program that comes again gets other numbers.
+
+    `interpret`: ask the reference interpreter what is right, where XLA on one device is not to be trusted.
 
     Raises:
       NotExecutable: a program cannot be run even unsharded.
@@ -71,7 +72,7 @@ def check(jobs: Iterable[tuple[Variant, Sequence[opcheck.Plan]]]) -> int:
     for v, _ in jobs:
         if opcheck.NOT_EXECUTED.get((v.op, v.key)) == opcheck.CRASHES:
             raise opcheck.NotExecutable(opcheck.CRASHES)
-    done, builder, text = opcheck._build([(v, ()) for v, _ in jobs], portable=False)
+    done, builder, text = opcheck._build([(v, ()) for v, _ in jobs], interpret)
     try:
         wanted = opcheck._run(builder, text)
     except Exception as error:
@@ -83,10 +84,8 @@ def check(jobs: Iterable[tuple[Variant, Sequence[opcheck.Plan]]]) -> int:
         ])  # fmt: skip
         held = ondevices.run_blocks(text, mesh, program.ins, program.outs, program.given)
         for one in program.made:
-            for i in range(one.job.count):
-                opcheck.compare(
-                    one.job, i, wanted[one.job.first + i], held[one.first + i], one.specs[i], mesh, one.what
-                )  # fmt: skip
+            for i, spec, number in one.results:
+                opcheck.compare(one.job, i, wanted[one.job.first + i], held[number], spec, mesh, one.what)
         ran += len(program.made)
     return ran
 
@@ -147,15 +146,12 @@ def _strategy(
         local[v] = _own(program, _held(program, v, spec, values, known, rng), spec)
     lowering.values = {**values, **local}
     lowering.op(op)
-    made = _Made(job, f"{op.name} {rule} on {mesh}: {', '.join(map(str, [*ins, '->', *outs]))}", [], len(program.results))
-    for r, spec in zip(op.results, outs, strict=True):
-        value = lowering.value(r)
-        if (further := _further(value, spec, mesh)) is not None:
-            value = program.collectives.slice(value, further.dim, further.axes, ir.Location.unknown())
-            spec = further.apply(spec)
-        program.results.append(value)
-        program.outs.append(spec)
-        made.specs.append(spec)
+    made = _Made(job, f"{op.name} {rule} on {mesh}: {', '.join(map(str, [*ins, '->', *outs]))}", [])
+    for i, (r, spec) in enumerate(zip(op.results, outs, strict=True)):
+        for value, further in _parts(program, lowering.value(r), spec):
+            made.results.append((i, further, len(program.results)))
+            program.results.append(value)
+            program.outs.append(further)
     program.made.append(made)
 
 
@@ -181,9 +177,12 @@ def _own(program: _Program, value: ir.Value, spec: ShardSpec) -> ir.Value:
     return value
 
 
-def _further(value: ir.Value, spec: ShardSpec, mesh: Mesh) -> Slice | None:
-    """How a device takes a part of its block, where devices still hold the same."""
+def _parts(program: _Program, value: ir.Value, spec: ShardSpec) -> Iterator[tuple[ir.Value, ShardSpec]]:
+    """A device's parts of its block along each dimension, where devices still hold the same; else the block."""
     used = {a for d in spec.dims for a in d} | set(spec.partial_axes)
-    free = [a for a in mesh.names if a not in used]
-    dims = [d for d, axes in enumerate(spec.dims) if not axes and value.type.shape[d] > 1]
-    return Slice(dims[0], tuple(free)) if free and dims else None
+    free = tuple(a for a in program.mesh.names if a not in used)
+    dims = [d for d, axes in enumerate(spec.dims) if free and not axes and value.type.shape[d] > 1]
+    if not dims:
+        yield value, spec
+    for d in dims:
+        yield program.collectives.slice(value, d, free, ir.Location.unknown()), Slice(d, free).apply(spec)
