@@ -10,13 +10,11 @@ from torch_mlir import ir
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.uneven import padded_sizes
-from pcg.lower.neutral import neutral
+from pcg.lower.neutral import neutral, zero
+from pcg.lower.ordered import needs_order, ordered, unordered
 from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step, permutation
+from pcg.rules.regions import REDUCERS
 
-_REDUCERS = {
-    "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
-    "and": "stablehlo.and", "or": "stablehlo.or",
-}  # fmt: skip
 #: On booleans XLA's collectives know `and` and `or` only.
 _BOOLEAN = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and", "or": "or"}
 
@@ -92,6 +90,9 @@ class Collectives:
         kind = _for_element(kind, value.type.element_type)
         if not _native(kind, value.type.element_type):
             return self._gather_and_reduce(value, axes, kind, loc)
+        if needs_order(kind, value.type.element_type):
+            found = self.all_reduce(ordered(value, kind, loc), axes, kind, loc)
+            return unordered(found, value.type.element_type, loc)
         op = ir.Operation.create(
             "stablehlo.all_reduce", results=[value.type], operands=[value], regions=1, loc=loc,
             attributes=self._attributes(axes),
@@ -103,6 +104,9 @@ class Collectives:
         kind = _for_element(kind, value.type.element_type)
         if not _native(kind, value.type.element_type):
             return self.slice(self._gather_and_reduce(value, axes, kind, loc), dim, axes, loc)
+        if needs_order(kind, value.type.element_type):
+            found = self.reduce_scatter(ordered(value, kind, loc), dim, axes, kind, loc)
+            return unordered(found, value.type.element_type, loc)
         op = ir.Operation.create(
             "stablehlo.reduce_scatter", results=[_scaled(value.type, dim, 1, self.mesh.axes_size(axes))],
             operands=[value], regions=1, loc=loc,
@@ -213,8 +217,8 @@ class Collectives:
         result = _scaled(value.type, dim, 1, self.mesh.axes_size(axes))
         size = result.shape[dim]
         start = per_device([self.mesh.index(p, axes) * size for p in range(self.mesh.size)], loc)
-        zero = neutral(start.type.element_type, "sum", loc)
-        offsets = [start if d == dim else zero for d in range(value.type.rank)]
+        nowhere = zero(start.type.element_type, loc)
+        offsets = [start if d == dim else nowhere for d in range(value.type.rank)]
         return _op(
             "stablehlo.dynamic_slice", [value, *offsets], result, loc,
             slice_sizes=ir.DenseI64ArrayAttr.get(result.shape),
@@ -264,7 +268,7 @@ class Collectives:
             ).result
             part = ir.Operation.create("stablehlo.reshape", results=[type_], operands=[part], loc=loc).result
             total = part if total is None else ir.Operation.create(
-                _REDUCERS[kind], results=[type_], operands=[total, part], loc=loc
+                REDUCERS[kind], results=[type_], operands=[total, part], loc=loc
             ).result
         assert total is not None
         return total
@@ -287,7 +291,7 @@ def _reducer(region: ir.Region, kind: str, element: ir.Type, loc: ir.Location) -
     scalar = ir.RankedTensorType.get([], element)
     block = region.blocks.append(scalar, scalar, arg_locs=[loc, loc])
     ip = ir.InsertionPoint(block)
-    made = ir.Operation.create(_REDUCERS[kind], results=[scalar], operands=list(block.arguments), loc=loc, ip=ip)
+    made = ir.Operation.create(REDUCERS[kind], results=[scalar], operands=list(block.arguments), loc=loc, ip=ip)
     ir.Operation.create("stablehlo.return", operands=[made.result], loc=loc, ip=ip)
 
 
@@ -317,11 +321,10 @@ def _op(
 def grown(value: ir.Value, beyond: Sequence[int], loc: ir.Location) -> ir.Value:
     """`value` with `beyond[d]` zeros after the end of every dimension d."""
     element = value.type.element_type
-    zero = neutral(element, "sum", loc)
     nothing = ir.DenseI64ArrayAttr.get([0] * len(beyond))
     result = ir.RankedTensorType.get([n + k for n, k in zip(value.type.shape, beyond, strict=True)], element)
     return ir.Operation.create(
-        "stablehlo.pad", results=[result], operands=[value, zero], loc=loc,
+        "stablehlo.pad", results=[result], operands=[value, zero(element, loc)], loc=loc,
         attributes={
             "edge_padding_low": nothing, "edge_padding_high": ir.DenseI64ArrayAttr.get(list(beyond)),
             "interior_padding": nothing,

@@ -20,7 +20,7 @@ from pcg.ir.clone import clone_mapped
 from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import Collectives, per_device
-from pcg.lower.neutral import neutral
+from pcg.lower.neutral import neutral, number_attr
 from pcg.rules.factor import Assignment, FactorRule
 
 LocalForm = Callable[["LocalContext"], Sequence[ir.Value]]
@@ -95,14 +95,7 @@ class LocalContext:
         if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
             real = self.constant(value, ir.RankedTensorType.get(type_.shape, element.element_type))
             return self.create("stablehlo.convert", [real], [type_]).result
-        if isinstance(element, ir.IntegerType):
-            number = int(value)
-            if number >= 2**63:  # the bindings take the bits of an unsigned number as a signed one
-                number -= 2**64
-            attr: ir.Attribute = ir.IntegerAttr.get(element, number)
-        else:
-            attr = ir.FloatAttr.get(element, float(value))
-        dense = ir.DenseElementsAttr.get_splat(type_, attr)
+        dense = ir.DenseElementsAttr.get_splat(type_, number_attr(value, element))
         return self.create("stablehlo.constant", [], [type_], value=dense).result
 
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
