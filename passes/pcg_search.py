@@ -238,7 +238,7 @@ class SearchPass(Pass):
 
 def check_possible(func: ir.Operation, outcome: Outcome) -> None:
     """Raises PassError where the best plan breaks a layout that is fixed in the program."""
-    if outcome.seconds >= FORBIDDEN / 2:
+    if outcome.seconds == FORBIDDEN:
         text = "the layouts that are fixed in the program contradict each other: no plan has them all"
         raise PassError(func, text)
 

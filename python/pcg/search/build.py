@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import counted_trips
 from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
 from pcg.reshard import MASK_SECONDS
@@ -330,7 +330,7 @@ class Builder:
             if spec is not None:
                 bad = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
                 if not bad.all():
-                    self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
+                    self.graph.nodes[node].seconds = np.where(bad, FORBIDDEN, self.graph.nodes[node].seconds)
 
     def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
         """Register a result; give it a hub when several ops read it."""
@@ -386,8 +386,7 @@ class Builder:
 
     def _while(self, op: ir.Operation, times: float) -> None:
         built = self.built
-        trips = trip_count(op)
-        inner = times * (UNKNOWN_TRIPS if trips is None else max(1, trips))
+        inner = times * max(1, counted_trips(op, times))
         carries = []
         fixed = shardings.result_specs(op)
         body = op.regions[1].blocks[0]

@@ -140,7 +140,7 @@ class Frontier:
             if node in arguments and not first:
                 n = o.graph.nodes[node]
                 shards = n.table.outs[slot].shards(o.model.mesh)
-                allowed = n.seconds < FORBIDDEN / 2
+                allowed = n.seconds < FORBIDDEN
                 total += size / float(shards[allowed].max() if allowed.any() else shards.max())
         return total
 
@@ -195,7 +195,7 @@ class Frontier:
             guess = min((first_guess(small.core), small.project(start.choice)), key=small.core.cost)
             inner = ascend(small.core, guess, sweeps=_SWEEPS, patience=_PATIENCE).x
         x = min((priced.descend(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
-        point = Point(tuple(x), self.network.cost(x), o.peak(x))
+        point = Point(tuple(x), self.network.seconds(x), o.peak(x))
         if point not in self.points:
             self.points.append(point)
         return point

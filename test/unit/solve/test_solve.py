@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.model import flatten
-from pcg.solve.problem import FORBIDDEN, Problem, write_problem
+from pcg.solve.problem import Infeasible, Problem, write_problem
 from pcg.solve.reduce import reduce
-from pcg.solve.solve import _search as search
+from pcg.solve.processes import search
 from pcg.solve.solve import solve, warm
-from pcg.solve.timeline import Infeasible
 from pcg.tools.pcg_solve import main
 from support.solvefamily import exact, layered, optimum, small
 
@@ -83,7 +82,7 @@ def test_forbidden_costs_are_paid_where_nothing_else_is_left():
         [never], 5,
     )  # fmt: skip
     got = solve(p, 1.0)
-    assert got.strategies == [0, 0] and got.cost == 10**18 + 3 >= FORBIDDEN
+    assert got.strategies == [0, 0] and got.cost == 10**18 + 3
 
 
 def test_a_searching_process_that_is_ended_is_replaced():
@@ -99,7 +98,7 @@ def test_a_searching_process_that_is_ended_is_replaced():
 
     threading.Thread(target=end).start()
     start = time.monotonic()
-    best, bound, _ = search(model, start + 4.0, start + 4.0, 0, 1)
+    best, bound = search(model, start + 4.0, start + 4.0, 0, 1)
     assert ended
     assert bound <= model.energy(best) and model.fits(best)
     assert time.monotonic() - start < 4.5
@@ -143,7 +142,6 @@ def test_the_program_says_what_limit_would_do(tmp_path, capsys):
         (["none.json", "3"], "none.json"),
         (["bad.json", "3"], "bad.json: not JSON"),
         (["bad.json", "0"], "SECONDS is 0.0; want a time above 0"),
-        (["good.json", "0.2"], "of the 0.2 s given"),
         (["good.json", "3", "-o", "none/out"], "no folder"),
     ],
 )
