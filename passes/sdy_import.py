@@ -259,7 +259,8 @@ class SdyImportPass(Pass):
             return
         if _ATTR in attrs:
             shardings_ = self._read(op, parse_per_value, attrs[_ATTR])
-            if len(shardings_) != len(op.results):
+            # An op without results has one sharding all the same, which says where it runs: on one device.
+            if len(shardings_) != max(len(op.results), 1):
                 raise PassError(op, f"has {len(shardings_)} shardings for {len(op.results)} results")
             del op.attributes[_ATTR]
             for value, s in zip(op.results, shardings_ if not self._in_manual(op) else [], strict=False):

@@ -417,7 +417,8 @@ class Compiled:
     def _use(self, executable: Executable, static: Mapping[int, Any]) -> None:
         """Remember `executable`; once it is compiled, calls go straight to it as long as it is the only one."""
         self._last = executable
-        self._alone = len(self._executables) == 1 and not static and not executable.needs_x64
+        alone = len(self._executables) == 1 and not static
+        self._alone = alone and not executable.needs_x64 and not executable.program.ordered
         self._fast = None
 
 

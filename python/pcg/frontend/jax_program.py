@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.extend import source_info_util
 
-from pcg.frontend import annotate
+from pcg.frontend import annotate, host_calls
 from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
@@ -114,11 +114,12 @@ def trace(
         traced = jitted.trace(*kept_args, **kept_kwargs)
         if remesh is not None and (needed := annotate.matrices(traced.jaxpr)):
             mesh = remesh(needed)
+        host_calls.check(traced.jaxpr)
         if mesh is not None:
             annotate.check(traced.jaxpr, mesh)
         if meshes is not None:
             annotate.check_several(traced.jaxpr, meshes)
-        with annotate.on(mesh), annotate.on_several(meshes):
+        with annotate.on(mesh), annotate.on_several(meshes), jax_compat.any_order(traced.jaxpr):
             lowered = jax_compat.quietly(traced.lower)
     out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
     donated, at = set(), 0
@@ -127,12 +128,20 @@ def trace(
         if i in donated_args:
             donated |= set(range(at, at + size))
         at += size
+    module = lowered.compiler_ir("stablehlo")
+    callbacks = jax_compat.callbacks_of(lowered)
+    if meshes is not None and callbacks:
+        raise ProgramError(f"{call.__name__} calls Python functions on the host, which a program on several meshes cannot")
+    if ordered := jax_compat.has_ordered_effects(lowered):
+        host_calls.without_tokens(module)
     return Program(
         name=call.__name__,
-        source=lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
+        source=module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
         arguments=tuple(leaf(n, a) for n, a in zip(names, avals, strict=True)),
         results=tuple(leaf("result" + jax.tree_util.keystr(p), a) for p, a in out_flat),
         in_tree=in_tree,
         out_tree=out_tree,
         donated=frozenset(donated),
+        callbacks=callbacks,
+        ordered=ordered,
     )

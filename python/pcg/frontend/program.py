@@ -71,7 +71,8 @@ class Program:
 
     `source` is StableHLO text or bytes.  `in_tree` / `out_tree` are jax tree definitions when the
     program is called with trees, and None for a module that is called with a flat list.
-    `donated` are indices of flat arguments whose buffers the program may reuse.
+    `donated` are indices of flat arguments whose buffers the program may reuse.  `callbacks` are the Python functions
+    that it calls, by the number that its custom calls give; `ordered`: in an order that holds from run to run, too.
     """
 
     name: str
@@ -82,6 +83,8 @@ class Program:
     out_tree: Any = None
     donated: frozenset[int] = frozenset()
     path: str | None = None
+    callbacks: tuple[Callable[..., Any], ...] = field(default=(), repr=False)
+    ordered: bool = False
 
     @property
     def has_64_bit(self) -> bool:

@@ -12,8 +12,10 @@ from jax.sharding import NamedSharding
 
 from pcg.compiler import Compilation
 from pcg.frontend.program import Leaf, ProgramError
+from pcg.ir.walk import walk
 from pcg.layout import refine
 from pcg.plan import Plan
+from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.inputs import np_dtype
 
@@ -49,7 +51,10 @@ class Executable:
         results = []
         for leaf, spec in zip(program.results, c.out_specs, strict=True):
             results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf.dtype)))
-        local = jax_compat.LocalProgram(c.local_text, tuple(results))
+        effects = any(has_side_effect(op) for op in walk(c.modules["local"].operation))
+        local = jax_compat.LocalProgram(
+            c.local_text, tuple(results), callbacks=program.callbacks, effects=effects
+        )
         # One mesh for all: the per-device program knows positions, not axes.
         mesh = self.placement.common([*c.in_specs, *c.out_specs])
         specs = [c.in_specs, c.out_specs]
@@ -113,8 +118,20 @@ class Executable:
         with jax_compat.x64(self.needs_x64):
             flat = self._flatten(packed)
             if jax_compat.any_traced(flat):
+                if self.program.ordered:
+                    raise SignatureError(
+                        f"{self.program.name} does things on the host in a fixed order (ordered=True), which holds only"
+                        " from call to call; it cannot be part of another jax function"
+                    )
                 return self.jitted(*self._in_tree(flat))
-            return self.compiled(*self._in_tree(self.place(flat)))
+            placed = self._in_tree(self.place(flat))
+            if not self.program.ordered:
+                return self.compiled(*placed)
+            # What this run and other programs do on the host in order: one after another.
+            jax.effects_barrier()
+            out = jax.block_until_ready(self.compiled(*placed))
+            jax.effects_barrier()
+            return out
 
     def place(self, flat: Sequence[Any]) -> list[Any]:
         """Flat arguments, checked, as jax Arrays where the program wants them.

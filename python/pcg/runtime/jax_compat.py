@@ -8,14 +8,16 @@ Works on jax 0.10 to 0.12.
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 from jax.extend import core as jex_core
+from jax._src import effects as jax_effects
 from jax.interpreters import mlir as jax_mlir
 
 from pcg.layout import Mesh
@@ -26,13 +28,35 @@ ir = jax_mlir.ir
 TESTED = ((0, 10), (0, 13))
 
 
+#: Custom calls that call a Python function by its number in the list that goes with the module.
+_NUMBERED_CALLBACK = re.compile(r"xla_ffi_(partitioned_)?python_(cpu|gpu|tpu)_callback")
+_ANY_CALLBACK = re.compile(r"xla_\w*python_(cpu|gpu|tpu)_callback")
+
+
+class HostEffect(jax_effects.Effect):
+    """A program does something besides computing its results, so that jax must run it even if nobody uses them."""
+
+    def __str__(self) -> str:
+        return "PcgHost"
+
+
+_HOST_EFFECT = HostEffect()
+for _allowed in (jax_effects.lowerable_effects, jax_effects.control_flow_allowed_effects):
+    _allowed.add_type(HostEffect)
+
+
 @dataclass(frozen=True)
 class LocalProgram:
-    """A StableHLO module: its text and the types of its results (per device, inside `shard_map`)."""
+    """A StableHLO module: its text and the types of its results (per device, inside `shard_map`).
+
+    `callbacks` are the Python functions that it calls, by number; `effects`: it does more than compute its results.
+    """
 
     text: str = field(repr=False)
     results: tuple[jax.ShapeDtypeStruct, ...]
     entry: str = "main"
+    callbacks: tuple[Callable[..., Any], ...] = field(default=(), repr=False)
+    effects: bool = False
 
     @property
     def key(self) -> str:
@@ -53,10 +77,10 @@ def inline_call(program: LocalProgram, *args: Any) -> list[Any]:
     return list(_inline_call_p.bind(*args, program=program))
 
 
-@_inline_call_p.def_abstract_eval
-def _abstract_eval(*avals: Any, program: LocalProgram) -> list[Any]:
+@_inline_call_p.def_effectful_abstract_eval
+def _abstract_eval(*avals: Any, program: LocalProgram) -> tuple[list[Any], set[Any]]:
     like = type(avals[0]) if avals else jax.core.ShapedArray
-    return [like(r.shape, r.dtype) for r in program.results]
+    return [like(r.shape, r.dtype) for r in program.results], {_HOST_EFFECT} if program.effects else set()
 
 
 def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
@@ -64,7 +88,7 @@ def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
     table = ctx.module_context.symbol_table
     name = f"{program.key}_{program.entry}"
     if name not in table:
-        _merge(program, module, table)
+        _merge(program, ctx.module_context)
     function = table[name]
     results = ir.FunctionType(function.attributes["function_type"].value).results
     call = ir.Operation.create(
@@ -79,9 +103,11 @@ def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
 jax_mlir.register_lowering(_inline_call_p, _lower)
 
 
-def _merge(program: LocalProgram, module: Any, table: Any) -> None:
-    """Move the symbols of `program` into `module`, private and with a prefix of their own."""
+def _merge(program: LocalProgram, context: Any) -> None:
+    """Move the symbols of `program` into the module of `context`, private and with a prefix of their own."""
+    module, table = context.module, context.symbol_table
     source = ir.Module.parse(program.text, module.context)
+    _renumber(program, source, context)
     symbols = ir.SymbolTable(source.operation)
     operations = [op.operation for op in source.body.operations]
     for op in operations:
@@ -93,6 +119,87 @@ def _merge(program: LocalProgram, module: Any, table: Any) -> None:
     for op in source.body.operations:
         module.body.append(op)
         table.insert(op)
+
+
+def _renumber(program: LocalProgram, source: Any, context: Any) -> None:
+    """Hand the callbacks of `program` to jax, which keeps them with the executable, under the numbers that it gives.
+
+    Raises:
+      ValueError: the program calls a Python function that it does not have, as one read from a file does.
+    """
+    numbers: dict[int, int] = {}
+    with source.context:
+        for op in _operations(source.operation):
+            if op.name != "stablehlo.custom_call":
+                continue
+            name = ir.StringAttr(op.attributes["call_target_name"]).value
+            if not _ANY_CALLBACK.fullmatch(name):
+                continue
+            config = op.attributes["mhlo.backend_config"] if "mhlo.backend_config" in op.attributes else {}
+            old = ir.IntegerAttr(config["index"]) if _NUMBERED_CALLBACK.fullmatch(name) and "index" in config else None
+            if old is None or old.value >= len(program.callbacks):
+                raise ValueError(f"custom call @{name} is of a Python function of another process; it cannot be called")
+            if old.value not in numbers:
+                context.add_host_callback(program.callbacks[old.value])
+                numbers[old.value] = len(context.host_callbacks) - 1
+            kept = {a.name: a.attr for a in ir.DictAttr(config)}
+            kept["index"] = ir.IntegerAttr.get(old.type, numbers[old.value])
+            op.attributes["mhlo.backend_config"] = ir.DictAttr.get(kept)
+
+
+def _operations(op: Any) -> Iterator[Any]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _operations(inner.operation)
+
+
+def callbacks_of(lowered: Any) -> tuple[Callable[..., Any], ...]:
+    """The Python functions that a `jax.stages.Lowered` calls, by their number in its module."""
+    known = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
+    return tuple(known.get("host_callbacks") or ())
+
+
+def has_ordered_effects(lowered: Any) -> bool:
+    """Whether a `jax.stages.Lowered` does things on the host in an order that must be kept."""
+    known = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
+    return bool(known.get("ordered_effects"))
+
+
+@contextmanager
+def any_order(jaxpr: Any) -> Iterator[None]:
+    """A context in which jax lowers ordered effects for several devices too; who keeps their order is the caller."""
+    known = jax_effects.shardable_ordered_effects
+    before = set(known._effect_types)
+    for effect in jax_effects.ordered_effects.filter_in(getattr(jaxpr, "effects", ())):
+        known.add_type(type(effect))
+    try:
+        yield
+    finally:
+        known._effect_types = before
+
+
+def equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr and of the jaxprs inside it."""
+    for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield eqn
+        for inner in jex_core.jaxprs_in_params(eqn.params):
+            yield from equations(inner)
+
+
+def is_breakpoint(eqn: Any) -> bool:
+    """Whether an equation is what `jax.debug.breakpoint` leaves in a jaxpr."""
+    if eqn.primitive.name not in ("debug_callback", "pure_callback"):
+        return False
+    work, seen = [eqn.params.get("callback")], 0
+    while work and seen < 50:  # the function is wrapped in others
+        found, seen = work.pop(), seen + 1
+        if getattr(found, "__module__", "") == "jax._src.debugger.core" and callable(found):
+            return True
+        work += [c.cell_contents for c in getattr(found, "__closure__", None) or () if callable(c.cell_contents)]
+        work += [x for x in (getattr(found, n, None) for n in ("callback_func", "func", "__wrapped__")) if x]
+    return False
 
 
 def shard_map(function: Callable[..., Any], mesh: jax.sharding.Mesh, in_specs: Any, out_specs: Any) -> Any:
