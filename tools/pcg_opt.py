@@ -25,7 +25,7 @@ from pcg.layout.mesh import MeshError
 from pcg.machine import Cluster, ClusterError
 from pcg.passes.base import Bytes
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
-from pcg.tools import diagnostics, reproducer
+from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.options import UsageError, flag_suggestions, parse
 
 _SPLIT = re.compile(r"^// -----.*$", re.M)
@@ -53,8 +53,6 @@ class Job:
         self.cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
-        if args.devices is not None and args.devices < 1:
-            raise UsageError(f"--devices={args.devices}; allowed: 1 or more")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
         self.fail_above = _percent(args.lint_fail_above)
         self.too_dear = False
@@ -230,8 +228,8 @@ def _percent(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        return float(text.removesuffix("%")) / 100
-    except ValueError:
+        return arguments.real(zero=True)(text.removesuffix("%")) / 100
+    except argparse.ArgumentTypeError:
         raise UsageError(f"--lint-fail-above={text}; write a percentage, as 5 or 5%") from None
 
 

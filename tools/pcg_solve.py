@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import math
 import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from pcg.tools import arguments
 
 FOUND, INFEASIBLE, FAILED = 0, 1, 2
 #: Bytes of a file from which reading it takes long enough to compile loops meanwhile.
@@ -31,8 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 found, 1 nothing fits, 2 cannot be read or written."""
     start = time.monotonic() - (_since_start() if argv is None else 0.0)
     args = parser().parse_args(argv)
-    if not 0 < args.seconds < math.inf:
-        return _fail(f"SECONDS is {args.seconds}; want a finite time above 0")
     if args.output and not Path(args.output).absolute().parent.is_dir():
         return _fail(f"no folder {Path(args.output).absolute().parent} for the answer")
     from pcg.solve.problem import Infeasible, ProblemError, read_problem
@@ -72,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = arguments.Parser(
         prog="pcg-solve",
         description="Choose a strategy per node so that node and edge costs are least and memory stays in the limit."
         " The file is as in the ASPLOS/EuroSys 2025 contest on intra-operator parallelism. Prints the strategies as a"
@@ -81,10 +80,10 @@ def parser() -> argparse.ArgumentParser:
         " it is the best. Exit status: 0 found, 1 nothing fits, 2 cannot be read or written.",
     )
     p.add_argument("problem", metavar="PROBLEM", help="JSON file, may be gzipped")
-    p.add_argument("seconds", metavar="SECONDS", type=float, help="wall time for all, reading and writing included")
+    p.add_argument("seconds", metavar="SECONDS", type=arguments.real(zero=False), help="wall time for all, reading and writing included")
     p.add_argument("-o", "--output", metavar="FILE", help="write the strategies here instead of to stdout")
-    p.add_argument("--seed", type=int, default=0, help="of the search (default 0)")
-    p.add_argument("--processes", type=int, default=2, help="searching at once (default 2)")
+    p.add_argument("--seed", type=arguments.seed, default=0, help="of the search (default 0)")
+    p.add_argument("--processes", type=arguments.whole(1), default=2, help="searching at once (default 2)")
     return p
 
 

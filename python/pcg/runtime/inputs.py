@@ -64,7 +64,7 @@ def use_of(value: ir.Value) -> Use:
                 found.bound = limit if found.bound is None else min(found.bound, limit)
             elif op.name == "stablehlo.while":
                 work += [op.results[i], *(r.blocks[0].arguments[i] for r in op.regions)]
-            elif op.name in _ELEMENTWISE:
+            elif op.name in _ELEMENTWISE or op.name.startswith(("dist.", "pcg.")):
                 work += list(op.results)
     return found
 
