@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ def work(name: str, first: int, last: int, limit: float, cut: bool) -> None:
 
     from support import filekinds, mutate
 
+    faulthandler.enable()
     kind = filekinds.KINDS[name]()
     _ = kind.seeds
     resource.setrlimit(resource.RLIMIT_AS, (_addressed() + MEMORY, resource.RLIM_INFINITY))
@@ -65,15 +67,15 @@ def _addressed() -> int:
 
 def outcomes(name: str, first: int, last: int, limit: float, cut: bool) -> Iterator[dict]:
     """The outcome of every seed, whatever becomes of the workers."""
-    at = first
-    environment = os.environ | {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    at, folder = first, tempfile.mkdtemp(prefix="pcg-fuzz-")
+    environment = os.environ | {"PCG_FUZZ_FOLDER": folder}
+    environment |= {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
     if name in WITH_JAX:
         environment["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
     while at < last:
-        command = [sys.executable, __file__, "--kind", name, "--limit", str(limit), "--worker", str(at), str(min(last, at + BATCH))]
-        done = subprocess.run(
-            command + ([] if cut else ["--no-minimise"]), capture_output=True, text=True, env=environment, errors="replace"
-        )
+        command = [sys.executable, __file__, "--kind", name, "--limit", str(limit), *([] if cut else ["--no-minimise"])]
+        command += ["--worker", str(at), str(min(last, at + BATCH))]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, errors="replace")
         lines = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
         yield from (x for x in lines if "start" not in x)
         started = [x["start"] for x in lines if "start" in x]
@@ -84,8 +86,9 @@ def outcomes(name: str, first: int, last: int, limit: float, cut: bool) -> Itera
             raise SystemExit(f"the worker did not start:\n{done.stderr[-4000:]}")
         at = started[-1]
         late = "Timeout (" in done.stderr
-        frames = [x.strip() for x in done.stderr.splitlines() if x.strip().startswith("File ") and "site-packages" not in x]
-        place = frames[0] if frames else (done.stderr.strip().splitlines() or [""])[-1]
+        frames = [x.strip() for x in done.stderr.splitlines() if x.strip().startswith("File ") and "/pcg/" in x]
+        last_line = (done.stderr.strip().splitlines() or [""])[-1]
+        place = frames[0] if frames and (late or done.returncode < 0) else last_line
         what = f"not done in {limit:g} s" if late else f"the process died ({done.returncode})"
         yield {"seed": at, "fault": f"{what}: {place[:200]}", "seconds": limit if late else 0.0}
         at += 1
@@ -127,7 +130,8 @@ def main(argv: list[str] | None = None) -> int:
                 text = base64.b64decode(found.get("file", "")).decode(errors="backslashreplace")
                 print(f"seed {found['seed']}: {found['fault']}", *([text[:3000]] if text else []), sep="\n", flush=True)
             faults.setdefault(found["fault"], []).append(found)
-    print(f"\n{files} files of kind {args.kind}, {sum(map(len, faults.values()))} faults, {time.perf_counter() - start:.0f} s")
+    seconds = time.perf_counter() - start
+    print(f"\n{files} files of kind {args.kind}, {sum(map(len, faults.values()))} faults, {seconds:.0f} s")
     print(f"slowest: {slowest[0]:.1f} s, seed {slowest[1]}")
     print(", ".join(f"{k} {n}" for k, n in sorted(counts.items())))
     for fault, where in sorted(faults.items(), key=lambda x: -len(x[1])):
