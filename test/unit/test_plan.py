@@ -100,5 +100,5 @@ def test_malformed():
         pcg.Plan.from_json("[]")
     with pytest.raises(pcg.PlanError, match="version 99; this pcg reads version 1"):
         pcg.Plan.from_json('{"pcg_plan": 99}')
-    with pytest.raises(pcg.PlanError, match="malformed plan: KeyError: 'mesh'"):
+    with pytest.raises(pcg.PlanError, match="the document has no 'program'"):
         pcg.Plan.from_json('{"pcg_plan": 1}')

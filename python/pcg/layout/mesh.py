@@ -14,6 +14,10 @@ from pcg.layout.hashing import hashed_once
 _AXIS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.(0|[1-9][0-9]*))?\Z")
 
 
+#: Devices of the largest mesh: what lists them all, as lowering does, must end.
+MOST = 2**20
+
+
 class MeshError(ValueError):
     """A mesh, or a reference to one of its axes, is malformed."""
 
@@ -29,8 +33,8 @@ class Mesh:
     to minor, so that a layout can use a part of `x` (see `pcg.layout.refine`).  Positions stay what they are.
 
     Raises:
-      MeshError: no axis, a duplicate or ill-formed name, a size < 1, parts of an axis that are not
-        all there and side by side, or device ids that are not a permutation-like list of distinct
+      MeshError: no axis, a duplicate or ill-formed name, a size < 1, more than `MOST` devices, parts of an axis that
+        are not all there and side by side, or device ids that are not a permutation-like list of distinct
         ids, one per position.
     """
 
@@ -51,6 +55,8 @@ class Mesh:
             if size < 1:
                 raise MeshError(f"axis {name!r} has size {size}; sizes are at least 1")
             seen.add(name)
+        if self.size > MOST:
+            raise MeshError(f"mesh {self} has {self.size} devices; allowed: up to {MOST}")
         if self.device_ids is not None:
             if len(self.device_ids) != self.size:
                 raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
@@ -74,7 +80,8 @@ class Mesh:
         """Build a mesh from a dict or pairs; identity device ids are normalised to None."""
         pairs = tuple((str(n), int(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
         size = math.prod(s for _, s in pairs)
-        ids = None if device_ids is None or list(device_ids) == list(range(size)) else tuple(device_ids)
+        given = None if device_ids is None else tuple(device_ids)
+        ids = None if given is None or len(given) == size and given == tuple(range(size)) else given
         return cls(pairs, ids)
 
     @classmethod
