@@ -58,7 +58,8 @@ def run_blocks(
         pytest.skip(f"needs {mesh.size} devices, has {len(devices)}")
     on = jax_compat.jax_mesh(mesh, devices[: mesh.size])
     with context():
-        main = entry(ir.Module.parse(text))
+        module = ir.Module.parse(text)  # kept: it owns its ops
+        main = entry(module)
         assert main is not None
         types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
         wide = any(str(t.element_type).rstrip(">").endswith("64") for t in [*types.inputs, *types.results])

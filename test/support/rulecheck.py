@@ -23,6 +23,7 @@ from torch_mlir.passmanager import PassManager
 from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.context import make_context
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.uneven import blocks
 from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.rules import Assignment, FactorRule, rule_for
@@ -238,15 +239,37 @@ def random_value(type_: ir.Type, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(values).astype(dtype)
 
 
-def split(value: np.ndarray, spec: ShardSpec, mesh: Mesh, rng: np.random.Generator) -> list[np.ndarray]:
-    """The shard of `value` on each device of `mesh` under `spec`."""
-    kinds = {k for _, k in spec.partial}
-    assert len(kinds) <= 1, f"partial by several reductions: {spec}"
-    parts = addends(value, mesh.axes_size(spec.partial_axes), kinds.pop() if kinds else "sum", rng)
-    return [
-        np.array(parts[mesh.index(p, spec.partial_axes)][window(spec, value.shape, mesh, p)], order="C")
-        for p in range(mesh.size)
-    ]
+def split(
+    value: np.ndarray, spec: ShardSpec, mesh: Mesh, rng: np.random.Generator | None = None
+) -> list[np.ndarray]:
+    """What each position of `mesh` holds of `value` under `spec`; padding is poison.
+
+    `rng` makes the addends (or maxima, ...) where the layout is partial.
+    """
+    parts = [value]
+    if spec.partial:
+        kinds = {k for _, k in spec.partial}
+        assert rng is not None and len(kinds) == 1, f"partial by several reductions: {spec}"
+        parts = addends(value, mesh.axes_size(spec.partial_axes), kinds.pop(), rng)
+    local, out = spec.local_shape(value.shape, mesh), []
+    for p in range(mesh.size):
+        where, real = window(spec, value.shape, mesh, p)
+        block = np.full(local, poison(value.dtype), value.dtype)
+        block[real] = parts[mesh.index(p, spec.partial_axes)][where]
+        out.append(block)
+    return out
+
+
+def poison(dtype: np.dtype) -> Any:
+    """What shows in a result that read it: NaN, or the largest integer."""
+    if dtype.kind == "b":
+        return True
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max
+    try:
+        return np.nan if dtype.kind in "fc" else ml_dtypes.iinfo(dtype).max
+    except ValueError:
+        return np.nan
 
 
 def addends(value: np.ndarray, n: int, kind: str, rng: np.random.Generator) -> list[np.ndarray]:
@@ -268,29 +291,32 @@ def addends(value: np.ndarray, n: int, kind: str, rng: np.random.Generator) -> l
     return [np.where(keep == i, value, p if identity is None else identity(p)) for i, p in enumerate(parts)]
 
 
-def window(spec: ShardSpec, shape: Sequence[int], mesh: Mesh, position: int) -> tuple[slice, ...]:
-    """Slices of the global tensor that `position` holds."""
-    local = spec.local_shape(shape, mesh)
-    starts = [mesh.index(position, axes) * n for axes, n in zip(spec.dims, local, strict=True)]
-    return tuple(slice(s, s + n) for s, n in zip(starts, local, strict=True))
+def window(
+    spec: ShardSpec, shape: Sequence[int], mesh: Mesh, position: int
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Slices of the global tensor that `position` holds, and where in its block they are: before the padding."""
+    found = [blocks(n, axes, mesh)[position] for n, axes in zip(shape, spec.dims, strict=True)]
+    starts = [min(first, n) for (first, _), n in zip(found, shape, strict=True)]
+    where = tuple(slice(start, start + length) for start, (_, length) in zip(starts, found, strict=True))
+    return where, tuple(slice(0, length) for _, length in found)
 
 
 def gather(parts: Sequence[np.ndarray], spec: ShardSpec, mesh: Mesh, shape: Sequence[int], what: str) -> np.ndarray:
-    """Global value of per-device shards; replicas must agree."""
+    """Global value of per-device shards, without their padding, reduced if they are partial; replicas must agree."""
     n = mesh.axes_size(spec.partial_axes)
-    whole = np.empty((n, *shape), parts[0].dtype)
+    whole = np.zeros((n, *shape), parts[0].dtype)
     seen: dict[tuple[Any, ...], np.ndarray] = {}
     for p, part in enumerate(parts):
         k = mesh.index(p, spec.partial_axes)
-        where = window(spec, shape, mesh, p)
+        where, real = window(spec, shape, mesh, p)
         key = (k, *((s.start, s.stop) for s in where))
         if key in seen:
-            np.testing.assert_array_equal(part, seen[key], err_msg=f"replicas differ: {what}")
-        seen[key] = part
-        whole[(k, *where)] = part
+            np.testing.assert_array_equal(part[real], seen[key], err_msg=f"replicas differ, position {p}: {what}")
+        seen[key] = part[real]
+        whole[(k, *where)] = part[real]
     if n == 1:
         return whole[0]
-    return reduce(_COMBINE[spec.partial[0][1]], list(whole)).astype(whole.dtype)
+    return np.asarray(reduce(_COMBINE[spec.partial[0][1]], list(whole)).astype(whole.dtype))
 
 
 # -- execution -----------------------------------------------------------------------------------
