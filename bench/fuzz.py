@@ -16,14 +16,22 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 #: Programs per process: contexts keep every constant for ever.
 BATCH = 100
-#: Every so many programs, one has ops that only XLA runs.
-EXOTIC = 20
+#: Every so many programs, one has ops that only XLA runs, and one runs on devices too.
+EXOTIC, DEVICES = 20, 12
+
+
+def case_of(seed: int) -> Any:
+    """The case that the campaign runs for a seed."""
+    from support import fuzz
+
+    return fuzz.generate(seed, exotic=seed % EXOTIC == 0, devices=seed % DEVICES in (0, 5))
 
 
 def work(first: int, last: int, cut: bool) -> None:
@@ -32,11 +40,12 @@ def work(first: int, last: int, cut: bool) -> None:
 
     for seed in range(first, last):
         start = time.perf_counter()
-        case = fuzz.generate(seed, exotic=seed % EXOTIC == 0)
+        case = case_of(seed)
         line = {"seed": seed, "engine": case.engine, "devices": case.mesh.size, "failure": ""}
         try:
             report = fuzz.check(case)
             line |= {"ops": report.ops, "xla": case.exotic, "collectives": report.collectives}
+            line |= {"uneven": report.uneven, "on": case.devices}
         except Exception as error:
             line["failure"] = fuzz.describe(error)
             if cut:
@@ -51,7 +60,8 @@ def outcomes(first: int, last: int, cut: bool) -> Iterator[dict]:
     while at < last:
         command = [sys.executable, __file__, "--worker", str(at), str(min(last, at + BATCH))]
         command += ["--cut"] if cut else []
-        environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
+        environment = os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         lines = [json.loads(x) for x in done.stdout.splitlines() if x.startswith("{")]
         finished = [x for x in lines if "engine" in x]
@@ -80,6 +90,7 @@ def main(argv: list[str] | None = None) -> int:
     engines: Counter[str] = Counter()
     devices: Counter[int] = Counter()
     failures = []
+    uneven = on_devices = 0
     for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise):
         if found["failure"]:
             failures.append(found)
@@ -90,7 +101,12 @@ def main(argv: list[str] | None = None) -> int:
         collectives.update(found["collectives"])
         engines[found["engine"] + (" in XLA" if found["xla"] else "")] += 1
         devices[found["devices"]] += 1
-    print(f"{args.programs} programs, {len(failures)} failures, {time.perf_counter() - start:.0f} s")
+        uneven += found["uneven"]
+        on_devices += found["on"]
+    print(
+        f"{args.programs} programs (seeds {args.seed} to {args.seed + args.programs - 1}), {len(failures)} failures,"
+        f" {uneven} with uneven shards, {on_devices} on devices too, {time.perf_counter() - start:.0f} s"
+    )
     for title, counts in (("engines", engines), ("devices", devices), ("collectives", collectives), ("ops", ops)):
         print(f"{title}: " + ", ".join(f"{k} {n}" for k, n in counts.most_common()))
     return 1 if failures else 0

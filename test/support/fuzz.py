@@ -1,8 +1,8 @@
 """Fuzzing the whole pipeline: a random program on a random mesh, planned by a random engine, must compute what it did.
 
 `generate(seed)` makes a case, `check(case)` runs it through normalise, the engine, insert-reshards,
-dist-verify, fuse, lower and emulate, and compares every result bit for bit with the program itself;
-`minimise` cuts a failing case down.
+dist-verify, fuse and lower, then by emulation and, a share of the cases, by XLA on devices, and compares every
+result bit for bit with the program itself; `minimise` cuts a failing case down.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir import shardings
 from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.context import make_context
 from pcg.ir.walk import walk
@@ -34,14 +35,14 @@ from support import fuzzindexing
 from support.anyplan import annotate
 from support.fuzzops import Grower
 from support.fuzzprogram import Layouts, Node, Program, Region, Type, Value, constant, text_of
-from support.rulecheck import run_xla
+from support.rulecheck import _DTYPES, dtype_of, run_xla
 
 ENGINES = ("propagate", "search", "random", "bfs")
 #: Devices so slow that splitting pays on tensors of a few hundred elements.
 SLOW = Machine(DeviceKind("slow", {}, 1e6, 1e6, 1e12), Link(1e9, 1e-7))
 _MESHES = (
     "a=2", "a=3", "a=4", "a=5", "a=8", "a=16", "a=2,b=2", "a=2,b=3", "a=2,b=4", "a=4,b=2", "a=3,b=4", "a=4,b=4", "a=2,b=7",
-    "a=2,b=2,c=2", "a=2,b=2,c=3", "a=2,b=2,c=4", "a=4,b=1,c=2",
+    "a=2,b=2,c=2", "a=2,b=2,c=3", "a=2,b=2,c=4", "a=4,b=1,c=2", "a=6", "a=7", "a=3,b=2", "a=2,b=3,c=2", "a=2,b=1,c=3",
 )  # fmt: skip
 
 
@@ -57,6 +58,8 @@ class Case:
     reassociate: bool = True
     fuse: bool = True
     exotic: bool = False
+    #: Whether it runs on devices too.
+    devices: bool = False
 
     @property
     def plain(self) -> str:
@@ -77,15 +80,24 @@ class Report:
 
     ops: Counter[str]
     collectives: Counter[str]
+    #: Whether some value was split into shards of unequal sizes.
+    uneven: bool = False
 
 
-def generate(seed: int, exotic: bool = False) -> Case:
-    """The case of a seed; an `exotic` one has ops that only XLA runs, and is smaller because XLA compiles slowly."""
+def generate(seed: int, exotic: bool = False, devices: bool = False) -> Case:
+    """The case of a seed.
+
+    An `exotic` one has ops that only XLA runs, one on `devices` runs by XLA too: they are smaller, for XLA compiles
+    slowly.
+    """
     rng = random.Random(seed)
-    grower = Grower(rng, empty=rng.random() < 0.05, exotic=exotic)
+    small = exotic or devices
+    wild, types = rng.random() < 0.08, rng.random() < 0.2
+    grower = Grower(rng, empty=rng.random() < 0.08, exotic=exotic, wild=wild, types=types)
     for _ in range(rng.randint(1, 4)):
-        grower.argument(Type(grower.shape(rng.randint(1, 3)), rng.choice(("f32", "f32", "i32"))))
-    target = rng.randint(10, 20 if exotic else 60)
+        element = grower.element() if types else rng.choice(("f32", "f32", "i32"))
+        grower.argument(Type(grower.shape(rng.randint(1, 3)), element))
+    target = rng.randint(5, 20) if small else rng.randint(10, 60)
     while grower.ops < target:
         fuzzindexing.grow(grower, 1)
     program = grower.program
@@ -93,7 +105,7 @@ def generate(seed: int, exotic: bool = False) -> Case:
     last = [v for n in program.nodes for v in n.results if v.id not in used and n.name != "stablehlo.constant"]
     others = [v for n in program.nodes for v in n.results if v.id in used]
     program.returns = [*last, *rng.sample(others, min(len(others), rng.randint(0, 2)))]
-    meshes = [m for m in map(Mesh.parse, _MESHES) if m.size <= (6 if exotic else 16)]
+    meshes = [m for m in map(Mesh.parse, _MESHES) if m.size <= (8 if small else 16)]
     mesh = rng.choice(meshes)
     if rng.random() < 0.15:
         ids = list(range(mesh.size))
@@ -101,7 +113,7 @@ def generate(seed: int, exotic: bool = False) -> Case:
         mesh = Mesh.of(mesh.axes, ids)
     engine = rng.choice(ENGINES)
     layouts = _layouts(program, mesh, engine, rng)
-    return Case(seed, program, mesh, layouts, engine, rng.random() < 0.7, rng.random() < 0.8, exotic)
+    return Case(seed, program, mesh, layouts, engine, rng.random() < 0.7, rng.random() < 0.8, exotic, devices)
 
 
 def _reads(node: Node) -> list[Value]:
@@ -125,9 +137,9 @@ def _layouts(program: Program, mesh: Mesh, engine: str, rng: random.Random) -> L
 
 
 def layout(type_: Type, mesh: Mesh, rng: random.Random) -> ShardSpec:
-    """A random layout; one in three may leave some shards with padding."""
+    """A random layout; half of them may leave some shards with padding."""
     split: list[list[str]] = [[] for _ in type_.shape]
-    uneven = rng.random() < 0.33
+    uneven = rng.random() < 0.5
     for axis in rng.sample(mesh.names, len(mesh.names)):
         d = rng.randrange(-1, len(split))
         if d >= 0 and type_.shape[d] and (uneven or type_.shape[d] % mesh.axes_size([*split[d], axis]) == 0):
@@ -140,10 +152,12 @@ def inputs(case: Case) -> list[np.ndarray]:
     found = []
     for v in case.program.arguments:
         rng = np.random.default_rng((case.seed, v.id))
-        n = int(min(v.bound, 8))
-        dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_}[v.type.element]
-        low = 0 if v.type.element == "i1" else -n
-        found.append(np.asarray(rng.integers(low, n + 1, v.type.shape)).astype(dtype))
+        n, element = int(min(v.bound, 8)), v.type.element
+        low = 0 if element == "i1" or element.startswith("ui") else -n
+        x = np.asarray(rng.integers(low, n + 1, v.type.shape)).astype(_DTYPES[element])
+        if v.wild:
+            x = np.where(rng.random(x.shape) < 0.15, rng.choice([np.nan, np.inf, -np.inf], x.shape), x).astype(x.dtype)
+        found.append(x)
     return found
 
 
@@ -159,20 +173,62 @@ def check(case: Case) -> Report:
         want = evaluate(ir.Module.parse(case.plain), values, case.exotic)
         module = ir.Module.parse(case.annotated)
         ops = Counter(op.name.removeprefix("stablehlo.") for op in walk(module.operation))
+        padded = False
         for step in passes(case, module):
+            padded = padded or _uneven(module, case.mesh)
             step()
             module.operation.verify()
         moved = Counter(op.name.removeprefix("stablehlo.") for op in walk(module.operation))
         local = str(module)
-        EmulatePass(check_replicas=True).run(module.operation)
-        *got, agree = evaluate(module, values, case.exotic)
-        for i, (g, w) in enumerate(zip(got, want, strict=True)):
-            if g.dtype != w.dtype or not np.array_equal(g, w, equal_nan=g.dtype.kind == "f"):
-                raise Mismatch(f"result {i}: got\n{g}\nexpected\n{w}\n{local}")
+        emulated = ir.Module.parse(local)
+        EmulatePass(check_replicas=True).run(emulated.operation)
+        *got, agree = evaluate(emulated, values, case.exotic)
+        _compare(got, want, local)
         if not agree:
             raise Mismatch(f"replicas disagree\n{local}")
+        if case.devices:
+            _on_devices(case, module, values, want, local)
     kinds = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "collective_permute")
-    return Report(ops, Counter({k: moved[k] for k in kinds if moved[k]}))
+    return Report(ops, Counter({k: moved[k] for k in kinds if moved[k]}), padded)
+
+
+def _compare(got: list[np.ndarray], want: list[np.ndarray], local: str, where: str = "") -> None:
+    for i, (g, w) in enumerate(zip(got, want, strict=True)):
+        if g.dtype != w.dtype or not same(g, w):
+            raise Mismatch(f"{where}result {i}: got\n{g}\nexpected\n{w}\n{local}")
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether arrays hold the same numbers; NaN is NaN."""
+    if a.dtype.kind in "fV":
+        a, b = a.astype(np.float64), b.astype(np.float64)
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _on_devices(case: Case, module: ir.Module, values: list[np.ndarray], want: list[np.ndarray], local: str) -> None:
+    """The same by XLA: on devices, against one where NaN and infinities may come out differently than interpreted."""
+    from support import ondevices
+
+    if any(v.wild for v in case.program.arguments) and not case.exotic:
+        want = evaluate(ir.Module.parse(case.plain), values, True)
+    try:
+        got = ondevices.run(module, values)
+    except AssertionError as error:
+        raise Mismatch(f"replicas disagree on devices\n{error}") from None
+    _compare(got, want, local, "on devices: ")
+
+
+def _uneven(module: ir.Module, mesh: Mesh) -> bool:
+    """Whether an op of an annotated program yields shards of unequal sizes."""
+    for op in walk(module.operation):
+        if "dist.specs" not in op.attributes:
+            continue
+        for value, spec in zip(op.results, shardings.result_specs(op), strict=True):
+            if spec is not None and any(
+                n % mesh.axes_size(axes) for n, axes in zip(value.type.shape, spec.dims, strict=True) if axes
+            ):
+                return True
+    return False
 
 
 def passes(case: Case, module: ir.Module) -> list[Callable[[], None]]:
@@ -214,7 +270,7 @@ def evaluate(module: ir.Module, values: list[np.ndarray], xla: bool = False) -> 
 
 def _array(attr: ir.Attribute) -> np.ndarray:
     type_ = ir.RankedTensorType(attr.type)
-    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_}[str(type_.element_type)]
+    dtype = dtype_of(type_.element_type)
     return np.array(np.asarray(attr), dtype).reshape(tuple(type_.shape))
 
 
@@ -235,7 +291,10 @@ def fails_like(wanted: str, case: Case) -> bool:
 def describe(error: Exception) -> str:
     """An error in one line that stays the same when its case is cut down."""
     if isinstance(error, Mismatch):
-        return "replicas disagree" if str(error).startswith("replicas") else "results differ"
+        text = str(error)
+        if text.startswith("replicas"):
+            return "replicas disagree on devices" if "on devices" in text.split("\n")[0] else "replicas disagree"
+        return "results differ on devices" if text.startswith("on devices") else "results differ"
     return f"{type(error).__name__}: {_words(error)}"
 
 

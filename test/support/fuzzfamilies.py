@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from support.fuzzops import LARGEST, LIMIT, Grower, Skip, array, comparator, pairs, reducer
+from support.fuzzops import (
+    HALF, LARGEST, LIMIT, NARROW, Grower, Skip, array, comparator, compare_type, pairs, reducer,
+)  # fmt: skip
 from support.fuzzprogram import Type
 
 Family = Callable[[Grower], None]
@@ -27,12 +29,13 @@ def family(weight: int) -> Callable[[Family], Family]:
 
 @family(6)
 def unary(g: Grower) -> None:
-    v = g.pick(empty=True)
+    v = g.pick(empty=True, wild=True)
     element = v.type.element
     if element == "i1":
         g.one("not", [v], v.type, 1)
-    elif element in ("i32", "i64"):
-        name = g.rng.choice(("negate", "abs", "sign", "not", "popcnt", "count_leading_zeros"))
+    elif element in ("i32", "i64", *NARROW):
+        names = ("not", "popcnt", "count_leading_zeros", *(("negate", "abs", "sign") * (element[0] != "u")))
+        name = g.rng.choice(names)
         bound = {"sign": 1, "not": v.bound + 1, "popcnt": 32, "count_leading_zeros": 32}.get(name, v.bound)
         g.one(name, [v], v.type, bound)
     else:
@@ -59,19 +62,24 @@ def transcendental(g: Grower) -> None:
 
 @family(14)
 def binary(g: Grower) -> None:
-    v = g.pick(empty=True)
+    v = g.pick(empty=True, wild=True)
     element = v.type.element
     if element == "i1":
         g.one(g.rng.choice(("and", "or", "xor", "add", "multiply", "maximum", "minimum")), [v, g.like(v.type)], v.type, 1)
         return
     names = ["add", "subtract", "multiply", "maximum", "minimum", "add", "multiply", "remainder", "divide"]
-    if element in ("i32", "i64"):
-        names += ["and", "or", "xor", "shift_left", "shift_right_arithmetic"]
-    name = g.rng.choice(names)
+    whole = element in ("i32", "i64", *NARROW)
+    if whole:
+        names += ["and", "or", "xor", "shift_left", "shift_right_arithmetic", "shift_right_logical"]
+    name = "maximum" if element in HALF else g.rng.choice(names)
+    if name == "shift_right_logical" and element in ("i32", "i64"):
+        name = "shift_right_arithmetic"  # whose results stay small
     if name == "divide":
-        if element in ("i32", "i64"):
+        if whole:
             g.one(name, [v, g.constant(v.type, g.rng.choice((2, 3, -2)))], v.type, v.bound)
             return
+        if v.wild:
+            raise Skip
         v = g.fit(v, LIMIT / 64)
         x = g.hidden(name, [v, g.constant(v.type, 4)], v.type)
         g.one("multiply", [x, g.constant(v.type, 8)], v.type, 2 * v.bound)
@@ -98,10 +106,10 @@ def binary(g: Grower) -> None:
 
 @family(4)
 def compare_select(g: Grower) -> None:
-    v = g.pick(empty=True)
+    v = g.pick(empty=True, wild=True)
     w = g.like(v.type)
     e = v.type.element
-    kind = "FLOAT" if e.startswith("f") else "UNSIGNED" if e == "i1" else "SIGNED"
+    kind = compare_type(e)
     direction = g.rng.choice(("EQ", "NE", "LT", "LE", "GT", "GE"))
     p = g.one(
         "compare", [v, w], Type(v.type.shape, "i1"), 1,
@@ -109,7 +117,8 @@ def compare_select(g: Grower) -> None:
         f"compare_type = #stablehlo<comparison_type {kind}>",
     )  # fmt: skip
     if g.flip(0.7):
-        a = g.like(Type(v.type.shape, g.element()))
+        same = [w for w in g.values if w.type.shape == v.type.shape and w.wild]
+        a = g.rng.choice(same) if same and g.flip(0.3) else g.like(Type(v.type.shape, g.element()))
         b = g.constant(a.type, 0) if g.flip(0.4) else g.like(a.type)
         a, b = (a, b) if g.flip() else (b, a)
         scalar = [q for q in g.values if q.type == Type((), "i1")]
@@ -119,7 +128,7 @@ def compare_select(g: Grower) -> None:
 
 @family(1)
 def clamp(g: Grower) -> None:
-    v = g.number()
+    v = g.number(wild=True)
     low = g.like(v.type if g.flip() else Type((), v.type.element), 4)
     high = g.like(low.type, 4)
     g.one("clamp", [low, v, high], v.type, max(low.bound, high.bound, v.bound))
@@ -128,7 +137,19 @@ def clamp(g: Grower) -> None:
 @family(2)
 def convert(g: Grower) -> None:
     v = g.pick(empty=True)
-    g.one("convert", [v], Type(v.type.shape, g.rng.choice(("f32", "f32", "i32", "f64", "i1", "i64"))), v.bound)
+    to = g.element() if g.types and g.flip() else g.rng.choice(("f32", "f32", "i32", "f64", "i1", "i64"))
+    bound = v.bound
+    if v.type.element in NARROW:
+        if to not in NARROW and v.type.element not in ("i8", "ui8", "i16"):
+            v = g.one("remainder", [v, g.constant(v.type, 97)], v.type, 97)
+        bound = min(v.bound, 97) if v.type.element not in ("i8", "ui8", "i16") else 1 << 15
+    if to[0] == "u" and v.type.element[0] in "fb":
+        v = g.one("abs", [v], v.type, v.bound)  # what a negative float becomes is not defined
+    small = {"i8": 100, "ui8": 100, "i16": 30000, "ui16": 30000, "f16": 1024, "bf16": 128}.get(to, LIMIT)
+    if to in HALF and v.type.element in NARROW:
+        raise Skip
+    v = g.fit(v, small)
+    g.one("convert", [v], Type(v.type.shape, to), min(bound, v.bound) if v.type.element not in NARROW else bound)
 
 
 # -- contractions and reductions -----------------------------------------------------------------
@@ -136,7 +157,7 @@ def convert(g: Grower) -> None:
 
 @family(10)
 def dot_general(g: Grower) -> None:
-    a = g.number(1, empty=True)
+    a = g.number(1, empty=True, wild=True)
     dims = list(range(len(a.type.shape)))
     g.rng.shuffle(dims)
     nbatch = min(g.rng.choices((0, 1, 2), (6, 3, 1))[0], len(dims) - 1)
@@ -169,22 +190,27 @@ def dot_general(g: Grower) -> None:
 
 @family(8)
 def reduce(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 1, empty=True)
+    v = g.pick(lambda v: len(v.type.shape) >= 1 and v.type.element not in HALF, empty=True, wild=True)
     e, shape = v.type.element, v.type.shape
     dims = sorted(g.rng.sample(range(len(shape)), g.rng.randint(1, len(shape))))
     out = v.type.with_shape([s for d, s in enumerate(shape) if d not in dims])
     n = math.prod(shape[d] for d in dims)
     kinds = ["and", "or", "add", "maximum"] if e == "i1" else ["add", "add", "maximum", "minimum", "multiply"]
+    kinds += ["and", "or", "xor"] * (e in ("i32", "i64", *NARROW))
     kind = g.rng.choice(kinds)
-    neutral = {"add": 0, "maximum": -9, "minimum": 9, "multiply": 1, "and": 1, "or": 0}[kind]
+    neutral = {"add": 0, "maximum": -9, "minimum": 9, "multiply": 1, "and": -1, "or": 0, "xor": 0}[kind]
+    if e[0] == "u":
+        neutral = abs(neutral)
     if e == "i1":
         neutral = {"and": 1}.get(kind, 0)
     elif kind == "multiply":
         v = g.fit(v, 1)
     elif kind == "add":
         v = g.fit(v, LIMIT / max(1, n) / 2)
-    start = neutral if g.flip(0.85) else g.rng.randrange(2)
-    bound = {"add": n * v.bound + 1, "multiply": 1}.get(kind, max(v.bound, 9))
+    start = neutral if g.flip(0.7) else g.rng.randrange(2) if e == "i1" else g.rng.choice((0, 1, 3, -2))
+    bound = {"add": n * v.bound + 3, "multiply": 3}.get(kind, max(v.bound, 9))
+    if kind in ("and", "or", "xor"):
+        bound = 2 ** (1 + int(max(v.bound, 9)).bit_length())
     scalar = Type((), e)
     init = g.constant(scalar, start)
     if e != "i1" and g.flip(0.15):  # two operands at once
@@ -199,7 +225,7 @@ def reduce(g: Grower) -> None:
 @family(2)
 def argmax(g: Grower) -> None:
     """A reducer that combines its operands: the largest element and its index."""
-    v = g.number(1)
+    v = g.number(1, narrow=False)
     e, shape = v.type.element, v.type.shape
     d = g.rng.randrange(len(shape))
     index = Type(shape, "i32")
@@ -229,7 +255,7 @@ def argmax(g: Grower) -> None:
 @family(4)
 def normalise(g: Grower) -> None:
     """`x - broadcast(reduce(x))`, the pattern of softmax and of layer norms."""
-    v = g.number(1)
+    v = g.number(1, wild=True, narrow=False)
     e, shape = v.type.element, v.type.shape
     d = g.rng.randrange(len(shape))
     kind = g.rng.choice(("add", "maximum"))
@@ -248,7 +274,7 @@ def normalise(g: Grower) -> None:
 
 @family(6)
 def reshape(g: Grower) -> None:
-    v = g.pick()
+    v = g.pick(wild=True)
     n = v.type.size
     shape: list[int] = []
     while n > 1 and len(shape) < 3 and g.flip(0.8):
@@ -272,7 +298,7 @@ def reshape(g: Grower) -> None:
 
 @family(5)
 def transpose(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 2, empty=True)
+    v = g.pick(lambda v: len(v.type.shape) >= 2, empty=True, wild=True)
     p = list(range(len(v.type.shape)))
     g.rng.shuffle(p)
     g.one("transpose", [v], v.type.with_shape([v.type.shape[d] for d in p]), v.bound, f"permutation = {array(p)}")
@@ -280,7 +306,7 @@ def transpose(g: Grower) -> None:
 
 @family(5)
 def broadcast(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) < 4 and v.type.size <= LARGEST // 4)
+    v = g.pick(lambda v: len(v.type.shape) < 4 and v.type.size <= LARGEST // 4, wild=True)
     shape = list(v.type.shape)
     where = list(range(len(shape)))
     for _ in range(g.rng.randint(0 if 1 in shape else 1, 4 - len(shape))):
@@ -302,7 +328,7 @@ def broadcast(g: Grower) -> None:
 
 @family(4)
 def concatenate(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 1 and v.type.size <= LARGEST // 2, empty=True)
+    v = g.pick(lambda v: len(v.type.shape) >= 1 and v.type.size <= LARGEST // 2, empty=True, wild=True)
     d = g.rng.randrange(len(v.type.shape))
     values = [v]
     for _ in range(g.rng.randint(1, 2)):
@@ -321,7 +347,7 @@ def concatenate(g: Grower) -> None:
 
 @family(4)
 def slice_(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 1, empty=True)
+    v = g.pick(lambda v: len(v.type.shape) >= 1, empty=True, wild=True)
     start, limit, strides = [], [], []
     for s in v.type.shape:
         a = g.rng.randrange(s) if s and g.flip(0.4) else 0
@@ -336,7 +362,7 @@ def slice_(g: Grower) -> None:
 
 @family(3)
 def pad(g: Grower) -> None:
-    v = g.pick(lambda v: 1 <= len(v.type.shape) and v.type.size <= LARGEST // 2)
+    v = g.pick(lambda v: 1 <= len(v.type.shape) and v.type.size <= LARGEST // 2, wild=True)
     low, high, inner, shape = [], [], [], []
     for s in v.type.shape:
         a, b, i = (g.rng.choice((0, 0, 0, 1, 2, -1)), g.rng.choice((0, 0, 0, 1, 3, -1)), g.rng.choice((0, 0, 0, 1)))
@@ -356,7 +382,7 @@ def pad(g: Grower) -> None:
 
 @family(2)
 def reverse(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 1)
+    v = g.pick(lambda v: len(v.type.shape) >= 1, wild=True)
     dims = sorted(g.rng.sample(range(len(v.type.shape)), g.rng.randint(1, len(v.type.shape))))
     g.one("reverse", [v], v.type, v.bound, f"dimensions = {array(dims)}")
 
@@ -380,7 +406,7 @@ def barrier(g: Grower) -> None:
 @family(3)
 def reduce_window(g: Grower) -> None:
     """Pooling and cumulative sums."""
-    v = g.number(1)
+    v = g.number(1, wild=True)
     rank, e = len(v.type.shape), v.type.element
     window, strides, base, dilation, padding = [1] * rank, [1] * rank, [1] * rank, [1] * rank, [(0, 0)] * rank
     shape = list(v.type.shape)
@@ -392,6 +418,7 @@ def reduce_window(g: Grower) -> None:
             continue
         window[d], strides[d], dilation[d] = g.rng.randint(1, 3), g.rng.choice((1, 1, 2)), g.rng.choice((1, 1, 2))
         base[d] = g.rng.choice((1, 1, 1, 2))
+        strides[d] = g.rng.choice((strides[d], strides[d], 3))
         padding[d] = (g.rng.choice((0, 0, 1)), g.rng.choice((0, 0, 1, 2)))
         n = (shape[d] - 1) * base[d] + 1 + sum(padding[d]) - ((window[d] - 1) * dilation[d] + 1)
         if n < 0:
@@ -399,21 +426,23 @@ def reduce_window(g: Grower) -> None:
         shape[d] = n // strides[d] + 1
     if Type(tuple(shape)).size > LARGEST:
         raise Skip
-    kind = g.rng.choice(("add", "maximum", "minimum"))
+    kind = g.rng.choice(("add", "add", "maximum", "minimum", "multiply"))
     n = math.prod(window)
-    v = g.fit(v, LIMIT / max(1, n)) if kind == "add" else v
-    init = g.constant(Type((), e), {"add": 0, "maximum": -5, "minimum": 5}[kind])
+    v = g.fit(v, LIMIT / max(1, n) / 2) if kind == "add" else g.fit(v, 1) if kind == "multiply" else v
+    neutral = {"add": 0, "maximum": -5, "minimum": 5, "multiply": 1}[kind]
+    start = neutral if cumulative or kind == "multiply" or g.flip(0.6) else g.rng.choice((0, 3, -2))
+    init = g.constant(Type((), e), start)
     attributes = (
         f"window_dimensions = {array(window)}, window_strides = {array(strides)}, base_dilations = {array(base)}, "
         f"window_dilations = {array(dilation)}, padding = {pairs(padding)}"
     )
-    bound = n * v.bound if kind == "add" else max(v.bound, 5)
+    bound = n * v.bound + 3 if kind == "add" else max(v.bound, 5)
     g.one("reduce_window", [v, init], v.type.with_shape(shape), bound, attributes, [reducer(kind, e)])
 
 
 @family(1)
 def select_and_scatter(g: Grower) -> None:
-    v = g.number(1)
+    v = g.number(1, narrow=False)
     rank, e = len(v.type.shape), v.type.element
     window, strides, shape = [1] * rank, [1] * rank, list(v.type.shape)
     d = g.rng.randrange(rank)
@@ -422,12 +451,12 @@ def select_and_scatter(g: Grower) -> None:
         raise Skip
     shape[d] = (shape[d] - window[d]) // strides[d] + 1
     source = g.like(v.type.with_shape(shape), LIMIT / 4)
-    init = g.constant(Type((), e), 0)
+    init = g.constant(Type((), e), 0 if g.flip(0.7) else 2)
     attributes = (
         f"window_dimensions = {array(window)}, window_strides = {array(strides)}, padding = {pairs([(0, 0)] * rank)}"
     )
     regions = [comparator("GE", e), reducer("add", e)]
-    g.one("select_and_scatter", [v, source, init], v.type, 3 * source.bound, attributes, regions)
+    g.one("select_and_scatter", [v, source, init], v.type, 3 * source.bound + 2, attributes, regions)
 
 
 @family(3)

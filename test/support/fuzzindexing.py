@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from support.fuzzexotic import EXOTIC
 from support.fuzzfamilies import FAMILIES, family
-from support.fuzzops import LARGEST, LIMIT, Grower, Skip, array, comparator, reducer
+from support.fuzzops import HALF, LARGEST, LIMIT, Grower, Skip, array, comparator, reducer
 from support.fuzzprogram import Region, Type, Value
 
 _DEPTH = 2
+_SCATTERS = ("add", "add", "maximum", "minimum", "multiply", "set", "unique")
 
 
 def _index(g: Grower, element: str = "i32") -> Value:
@@ -20,7 +21,7 @@ def _index(g: Grower, element: str = "i32") -> Value:
 
 @family(3)
 def dynamic_slice(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 1)
+    v = g.pick(lambda v: len(v.type.shape) >= 1, wild=True)
     sizes = [s if g.flip(0.6) or not s else g.rng.randint(1, s) for s in v.type.shape]
     starts = [_index(g) for _ in sizes]
     g.one("dynamic_slice", [v, *starts], v.type.with_shape(sizes), v.bound, f"slice_sizes = {array(sizes)}")
@@ -28,7 +29,7 @@ def dynamic_slice(g: Grower) -> None:
 
 @family(3)
 def dynamic_update_slice(g: Grower) -> None:
-    v = g.pick(lambda v: len(v.type.shape) >= 1)
+    v = g.pick(lambda v: len(v.type.shape) >= 1, wild=True)
     sizes = [s if g.flip(0.6) or not s else g.rng.randint(1, s) for s in v.type.shape]
     update = g.like(v.type.with_shape(sizes))
     starts = [_index(g) for _ in sizes]
@@ -39,7 +40,7 @@ def dynamic_update_slice(g: Grower) -> None:
 @family(4)
 def embedding(g: Grower) -> None:
     """Whole slices of one dimension, picked by a tensor of indices (`take`)."""
-    v = g.pick(lambda v: 1 <= len(v.type.shape) <= 3 and v.type.size)
+    v = g.pick(lambda v: 1 <= len(v.type.shape) <= 3 and v.type.size, wild=True)
     d = g.rng.randrange(len(v.type.shape))
     rest = [s for i, s in enumerate(v.type.shape) if i != d]
     batch = list(g.shape(g.rng.randint(0, 2), 16))
@@ -61,7 +62,7 @@ def embedding(g: Grower) -> None:
 @family(2)
 def gather_windows(g: Grower) -> None:
     """Windows of several dimensions, with explicit batch dimensions or not (`take_along_axis`, crops)."""
-    v = g.pick(lambda v: 2 <= len(v.type.shape) <= 3 and v.type.size)
+    v = g.pick(lambda v: 2 <= len(v.type.shape) <= 3 and v.type.size, wild=True)
     shape = v.type.shape
     batching = g.flip(0.5)
     others = list(range(1 if batching else 0, len(shape)))
@@ -88,7 +89,7 @@ def gather_windows(g: Grower) -> None:
 @family(4)
 def scatter(g: Grower) -> None:
     """Slices of one dimension, added to or put in the place of others (the gradient of `take`)."""
-    v = g.pick(lambda v: 1 <= len(v.type.shape) <= 3 and v.type.size)
+    v = g.pick(lambda v: 1 <= len(v.type.shape) <= 3 and v.type.size, wild=True)
     shape, e = v.type.shape, v.type.element
     d = g.rng.randrange(len(shape))
     batch = list(g.shape(g.rng.randint(0, 2), 12))
@@ -97,7 +98,8 @@ def scatter(g: Grower) -> None:
     if len(update_type.shape) > 4 or update_type.size > LARGEST:
         raise Skip
     n = Type(tuple(batch)).size
-    kind = g.rng.choice(("or", "set") if e == "i1" else ("add", "add", "maximum", "minimum", "set", "unique"))
+    kinds = ("or", "set") if e == "i1" else ("maximum", "set", "unique") if e in HALF else _SCATTERS
+    kind = g.rng.choice(kinds)
     indices = g.like(Type((*batch, 1) if g.flip() else tuple(batch), "i32"), 20)
     unique = "false"
     if kind == "unique":
@@ -116,12 +118,16 @@ def scatter(g: Grower) -> None:
     )
     attributes = f"scatter_dimension_numbers = {numbers}, indices_are_sorted = false, unique_indices = {unique}"
     bound = v.bound + n * update.bound if kind == "add" else max(v.bound, update.bound)
+    if kind == "multiply":
+        update = g.fit(update, 1)
     g.one("scatter", [v, indices, update], v.type, bound, attributes, [region])
 
 
 @family(2)
 def sort(g: Grower) -> None:
     keys = g.number(1)
+    if keys.wild:
+        raise Skip
     values = [keys]
     if g.flip():
         other = g.like(Type(keys.type.shape, g.rng.choice(("f32", "i32"))))

@@ -29,11 +29,16 @@ class Type:
 
 @dataclass(frozen=True)
 class Value:
-    """An SSA value.  Its elements are integers of magnitude at most `bound`, so that float sums are exact."""
+    """An SSA value.
+
+    Its elements are integers of magnitude at most `bound`, so that float sums are exact; those of integer types that are
+    not i32 or i64 wrap.  A `wild` one may hold NaN and infinities too.
+    """
 
     id: int
     type: Type
     bound: float
+    wild: bool = False
 
     def __str__(self) -> str:
         return f"%v{self.id}"
@@ -95,6 +100,7 @@ class Layouts:
 def constant(value: Value, number: float) -> Node:
     """A splat constant; `number` is an integer."""
     element = value.type.element
+    number = abs(number) if element.startswith("ui") else number
     text = f"{number:.1f}" if element.startswith(("f", "bf")) else str(bool(number)).lower() if element == "i1" else ""
     text = text or str(int(number))
     return Node("stablehlo.constant", [], [value], f"value = dense<{text}> : {value.type}")
