@@ -104,7 +104,10 @@ def _most(link: np.ndarray, amount: np.ndarray) -> float:
     real = link >= 0
     if not real.any():
         return 0.0
-    return float(np.bincount(link[real], weights=amount[real]).max())
+    link, amount = link[real], amount[real]
+    if link.max() > 16 * len(link):  # few of many links
+        link = np.unique(link, return_inverse=True)[1]
+    return float(np.bincount(link, weights=amount).max())
 
 
 def _switch(

@@ -39,9 +39,8 @@ def first(p: Problem, deadline: float) -> First:
     x = _least(p)
     if p.limit is not None and (peak := p.peak(x)) > p.limit:
         at = p.times[int(p.usage(x).argmax())]
-        raise Infeasible(
-            f"at time step {at} even the smallest choices exceed the limit: limit {p.limit}, needed {peak} or more", peak
-        )
+        text = f"at time step {at} even the smallest choices exceed the limit"
+        raise Infeasible(f"{text}: limit {p.limit}, needed {peak} or more", peak)
     x = _descend(p, x, deadline)
     proven = False
     if int((p.sizes > 1).sum()) <= _NODES and sum(t.size for t in p.tables) <= _ENTRIES:
@@ -119,14 +118,15 @@ class _Tree:
             rows = (t if a > b else t.T).tolist()
             late, early = max(a, b), min(a, b)
             if early in self.back[late]:
-                rows = [[x + y for x, y in zip(r, s, strict=True)] for r, s in zip(rows, self.back[late][early])]
+                have = self.back[late][early]
+                rows = [[x + y for x, y in zip(r, s, strict=True)] for r, s in zip(rows, have, strict=True)]
             self.back[late][early] = rows
         self.taken = [[int(u) for u in p.usages[v]] for v in self.order]
         self.spans = [p.spans[v].tolist() for v in self.order]
         self._bounds()
 
     def _bounds(self) -> None:
-        """Messages of mini-buckets, last node first: what a node and those after it add at least, by earlier choices."""
+        """Messages of mini-buckets, last node first: what it and those after it add at least, by earlier choices."""
         n = len(self.order)
         self.into: list[list[int]] = [[0] * len(u) for u in self.own]
         """Per node and strategy: the least that later nodes add on account of it."""

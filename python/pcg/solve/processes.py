@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing as mp
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -18,7 +19,7 @@ from pcg.solve.eliminate import plan
 from pcg.solve.local import Search
 from pcg.solve.model import Model, flatten
 from pcg.solve.problem import Infeasible, Problem
-from pcg.solve.reduce import Contradiction, reduce
+from pcg.solve.reduce import Contradiction, Reduced, reduce
 
 #: Share of the time for the lower bound, per process.
 _ASCENT = (0.25, 0.1)
@@ -29,14 +30,19 @@ _RESERVE, _RESERVE_CPU, _RESERVE_NODE = 0.35, 0.1, 5e-6
 _RULED_OUT = 0.8
 #: Processes started in all, where some end before their time.
 _STARTS = 12
+#: Seconds between two words about what was found.
+_TELL = 0.3
 #: Seconds to wait for the lock on the shared best: a process may have ended while it held it.
 _LOCK = 0.2
 
 
-def searched(p: Problem, seconds: float, seed: int, processes: int) -> tuple[list[int], float] | None:
-    """The best solution found within `seconds` of wall time, and a lower bound on the cost of any (0: none).
+def searched(
+    p: Problem, seconds: float, seed: int, processes: int, found: Callable[[list[int], float], None]
+) -> None:
+    """Search for `seconds` of wall time; `found` gets what is better than all before, now and then and at the end.
 
-    None if none is found.  Call it in a process of its own: it may compile the loops first, however long that takes.
+    That is an assignment that fits, and a lower bound on the cost of any (0: none known).  Call it in a process of its
+    own: it may compile the loops first, however long that takes.
     """
     start = time.monotonic()
     deadline = start + seconds - _RESERVE
@@ -49,19 +55,24 @@ def searched(p: Problem, seconds: float, seed: int, processes: int) -> tuple[lis
             reduced = reduce(p if forbid else _softened(p), forbid, start + 0.5 * (deadline - start))
         except (Contradiction, Infeasible):
             if not forbid or not exceptions:
-                return None
+                return
             continue
         reducing = time.monotonic() - begun
         model = flatten(reduced)
         # On a busy machine what is left to do takes as much longer as what was done.
         slow = min(max((time.monotonic() - start) / max(time.process_time() - used, 1e-3), 1.0), 8.0)
         last = deadline - slow * (_RESERVE_CPU + _RESERVE_NODE * len(p.costs))
-        best, bound = search(model, last, until if exceptions else last, seed, processes)
+
+
+        def better(x: np.ndarray, bound: float, reduced: Reduced = reduced, forbid: bool = forbid) -> None:
+            found(reduced.expand(x), bound + reduced.constant if forbid else 0.0)
+
+        best, bound = search(model, last, until if exceptions else last, seed, processes, better)
         if best is not None:
-            return reduced.expand(best), (bound + reduced.constant if forbid else 0.0)
+            better(best, bound)
+            return
         if not exceptions or time.monotonic() + 1.5 * reducing > deadline:
-            break
-    return None
+            return
 
 
 def _softened(p: Problem) -> Problem:
@@ -87,9 +98,13 @@ def _softened(p: Problem) -> Problem:
 
 
 def search(
-    model: Model, deadline: float, give_up: float, seed: int, processes: int
-) -> tuple[np.ndarray | None, float]:
-    """The best assignment found and a lower bound; ends at `give_up` (of time.monotonic) if nothing fits till then."""
+    model: Model, deadline: float, give_up: float, seed: int, processes: int,
+    better: Callable[[np.ndarray, float], None] = lambda _x, _bound: None,
+) -> tuple[np.ndarray | None, float]:  # fmt: skip
+    """The best assignment found and a lower bound; ends at `give_up` (of time.monotonic) if nothing fits till then.
+
+    `better` gets what is found meanwhile, now and then.
+    """
     if model.n == 0:
         return np.zeros(0, dtype=np.int64), 0.0
     if "fork" not in mp.get_all_start_methods():
@@ -111,6 +126,7 @@ def search(
     for rank in range(max(processes, 1)):
         start(rank)
     best, cost, bound, started = None, np.inf, -np.inf, len(workers)
+    told, when = np.inf, -np.inf
     try:
         while workers and cost - bound >= 0.5:
             left = deadline - time.monotonic()
@@ -132,6 +148,9 @@ def search(
                     best, cost = x, value
                 elif kind == "bound":
                     bound = max(bound, value)
+            if best is not None and cost < told and time.monotonic() - when > _TELL:
+                better(best, bound)
+                told, when = cost, time.monotonic()
     finally:
         for w in workers.values():
             w.kill()

@@ -84,10 +84,13 @@ def _compile() -> None:
 
 def _beside(p: Problem, deadline: float, seed: int, processes: int) -> tuple[list[int], float] | None:
     """What the search finds until `deadline`, with a bound; None if that is nothing."""
+    latest: tuple[list[int], float] | None = None
     if "fork" not in mp.get_all_start_methods():
         from pcg.solve.processes import searched
 
-        return searched(p, deadline - time.monotonic(), seed, processes)
+        kept: list[tuple[list[int], float]] = []
+        searched(p, deadline - time.monotonic(), seed, processes, lambda x, bound: kept.append((x, bound)))
+        return kept[-1] if kept else None
     context = mp.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     worker = context.Process(target=_search, args=(p, deadline, seed, processes, theirs))
@@ -97,12 +100,13 @@ def _beside(p: Problem, deadline: float, seed: int, processes: int) -> tuple[lis
         os.setpgid(worker.pid, worker.pid)
     theirs.close()
     try:
-        if ours.poll(max(0.0, deadline - time.monotonic())):
-            with contextlib.suppress(EOFError):
-                return ours.recv()  # type: ignore[no-any-return]
-        return None
+        while (left := deadline - time.monotonic()) > 0 and ours.poll(left):
+            latest = ours.recv()
+    except EOFError:  # it is at its end
+        pass
     finally:
         _end(worker)
+    return latest
 
 
 def _search(p: Problem, deadline: float, seed: int, processes: int, results: Connection) -> None:
@@ -111,7 +115,8 @@ def _search(p: Problem, deadline: float, seed: int, processes: int, results: Con
         os.setpgid(0, 0)
     from pcg.solve.processes import searched
 
-    results.send(searched(p, deadline - time.monotonic(), seed, processes))
+    searched(p, deadline - time.monotonic(), seed, processes, lambda x, bound: results.send((x, bound)))
+    results.close()
 
 
 def _end(worker: ForkProcess) -> None:

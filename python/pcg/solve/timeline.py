@@ -9,7 +9,6 @@ import numpy as np
 from pcg.solve.kernels import implied_steps
 from pcg.solve.problem import Infeasible
 
-
 #: One node's usage: while `start <= t < end`, strategy k takes `usage[k]` bytes.
 Item = tuple[int, int, np.ndarray]
 

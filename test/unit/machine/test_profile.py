@@ -108,7 +108,7 @@ def test_out_of_order_times_are_averaged():
         ((1.0,), (1.0, 2.0), "1 sizes and 2 times"),
         ((1.0, 1.0), (1.0, 2.0), "sizes of a curve are 1 and then 1; allowed: rising ones"),
         ((1.0, 2.0), (2.0, 1.0), "times of a curve are 2 and then 1"),
-        ((0.0,), (1.0,), "the size 0.0; allowed: finite numbers above 0"),
+        ((0.0,), (1.0,), "the size 0; allowed: finite numbers above 0"),
         ((1.0,), (float("nan"),), "the time nan"),
     ],
 )
