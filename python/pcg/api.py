@@ -418,7 +418,7 @@ class Compiled:
         """Remember `executable`; once it is compiled, calls go straight to it as long as it is the only one."""
         self._last = executable
         alone = len(self._executables) == 1 and not static
-        self._alone = alone and not executable.needs_x64 and not executable.program.ordered
+        self._alone = alone and not executable.needs_x64 and not executable.calls_host
         self._fast = None
 
 

@@ -131,7 +131,7 @@ def trace(
     module = lowered.compiler_ir("stablehlo")
     callbacks = jax_compat.callbacks_of(lowered)
     if meshes is not None and callbacks:
-        raise ProgramError(f"{call.__name__} calls Python functions on the host, which a program on several meshes cannot")
+        raise ProgramError(f"{call.__name__} calls Python functions on the host; a program on several meshes cannot")
     if ordered := jax_compat.has_ordered_effects(lowered):
         host_calls.without_tokens(module)
     return Program(

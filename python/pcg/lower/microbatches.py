@@ -184,10 +184,11 @@ class Microbatches:
         """The ops of one microbatch for `op`."""
         what = self.what
         with op.location:
-            if op.name == "stablehlo.while":
-                results: Sequence[ir.Value] = self._inner_loop(op)
-            elif all(what.is_whole(r) for r in op.results):
-                results = self._whole(op)
+            if all(map(what.is_whole, (*op.results, *captured(op)))):
+                # Loops too: the rounds of a generator of random bits are the same in every microbatch.
+                results: Sequence[ir.Value] = self._whole(op)
+            elif op.name == "stablehlo.while":
+                results = self._inner_loop(op)
             elif op.name in REQUESTS or op.name == "stablehlo.optimization_barrier":
                 values = [self._local(v, what.specs[v]) for v in op.operands]
                 attributes = {n: op.attributes[n] for n in op.attributes}

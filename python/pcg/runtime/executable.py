@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from pcg.layout import refine
 from pcg.plan import Plan
 from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement
+from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype
 
 
@@ -41,6 +43,7 @@ class Executable:
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
         self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.arguments)[1])
+        self._errors = HostErrors(program.name) if program.callbacks and self.mesh.size > 1 else None
         self.jitted = self._build(tuple(donate))
 
     def _sharding(self, spec: Any, leaf: Leaf) -> NamedSharding:
@@ -53,7 +56,7 @@ class Executable:
             results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf.dtype)))
         effects = any(has_side_effect(op) for op in walk(c.modules["local"].operation))
         local = jax_compat.LocalProgram(
-            c.local_text, tuple(results), callbacks=program.callbacks, effects=effects
+            c.local_text, tuple(results), callbacks=program.callbacks, effects=effects, errors=self._errors
         )
         # One mesh for all: the per-device program knows positions, not axes.
         mesh = self.placement.common([*c.in_specs, *c.out_specs])
@@ -125,13 +128,21 @@ class Executable:
                     )
                 return self.jitted(*self._in_tree(flat))
             placed = self._in_tree(self.place(flat))
-            if not self.program.ordered:
-                return self.compiled(*placed)
-            # What this run and other programs do on the host in order: one after another.
+            return self._run_with_host(placed) if self.calls_host else self.compiled(*placed)
+
+    @property
+    def calls_host(self) -> bool:
+        """Whether a run calls Python functions, and the call waits until they are done."""
+        return self._errors is not None or self.program.ordered
+
+    def _run_with_host(self, placed: Sequence[Any]) -> Any:
+        if self.program.ordered:  # what other programs do on the host in order comes before
             jax.effects_barrier()
-            out = jax.block_until_ready(self.compiled(*placed))
+        compiled = self.compiled
+        with nullcontext() if self._errors is None else self._errors.raised():
+            out = jax.block_until_ready(compiled(*placed))
             jax.effects_barrier()
-            return out
+        return out
 
     def place(self, flat: Sequence[Any]) -> list[Any]:
         """Flat arguments, checked, as jax Arrays where the program wants them.

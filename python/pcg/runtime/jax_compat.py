@@ -16,11 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-from jax.extend import core as jex_core
 from jax._src import effects as jax_effects
+from jax.extend import core as jex_core
 from jax.interpreters import mlir as jax_mlir
 
+from pcg.frontend.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
+from pcg.runtime.host import HostErrors
+from pcg.runtime.inputs import np_dtype
 
 ir = jax_mlir.ir
 
@@ -49,7 +52,8 @@ for _allowed in (jax_effects.lowerable_effects, jax_effects.control_flow_allowed
 class LocalProgram:
     """A StableHLO module: its text and the types of its results (per device, inside `shard_map`).
 
-    `callbacks` are the Python functions that it calls, by number; `effects`: it does more than compute its results.
+    `callbacks` are the Python functions that it calls, by number, and `errors` keeps theirs if the program runs on
+    several devices; `effects`: it does more than compute its results.
     """
 
     text: str = field(repr=False)
@@ -57,11 +61,13 @@ class LocalProgram:
     entry: str = "main"
     callbacks: tuple[Callable[..., Any], ...] = field(default=(), repr=False)
     effects: bool = False
+    errors: HostErrors | None = field(default=None, repr=False)
 
     @property
     def key(self) -> str:
         """Prefix of this module's symbols in the program that calls it."""
-        return "pcg_" + hashlib.sha256(self.text.encode()).hexdigest()[:12]
+        called = "".join(f" {id(c)}" for c in self.callbacks)
+        return "pcg_" + hashlib.sha256((self.text + called).encode()).hexdigest()[:12]
 
 
 _inline_call_p = jex_core.Primitive("pcg_inline_call")
@@ -84,7 +90,6 @@ def _abstract_eval(*avals: Any, program: LocalProgram) -> tuple[list[Any], set[A
 
 
 def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
-    module = ctx.module_context.module
     table = ctx.module_context.symbol_table
     name = f"{program.key}_{program.entry}"
     if name not in table:
@@ -140,11 +145,20 @@ def _renumber(program: LocalProgram, source: Any, context: Any) -> None:
             if old is None or old.value >= len(program.callbacks):
                 raise ValueError(f"custom call @{name} is of a Python function of another process; it cannot be called")
             if old.value not in numbers:
-                context.add_host_callback(program.callbacks[old.value])
+                callback = program.callbacks[old.value]
+                if program.errors is not None:
+                    callback = program.errors.guarded(callback, [_np_type(r.type) for r in op.results])
+                context.add_host_callback(callback)
                 numbers[old.value] = len(context.host_callbacks) - 1
             kept = {a.name: a.attr for a in ir.DictAttr(config)}
             kept["index"] = ir.IntegerAttr.get(old.type, numbers[old.value])
             op.attributes["mhlo.backend_config"] = ir.DictAttr.get(kept)
+
+
+def _np_type(type_: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype of a tensor type of jax's MLIR."""
+    tensor = ir.RankedTensorType(type_)
+    return tuple(tensor.shape), np_dtype(ELEMENT_DTYPES[str(tensor.element_type)])
 
 
 def _operations(op: Any) -> Iterator[Any]:
