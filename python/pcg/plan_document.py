@@ -154,8 +154,8 @@ class At:
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             raise self.refuse(f"a whole number from {least}")
         if self.value < least or (below is not None and self.value >= below):
-            allowed = f"a whole number from {least}" if below is None else f"{least} to {below - 1}" if below else "none"
-            raise self.refuse(allowed)
+            some = f"{least} to {below - 1}" if below else "none"
+            raise self.refuse(f"a whole number from {least}" if below is None else some)
         return self.value
 
     def number(self, least: float) -> float:
@@ -251,7 +251,8 @@ def _reshard(at: At, number: int, mesh: Mesh) -> Reshard:
     at.keys(("value", "spec"), ("value", "spec", "where", "uses", "apart"))
     value = at["value"].line()
     if not _VALUE.fullmatch(value) or len(value) > 40:
-        raise at["value"].refuse("'12#0' (a result), '12^1:2' (an argument of a region), '@3' (of the program), or 'r4'")
+        allowed = "'12#0' (a result), '12^1:2' (an argument of a region), '@3' (of the program), or 'r4'"
+        raise at["value"].refuse(allowed)
     if value.startswith("r") and int(value[1:]) >= number:
         raise at["value"].refuse(f"a reshard before this one, r0 to r{number - 1}" if number else "none before r0")
     uses = None

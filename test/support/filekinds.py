@@ -259,7 +259,8 @@ class Plans(Kind):
 
     def mutated(self, rng: random.Random) -> bytes:
         self._of = rng.randrange(len(self.seeds))
-        return mutate.json_file(self.seeds[self._of][2], rng)
+        data = self.seeds[self._of][2]
+        return _other_plan(data, rng) if rng.random() < 0.4 else mutate.json_file(data, rng)
 
     def runs(self, path: Path, rng: random.Random) -> Iterator[Run]:
         import pcg
@@ -288,6 +289,49 @@ class Plans(Kind):
         compiled = pcg.compile(PROGRAMS[name], mesh, strategy=path)
         compiled.lower()
         return compiled
+
+
+def _other_plan(data: bytes, rng: random.Random) -> bytes:
+    """A plan with other layouts, of the right ranks and on the right mesh, or another reshard."""
+    import json
+
+    doc = json.loads(data)
+    axes = [*doc["mesh"]["axes"], *(["x:(1)2", "x:(2)2"] if "refined" in doc["mesh"] else [])]
+    rows = [r for r in doc["operations"] if r.get("results")]
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        kind = rng.randrange(8)
+        if kind == 0:
+            value = rng.choice(doc["arguments"] + doc["results"])
+            value["spec"] = _spec_like(value["spec"], axes, rng)
+        elif kind == 1:
+            uses = [[rng.randrange(12), rng.randrange(2)]] if rng.random() < 0.5 else None
+            name = rng.choice((f"@{rng.randrange(3)}", f"{rng.randrange(12)}#{rng.randrange(2)}", f"{rng.randrange(12)}^0:0"))
+            row = {"value": name, "spec": _spec_like("[-, -]", axes, rng), "apart": rng.random() < 0.3}
+            doc["reshards"].append(row | ({"uses": uses} if uses else {}))
+        elif kind == 2 and doc["reshards"]:
+            row = rng.choice(doc["reshards"])
+            row["spec"] = _spec_like(row["spec"], axes, rng)
+        else:
+            row = rng.choice(rows)
+            for key in ("operands", "results"):
+                if row.get(key) and rng.random() < 0.7:
+                    i = rng.randrange(len(row[key]))
+                    row[key][i] = _spec_like(row[key][i] or "[-, -]", axes, rng)
+    return json.dumps(doc, indent=1).encode()
+
+
+def _spec_like(spec: str, axes: Sequence[str], rng: random.Random) -> str:
+    """A layout of the rank of `spec`."""
+    inner = spec[1 : spec.index("]")]
+    dims: list[list[str]] = [[] for d in inner.split(",") if d.strip()]
+    partial = ""
+    for axis in rng.sample(list(axes), len(axes)):
+        at = rng.randrange(-2, len(dims))
+        if at >= 0:
+            dims[at].append(axis)
+        elif at == -1 and rng.random() < 0.5:
+            partial += f" {rng.choice(('sum', 'sum', 'max', 'prod', 'and'))}({axis})"
+    return "[" + ", ".join("+".join(d) or "-" for d in dims) + "]" + partial
 
 
 # -- programs as text and bytecode ---------------------------------------------------------------
