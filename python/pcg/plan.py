@@ -107,6 +107,8 @@ class Plan:
     memory: Mapping[str, float] = field(default_factory=dict)
     """What saves memory: `sink` (loops make what does not change in them), `microbatches`, and `recompute`, the bytes
     per device that recomputation brings a step to."""
+    constants: tuple[str, ...] = field(default=(), repr=False)
+    """Digests of the arrays that the program closed over, which are its last arguments."""
 
     # -- the document --------------------------------------------------------------------------
 
@@ -124,6 +126,8 @@ class Plan:
             head["state"] = [list(pair) for pair in self.state]
         if self.donated:
             head["donated"] = list(self.donated)
+        if self.constants:
+            head["constants"] = list(self.constants)
         if self.cluster:
             head["cluster"] = self.cluster
         if self.memory:
@@ -195,6 +199,7 @@ class Plan:
                 state=tuple((int(r), int(a)) for r, a in d.get("state", ())),
                 donated=tuple(map(int, d.get("donated", ()))),
                 cluster=d.get("cluster", ""),
+                constants=tuple(map(str, d.get("constants", ()))),
                 memory={str(k): float(v) for k, v in d.get("memory", {}).items()},
                 source=zlib.decompress(base64.b64decode(d["source"])).decode() if d.get("source") else "",
             )
