@@ -188,7 +188,7 @@ class Compiled:
         executable = self._executable(args, kwargs)
         result = executable.call(self._dynamic(args), kwargs)
         if self._alone and executable.is_compiled:
-            self._fast = executable.compiled
+            self._fast = executable.direct
         return result
 
     def lower(self, *args: Any, **kwargs: Any) -> Executable:
@@ -392,13 +392,13 @@ class Compiled:
 
     def _build(self, program: Program, donate: Sequence[int]) -> Executable:
         s = self._settings
-        in_tree = program.in_tree or jax.tree.structure(((0,) * len(program.arguments), {}))
+        in_tree = program.in_tree or jax.tree.structure(((0,) * len(program.inputs), {}))
         out_tree = program.out_tree or jax.tree.structure((0,) * len(program.results))
         given = _split_keywords(s.in_shardings, in_tree)
         options = Options(
             strategy=s.strategy,  # type: ignore[arg-type]
             memory_limit=s.memory_limit,
-            in_specs=placement.flat_shardings(given, in_tree, program.arguments, self.mesh, "in_shardings"),
+            in_specs=placement.flat_shardings(given, in_tree, program.inputs, self.mesh, "in_shardings"),
             out_specs=placement.flat_shardings(s.out_shardings, out_tree, program.results, self.mesh, "out_shardings"),
             search=s.search if self.cluster is None else {"machine": self.cluster.machine(), **s.search},
             refine=s.refine,

@@ -92,6 +92,8 @@ class Plan:
     source: str = field(default="", compare=False, repr=False)
     memory: Mapping[str, float] = field(default_factory=dict)
     """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
+    constants: tuple[str, ...] = field(default=(), repr=False)
+    """Digests of the arrays that the program closed over, which are its last arguments."""
 
     # -- the document --------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ _LONGEST = 200
 MEMORY = {"microbatches": 1, "recompute": 0}
 
 _NEEDED = ("pcg_plan", "program", "fingerprint", "mesh", "signature", "arguments", "results", "operations", "reshards")
-_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "cluster", "memory", "source")
+_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "memory", "source")
 _VALUE = re.compile(r"@\d+|r\d+|\d+#\d+|\d+\^\d+:\d+")
 _TENSOR = re.compile(r".*\[((?:\d+(?:,\d+)*)?)\]\Z")
 _T = TypeVar("_T")
@@ -68,6 +68,7 @@ def read(text: str) -> Plan:
         estimate={k: v.number(-1e300) if k in NUMBERS else v.plain() for k, v in doc.table("estimate")},
         state=_state(doc, arguments, results),
         donated=_distinct(doc, "donated", lambda n: n.integer(below=len(arguments))),
+        constants=_constants(doc, len(arguments)),
         cluster=doc["cluster"].text() if "cluster" in doc else "",
         memory={k: _memory(k, v) for k, v in doc.table("memory")},
         source=_unpacked(doc["source"]) if "source" in doc else "",
@@ -292,6 +293,13 @@ def _distinct(doc: At, key: str, read_one: Callable[[At], _T]) -> tuple[_T, ...]
     return tuple(found)
 
 
+def _constants(doc: At, arguments: int) -> tuple[str, ...]:
+    found = tuple(c.line() for c in doc["constants"].items()) if "constants" in doc else ()
+    if len(found) > arguments:
+        raise PlanError(f"constants has {len(found)} entries; allowed: one per argument at most, of which are {arguments}")
+    return found
+
+
 def _memory(key: str, at: At) -> float:
     if key not in MEMORY:
         raise PlanError(f"memory has an entry {_shown(key)}; allowed: {', '.join(MEMORY)}")
@@ -328,6 +336,8 @@ def write(plan: Plan, program: bool = True) -> str:
         head["state"] = [list(pair) for pair in plan.state]
     if plan.donated:
         head["donated"] = list(plan.donated)
+    if plan.constants:
+        head["constants"] = list(plan.constants)
     if plan.cluster:
         head["cluster"] = plan.cluster
     if plan.memory:

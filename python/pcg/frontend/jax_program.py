@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ import jax
 import numpy as np
 from jax.extend import source_info_util
 
-from pcg.frontend import annotate, host_calls
+from pcg.frontend import annotate, constants, host_calls
 from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
+from pcg.search.roles import CONSTANT
 
 # Locations in the module are those of the user's frames, not of ours.
 for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api.py")):
@@ -109,6 +110,12 @@ def trace(
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", "main")
     donated_args = [dynamic.index(i) for i in donate_argnums if i in dynamic]
+    donated, at = set(), 0
+    for i, value in enumerate(args):
+        size = len(jax.tree.leaves(value))
+        if i in donated_args:
+            donated |= set(range(at, at + size))
+        at += size
     jitted = jax.jit(call, keep_unused=True, donate_argnums=donated_args)
     with jax_compat.tracing_mesh(mesh):
         traced = jitted.trace(*kept_args, **kept_kwargs)
@@ -119,29 +126,46 @@ def trace(
             annotate.check(traced.jaxpr, mesh)
         if meshes is not None:
             annotate.check_several(traced.jaxpr, meshes)
+        # On several meshes a constant goes where it is used.
+        hoisted = constants.hoist(traced.jaxpr) if meshes is None else None
         with annotate.on(mesh), annotate.on_several(meshes), jax_compat.any_order(traced.jaxpr):
-            lowered = jax_compat.quietly(traced.lower)
+            if hoisted is None:
+                lowered = jax_compat.quietly(traced.lower)
+            else:
+                lowered = _lower_apart(hoisted, avals, traced.out_info, call.__name__, donated)
     out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
-    donated, at = set(), 0
-    for i, value in enumerate(args):
-        size = len(jax.tree.leaves(value))
-        if i in donated_args:
-            donated |= set(range(at, at + size))
-        at += size
+    values, apart = (hoisted.values, hoisted.names) if hoisted is not None else ((), ())
     module = lowered.compiler_ir("stablehlo")
     callbacks = jax_compat.callbacks_of(lowered)
     if meshes is not None and callbacks:
         raise ProgramError(f"{call.__name__} calls Python functions on the host; a program on several meshes cannot")
     if ordered := jax_compat.has_ordered_effects(lowered):
         host_calls.without_tokens(module)
+    jax_compat.name_arguments(module, [*names, *apart], len(values), CONSTANT)
     return Program(
         name=call.__name__,
         source=module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
-        arguments=tuple(leaf(n, a) for n, a in zip(names, avals, strict=True)),
+        arguments=tuple(leaf(n, a) for n, a in zip((*names, *apart), (*avals, *values), strict=True)),
         results=tuple(leaf("result" + jax.tree_util.keystr(p), a) for p, a in out_flat),
         in_tree=in_tree,
         out_tree=out_tree,
         donated=frozenset(donated),
         callbacks=callbacks,
         ordered=ordered,
+        constants=values,
     )
+
+
+def _lower_apart(
+    hoisted: constants.Hoisted, avals: Sequence[Any], results: Any, name: str, donated: Collection[int]
+) -> Any:
+    """A function lowered again with its constants as last arguments."""
+    tree = jax.tree.structure(results)
+
+    def call(*flat: Any) -> Any:
+        return jax.tree.unflatten(tree, hoisted.function(flat[len(avals) :], flat[: len(avals)]))
+
+    call.__name__ = call.__qualname__ = name
+    again = jax.jit(call, keep_unused=True, donate_argnums=sorted(donated))
+    held = [abstract(n, v) for n, v in zip(hoisted.names, hoisted.values, strict=True)]
+    return jax_compat.quietly(lambda: again.lower(*avals, *held))

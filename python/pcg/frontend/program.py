@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 #: MLIR element type -> numpy dtype name (the names of ml_dtypes where numpy has none).
 ELEMENT_DTYPES = {
@@ -73,6 +77,7 @@ class Program:
     program is called with trees, and None for a module that is called with a flat list.
     `donated` are indices of flat arguments whose buffers the program may reuse.  `callbacks` are the Python functions
     that it calls, by the number that its custom calls give; `ordered`: in an order that holds from run to run, too.
+    `constants` are the arrays that it closed over, in place of the last arguments, which callers do not give.
     """
 
     name: str
@@ -85,6 +90,21 @@ class Program:
     path: str | None = None
     callbacks: tuple[Callable[..., Any], ...] = field(default=(), repr=False)
     ordered: bool = False
+    constants: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def inputs(self) -> tuple[Leaf, ...]:
+        """The arguments that callers give."""
+        return self.arguments[: len(self.arguments) - len(self.constants)]
+
+    @cached_property
+    def constant_digests(self) -> tuple[str, ...]:
+        """Short digests of what the constants hold."""
+        found = []
+        for value in self.constants:
+            held = np.ascontiguousarray(np.asarray(value))
+            found.append(hashlib.blake2b(held.view(np.uint8).data, digest_size=12).hexdigest())
+        return tuple(found)
 
     @property
     def has_64_bit(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -30,7 +30,8 @@ class Executable:
     """One compilation, for one argument structure and one set of shapes, ready to run.
 
     Called with the arguments of the program (trees, or a flat list for a module).  `jitted` is the jax function behind
-    it, `compiled` what XLA makes of that; calling it directly skips the placement of arguments.
+    it, `compiled` what XLA makes of that; calling it directly skips the placement of arguments.  Both take the
+    constants of the program, if it has any, as a tuple before the arguments; `direct` has them already.
     """
 
     def __init__(self, compilation: Compilation, devices: Sequence[Any], donate: Sequence[int] = ()) -> None:
@@ -42,7 +43,7 @@ class Executable:
         self._takes_tree = program.in_tree is not None
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
-        self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.arguments)[1])
+        self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.inputs)[1])
         self._errors = HostErrors(program.name) if program.callbacks and self.mesh.size > 1 else None
         self.jitted = self._build(tuple(donate))
 
@@ -67,21 +68,26 @@ class Executable:
         body = jax_compat.shard_map(lambda *args: jax_compat.inline_call(local, *args), mesh, ins, list(outs))
 
         def run(*args: Any) -> Any:
+            constants: Sequence[Any] = ()
+            if program.constants:
+                constants, *args = args  # type: ignore[assignment]
             flat = self._flatten(args)
             self._check(flat)
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
-            data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.arguments, strict=True)]
-            out = list(body(*data))
+            data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.inputs, strict=True)]
+            out = list(body(*data, *constants))
             for i, leaf in enumerate(program.results):
                 if leaf.key:
                     out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
             return self._unflatten(out)
 
         run.__name__ = run.__qualname__ = program.name
-        return jax.jit(
-            run, in_shardings=self._in_tree(self._in), out_shardings=self._unflatten(self._out), donate_argnums=donate
-        )
+        given = len(program.inputs)
+        shardings = self._in_tree(self._in[:given])
+        if program.constants:
+            shardings, donate = (tuple(self._in[given:]), *shardings), tuple(i + 1 for i in donate)
+        return jax.jit(run, in_shardings=shardings, out_shardings=self._unflatten(self._out), donate_argnums=donate)
 
     @functools.cached_property
     def compiled(self) -> jax.stages.Compiled:
@@ -91,7 +97,22 @@ class Executable:
         earlier call left on the mesh apart.
         """
         with jax_compat.x64(self.needs_x64):
-            return self.jitted.lower(*self._in_tree([_shape(x) for x in self.program.arguments])).compile()
+            given = self._in_tree([_shape(x) for x in self.program.inputs])
+            if self.program.constants:
+                given = (tuple(map(_shape, self.program.arguments[len(self.program.inputs) :])), *given)
+            return self.jitted.lower(*given).compile()
+
+    @functools.cached_property
+    def direct(self) -> Callable[..., Any]:
+        """`compiled` with the constants of the program, which lie where it wants them."""
+        if not self.program.constants:
+            return self.compiled
+        return functools.partial(self.compiled, self._constants)
+
+    @functools.cached_property
+    def _constants(self) -> tuple[Any, ...]:
+        held = zip(self.program.constants, self._in[len(self.program.inputs) :], strict=True)
+        return tuple(self._place(x, s) for x, s in held)
 
     @property
     def is_compiled(self) -> bool:
@@ -126,9 +147,10 @@ class Executable:
                         f"{self.program.name} does things on the host in a fixed order (ordered=True), which holds only"
                         " from call to call; it cannot be part of another jax function"
                     )
-                return self.jitted(*self._in_tree(flat))
+                constants = (self.program.constants,) if self.program.constants else ()
+                return self.jitted(*constants, *self._in_tree(flat))
             placed = self._in_tree(self.place(flat))
-            return self._run_with_host(placed) if self.calls_host else self.compiled(*placed)
+            return self._run_with_host(placed) if self.calls_host else self.direct(*placed)
 
     @property
     def calls_host(self) -> bool:
@@ -138,9 +160,9 @@ class Executable:
     def _run_with_host(self, placed: Sequence[Any]) -> Any:
         if self.program.ordered:  # what other programs do on the host in order comes before
             jax.effects_barrier()
-        compiled = self.compiled
+        direct = self.direct
         with nullcontext() if self._errors is None else self._errors.raised():
-            out = jax.block_until_ready(compiled(*placed))
+            out = jax.block_until_ready(direct(*placed))
             jax.effects_barrier()
         return out
 
@@ -151,7 +173,7 @@ class Executable:
           SignatureError: one has another shape or dtype than the program was compiled for.
         """
         self._check(flat)
-        return [self._place(x, s) for x, s in zip(flat, self._in, strict=True)]
+        return [self._place(x, s) for x, s in zip(flat, self._in[: len(self.program.inputs)], strict=True)]
 
     def _place(self, x: Any, sharding: NamedSharding) -> Any:
         if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
@@ -175,21 +197,21 @@ class Executable:
     def _flatten(self, packed: Sequence[Any]) -> list[Any]:
         program = self.program
         if not self._takes_tree:
-            if len(packed) != len(program.arguments):
-                wanted = ", ".join(f"{x.name}: {x}" for x in program.arguments[:8])
-                more = ", ..." if len(program.arguments) > 8 else ""
+            if len(packed) != len(program.inputs):
+                wanted = ", ".join(f"{x.name}: {x}" for x in program.inputs[:8])
+                more = ", ..." if len(program.inputs) > 8 else ""
                 raise SignatureError(
-                    f"{program.name} takes {len(program.arguments)} arguments ({wanted}{more}), got {len(packed)}"
+                    f"{program.name} takes {len(program.inputs)} arguments ({wanted}{more}), got {len(packed)}"
                 )
             return list(packed)
-        expected = self._in_tree(program.arguments)
+        expected = self._in_tree(program.inputs)
         flat, tree = jax.tree.flatten(tuple(packed))
         if tree != jax.tree.structure(expected, is_leaf=lambda x: isinstance(x, Leaf)):
             raise SignatureError(difference(program.name, expected, tuple(packed)))
         return flat
 
     def _check(self, flat: Sequence[Any]) -> None:
-        for x, leaf in zip(flat, self.program.arguments, strict=True):
+        for x, leaf in zip(flat, self.program.inputs, strict=True):
             shape, dtype = self._aval(x, leaf)
             wanted = leaf.shape[: len(leaf.shape) - leaf.key_rank] if leaf.key else leaf.shape
             if tuple(shape) != wanted or not _same_dtype(dtype, leaf):
@@ -218,7 +240,7 @@ class Executable:
     @property
     def input_shardings(self) -> Any:
         """NamedShardings in the structure of the positional arguments (then a dict of keyword arguments)."""
-        return self._in_tree(self._in)
+        return self._in_tree(self._in[: len(self.program.inputs)])
 
     @property
     def output_shardings(self) -> Any:

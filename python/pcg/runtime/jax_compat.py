@@ -194,12 +194,40 @@ def any_order(jaxpr: Any) -> Iterator[None]:
         known._effect_types = before
 
 
+def name_arguments(module: Any, names: Sequence[str], constants: int, mark: str) -> None:
+    """Call the arguments of the entry function what the user does; the last `constants` get the attribute `mark`."""
+    with module.context:
+        func = next(o for o in module.body.operations if str(o.operation.attributes["sym_name"]) == '"main"').operation
+        for argument, name in zip(func.regions[0].blocks[0].arguments, names, strict=True):
+            argument.set_location(ir.Location.name(name))
+        if not constants:
+            return
+        rows = [ir.DictAttr(row) for row in ir.ArrayAttr(func.attributes["arg_attrs"])]
+        for i in range(len(rows) - constants, len(rows)):
+            rows[i] = ir.DictAttr.get({a.name: a.attr for a in rows[i]} | {mark: ir.UnitAttr.get()})
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get(rows)
+
+
 def equations(jaxpr: Any) -> Iterator[Any]:
     """The equations of a jaxpr and of the jaxprs inside it."""
     for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         yield eqn
         for inner in jex_core.jaxprs_in_params(eqn.params):
             yield from equations(inner)
+
+
+def called(eqn: Any) -> Any:
+    """The closed jaxpr of a jitted function that an equation calls; None if the call asks for layouts or donates."""
+    if eqn.primitive.name not in ("jit", "pjit") or any(eqn.params["donated_invars"]):
+        return None
+    shardings = *eqn.params["in_shardings"], *eqn.params["out_shardings"]
+    free = all(type(s).__name__ == "UnspecifiedValue" for s in shardings)
+    return eqn.params["jaxpr"] if free else None
+
+
+def no_names(jaxpr: Any) -> Any:
+    """Debug information for a part of `jaxpr`, whose arguments and results have no names of their own."""
+    return jaxpr.debug_info._replace(arg_names=None, result_paths=None)
 
 
 def is_breakpoint(eqn: Any) -> bool:

@@ -202,7 +202,7 @@ def plan_shardings(plan: Plan, *, results: bool) -> Any:
         flat.append(placed.sharding(spec))
     if tree is None:
         return flat
-    whole = jax.tree.unflatten(tree, flat)
+    whole = jax.tree.unflatten(tree, flat[: tree.num_leaves])  # constants come last, and nobody gives them
     return whole if results or whole[1] else whole[0]
 
 
