@@ -158,7 +158,7 @@ def run(
         report["why"] = {tensor: compiled.why(tensor) for tensor in args.why}
     with jax_compat.x64(executable.needs_x64):
         placed = executable.place(inputs)
-        got, report["sharded_seconds"] = _timed(lambda: executable.compiled(*placed), args.repeat)
+        got, report["sharded_seconds"] = _timed(lambda: executable.run(*placed), args.repeat)
         if args.check:
             manual = any(op.name == "sdy.manual_computation" for op in walk(module.operation))
             report["reference"] = "the program under XLA's own partitioner" if manual else "on one device"
