@@ -180,7 +180,7 @@ def run(
         report["why"] = {tensor: compiled.why(tensor) for tensor in args.why}
     with jax_compat.x64(executable.needs_x64):
         placed = executable.place(inputs)
-        got, report["sharded_seconds"] = _timed(lambda: executable.compiled(*placed), args.repeat)
+        got, report["sharded_seconds"] = _timed(lambda: executable.direct(*placed), args.repeat)
     if args.check:
         _check(args, report, _reference(args, program), executable, draw, got)
     report["remarks"] = [f"{name}: {text} {where}".strip() for name, where, text in executable.compilation.remarks]
@@ -246,7 +246,7 @@ def _run_lowered(args: argparse.Namespace, found: tuple[str | bytes, str | None]
     }  # fmt: skip
     with jax_compat.x64(executable.needs_x64):
         placed = executable.place(inputs)
-        got, report["sharded_seconds"] = _timed(lambda: executable.compiled(*placed), args.repeat)
+        got, report["sharded_seconds"] = _timed(lambda: executable.direct(*placed), args.repeat)
     if args.check:
         _check(args, report, _reference(args, program), executable, draw, got)
     report["remarks"] = []

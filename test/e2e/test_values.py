@@ -88,3 +88,58 @@ def test_nan_wins_across_devices(reducer: Any, dtype: str) -> None:
 )
 def test_zeros_keep_their_sign_in_a_maximum(x: list[float], want: float) -> None:
     same(lambda x: jnp.max(x, 0), [jnp.array(x)], [P("a")], P(), want=np.float32(want))
+
+
+# -- without elements ---------------------------------------------------------------------------------
+
+
+def empty(*shape: int) -> jax.Array:
+    return jnp.zeros(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "ins", "out"),
+    [
+        (lambda x: x + 1, [empty(0, 4)], [P(None, "a")], P(None, "a")),
+        (lambda x: x.sum(0), [empty(0, 4)], [P("a")], P()),
+        (lambda x: x.T * 2, [empty(4, 0)], [P("a", None)], P(None, "a")),
+        (lambda x: lax.reduce(x, np.float32(3), lax.max, (0,)), [empty(0, 4)], [P(None, "a")], P("a")),
+        (lambda x, y: x @ y, [empty(4, 0), empty(0, 8)], [P("a"), P("a")], P(None, "a")),
+        (lambda x, i: (x[i].sum(), x.at[i].add(1.0)), [empty(4, 4) + 1, jnp.zeros(0, int)], [P("a"), P()], P()),
+        (lambda x: lax.top_k(x, 0)[0], [empty(4, 4)], [P(None, "a")], P()),
+        (lambda x, i: (x.sum(1), jnp.arange(3), i), [empty(0, 4), jnp.zeros(0, int)], [P(), P()], P()),
+    ],
+)
+def test_tensors_without_elements(f: Any, args: Any, ins: Any, out: P) -> None:
+    step = pcg.compile(f, "a=4", strategy="dataflow", in_shardings=tuple(ins), out_shardings=out)
+    for got, want in zip(jax.tree.leaves(step(*args)), jax.tree.leaves(jax.jit(f)(*args)), strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype and got.shape == want.shape
+    assert step.explain() and step.simulate()
+
+
+# -- element types ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int2", "uint4", "int4", "float4_e2m1fn", "float8_e4m3fn", "uint64", "complex64"])
+def test_narrow_and_wide_elements(dtype: str) -> None:
+    """Cut unevenly, reduced, sent and put together."""
+
+    def make(shard: Any) -> Any:
+        def f(x: Any) -> Any:
+            y = shard(x.T, ("a", None))
+            z = shard(jnp.concatenate([y[1:], y[:1]]), (None, "a"))
+            least = y.min(0) if x.dtype.kind != "c" else y.sum(0)
+            return lax.reduce(y, x.dtype.type(0), lax.add, (0,)), least, y[jnp.array([3, 0])], shard(z.T, ("a", None))
+
+        return f
+
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        x = jnp.asarray(rng.integers(0, 2, (6, 5)).astype(np.float32).astype(jnp.dtype(dtype)))
+        got = pcg.compile(make(pcg.shard), "a=4", strategy="dataflow", in_shardings=(P(),))(x)
+        want = jax.jit(make(lambda x, _: x))(x)
+        wide = np.complex128 if dtype == "complex64" else np.float64
+        for a, b in zip(got, want, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(np.asarray(a).astype(wide), np.asarray(b).astype(wide))

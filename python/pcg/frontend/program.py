@@ -23,6 +23,8 @@ ELEMENT_DTYPES = {
     "ui4": "uint4", "ui8": "uint8", "ui16": "uint16", "ui32": "uint32", "ui64": "uint64",
     "i2": "int2", "ui2": "uint2", "complex<f32>": "complex64", "complex<f64>": "complex128",
 }  # fmt: skip
+#: Types of which several elements share a byte in some memories.
+PACKED = frozenset({"i2", "ui2", "i4", "ui4", "f4E2M1FN"})
 _BITS = {"i1": 8, "complex<f32>": 64, "complex<f64>": 128}
 
 

@@ -17,10 +17,11 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.ir.clone import clone_mapped
+from pcg.ir.types import number_attr
 from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import Collectives, per_device
-from pcg.lower.neutral import neutral, number_attr
+from pcg.lower.neutral import neutral
 from pcg.rules.factor import Assignment, FactorRule
 
 LocalForm = Callable[["LocalContext"], Sequence[ir.Value]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pcg.ir.types import number_attr
 from pcg.rules.regions import identity
 
 #: Floats whose only zero is positive: the bits of -0.0 are their NaN.
@@ -18,12 +19,12 @@ def neutral(element: ir.Type, kind: str, loc: ir.Location) -> ir.Value:
     Raises:
       ValueError: the type has none (a sum of f8E8M0FNU, which has no zero; a maximum of complex numbers).
     """
-    if isinstance(element, ir.ComplexType):
-        parts = [neutral(element.element_type, k, loc) for k in (kind, "sum")]
-        return _create("stablehlo.complex", parts, element, loc)
     number = identity(element, kind)
     if number is None:
         raise ValueError(f"reduction {kind!r} has no neutral element of type {element}")
+    if isinstance(element, ir.ComplexType):
+        parts = [neutral(element.element_type, k, loc) for k in (kind, "sum")]
+        return _create("stablehlo.complex", parts, element, loc)
     if kind == "sum" and isinstance(element, ir.FloatType) and str(element) not in _ONE_ZERO:
         number = -0.0
     return scalar(number, element, loc)
@@ -41,14 +42,6 @@ def scalar(number: float | int, element: ir.Type, loc: ir.Location) -> ir.Value:
     type_ = ir.RankedTensorType.get([], element)
     value = ir.DenseElementsAttr.get_splat(type_, number_attr(number, element))
     return ir.Operation.create("stablehlo.constant", results=[type_], attributes={"value": value}, loc=loc).result
-
-
-def number_attr(number: float | int, element: ir.Type) -> ir.Attribute:
-    """`number` as an attribute of a real element type."""
-    if isinstance(element, ir.IntegerType):
-        whole = int(number)
-        return ir.IntegerAttr.get(element, whole - 2**64 if whole >= 2**63 else whole)  # the bindings take a signed one
-    return ir.FloatAttr.get(element, float(number))
 
 
 def _create(name: str, operands: list[ir.Value], element: ir.Type, loc: ir.Location) -> ir.Value:

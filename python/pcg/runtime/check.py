@@ -113,7 +113,7 @@ def on_mesh(executable: Executable) -> Run:
 
     def run(inputs: Sequence[np.ndarray]) -> list[Any]:
         with jax_compat.x64(executable.needs_x64):
-            out = jax.block_until_ready(executable.compiled(*executable.place(inputs)))
+            out = jax.block_until_ready(executable.direct(*executable.place(inputs)))
         return list(out) if isinstance(out, list | tuple) else [out]
 
     return run

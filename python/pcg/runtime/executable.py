@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,9 +12,9 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from pcg.compiler import Compilation
-from pcg.frontend.program import Leaf, ProgramError
+from pcg.frontend.program import PACKED, Leaf, ProgramError
 from pcg.ir.walk import walk
-from pcg.layout import refine
+from pcg.layout import ShardSpec, refine
 from pcg.plan import Plan
 from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement
@@ -52,20 +52,27 @@ class Executable:
 
     def _build(self, donate: tuple[int, ...]) -> Any:
         program, c = self.program, self.compilation
-        results = []
-        for leaf, spec in zip(program.results, c.out_specs, strict=True):
-            results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf.dtype)))
+        held = [self._types(program.arguments, c.in_specs), self._types(program.results, c.out_specs)]
         effects = any(has_side_effect(op) for op in walk(c.modules["local"].operation))
         local = jax_compat.LocalProgram(
-            c.local_text, tuple(results), callbacks=program.callbacks, effects=effects, errors=self._errors
+            c.local_text, tuple(held[1]), callbacks=program.callbacks, effects=effects, errors=self._errors
         )
         # One mesh for all: the per-device program knows positions, not axes.
         mesh = self.placement.common([*c.in_specs, *c.out_specs])
         specs = [c.in_specs, c.out_specs]
         if mesh is self.placement.whole:
             specs = [tuple(refine.to_origin(s, self.mesh) for s in side) for side in specs]
-        ins, outs = (tuple(map(placement.partition_spec, side)) for side in specs)
-        body = jax_compat.shard_map(lambda *args: jax_compat.inline_call(local, *args), mesh, ins, list(outs))
+        # What has no elements is made where it is wanted: XLA cannot take it apart.
+        ins, outs = (
+            [placement.partition_spec(s) for s, x in zip(side, leaves, strict=True) if 0 not in x.shape]
+            for side, leaves in zip(specs, (program.arguments, program.results), strict=True)
+        )
+
+        def on_device(*args: Any) -> list[Any]:
+            made = jax_compat.inline_call(local, *_with_empty(args, held[0]))
+            return [x for x in made if x.size]
+
+        body = jax_compat.shard_map(on_device, mesh, tuple(ins), outs)
 
         def run(*args: Any) -> Any:
             constants: Sequence[Any] = ()
@@ -76,7 +83,7 @@ class Executable:
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
             data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.inputs, strict=True)]
-            out = list(body(*data, *constants))
+            out = _with_empty(body(*(x for x in [*data, *constants] if x.size)), program.results)
             for i, leaf in enumerate(program.results):
                 if leaf.key:
                     out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
@@ -88,6 +95,13 @@ class Executable:
         if program.constants:
             shardings, donate = (tuple(self._in[given:]), *shardings), tuple(i + 1 for i in donate)
         return jax.jit(run, in_shardings=shardings, out_shardings=self._unflatten(self._out), donate_argnums=donate)
+
+    def _types(self, leaves: Sequence[Leaf], specs: Sequence[ShardSpec]) -> list[jax.ShapeDtypeStruct]:
+        """What one device holds of `leaves`."""
+        return [
+            jax.ShapeDtypeStruct(s.local_shape(x.shape, self.mesh), np_dtype(x.dtype))
+            for x, s in zip(leaves, specs, strict=True)
+        ]
 
     @functools.cached_property
     def compiled(self) -> jax.stages.Compiled:
@@ -104,10 +118,13 @@ class Executable:
 
     @functools.cached_property
     def direct(self) -> Callable[..., Any]:
-        """`compiled` with the constants of the program, which lie where it wants them."""
-        if not self.program.constants:
-            return self.compiled
-        return functools.partial(self.compiled, self._constants)
+        """What a call runs, of arguments that lie where the program wants them: `compiled`, with its constants.
+
+        Where elements are narrower than a byte it is `jitted`: what jax compiled ahead refuses arrays of those, for it
+        takes them to be packed.
+        """
+        call = self.jitted if any(x.element in PACKED for x in self.program.arguments) else self.compiled
+        return functools.partial(call, self._constants) if self.program.constants else call
 
     @functools.cached_property
     def _constants(self) -> tuple[Any, ...]:
@@ -292,6 +309,12 @@ class Executable:
         from pcg.viz.why import why
 
         return why(self.compilation, tensor)
+
+
+def _with_empty(values: Iterable[Any], types: Sequence[Leaf | jax.ShapeDtypeStruct]) -> list[Any]:
+    """`values`, and among them what has no elements, of `types` in all."""
+    left = iter(values)
+    return [jax.numpy.zeros(t.shape, np_dtype(str(t.dtype))) if 0 in t.shape else next(left) for t in types]
 
 
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:

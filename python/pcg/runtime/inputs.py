@@ -128,7 +128,7 @@ def _draw(rng: np.random.Generator, leaf: Leaf, use: Use) -> np.ndarray:
         return rng.integers(low if low < high else 0, top, shape).astype(dtype)
     if use.positive or not shape:
         return rng.uniform(0.1, 1.0, shape).astype(dtype)
-    scale = 1 / math.sqrt(shape[-2]) if len(shape) >= 2 else 0.5
+    scale = 1 / math.sqrt(max(1, shape[-2])) if len(shape) >= 2 else 0.5
     return (scale * rng.standard_normal(shape)).astype(dtype)
 
 

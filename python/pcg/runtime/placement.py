@@ -88,7 +88,12 @@ class Placement:
 
 
 def boundary_spec(spec: ShardSpec, leaf: Leaf) -> ShardSpec:
-    """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers."""
+    """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers.
+
+    Without elements it is whole on every device: what XLA makes of a split one is of the wrong shape.
+    """
+    if 0 in leaf.shape:
+        return ShardSpec.replicated(len(spec.dims) - leaf.key_rank)
     return ShardSpec(spec.dims[: len(spec.dims) - leaf.key_rank]) if leaf.key_rank else spec.without_partial()
 
 
