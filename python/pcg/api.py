@@ -179,6 +179,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
         if fast is not None and not kwargs:
+            if self._settings.donate_argnums:
+                self.executable.check_donated(jax.tree.leaves(args))
             try:
                 return fast(*args)
             except (ValueError, TypeError):
