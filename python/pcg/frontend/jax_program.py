@@ -35,7 +35,13 @@ def abstract(name: str, value: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(value.shape, dtype)
     try:
         aval = jax.typeof(value)
+        if jax_compat.is_reference(aval):
+            raise ProgramError(f"argument {name} is a mutable array (jax.new_ref); pass its value and return the new one")
         return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    except OverflowError as error:
+        raise ProgramError(f"argument {name}: {error}") from None
+    except ProgramError:
+        raise
     except (TypeError, ValueError, AttributeError):
         raise ProgramError(
             f"argument {name} is {value!r:.60} of type {type(value).__name__}; expected a numpy or jax array or a"
@@ -67,10 +73,12 @@ def leaf(name: str, aval: Any) -> Leaf:
     if jax_compat.is_key(aval.dtype):
         inner = jax_compat.key_data_shape(aval.dtype)
         return Leaf(name, (*aval.shape, *inner), "ui32", jax_compat.key_impl(aval.dtype), len(inner))
+    if aval.dtype == jax.dtypes.float0:
+        return Leaf(name, tuple(aval.shape), "i1", empty=True)
     dtype = np.dtype(aval.dtype).name
     if dtype not in _ELEMENTS:
         raise ProgramError(f"{name} has dtype {dtype}, which StableHLO does not have")
-    return Leaf(name, tuple(aval.shape), _ELEMENTS[dtype])
+    return Leaf(name, tuple(aval.shape), _ELEMENTS[dtype], weak=bool(getattr(aval, "weak_type", False)))
 
 
 def trace(
@@ -109,6 +117,8 @@ def trace(
         return function(*(static[i] if i in static else next(given) for i in range(count)), **kwargs)
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", "main")
+    if not static:
+        call.__wrapped__ = function  # type: ignore[attr-defined]  # what jax says of it is about the user's function
     donated_args = [dynamic.index(i) for i in donate_argnums if i in dynamic]
     donated, at = set(), 0
     for i, value in enumerate(args):
@@ -122,6 +132,10 @@ def trace(
         if remesh is not None and (needed := annotate.matrices(traced.jaxpr)):
             mesh = remesh(needed)
         host_calls.check(traced.jaxpr)
+        if any(map(jax_compat.is_reference, traced.jaxpr.in_avals)) or any(
+            jax_compat.is_reference(v.aval) for v in traced.jaxpr.jaxpr.constvars
+        ):
+            raise ProgramError(f"{call.__name__} changes a mutable array (jax.new_ref); take its value, return the new one")
         if mesh is not None:
             annotate.check(traced.jaxpr, mesh)
         if meshes is not None:

@@ -75,11 +75,15 @@ class Executable:
             self._check(flat)
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
-            data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.inputs, strict=True)]
+            data = [_data(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)]
             out = list(body(*data, *constants))
             for i, leaf in enumerate(program.results):
                 if leaf.key:
                     out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
+                elif leaf.empty:
+                    out[i] = np.zeros(leaf.shape, jax.dtypes.float0)
+                elif leaf.weak:
+                    out[i] = jax_compat.weakened(out[i])
             return self._unflatten(out)
 
         run.__name__ = run.__qualname__ = program.name
@@ -105,6 +109,9 @@ class Executable:
     @functools.cached_property
     def direct(self) -> Callable[..., Any]:
         """`compiled` with the constants of the program, which lie where it wants them."""
+        if any(x.element in ("i2", "ui2", "i4", "ui4", "f4E2M1FN") for x in self.program.arguments):
+            # jax holds what was compiled ahead to layouts that packed arrays on a mesh do not say they have.
+            return functools.partial(self.jitted, self._constants) if self.program.constants else self.jitted
         if not self.program.constants:
             return self.compiled
         return functools.partial(self.compiled, self._constants)
@@ -318,7 +325,16 @@ class Executable:
         return why(self.compilation, tensor)
 
 
+def _data(x: Any, leaf: Leaf) -> Any:
+    """The tensor behind an argument."""
+    if leaf.empty:
+        return jax.numpy.zeros(leaf.shape, bool)
+    return jax.random.key_data(x) if leaf.key else x
+
+
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
+    if leaf.empty or dtype == jax.dtypes.float0:
+        return leaf.empty and dtype == jax.dtypes.float0
     if leaf.key:
         return jax_compat.is_key(dtype) and jax_compat.key_impl(dtype) == leaf.key
     return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf.dtype)
@@ -385,4 +401,5 @@ def _shape(leaf: Leaf) -> jax.ShapeDtypeStruct:
     """What jax calls an argument."""
     if leaf.key:
         return jax.ShapeDtypeStruct(leaf.shape[: len(leaf.shape) - leaf.key_rank], jax_compat.key_dtype(leaf.key))
-    return jax.ShapeDtypeStruct(leaf.shape, np_dtype(leaf.dtype))
+    dtype = jax.dtypes.float0 if leaf.empty else np_dtype(leaf.dtype)
+    return jax.ShapeDtypeStruct(leaf.shape, dtype, weak_type=leaf.weak)
