@@ -168,6 +168,7 @@ class Compiled:
         self._executables: dict[Any, Executable] = {}
         self._last: Executable | None = None
         self._fast: Callable[..., Any] | None = None
+        self._context: Any = None
         self._alone = False
         self.__name__ = getattr(function, "__name__", program.name if program else "program")
         self.__doc__ = getattr(function, "__doc__", None)
@@ -178,7 +179,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and not kwargs and not any(map(jax_compat.is_weak, leaves := jax.tree.leaves(args))):
+        if fast is not None and not kwargs and self._is_like_last(leaves := jax.tree.leaves(args)):
             if self._settings.donate_argnums:
                 self.executable.check_donated(leaves)
             try:
@@ -192,8 +193,13 @@ class Compiled:
         executable = self._executable(args, kwargs)
         result = executable.call(self._dynamic(args), kwargs)
         if self._alone and executable.is_compiled:
+            self._context = jax_compat.trace_context()
             self._fast = executable.direct
         return result
+
+    def _is_like_last(self, leaves: Sequence[Any]) -> bool:
+        """Whether what XLA does not tell apart, but a new trace might, is as it was."""
+        return not any(map(jax_compat.is_weak, leaves)) and jax_compat.trace_context() == self._context
 
     def lower(self, *args: Any, **kwargs: Any) -> Executable:
         """Compile for arguments of these shapes (arrays or `jax.ShapeDtypeStruct`), without running.
@@ -337,7 +343,9 @@ class Compiled:
         flat, tree = jax.tree.flatten((dynamic, kwargs))
         paths = jax_program.leaf_names(names, dynamic, kwargs)
         avals = [jax_program.abstract(n, x) for n, x in zip(paths, flat, strict=True)]
-        key = (tree, tuple((a.shape, a.dtype, a.weak_type) for a in avals), tuple(sorted(static.items())))
+        context = jax_compat.trace_context()
+        types = tuple((a.shape, a.dtype, a.weak_type) for a in avals)
+        key = (tree, types, tuple(sorted(static.items())), context)
         try:
             found = self._executables.get(key)
         except TypeError:

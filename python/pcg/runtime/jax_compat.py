@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+from jax._src import config as jax_config
 from jax._src import effects as jax_effects
 from jax._src.lax.lax import _convert_element_type
 from jax.extend import core as jex_core
@@ -299,6 +300,11 @@ def is_key(dtype: Any) -> bool:
 def any_traced(values: Any) -> bool:
     """Whether some of a tree of arrays stand for arguments of a function that jax is tracing."""
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(values))
+
+
+def trace_context() -> Any:
+    """What jax's own cache of traced functions goes by beside arguments: 64-bit mode, precision of products, ..."""
+    return jax_config.trace_context()
 
 
 def is_traced_here() -> bool:
