@@ -46,7 +46,8 @@ class Leaf:
 
     `name` is how the user reaches it (`params['w1']`), `element` an MLIR element type, `shape` the
     shape of the module's tensor.  For a typed PRNG key, `key` is its generator and the last
-    `key_rank` dimensions are the integers of one key.
+    `key_rank` dimensions are the integers of one key.  `weak`: the dtype gives way to that of what it meets, as those
+    of Python numbers do; `empty`: the tensor stands for a derivative by integers (jax's float0), which holds nothing.
     """
 
     name: str
@@ -54,6 +55,8 @@ class Leaf:
     element: str
     key: str | None = None
     key_rank: int = 0
+    weak: bool = False
+    empty: bool = False
 
     @property
     def dtype(self) -> str:

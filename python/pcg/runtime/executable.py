@@ -82,11 +82,15 @@ class Executable:
             self._check(flat)
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
-            data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.inputs, strict=True)]
+            data = [_data(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)]
             out = _with_empty(body(*(x for x in [*data, *constants] if x.size)), program.results)
             for i, leaf in enumerate(program.results):
                 if leaf.key:
                     out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
+                elif leaf.empty:
+                    out[i] = np.zeros(leaf.shape, jax.dtypes.float0)
+                elif leaf.weak:
+                    out[i] = jax_compat.weakened(out[i])
             return self._unflatten(out)
 
         run.__name__ = run.__qualname__ = program.name
@@ -166,8 +170,32 @@ class Executable:
                     )
                 constants = (self.program.constants,) if self.program.constants else ()
                 return self.jitted(*constants, *self._in_tree(flat))
+            self.check_donated(flat)
             placed = self._in_tree(self.place(flat))
             return self._run_with_host(placed) if self.calls_host else self.direct(*placed)
+
+    def check_donated(self, flat: Sequence[Any]) -> None:
+        """Refuse arrays that cannot be donated: with several devices, XLA's own check ends the process.
+
+        Raises:
+          RuntimeError: an argument was donated before, or deleted.
+          SignatureError: an argument that is donated is another one, too.
+        """
+        if not self.program.donated or len(flat) != len(self.program.inputs):
+            return
+        for i in self.program.donated:
+            if isinstance(flat[i], jax.Array) and flat[i].is_deleted():
+                raise RuntimeError(
+                    f"Array has been deleted with shape={flat[i].dtype}{list(flat[i].shape)}: argument"
+                    f" {self.program.arguments[i].name} was donated to an earlier call; pass what that returned"
+                )
+        if len(set(map(id, flat))) < len(flat):
+            first: dict[int, int] = {}
+            for i, x in enumerate(flat):
+                j = first.setdefault(id(x), i)
+                if j != i and isinstance(x, jax.Array) and not self.program.donated.isdisjoint((i, j)):
+                    one, other = (self.program.arguments[k].name for k in (j, i))
+                    raise SignatureError(f"arguments {one} and {other} are one array, which is donated; pass a copy")
 
     @property
     def calls_host(self) -> bool:
@@ -317,7 +345,16 @@ def _with_empty(values: Iterable[Any], types: Sequence[Leaf | jax.ShapeDtypeStru
     return [jax.numpy.zeros(t.shape, np_dtype(str(t.dtype))) if 0 in t.shape else next(left) for t in types]
 
 
+def _data(x: Any, leaf: Leaf) -> Any:
+    """The tensor behind an argument."""
+    if leaf.empty:
+        return jax.numpy.zeros(leaf.shape, bool)
+    return jax.random.key_data(x) if leaf.key else x
+
+
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
+    if leaf.empty or dtype == jax.dtypes.float0:
+        return leaf.empty and dtype == jax.dtypes.float0
     if leaf.key:
         return jax_compat.is_key(dtype) and jax_compat.key_impl(dtype) == leaf.key
     return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf.dtype)
@@ -384,4 +421,5 @@ def _shape(leaf: Leaf) -> jax.ShapeDtypeStruct:
     """What jax calls an argument."""
     if leaf.key:
         return jax.ShapeDtypeStruct(leaf.shape[: len(leaf.shape) - leaf.key_rank], jax_compat.key_dtype(leaf.key))
-    return jax.ShapeDtypeStruct(leaf.shape, np_dtype(leaf.dtype))
+    dtype = jax.dtypes.float0 if leaf.empty else np_dtype(leaf.dtype)
+    return jax.ShapeDtypeStruct(leaf.shape, dtype, weak_type=leaf.weak)

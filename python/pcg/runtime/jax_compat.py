@@ -16,8 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+from jax._src import config as jax_config
 from jax._src import effects as jax_effects
+from jax._src.lax.lax import _convert_element_type
 from jax.extend import core as jex_core
+from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
 from pcg.frontend.program import ELEMENT_DTYPES
@@ -106,6 +109,19 @@ def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
 
 
 jax_mlir.register_lowering(_inline_call_p, _lower)
+
+
+def _of_compiled(what: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **params: Any) -> Any:
+        raise NotImplementedError(
+            f"{what} of a compiled program: compile it instead, as pcg.compile(jax.{what}(function), mesh)"
+        )
+
+    return refuse
+
+
+ad.primitive_jvps[_inline_call_p] = _of_compiled("grad")
+batching.primitive_batchers[_inline_call_p] = _of_compiled("vmap")
 
 
 def _merge(program: LocalProgram, context: Any) -> None:
@@ -284,6 +300,32 @@ def is_key(dtype: Any) -> bool:
 def any_traced(values: Any) -> bool:
     """Whether some of a tree of arrays stand for arguments of a function that jax is tracing."""
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(values))
+
+
+def trace_context() -> Any:
+    """What jax's own cache of traced functions goes by beside arguments: 64-bit mode, precision of products, ..."""
+    return jax_config.trace_context()
+
+
+def is_traced_here() -> bool:
+    """Whether jax is tracing a function."""
+    return bool(jex_core.unsafe_am_i_under_a_jit_DO_NOT_USE())
+
+
+def is_reference(aval: Any) -> bool:
+    """Whether a type is that of mutable arrays."""
+    return type(aval).__name__ == "AbstractRef"
+
+
+def is_weak(x: Any) -> bool:
+    """Whether the dtype of an argument gives way to that of what it meets, as those of Python numbers do."""
+    found = getattr(x, "weak_type", None)
+    return type(x) in (int, float, complex) if found is None else bool(found)
+
+
+def weakened(x: Any) -> Any:
+    """`x`, whose dtype gives way to that of what it meets."""
+    return _convert_element_type(x, weak_type=True)
 
 
 def key_dtype(impl: str) -> Any:
