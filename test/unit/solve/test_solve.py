@@ -141,7 +141,10 @@ def test_the_program_says_what_limit_would_do(tmp_path, capsys):
     [
         (["none.json", "3"], "none.json"),
         (["bad.json", "3"], "bad.json: not JSON"),
-        (["bad.json", "0"], "SECONDS is 0.0; want a finite time above 0"),
+        (["bad.json", "0"], "SECONDS: '0'; allowed: a finite number above 0"),
+        (["bad.json", "nan"], "SECONDS: 'nan'; allowed: a finite number above 0"),
+        (["bad.json", "3", "--processes", "0"], "--processes: '0'; allowed: a whole number, 1 or more"),
+        (["bad.json", "3", "--seed", "-1"], "--seed: '-1'; allowed: a whole number from 0 to"),
         (["good.json", "3", "-o", "none/out"], "no folder"),
     ],
 )
@@ -149,6 +152,10 @@ def test_the_program_fails_with_a_sentence(tmp_path, monkeypatch, capsys, argume
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.json").write_text("[1")
     write_problem(layered(1, layers=1), tmp_path / "good.json")
-    assert main(arguments) == 2
+    try:
+        status = main(arguments)
+    except SystemExit as stopped:
+        status = stopped.code
+    assert status == 2
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1
