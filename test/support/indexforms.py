@@ -52,14 +52,18 @@ def scatters() -> Iterator[tuple[str, str]]:
             "stablehlo.scatter", [_F, "tensor<11xi32>", _U.format(11)], [_F], f"{_rows(1)}, {promise}",
             _body("returns the update"),
         )  # fmt: skip
-    pair = "{\n^bb0(%x: tensor<f32>, %y: tensor<i32>, %u: tensor<f32>, %v: tensor<i32>):\n  %z = stablehlo.add %x, %u : tensor<f32>\n  %w = stablehlo.add %y, %v : tensor<i32>\n  stablehlo.return %z, %w : tensor<f32>, tensor<i32>\n}"  # noqa: E501
+    pair = (
+        "{\n^bb0(%x: tensor<f32>, %y: tensor<i32>, %u: tensor<f32>, %v: tensor<i32>):\n"
+        "  %z = stablehlo.add %x, %u : tensor<f32>\n  %w = stablehlo.add %y, %v : tensor<i32>\n"
+        "  stablehlo.return %z, %w : tensor<f32>, tensor<i32>\n}"
+    )
     for count in (11, 1):
         both = ["tensor<9x7xf32>", "tensor<9x7xi32>"]
         updates = [f"tensor<{count}x7xf32>", f"tensor<{count}x7xi32>"]
         yield f"of pairs, {count} indices", program(
             "stablehlo.scatter", [*both, f"tensor<{count}xi32>", *updates], both, _rows(1), pair
         )
-        # The second depends on the first: of several updates of one place the last wins, or no split keeps the order.
+        # Of several updates of one place the second takes the last.
         other = pair.replace("add %y, %v : tensor<i32>", "maximum %v, %v : tensor<i32>")
         yield f"of unlike pairs, {count} indices", program(
             "stablehlo.scatter", [*both, f"tensor<{count}xi32>", *updates], both, _rows(1), other

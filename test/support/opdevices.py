@@ -112,7 +112,8 @@ def _program(mesh: Mesh, jobs: Sequence[tuple[opcheck._Job, Sequence[Assignment]
         )
         keep_in_range(function, mesh.size)
         module.operation.verify()
-        return program, str(module)
+        made = str(module)
+        return program, rulecheck._without_chlo(made) if "chlo." in made else made  # XLA on CPU lacks some of it
 
 
 def _add(program: _Program, job: opcheck._Job, assignments: Sequence[Assignment]) -> None:

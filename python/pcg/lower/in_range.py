@@ -13,6 +13,7 @@ not show it.  A scatter drops what is outside instead: of one index it becomes a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -172,12 +173,12 @@ def _component(index: ir.Value, k: int, count: int, scalar: ir.RankedTensorType)
 # -- ops -------------------------------------------------------------------------------------------
 
 
-def _constant(numbers: Sequence[int], type_: ir.RankedTensorType) -> ir.Value:
+def _constant(numbers: list[int], type_: ir.RankedTensorType) -> ir.Value:
     """`numbers`, or one of them everywhere, as a constant."""
     element = type_.element_type
     dtype = np.dtype(f"{'u' if element.is_unsigned else 'i'}{element.width // 8}")
-    array = np.full(type_.shape, numbers[0], dtype) if len(numbers) == 1 else np.array(numbers, dtype).reshape(type_.shape)
-    value = ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=type_)
+    array = np.array(numbers * math.prod(type_.shape) if len(numbers) == 1 else numbers, dtype)
+    value = ir.DenseElementsAttr.get(array.reshape(type_.shape), type=type_)
     return _op("stablehlo.constant", [], type_, value=value)
 
 

@@ -14,9 +14,10 @@ Interval = tuple[int, int]
 #: How far back through a program it looks.
 _DEPTH = 48
 #: Ops whose result holds only elements of their first operand.
-_SAME_ELEMENTS = frozenset(
-    f"stablehlo.{n}" for n in ("broadcast_in_dim", "dynamic_slice", "gather", "reshape", "reverse", "slice", "transpose")
-)
+_SAME_ELEMENTS = frozenset({
+    "stablehlo.broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.gather", "stablehlo.reshape",
+    "stablehlo.reverse", "stablehlo.slice", "stablehlo.transpose",
+})  # fmt: skip
 #: Ops whose result holds only elements of some of their operands.
 _UNIONS = {"stablehlo.concatenate": None, "stablehlo.pad": 2, "stablehlo.dynamic_update_slice": 2}
 _ARITHMETIC: dict[str, Callable[[Interval, Interval], Interval]] = {
@@ -52,7 +53,8 @@ class Intervals:
         whole = limits(value.type.element_type)
         if not depth:
             return whole
-        found = self._argument(value, depth - 1) if isinstance(value, ir.BlockArgument) else self._made(value, depth - 1)
+        find = self._argument if isinstance(value, ir.BlockArgument) else self._made
+        found = find(value, depth - 1)
         # What wraps around may be anything.
         if found is None or not whole[0] <= found[0] <= found[1] <= whole[1]:
             found = whole

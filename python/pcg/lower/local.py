@@ -184,6 +184,12 @@ def _named(op: ir.Operation) -> bool:
     return any(not isinstance(a, str) for a in op.attributes)
 
 
+def local_forms() -> frozenset[str]:
+    """Names of the ops that have a local form of their own."""
+    _load()
+    return frozenset(_FORMS)
+
+
 def local_form_of(op: ir.Operation) -> LocalForm:
     """The registered local form of `op`, or the default: the same op on local shapes."""
     _load()

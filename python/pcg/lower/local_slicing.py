@@ -142,6 +142,9 @@ def _starts(ctx: LocalContext, indices: Sequence[ir.Value], sizes: Sequence[int]
     wide = ir.IntegerType.get_signless(64 if max(operand) >= 2**31 else 32)
     type_ = ir.RankedTensorType.get([], wide)
     for index, n, size in zip(indices, operand, sizes, strict=True):
+        if n == size:  # there is one place to start at
+            out.append(ctx.constant(0, type_))
+            continue
         element = index.type.element_type
         if element.width < 32:  # the bound need not fit
             index = ctx.create("stablehlo.convert", [index], [type_]).result
