@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
-from pcg.rules.regions import REDUCERS, is_bool, is_identity
+from pcg.rules.regions import REDUCERS, identity, is_bool, is_identity
 from pcg.rules.registry import rule, shape
 from pcg.rules.scalars import repeatable
 
@@ -55,7 +55,7 @@ def once(kind: str) -> bool:
 
 
 def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
-    """Reduction kind per operand of a reducer region; None when it is anything but one plain op each.
+    """Reduction kind per operand of a reducer region; None when it is anything but one plain op with a neutral element.
 
     The region is `(a1, ..., an, b1, ..., bn)` and must return `op1(a1,b1), ..., opn(an,bn)`.
     """
@@ -75,7 +75,10 @@ def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
         pair = [arguments[i], arguments[n + i]]
         if kind is None or (list(owner.operands) != pair and list(owner.operands) != pair[::-1]):
             return None
-        kinds.append(_BOOLEAN_KINDS[kind] if is_bool(value.type) else kind)
+        kind = _BOOLEAN_KINDS[kind] if is_bool(value.type) else kind
+        if identity(value.type.element_type, kind) is None:
+            return None
+        kinds.append(kind)
     return tuple(kinds)
 
 

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from torch_mlir import ir
 
 from pcg.rules.values import splat
@@ -18,7 +19,14 @@ _OPS: dict[str, Callable[..., Number]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "negate": operator.neg, "abs": abs,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": operator.invert,
     "maximum": lambda a, b: a if a != a or a > b else b, "minimum": lambda a, b: a if a != a or a < b else b,
-    "select": lambda p, a, b: a if p else b,
+    "select": lambda p, a, b: a if p else b, "shift_left": lambda a, n: a << n if 0 <= n < 64 else 0,
+    **{
+        name: lambda *x, f=f: float(f(*map(float, x)))
+        for name, f in (
+            ("exponential", np.exp), ("exponential_minus_one", np.expm1), ("log", np.log), ("log_plus_one", np.log1p),
+            ("sqrt", np.sqrt),
+        )
+    },
 }  # fmt: skip
 #: What they are on booleans.
 _BOOLEAN: dict[str, Callable[..., Number]] = {
@@ -33,8 +41,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 def repeatable(region: ir.Region, initial: Sequence[ir.Value]) -> bool:
     """Whether a reducer makes of its initial values and themselves the same again: how often it meets them is all one.
 
-    Said of a reducer that is associative and commutative.  False where the program text does not say the values, or
-    the reducer has an op that is not known here.
+    Said of a reducer that is associative, and commutative or of neutral initial values.  False where the program text
+    does not say the values, or the reducer has an op that is not known here.
     """
     numbers: list[Number] = []
     for value in initial:
@@ -42,7 +50,8 @@ def repeatable(region: ir.Region, initial: Sequence[ir.Value]) -> bool:
         if found is None:
             return False
         numbers.append(_as(found, value.type))
-    made = _run(region.blocks[0], [*numbers, *numbers])
+    with np.errstate(all="ignore"):
+        made = _run(region.blocks[0], [*numbers, *numbers])
     return made is not None and all(a == b or (a != a and b != b) for a, b in zip(numbers, made, strict=True))
 
 

@@ -17,7 +17,7 @@ from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule, Linear
 from pcg.rules.halo import Sliding, halo, scatter_halo
 from pcg.rules.reduce import once
-from pcg.rules.regions import is_bool, is_identity, reduction
+from pcg.rules.regions import identity, is_bool, is_identity, reduction
 from pcg.rules.registry import rule, shape
 from pcg.rules.scalars import repeatable
 from pcg.rules.windows import Windows, around
@@ -107,10 +107,11 @@ def starts_alike(op: ir.Operation, numbers: dict[str, list[int]]) -> bool:
     """
     count = len(op.results)
     kind = reduction(op.regions[0], count)
-    if kind is None:
-        return repeatable(op.regions[0], list(op.operands)[count:])
+    starts = list(op.operands)[count:]
+    if kind is None or any(identity(v.type.element_type, kind) is None for v in starts):
+        return repeatable(op.regions[0], starts)
     padded = any(n > 0 for n in numbers["padding"]) or any(n > 1 for n in numbers["base_dilations"])
-    return not (once(kind) and padded) or all(is_identity(v, kind) for v in list(op.operands)[count:])
+    return not (once(kind) and padded) or all(is_identity(v, kind) for v in starts)
 
 
 def _windowed(
