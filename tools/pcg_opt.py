@@ -121,7 +121,7 @@ class Job:
             pm = self._pass_manager(pipeline)
             try:
                 with self.timed("parse"):
-                    module = load_module(source, context, self.name)
+                    module = load_module(source, context, self.name, layouts=bool(pipeline.python_passes))
                 if self.mesh is not None:
                     self._add_mesh(module, self.mesh)
                 self._run_passes(pm, pipeline, module)
@@ -194,7 +194,7 @@ class Job:
         def generic(m: ir.Module) -> str:
             return m.operation.get_asm(print_generic_op_form=True)
 
-        if generic(load_module(str(module), context, self.name)) != generic(module):
+        if generic(load_module(str(module), context, self.name, layouts=False)) != generic(module):
             text = "the module does not round-trip: printed and parsed again it differs"
             raise PcgError(text, module.operation.location)
 
