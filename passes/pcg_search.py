@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.loops import MOST_RUNS
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, MeshError
@@ -204,7 +205,10 @@ class SearchPass(Pass):
         self._reasons(variant.built)
 
     def _reasons(self, built: Built) -> None:
-        """Say which ops run replicated."""
+        """Say which ops run replicated, and which loops longer than is counted."""
+        if built.endless:
+            text = f"runs its body more than {MOST_RUNS:.0e} times per step; counted as so often"
+            self.remark(built.endless[0], text)
         for op, node in built.ops:
             reason = built.rule_reason(node)
             if reason:

@@ -15,7 +15,7 @@ from pcg.layout.hashing import hashed_once
 #: An axis, or a part of one in a refined mesh: `x.0` is the major part of `x`.
 _AXIS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.(0|[1-9][0-9]*))?\Z")
 #: Devices of a mesh or a cluster at most; what is larger is refused before anything counts them one by one.
-MOST_DEVICES = 2**18
+MOST_DEVICES = 2**16
 
 
 class MeshError(ValueError):
@@ -75,10 +75,10 @@ class Mesh:
         if self.size > MOST_DEVICES:
             raise MeshError(f"mesh {self} has {self.size} positions; allowed: at most {MOST_DEVICES}")
         if self.device_ids is not None:
-            if bad := [d for d in self.device_ids if not _is_whole(d)]:
-                raise MeshError(f"device id {_brief(bad[0])} is not a whole number")
             if len(self.device_ids) != self.size:
                 raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
+            if bad := [d for d in self.device_ids if not _is_whole(d)]:
+                raise MeshError(f"device id {_brief(bad[0])} is not a whole number")
             if len(set(self.device_ids)) != self.size or min(self.device_ids) < 0:
                 raise MeshError(f"device ids {_brief(list(self.device_ids))} are not distinct and non-negative")
 
@@ -98,9 +98,8 @@ class Mesh:
     def of(cls, axes: Mapping[str, int] | Iterable[tuple[str, int]], device_ids: Sequence[int] | None = None) -> Mesh:
         """Build a mesh from a dict or pairs; identity device ids are normalised to None."""
         pairs = tuple((str(n), _whole(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
-        mesh = cls(pairs)
-        ids = None if device_ids is None else tuple(_whole(d) for d in device_ids)
-        return mesh if ids is None or ids == tuple(range(mesh.size)) else cls(pairs, ids)
+        mesh = cls(pairs, None if device_ids is None else tuple(_whole(d) for d in device_ids))
+        return cls(pairs) if mesh.device_ids == tuple(range(mesh.size)) else mesh
 
     @classmethod
     def parse(cls, text: str) -> Mesh:

@@ -32,7 +32,7 @@ from pcg.machine.topology import Topology
 #: Pairs that a direct all-to-all is reckoned with; beyond, only by levels.
 _PAIRS = 1 << 20
 #: Transfers at the same time that are looked at one by one, and rounds of an exchange of more than that.
-_MOST_PAIRS, _ROUNDS = 1 << 24, 16
+_MOST_PAIRS, _ROUNDS = 1 << 20, 16
 
 
 @dataclass(frozen=True)

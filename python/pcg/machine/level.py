@@ -18,8 +18,6 @@ TOPOLOGIES = {
     "ring": "a link to either neighbour",
     "torus": "a link to either neighbour in each of two or more dimensions",
 }
-#: Blocks along a ring or a dimension of a torus: a transfer is followed hop by hop.
-MOST_HOPS = 4096
 #: How much more the ports of a switch may carry than its core.
 MOST_OVERSUBSCRIPTION = 1e6
 
@@ -62,9 +60,6 @@ class Level:
         if self.size > MOST_DEVICES:
             text = f"{where}: size is {brief(list(self.shape))}; allowed: up to {MOST_DEVICES} blocks in all"
             raise ClusterError(text, "size")
-        if self.hops and max(self.shape) > MOST_HOPS:
-            shown = f"size is {brief(list(self.shape))} of a {self.topology!r}"
-            raise ClusterError(f"{where}: {shown}; allowed: up to {MOST_HOPS} along each dimension", "size")
         if (len(self.shape) > 1) != (self.topology == "torus"):
             allowed = "two or more numbers" if self.topology == "torus" else "one number"
             shown = f"size is {brief(list(self.shape))} of a {self.topology!r}"

@@ -40,7 +40,7 @@ def line_of(text: str, key: str) -> int | None:
     while key:
         if key in found:
             return found[key]
-        key = re.sub(r"(\.[^.\[\]]*|\[\d+\])\Z", "", key) if re.search(r"[.\[]", key) else ""
+        key = key[: max(key.rfind("."), key.rfind("["), 0)]
     return None
 
 

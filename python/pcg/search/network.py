@@ -118,8 +118,7 @@ class Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
         limit = self.limit
         other = self.copy()
-        more = {i: np.where(np.asarray(e) < limit, e, FORBIDDEN) for i, e in extra.items()}
-        unit = _unit(self.unit + sum(map(_most, more.values())))
+        unit = _unit(self.unit + sum(map(_most, extra.values())))
         if unit > 2 * self.unit:  # `forbidden` must stay beyond all that is allowed
             other.unary = [np.where(u < limit, u, FORBIDDEN) for u in other.unary]
             other.unit = unit
@@ -128,7 +127,7 @@ class Network:
                     if i < j and m.max() >= limit:
                         row[j] = m = np.where(m < limit, m, other.forbidden)
                         other.pair[j][i] = m.T
-        for i, e in more.items():
+        for i, e in extra.items():
             other.unary[i] = other.unary[i] + e
         other.unary = [_finite(u, other.forbidden) for u in other.unary]
         return other

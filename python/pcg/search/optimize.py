@@ -248,7 +248,7 @@ class Optimizer:
             c = self.colour[node]
             term = size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
             weights[c] = weights[c] + term if c in weights else term
-        return Limit(weights, self.limit)
+        return Limit(weights, self.limit - self.lifetimes.constants)
 
     def penalty(self, weights: Mapping[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
         """What `rate` seconds per byte of `weights` (global bytes by node and slot) add to each choice of a class."""

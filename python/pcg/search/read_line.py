@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.constants import constant_bytes
 from pcg.ir.loops import counted_trips
 from pcg.ir.types import element_bytes
 from pcg.ir.walk import walk
@@ -69,6 +70,7 @@ class Reader:
         sizes = [self.bytes(a) for a in arguments]
         line = self._block(block, arguments, sizes)
         held = [i for i in range(len(arguments)) if i not in donated]
+        line.line.constants = constant_bytes(self.func)
         line.line.held, line.line.owned = held, [i for i in range(len(arguments)) if i in donated]
         return line
 

@@ -13,6 +13,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.constants import constant_bytes
 from pcg.ir.locations import argument_names
 from pcg.ir.locations import place as where
 from pcg.ir.loops import counted_trips
@@ -91,7 +92,7 @@ class Reader:
     def function(self, func: ir.Operation, donated: Collection[int] = ()) -> Program:
         """The program of a function; arguments that it says are donated (or `donated`) may be written over."""
         self.fusion = Fusion(func, bare_reductions=self.cpu)
-        program = Program()
+        program = Program(constants=constant_bytes(func))
         block = func.regions[0].blocks[0]
         scope = Scope(program, None)
         for a, name in zip(block.arguments, argument_names(func), strict=True):

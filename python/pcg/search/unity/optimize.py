@@ -168,7 +168,7 @@ class UnityOptimizer(Optimizer):
         for i, j in task.left:
             seen[i] = seen[i] + inner.pair[i][j][:, x[j]]
             seen[j] = seen[j] + inner.pair[j][i][:, x[i]]
-        return seen
+        return {i: np.where(s < inner.limit, s, FORBIDDEN) for i, s in seen.items()}
 
     def _completed(self, task: _Task, x: Sequence[int]) -> list[int]:
         """The plan with these forward decisions: what follows them may do better than its response."""
