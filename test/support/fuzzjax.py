@@ -47,14 +47,16 @@ def generate(seed: int, devices: int = 8) -> Case:
     """The case of a seed, for a mesh of at most `devices`."""
     rng = random.Random(seed)
     wide = rng.random() < 0.12
-    g = Grower(rng, empty=rng.random() < 0.06, wild=rng.random() < 0.08, wide=wide, exotic=rng.random() < 0.25)
+    g = Grower(rng, empty=rng.random() < 0.08, wild=rng.random() < 0.1, wide=wide, exotic=rng.random() < 0.3)
     mesh = _mesh(rng, devices)
-    for _ in range(rng.randint(1, 3)):
+    # One op between layouts finds most for its price; long programs find what ops do to one another.
+    tiny = rng.random() < 0.4
+    for _ in range(rng.randint(1, 2 if tiny else 3)):
         g.argument(g.shape(rng.randint(1, 3)), g.dtype())
-    fuzzjaxcontrol.grow(g, rng.randint(1, 4) if rng.random() < 0.3 else rng.randint(4, 14))
+    fuzzjaxcontrol.grow(g, rng.randint(1, 3) if tiny else rng.randint(4, 14))
     program = g.program(_returns(g, rng))
     strategy = rng.choice(STRATEGIES)
-    program = _ask(program, g, mesh, rng, rng.random() < 0.75)
+    program = _ask(program, g, mesh, rng, rng.random() < 0.8, tiny)
     program = clean(program)
     setting = Setting(mesh, strategy=strategy, x64=wide)
     if rng.random() < 0.15:
@@ -69,7 +71,7 @@ def generate(seed: int, devices: int = 8) -> Case:
     if strategy in ("auto", "search", "global", "unity", "plan") and rng.random() < 0.8:
         options.append(("machine", _SLOW))
     if strategy in ("search", "auto") and rng.random() < 0.06:
-        options.append(("memory_limit", "'1MiB'"))
+        options.append(("memory_limit", rng.choice(("'1MiB'", "'8KiB'", "2000"))))
     if rng.random() < 0.05:
         options.append(("refine", "True"))
     return Case(
@@ -99,34 +101,45 @@ def _returns(g: Grower, rng: random.Random) -> list[Var]:
     return found
 
 
-def _ask(program: Program, g: Grower, mesh: tuple[tuple[str, int], ...], rng: random.Random, uneven: bool) -> Program:
-    """With layouts asked for: of top-level variables, now and then of nested ones; one uneven at least if `uneven`."""
-    statements: list[Statement] = []
+def _ask(
+    program: Program, g: Grower, mesh: tuple[tuple[str, int], ...], rng: random.Random, uneven: bool, tiny: bool
+) -> Program:  # fmt: skip
+    """With layouts asked for, of nested variables too; one at the top is uneven if `uneven`, as far as shapes allow."""
     renamed: dict[int, Var] = {}
-    made = [v for s in program.statements for v in s.results] + list(program.arguments)
-    many = rng.choice((0.05, 0.2, 0.4))
-    chosen = {v.id for v in made if v.rank and v.size and rng.random() < many}
-    if uneven:
-        fits = [v for v in made if v.size and any(n % k for n in v.shape if n > 1 for _, k in mesh if k > 1)]
-        forced = rng.choice(fits).id if fits else 0
-        chosen |= {forced}
-    else:
-        forced = 0
+    many = rng.choice((0.4, 0.8) if tiny else (0.05, 0.2, 0.4))
+    top = [v for s in program.statements for v in s.results] + list(program.arguments)
+    fits = [v for v in top if v.size and any(n % k for n in v.shape if n > 1 for _, k in mesh if k > 1)]
+    forced = rng.choice(fits).id if fits and uneven else 0
 
-    def ask(v: Var) -> None:
-        if v.id not in chosen:
+    def ask(v: Var, into: list[Statement]) -> None:
+        if v.id != forced and (not v.rank or rng.random() >= many):
             return
-        layout = _layout(v, mesh, rng, uneven=v.id == forced or rng.random() < 0.5, forced=v.id == forced)
+        layout = _layout(v, mesh, rng, uneven=v.id == forced or rng.random() < 0.6, forced=v.id == forced)
         new = g.new(v.shape, v.dtype, v.bound, v.soft, v.wild)
-        statements.append(Statement((new,), f"shard({{0}}, {layout})", (v,), family="shard", shard=True))
+        into.append(Statement((new,), f"shard({{0}}, {layout})", (v,), family="shard", shard=True))
         renamed[v.id] = new
 
+    def walk(statements: Sequence[Statement]) -> list[Statement]:
+        out: list[Statement] = []
+        for s in statements:
+            bodies = []
+            for b in s.bodies:
+                inner: list[Statement] = []
+                for _, held in b.head:
+                    for v in held:
+                        ask(v, inner)
+                inner += walk(b.statements)
+                bodies.append(replace(b, statements=tuple(inner), returns=tuple(renamed.get(v.id, v) for v in b.returns)))
+            operands = tuple(renamed.get(v.id, v) for v in s.operands)
+            out.append(replace(s, bodies=tuple(bodies), operands=operands))
+            for v in s.results:
+                ask(v, out)
+        return out
+
+    statements: list[Statement] = []
     for v in program.arguments:
-        ask(v)
-    for s in program.statements:
-        statements.append(rename(s, renamed))
-        for v in s.results:
-            ask(v)
+        ask(v, statements)
+    statements += walk(program.statements)
     return Program(program.arguments, tuple(statements), tuple(renamed.get(v.id, v) for v in program.returns))
 
 

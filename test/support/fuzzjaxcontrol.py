@@ -103,11 +103,12 @@ def fori(g: Grower) -> None:
     _deeper(g)
     carry = _carried(g, 3)
     inner = [g.new(v.shape, v.dtype, 20) for v in carry]
-    i = g.new((), "int32", 9)
+    fixed = g.flip(0.6)
+    i = g.new((), "int64" if fixed and g.wide else "int32", 9)
     body = g.body(
         [("", (i,)), ("c", inner)], lambda: _next(g, inner), _names(len(carry)), lambda: grow(g, g.rng.randint(1, 4))
     )  # fmt: skip
-    if g.flip(0.6):
+    if fixed:
         text, operands = f"lax.fori_loop(0, {g.rng.randint(0, 4)}, {{f0}}, {_names(len(carry))})", carry
     else:
         trips = g.index((), 4)

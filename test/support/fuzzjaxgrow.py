@@ -22,6 +22,7 @@ LARGEST = 420
 SIZES = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 7, 8, 8, 9, 11, 12, 13, 16)
 COMMON, RARE = ("float32", "float32", "float32", "int32", "int32", "bool"), (
     "bfloat16", "float16", "int8", "uint8", "int16", "uint16", "uint32", "float8_e4m3fn", "float8_e5m2", "complex64",
+    "int4", "uint4",
 )  # fmt: skip
 WIDE = ("int64", "float64", "uint64", "complex128")
 

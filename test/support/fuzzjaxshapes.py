@@ -136,7 +136,7 @@ def make(g: Grower) -> None:
         return
     shape, n = g.shape(g.rng.randint(1, 2), 40), g.rng.choice((2, 3, 5, 7))
     i = g.index(shape, n)
-    g.one(f"jax.nn.one_hot({{0}}, {n})", [i], (*shape, n), "float32", 1)
+    g.one(f"jax.nn.one_hot({{0}}, {n}, dtype='float32')", [i], (*shape, n), "float32", 1)
 
 
 # -- slices --------------------------------------------------------------------------------------

@@ -2,15 +2,17 @@
 
 The program runs as it is (layouts never change what it means), and once more after insert-reshards,
 fuse, lower and emulate; results must agree, and devices that hold the same shard must hold the same
-bits.
+bits.  A share of the programs (by their text, so always the same ones) also runs by XLA on CPU devices.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from torch_mlir import ir
 
 from pcg.ir.walk import walk
@@ -20,6 +22,8 @@ from pcg.passes.insert_reshards import InsertReshardsPass
 from pcg.passes.lower_spmd import LowerSpmdPass
 from support.rulecheck import context, random_value, run
 
+#: One in so many programs runs on devices: XLA takes longer to compile one than everything else takes.
+_SHARE = 4
 COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "collective_permute")
 
 
@@ -70,9 +74,12 @@ def strip(module: ir.Module) -> None:
 
 
 def check(
-    text: str, inputs: Sequence[np.ndarray | None] | None = None, rtol: float = 1e-6, seed: int = 0, fuse: bool = True
-) -> tuple[Counter[str], str]:
+    text: str, inputs: Sequence[np.ndarray | None] | None = None, rtol: float = 1e-6, seed: int = 0, fuse: bool = True,
+    devices: bool | None = None,
+) -> tuple[Counter[str], str]:  # fmt: skip
     """Run `text` before and after lowering; (collectives, text of the per-device module).
+
+    `devices`: whether by XLA on devices too; None leaves it to chance, as far as there are that many.
 
     Raises:
       AssertionError: results differ or replicas disagree.
@@ -99,4 +106,22 @@ def check(
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"result {i}\n{local}")
         assert bool(agree), f"replicas differ\n{local}"
+        if _sampled(text, local) if devices is None else devices:
+            _check_devices(local, values, want, rtol)
         return collectives(local), str(local)
+
+
+def _sampled(text: str, local: ir.Module) -> bool:
+    """Whether a program is one of those that run on devices: small enough, and drawn by its text."""
+    count = int(ir.IntegerAttr(local.operation.attributes["mhlo.num_partitions"]).value)
+    return count <= 8 and len(text) < 20_000 and zlib.crc32(text.encode()) % _SHARE == 0
+
+
+def _check_devices(local: ir.Module, values: Sequence[np.ndarray], want: Sequence[np.ndarray], rtol: float) -> None:
+    pytest.importorskip("jax")
+    from support import ondevices
+
+    got = ondevices.run(local, values)
+    for i, (g, w) in enumerate(zip(got, want, strict=True)):
+        g, w = (x.astype(np.float64) if x.dtype.kind in "fV" else x for x in (g, w))
+        np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"on devices: result {i}\n{local}")
