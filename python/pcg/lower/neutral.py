@@ -30,6 +30,11 @@ def neutral(element: ir.Type, kind: str, loc: ir.Location) -> ir.Value:
     return scalar(number, element, loc)
 
 
+def absent(element: ir.Type, loc: ir.Location) -> ir.Value:
+    """0-d constant that stands where another device has the value, and all are added up: -0.0 where there is one."""
+    return zero(element, loc) if identity(element, "sum") is None else neutral(element, "sum", loc)
+
+
 def zero(element: ir.Type, loc: ir.Location) -> ir.Value:
     """0-d zero (of f8E8M0FNU the smallest number)."""
     if isinstance(element, ir.ComplexType):
