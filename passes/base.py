@@ -89,6 +89,8 @@ class Pass(abc.ABC):
     """
 
     name: ClassVar[str]
+    #: Whether layouts must name axes of the mesh as it is, not parts of them (`x:(1)2`); see `dist-refine-mesh`.
+    plain_axes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.statistics: Counter[str] = Counter()

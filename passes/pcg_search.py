@@ -61,6 +61,7 @@ class SearchPass(Pass):
     """
 
     name: ClassVar[str] = "pcg-search"
+    plain_axes = True
 
     mesh: str = option("", "mesh to plan for, as name=size,...; default: the module's dist.mesh")
     memory_limit: Bytes | None = option(

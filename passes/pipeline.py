@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from torch_mlir import ir, passmanager
 
 from pcg import passes
-from pcg.ir.check import check
+from pcg.ir.check import check, check_axes
 from pcg.ir.errors import PcgError
+from pcg.layout import MeshError, SpecError
+from pcg.machine import ClusterError
 from pcg.passes.base import Pass, PassError
 
 
@@ -164,8 +166,11 @@ class Pipeline:
             try:
                 if stale:
                     check(op.operation)
+                if p.plain_axes:
+                    check_axes(op.operation)
                 p.run(op.operation)
-            except (PassError, PcgError) as error:
+            except (PassError, PcgError, MeshError, SpecError, ClusterError) as cause:
+                error = cause if isinstance(cause, PassError | PcgError) else PcgError(str(cause), op.location)
                 self.failure = (p, error)
                 where = error.location if isinstance(error.location, ir.Location) else op.location
                 where.emit_error(f"{p.name}: {message_of(error)}")

@@ -46,11 +46,11 @@ class SdyImportPass(Pass):
     Otherwise the axes that are named are fixed, and `dist.open = [dims]` lists the open dimensions, which
     may be split further.  Priorities (`{"x"}p1`) become `dist.priorities`, one number per dimension, where some are
     not 0; they say when `dist-propagate{engine=priority}` spreads a dimension, which is fixed all the same.
-    `unreduced` axes become partial sums; arguments and results of the entry function may have none.  With sub-axes
-    (`"x":(1)2`) the mesh is refined so that they are axes, as by `dist-refine-mesh`.  A `sdy.manual_computation` becomes
-    a custom call `@dist.manual` of a private function (the body), with attributes `in_specs` and `out_specs`; along mesh
-    axes that it leaves automatic all devices run it alike (`repeats` is how many do).  With Shardy off, `mhlo.sharding`
-    other than replicated is refused.
+    `unreduced` axes become partial sums; arguments and results of the entry function may have none.  With
+    sub-axes (`"x":(1)2`) the mesh is refined so that they are axes, as by `dist-refine-mesh`.  A
+    `sdy.manual_computation` becomes a custom call `@dist.manual` of a private function (the body), with attributes
+    `in_specs` and `out_specs`; along mesh axes that it leaves automatic all devices run it alike (`repeats` is how many
+    do).  With Shardy off, `mhlo.sharding` other than replicated is refused.
 
     Before:
     ```mlir
@@ -282,7 +282,7 @@ class SdyImportPass(Pass):
         op.erase()
 
     def _refuse_mhlo(self, where, what: str, attr: ir.Attribute) -> None:
-        text = ir.StringAttr(attr).value
+        text = attr.value if isinstance(attr, ir.StringAttr) else str(attr)
         if not text.startswith(_HARMLESS_MHLO[:3]) and text:
             raise PassError(
                 where,

@@ -390,7 +390,11 @@ class Texts(Kind):
 
     def mutated(self, rng: random.Random) -> bytes:
         text, self._flags = rng.choice(self.seeds)
-        return mutatemlir.mlir_file(text.encode(), rng)
+        for _ in range(6 if rng.random() < 0.8 else 1):  # what MLIR refuses tells little about what reads it later
+            data = mutatemlir.mlir_file(text.encode(), rng)
+            if parses(data):
+                break
+        return data
 
     def runs(self, path: Path, rng: random.Random) -> Iterator[Run]:
         for flags in dict.fromkeys([self._flags, rng.choice(PIPELINES), rng.choice(PIPELINES)]):
@@ -433,8 +437,11 @@ class Bytecodes(Texts):
         else:
             for _ in range(20):
                 text, self._flags = rng.choice(self.seeds)
+                data = b""
                 if rng.random() < 0.6:
                     text = mutatemlir.change(text, rng)
+                    if not parses(text.encode("utf-8", "surrogatepass")):
+                        continue
                 data = as_bytecode(text, rng.random() < 0.3)
                 if data:
                     break
@@ -464,6 +471,22 @@ for i, f in enumerate((
     data = export.export(f)(x).mlir_module_serialized  # in a file of jax.export it is a vector of bytes, length first
     (out / f"{i}.export").write_bytes(b"\\x20\\0\\0\\0EXPT" + len(data).to_bytes(4, "little") + data + bytes(64))
 """
+
+
+def parses(data: bytes) -> bool:
+    """Whether MLIR reads a text and its verifiers accept it."""
+    from torch_mlir import ir
+
+    from pcg.ir.context import make_context
+    from pcg.ir.errors import PcgError
+    from pcg.ir.parse import parse_text
+
+    with make_context() as context, ir.Location.unknown():
+        context.emit_error_diagnostics = True
+        try:
+            return bool(parse_text(data.decode(), context))
+        except (PcgError, UnicodeDecodeError, RuntimeError):
+            return False
 
 
 def as_bytecode(text: str, portable: bool) -> bytes:

@@ -99,7 +99,7 @@ def _spec(m: re.Match[str], rng: random.Random) -> str:
         axis = rng.choice(_QUOTED.findall(old) or ['"x"', '"data"']).strip('"')
         name = axis if axis.isidentifier() else f'"{axis}"'
         return re.sub(r"\{[^{}]*\}>", f'{{{name} = "{rng.choice(("sum", "max", "prod", "and", "mean", "min"))}"}}>', old)
-    if kind == 5 and '"' in old:  # repeated
+    if kind == 5 and _QUOTED.search(old):  # repeated
         axis = rng.choice(_QUOTED.findall(old))
         return old.replace("]", f", {axis}]", 1)
     if kind == 6:  # split otherwise

@@ -2,8 +2,8 @@
 
 MLIR's verifiers see one op at a time: that a layout names a mesh which the module declares, has the rank of its tensor
 or sits in an attribute of the right kind is checked here, once, at the door (`pcg.ir.parse.load_module`, and behind
-passes that do not know these attributes).  Passes and `pcg.ir.shardings` rely on it.  Whether layouts fit together is the
-business of `dist-verify`.  The numbers (V1, ...) are those of docs/reference/semantics.md.
+passes that do not know these attributes).  Passes and `pcg.ir.shardings` rely on it.  Whether layouts fit together is
+the business of `dist-verify`.  The numbers (V1, ...) are those of docs/reference/semantics.md.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from torch_mlir import ir
 
 from pcg.dialects.dist import ShardSpecAttr
 from pcg.ir import given, mesh_names, shardings
+from pcg.ir.check_lowered import check_lowered
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import body, entry, functions
+from pcg.ir.walk import body, entry, functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError, refine
 
 #: Regions inside of each other that passes follow.
@@ -43,9 +44,35 @@ _SDY: dict[str, tuple[int | None, int | None, tuple[str, ...], int]] = {
 }
 
 
-def check(module: ir.Module | ir.Operation) -> None:
+def check(module: ir.Module | ir.Operation, outer: dict[str, Mesh] | None = None) -> None:
     """Raises PcgError, at the op, for the first attribute that is not what it must be."""
-    _Check(module.operation).run()
+    found = _Check(module.operation, outer)
+    try:
+        found.run()
+    except TypeError as error:
+        if "Location" not in str(error):
+            raise
+        # The bindings cannot give a location that is an attribute, and some ways to ask for it end the process.
+        raise PcgError("an attribute has a location as value; allowed: any other attribute", found.at) from None
+
+
+def check_axes(module: ir.Module | ir.Operation) -> None:
+    """Raises PcgError, at the op, for the first layout that names a part of an axis which the mesh does not have."""
+    meshes = shardings.meshes_of(module)
+    fine: set[ir.Attribute] = set()
+    for op in walk(module.operation):
+        if not len(op.attributes):
+            continue
+        for what, attr in mesh_names.layouts_at(op):
+            if attr in fine:
+                continue
+            fine.add(attr)
+            mesh = meshes.get(shardings.mesh_symbol(attr))
+            for axis in shardings.from_attr(attr).used_axes:
+                if mesh is not None and axis not in mesh.names:
+                    known = ", ".join(map(repr, mesh.names))
+                    text = f"{what} of '{op.name}' names {axis!r}; the mesh has {known}"
+                    raise PcgError(f"{text} (dist-refine-mesh makes axes of the parts that are named)", op.location)
 
 
 class _Check:
@@ -54,6 +81,7 @@ class _Check:
     def __init__(self, module: ir.Operation, outer: dict[str, Mesh] | None = None) -> None:
         self.module = module
         self.meshes = (outer or {}) | shardings.meshes_of(module)
+        self.at = module.location
         self._fine: set[tuple[ir.Attribute, tuple[int, ...] | None]] = set()
 
     def run(self) -> None:
@@ -76,11 +104,17 @@ class _Check:
             text = f"function '{min(clash)}' has the name of a mesh; allowed: another"
             raise PcgError(text, found.location)
         for module in inner:
-            _Check(module, self.meshes).run()
+            check(module, self.meshes)
+        check_lowered(self.module)
+        for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+            if name in self.module.attributes and not isinstance(self.module.attributes[name], ir.IntegerAttr):
+                text = f"{name} is {_short(self.module.attributes[name])}; allowed: an integer"
+                raise PcgError(text, self.module.location)
 
     # -- functions -------------------------------------------------------------------------------
 
     def function(self, func: ir.Operation) -> None:
+        self.at = func.location
         symbol = ir.StringAttr(func.attributes["sym_name"]).value
         blocks = list(func.regions[0].blocks)
         if len(blocks) > 1:
@@ -93,8 +127,22 @@ class _Check:
                 continue
             for i, (own, type_) in enumerate(zip(func.attributes[where], types, strict=True)):
                 if len(own):
+                    for k in range(len(own)):
+                        own[own[k].name]  # all of them are read when one of them is changed
                     self.signature(func, f"{what} {i} of function '{symbol}'", own, type_)
+                if what == "argument" and "tf.aliasing_output" in own:
+                    text = f"{what} {i} of function '{symbol}': tf.aliasing_output"
+                    self.number(func, text, own["tf.aliasing_output"], kind.results)
+                if what == "result" and "pcg.state" in own:
+                    self.number(func, f"{what} {i} of function '{symbol}': pcg.state", own["pcg.state"], kind.inputs)
         self.notes(func, {"argument": len(kind.inputs), "result": len(kind.results)})
+        for name, what, wanted in (
+            ("pcg.microbatches", "an integer from 1", ir.IntegerAttr), ("pcg.memory_limit", "a float", ir.FloatAttr)
+        ):  # fmt: skip
+            if name in func.attributes:
+                attr = func.attributes[name]
+                if not isinstance(attr, wanted) or name == "pcg.microbatches" and attr.value < 1:
+                    raise PcgError(f"{name} of function '{symbol}' is {_short(attr)}; allowed: {what}", func.location)
         if blocks:
             self.block(blocks[0])
 
@@ -113,9 +161,11 @@ class _Check:
                 self.numbers(func, f"{what}: {name}", own[name], name, rank)
         if mesh_names.ON in own:
             self.mesh_symbol(func, f"{what}: {mesh_names.ON}", own[mesh_names.ON])
-        if "pcg.state" in own and not isinstance(own["pcg.state"], ir.IntegerAttr):
-            text = f"{what}: pcg.state is {own['pcg.state']}; allowed: the number of an argument"
-            raise PcgError(text, func.location)
+
+    def number(self, func: ir.Operation, what: str, attr: ir.Attribute, of: Sequence[ir.Type]) -> None:
+        if not isinstance(attr, ir.IntegerAttr) or not 0 <= attr.value < len(of):
+            allowed = f"0 to {len(of) - 1}" if len(of) else "nothing"
+            raise PcgError(f"{what} is {_short(attr)}; allowed: {allowed}", func.location)
 
     # -- ops -------------------------------------------------------------------------------------
 
@@ -137,7 +187,7 @@ class _Check:
                     break
 
     def op(self, op: ir.Operation) -> None:
-        name, attrs = op.name, op.attributes
+        name, attrs, self.at = op.name, op.attributes, op.location
         if name.startswith(("dist.", "pcg.", "sdy.", "builtin.")):
             self.own(op)
         if not len(attrs):
@@ -203,7 +253,8 @@ class _Check:
         for name, value in ((shardings.IN_SPECS, op.operands[0]), (shardings.OUT_SPECS, op.results[0])):
             if name in op.attributes:
                 tuple_ = ir.TupleType(value.type)
-                self.array(op, name, op.attributes[name], [tuple_.get_type(i) for i in range(tuple_.num_types)], "value")
+                types = [tuple_.get_type(i) for i in range(tuple_.num_types)]
+                self.array(op, name, op.attributes[name], types, "value")
 
     def manual(self, op: ir.Operation) -> None:
         """`@dist.manual` calls one function on the shards that it says."""
