@@ -83,7 +83,8 @@ def parser() -> argparse.ArgumentParser:
         help="where the profile goes (TOML); default: the user's cache, where Cluster.detect() finds it",
     )  # fmt: skip
     p.add_argument(
-        "--devices", type=arguments.whole(1), metavar="N", help="measure with N devices at work; processors are cut into as many"
+        "--devices", type=arguments.whole(1), metavar="N",
+        help="measure with N devices at work; processors are cut into as many",
     )
     p.add_argument(
         "--elements", default="f32", metavar="TYPES", help="element types to measure, such as f32,bf16 (default f32)"
@@ -91,7 +92,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--only", metavar="WHAT", help="measure only these classes of ops, or collectives; for the rest rates serve"
     )
-    p.add_argument("--rounds", type=arguments.whole(1), default=5, metavar="N", help="times are medians of N rounds (default 5)")
+    p.add_argument(
+        "--rounds", type=arguments.whole(1), default=5, metavar="N", help="times are medians of N rounds (default 5)"
+    )
     p.add_argument(
         "--keep-memory", action="store_true",
         help="as in processes that keep what they free, see pcg.runtime.allocator; default: as it comes",

@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         " unsharded. Exit status: 0 agrees, 1 differs, 2 cannot be run.",
     )
     p.add_argument(
-        "program", help="StableHLO file: text, bytecode, or a jax.export artifact; also what pcg-opt writes after any pass"
+        "program", help="StableHLO file: text, bytecode or a jax.export artifact; also what pcg-opt wrote, at any stage"
     )
     p.add_argument("--mesh", help="name=size,...; default: the mesh that the program declares")
     p.add_argument(
@@ -83,7 +83,9 @@ def parser() -> argparse.ArgumentParser:
         "--why", metavar="TENSOR", action="append", default=[],
         help="print why a tensor is sharded as it is: an argument or result by name, a line as model.py:12, or %%12",
     )  # fmt: skip
-    p.add_argument("--repeat", type=arguments.whole(1), default=5, help="timed runs, of which the median is shown (default 5)")
+    p.add_argument(
+        "--repeat", type=arguments.whole(1), default=5, help="timed runs, of which the median is shown (default 5)"
+    )
     p.add_argument(
         "--tolerance", type=arguments.real(zero=True),
         help="relative error allowed, of the scale of a tensor; default: what rounding explains",
@@ -99,11 +101,10 @@ def parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace) -> int:
     from pcg.compiler import load_program
     from pcg.frontend.program import module_source
-    from pcg.layout import Mesh
-    from pcg.machine import Cluster
-
     from pcg.ir.context import make_context
     from pcg.ir.parse import load_module
+    from pcg.layout import Mesh
+    from pcg.machine import Cluster
     from pcg.runtime import lowered
 
     found = module_source(Path(args.program))
@@ -307,10 +308,8 @@ def _stripped(module: Any) -> Any:
     from pcg.ir.walk import walk
     from pcg.passes.pipeline import Pipeline
 
-    if any(op.operation.name == "sdy.mesh" for op in module.body.operations):
-        Pipeline("sdy-import,pcg-normalize,dist-strip").run(module)
-    elif any(op.name.startswith(("dist.", "pcg.")) for op in walk(module.operation)):
-        Pipeline("dist-strip").run(module)
+    shardy = any(op.name.startswith("sdy.") for op in walk(module.operation))
+    Pipeline("sdy-import,pcg-normalize,dist-strip" if shardy else "dist-strip").run(module)
     return module
 
 

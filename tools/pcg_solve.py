@@ -80,7 +80,10 @@ def parser() -> argparse.ArgumentParser:
         " it is the best. Exit status: 0 found, 1 nothing fits, 2 cannot be read or written.",
     )
     p.add_argument("problem", metavar="PROBLEM", help="JSON file, may be gzipped")
-    p.add_argument("seconds", metavar="SECONDS", type=arguments.real(zero=False), help="wall time for all, reading and writing included")
+    p.add_argument(
+        "seconds", metavar="SECONDS", type=arguments.real(zero=False),
+        help="wall time for all, reading and writing included",
+    )  # fmt: skip
     p.add_argument("-o", "--output", metavar="FILE", help="write the strategies here instead of to stdout")
     p.add_argument("--seed", type=arguments.seed, default=0, help="of the search (default 0)")
     p.add_argument("--processes", type=arguments.whole(1), default=2, help="searching at once (default 2)")

@@ -60,6 +60,12 @@ def checked(
     return check.Check(one, run, lambda: check.on_mesh(check.widened(executable)))(inputs, seed=seed)
 
 
+def differs_in_double(executable: Executable, one: check.Unsharded, inputs: Sequence[np.ndarray]) -> list[str]:
+    """The results that the check finds wrong in double precision alone."""
+    run = check.on_mesh(executable)
+    return check.Check(one, run, lambda: check.on_mesh(check.widened(executable))).differs_in_double(inputs)
+
+
 def wrong(rows: Sequence[Comparison]) -> list[str]:
     """The results that do not agree, in words."""
     return [str(r) for r in rows if not r.agrees]

@@ -71,7 +71,7 @@ def _images(path: str, shape: tuple[int, ...]) -> P:
 MODELS: dict[str, Model] = {
     "MLP": Model(_mlp, _by_batch_and_columns),
     "transformer": Model(
-        _example("gpt", layers=1, hidden=16, heads=2, vocab=32, seq=8, batch=4), _by_batch_and_columns
+        _example("gpt", layers=1, hidden=16, heads=2, vocab=32, seq=8, batch=4, dropout=0.0), _by_batch_and_columns
     ),
     "CNN, batch norm": Model(
         _example("resnet", image=8, classes=4, stem=4, widths=(4,), blocks=(1,), batch=4), _images

@@ -1,8 +1,8 @@
 """A widened program that rounds at random: how far results move when every operation errs by a little.
 
-The method is Monte Carlo arithmetic (Parker, 1997): in f64, what an operation yields is multiplied by 1 + e, e random and
-about as large as the rounding of the type that the value had in the program.  How far results of several such runs lie
-from the unperturbed one is the noise of the program, whatever makes it: cancellation, an ill-conditioned matrix, a
+The method is Monte Carlo arithmetic (Parker, 1997): in f64, what an operation yields is multiplied by 1 + e, e random
+and about as large as the rounding of the type that the value had in the program.  How far results of several such runs
+lie from the unperturbed one is the noise of the program, whatever makes it: cancellation, an ill-conditioned matrix, a
 decision that flips.  Perturbing the arguments alone would not see E[x^2] - E[x]^2.
 
 The numbers 1 + e come as arguments of the program, one vector for each type that it rounds to, of which each operation
@@ -20,7 +20,7 @@ from torch_mlir import ir
 
 from pcg.emulate.build import create, slice_dim
 from pcg.emulate.widen import is_float, stays_narrow, widen
-from pcg.ir.walk import entry, walk
+from pcg.ir.walk import entry
 
 #: Ops whose every result is a rounded one.  Products and quotients only hand on the noise of their operands.
 _ROUNDED = frozenset(
@@ -269,7 +269,9 @@ def _inexact(block: ir.Block) -> set[ir.Value]:
                     found.update(r for r, v in zip(op.results, last.operands, strict=True) if v in found)
                 if op.operands[0] in found:
                     found.update(op.results)
-            elif any(v in found for v in op.operands) or (op.name in _SUMS and any(is_float(r.type) for r in op.results)):
+            elif any(v in found for v in op.operands):
+                found.update(op.results)
+            elif op.name in _SUMS and any(is_float(r.type) for r in op.results):
                 found.update(op.results)
 
     def loop(op: ir.Operation) -> None:

@@ -3,13 +3,13 @@
 Two questions, each asked of every result:
 
 - Does it compute the same?  The lowered program and the unsharded one are both widened to double precision
-  (`pcg.emulate.widen`), where rounding is nine digits smaller: a missing reduction or a scaled gradient stays as large as
-  it is, also where a large weight beside it hides it in single precision.
+  (`pcg.emulate.widen`), where rounding is nine digits smaller: a missing reduction or a scaled gradient stays as large
+  as it is, also where a large weight beside it hides it in single precision.
 - Is what it computed as accurate?  The distance of the sharded program, as it runs, from the widened one may be a small
   multiple of the distance that the program on one device has.
 
-What is not settled by that, because one device was lucky or the program is ill-conditioned, is judged by how far results
-move when every operation of the unsharded program errs a little (`pcg.emulate.rounding`).  Imports jax.
+What is not settled by that, because one device was lucky or the program is ill-conditioned, is judged by how far
+results move when every operation of the unsharded program errs a little (`pcg.emulate.rounding`).  Imports jax.
 """
 
 from __future__ import annotations
@@ -152,7 +152,9 @@ class Check:
     sharded_wide: Callable[[], Run]
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def __call__(self, inputs: Sequence[np.ndarray], got: Sequence[Any] | None = None, seed: int = 0) -> list[Comparison]:
+    def __call__(
+        self, inputs: Sequence[np.ndarray], got: Sequence[Any] | None = None, seed: int = 0
+    ) -> list[Comparison]:
         """Compare every result for one set of inputs; `got` are those of the sharded program, if they are there.
 
         Raises:
@@ -162,6 +164,24 @@ class Check:
         found = self._check(inputs, self.sharded(inputs) if got is None else got, seed)
         self.seconds["check"] = self.seconds.get("check", 0.0) + time.perf_counter() - start
         return found
+
+    def differs_in_double(self, inputs: Sequence[np.ndarray], seed: int = 0) -> list[str]:
+        """Names of the results that are wrong in double precision; the program as it is need not be compiled for that.
+
+        Raises:
+          PcgError: the program has no form in double precision.
+        """
+        one = self.unsharded
+        values = [compare.as_wide(x) for x in inputs]
+        reference = [np.asarray(x) for x in one.run_wide(values)]
+        got = self._wide_run(values)
+        rows = [
+            _Row(leaf, r, np.asarray(o), r, g)
+            for leaf, g, o, r in zip(one.results, got, one.run(inputs), reference, strict=True)
+        ]
+        if not all(row.agrees for row in rows):
+            self._judge_by_noise(rows, values, seed)
+        return [row.leaf.name for row in rows if not row.agrees]
 
     def within(self, inputs: Sequence[np.ndarray], got: Sequence[Any], tolerance: float) -> list[Comparison]:
         """Compare every result with the unsharded program, to a relative tolerance; nothing is widened."""

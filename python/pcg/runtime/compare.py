@@ -29,7 +29,8 @@ class Comparison:
     and booleans the share of elements that differ), `one_device` that of the program on one device, and `double` that
     of the sharded program in double precision, where they are known.  `excess` is by how much it is beyond what
     rounding explains (allowed: 1).  `decided` is False where rounding alone, in double precision, moves the result by a
-    tenth of itself, so that a fault may hide in it.  The first place where it is too far off is `index`, and `bad` how many there are.
+    tenth of itself, so that a fault may hide in it.  The first place where it is too far off is `index`, and `bad` how
+    many there are.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Judgement:
 
 def is_exact(dtype: np.dtype) -> bool:
     """Whether values of a type are compared for equality."""
-    return dtype == bool or np.issubdtype(dtype, np.integer) or dtype.name.startswith(("int", "uint"))
+    return dtype.kind == "b" or np.issubdtype(dtype, np.integer) or dtype.name.startswith(("int", "uint"))
 
 
 def as_wide(x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ Imports jax.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from torch_mlir import ir
 
@@ -64,14 +64,13 @@ def lowered_executable(module: ir.Module, program: Program, devices: list[Any]) 
         for size, count in zip(leaf.shape, spec.shards(mesh), strict=True):
             if size % count:
                 raise PcgError(
-                    f"{leaf.name} is {leaf}, cut by {spec} on mesh {mesh} into {count} blocks of unlike sizes; a lowered"
-                    " program runs only with even ones at its boundary (pcg.compile makes them so)",
+                    f"{leaf.name} is {leaf}, cut by {spec} on mesh {mesh} into {count} blocks of unlike sizes; a"
+                    " lowered program runs only with even ones at its boundary (pcg.compile makes them so)",
                     program.path,
                 )
     compilation = Compilation(
-        program, mesh, plan=None, in_specs=tuple(ins), out_specs=tuple(outs), modules={"local": module}, remarks=[],
-        seconds={},
-    )  # type: ignore[arg-type]  # fmt: skip
+        program, mesh, cast(Any, None), tuple(ins), tuple(outs), {"local": module}, remarks=[], seconds={}
+    )  # fmt: skip
     return Executable(compilation, devices)
 
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from bench import check_power
 from jax.sharding import PartitionSpec as P
 
+from bench import check_power
 from support.checks import checked, compiled, inputs_of, text_of, unsharded, with_lowered, wrong
 from support.faultmodels import MODELS
 from support.faults import KINDS, Fault, faults, planted
