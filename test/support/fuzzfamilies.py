@@ -351,7 +351,7 @@ def slice_(g: Grower) -> None:
     start, limit, strides = [], [], []
     for s in v.type.shape:
         a = g.rng.randrange(s) if s and g.flip(0.4) else 0
-        b = g.rng.randint(a + (a < s), s) if g.flip(0.4) else s
+        b = g.rng.randint(a + (a < s and not g.empty), s) if g.flip(0.4) else s
         start.append(a)
         limit.append(b)
         strides.append(g.rng.choice((1, 1, 1, 2, 3)))
@@ -366,7 +366,7 @@ def pad(g: Grower) -> None:
     low, high, inner, shape = [], [], [], []
     for s in v.type.shape:
         a, b, i = (g.rng.choice((0, 0, 0, 1, 2, -1)), g.rng.choice((0, 0, 0, 1, 3, -1)), g.rng.choice((0, 0, 0, 1)))
-        if s + max(s - 1, 0) * i + a + b < 1 or not s:
+        if s + max(s - 1, 0) * i + a + b < (0 if g.empty else 1) or (not s and not g.empty):
             a = b = i = 0
         low.append(a)
         high.append(b)

@@ -111,7 +111,7 @@ def pad(g: Grower) -> None:
     config, shape = [], []
     for s in v.shape:
         low, high, inner = g.rng.choice((0, 0, 1, 2, -1)), g.rng.choice((0, 0, 1, 3, -1)), g.rng.choice((0, 0, 0, 1))
-        if s + max(s - 1, 0) * inner + low + high < 1 or not s:
+        if s + max(s - 1, 0) * inner + low + high < (0 if g.empty else 1) or (not s and not g.empty):
             low = high = inner = 0
         config.append((low, high, inner))
         shape.append(s + max(s - 1, 0) * inner + low + high)
@@ -148,7 +148,7 @@ def slice_(g: Grower) -> None:
     text, shape = [], []
     for s in v.shape:
         a = g.rng.randrange(s) if s and g.flip(0.4) else 0
-        b = g.rng.randint(a + (a < s), s) if g.flip(0.4) else s
+        b = g.rng.randint(a + (a < s and not g.empty), s) if g.flip(0.4) else s
         k = g.rng.choice((1, 1, 1, 2, 3))
         n = -((a - b) // k)
         shape.append(n)

@@ -70,7 +70,7 @@ def _owned(
 ) -> ir.Value:
     """The slice of a split dimension, zero where another device owns it."""
     block = value.type.shape[d]
-    reach = (-(-(limit - start) // stride) - 1) * stride + 1
+    reach = max((-(-(limit - start) // stride) - 1) * stride + 1, 0)  # a slice may have no elements
     around = blocks.pad(ctx, value, d, reach, reach)
     firsts = [first for first, _ in uneven.blocks(shape(ctx.op.operands[0])[d], tuple(axes), ctx.mesh)]
     at = ctx.per_device([min(max(start - first + reach, 0), block + reach) for first in firsts])
