@@ -1,5 +1,6 @@
-"""Fuzz the pipeline for longer than the suite does: `python bench/fuzz.py --programs 2000 --seed 0`.
+"""Fuzz the pipeline for longer than the suite does: `python bench/fuzz.py --programs 20000 --seed 0`.
 
+Lowered programs run by emulation; a share of them by XLA on eight CPU devices too.
 Every program runs in a worker process, so one that takes the process down is reported like any other.
 Prints counts, and each failing program cut down to what still fails.  Exits 1 if any failed.
 """
@@ -15,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +56,20 @@ def work(first: int, last: int, cut: bool) -> None:
         print(json.dumps(line | {"seconds": time.perf_counter() - start}), flush=True)
 
 
-def outcomes(first: int, last: int, cut: bool) -> Iterator[dict]:
-    """The outcome of every seed, whatever becomes of the workers."""
+def outcomes(first: int, last: int, cut: bool, jobs: int) -> Iterator[dict]:
+    """The outcome of every seed, as batches finish."""
+    starts = range(first, last, BATCH)
+    with ThreadPoolExecutor(max(1, jobs)) as pool:
+        waiting = [pool.submit(lambda a: list(batch(a, min(last, a + BATCH), cut)), a) for a in starts]
+        for done in as_completed(waiting):
+            yield from done.result()
+
+
+def batch(first: int, last: int, cut: bool) -> Iterator[dict]:
+    """The outcomes of seeds that one process runs, or several if it dies."""
     at = first
     while at < last:
-        command = [sys.executable, __file__, "--worker", str(at), str(min(last, at + BATCH))]
+        command = [sys.executable, __file__, "--worker", str(at), str(last)]
         command += ["--cut"] if cut else []
         flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
         environment = os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
@@ -77,6 +88,7 @@ def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     p.add_argument("--programs", type=int, default=2000, metavar="N", help="how many programs (default: %(default)s)")
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the first (default: %(default)s)")
+    p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: one a CPU)")
     p.add_argument("--no-minimise", action="store_true", help="print failing programs as they are")
     p.add_argument("--worker", nargs=2, type=int, help=argparse.SUPPRESS)
     p.add_argument("--cut", action="store_true", help=argparse.SUPPRESS)
@@ -91,7 +103,7 @@ def main(argv: list[str] | None = None) -> int:
     devices: Counter[int] = Counter()
     failures = []
     uneven = on_devices = 0
-    for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise):
+    for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise, args.jobs):
         if found["failure"]:
             failures.append(found)
             details = found.get("error", ""), found.get("program", "")

@@ -3,10 +3,10 @@
   python bench/fuzz_jax.py --programs 2000 --seed 0 --devices 8
   python bench/fuzz_jax.py --only 17 --show                         the program of one seed, as a script
 
-Every program runs on one device by `jax.jit` and on a mesh of CPU devices by `pcg.compile`, with random layouts, engine,
-mesh, donation and options; results must be equal.  Programs run in worker processes, so one that hangs or takes the
-process down is reported like any other.  Prints counts, and each failing program cut down to a script that still fails.
-Exits 1 if any failed.
+Every program runs on one device by `jax.jit` and on a mesh of CPU devices by `pcg.compile`, with random layouts,
+engine, mesh, donation and options; results must be equal.  Programs run in worker processes, so one that hangs or takes
+the process down is reported like any other.  Prints counts, and each failing program cut down to a script that still
+fails.  Exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -179,10 +179,10 @@ def campaign(seeds: list[int], args: argparse.Namespace) -> int:
         t.start()
     for t in threads:
         t.join()
+    judged = f"{counts['rounded']} judged in 64 bits, {counts['unjudged']} not judged, {counts['refused']} refused"
     print(
         f"{len(seeds)} programs (seeds {seeds[0]} to {seeds[-1]}), {counts['failures']} failures, {counts['uneven']}"
-        f" with uneven shards, {counts['rounded']} judged in 64 bits, {counts['unjudged']} not judged, {counts['refused']}"
-        f" refused with reason, {time.perf_counter() - start:.0f} s"
+        f" with uneven shards, {judged}, {time.perf_counter() - start:.0f} s"
     )
     for title, found in (("strategies", strategies), ("devices", devices), ("statements", families)):
         print(f"{title}: " + ", ".join(f"{k} {n}" for k, n in found.most_common()))

@@ -218,6 +218,17 @@ def _on_devices(case: Case, module: ir.Module, values: list[np.ndarray], want: l
     _compare(got, want, local, "on devices: ")
 
 
+def is_uneven(case: Case) -> bool:
+    """Whether the plan of a case splits some value into shards of unequal sizes."""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(case.annotated)
+        for step in passes(case, module):
+            step()
+            if _uneven(module, case.mesh):
+                return True
+    return False
+
+
 def _uneven(module: ir.Module, mesh: Mesh) -> bool:
     """Whether an op of an annotated program yields shards of unequal sizes."""
     for op in walk(module.operation):

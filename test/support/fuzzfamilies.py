@@ -6,7 +6,17 @@ import math
 from collections.abc import Callable
 
 from support.fuzzops import (
-    HALF, LARGEST, LIMIT, NARROW, Grower, Skip, array, comparator, compare_type, pairs, reducer,
+    HALF,
+    LARGEST,
+    LIMIT,
+    NARROW,
+    Grower,
+    Skip,
+    array,
+    comparator,
+    compare_type,
+    pairs,
+    reducer,
 )  # fmt: skip
 from support.fuzzprogram import Type
 

@@ -8,7 +8,6 @@ from pcg.ir import shardings
 from pcg.layout import Mesh, ShardSpec
 from support.rulecheck import context
 
-
 #: The ops that reduce partial values, and a start that changes nothing of small integers.
 REDUCERS = {
     "sum": ("add", "0"), "max": ("maximum", "-128"), "min": ("minimum", "127"), "prod": ("multiply", "1"),

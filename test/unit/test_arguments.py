@@ -6,6 +6,7 @@ import importlib
 import math
 
 import pytest
+
 from pcg.passes.base import Bytes
 from pcg.tools import pcg_run
 from pcg.tools.options import UsageError, parse

@@ -26,6 +26,22 @@ def test_results_stay_with_ops_that_only_xla_runs(seed):
     fuzz.check(fuzz.generate(seed, exotic=True))
 
 
+@pytest.mark.parametrize("seed", range(SEED, SEED + 8))
+def test_results_stay_on_devices(seed):
+    fuzz.check(fuzz.generate(seed, devices=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(SEED + PROGRAMS, SEED + PROGRAMS + 400, 20))
+def test_results_of_many_stay(first):
+    for seed in range(first, first + 20):
+        fuzz.check(fuzz.generate(seed, exotic=seed % 10 == 0, devices=seed % 4 == 0))
+
+
+def test_half_of_the_programs_have_uneven_shards():
+    assert sum(fuzz.is_uneven(fuzz.generate(seed)) for seed in range(SEED, SEED + 24)) >= 12
+
+
 def test_cases_are_reproducible():
     a, b = fuzz.generate(7), fuzz.generate(7)
     assert a.annotated == b.annotated and a.annotated != fuzz.generate(8).annotated

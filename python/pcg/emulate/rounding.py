@@ -243,8 +243,10 @@ def _reached(block: ir.Block) -> Sequence[ir.Operation]:
 
 
 def _rounds(op: ir.Operation) -> bool:
-    if op.name in _ROUNDED or op.name.startswith("chlo.") or op.name == "sdy.manual_computation":
+    if op.name in _ROUNDED or op.name == "sdy.manual_computation":
         return True
+    if op.name.startswith("chlo."):
+        return not stays_narrow(op)
     if op.name in _WITH_BODY:
         return any(o.operation.name not in _EXACT for r in op.regions for b in r.blocks for o in b.operations)
     if op.name == "stablehlo.convert" and is_float(op.results[0].type):

@@ -19,7 +19,12 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, walk
 
 #: Ops that mean the bits of their operands or results.
-_BITS = frozenset({"stablehlo.constant", "stablehlo.bitcast_convert", "stablehlo.rng", "stablehlo.custom_call"})
+_BITS = frozenset(
+    {
+        "stablehlo.constant", "chlo.constant", "chlo.constant_like", "stablehlo.bitcast_convert", "stablehlo.rng",
+        "stablehlo.custom_call",
+    }
+)  # fmt: skip
 #: LAPACK and BLAS routines of jaxlib in single precision: `lapack_spotrf_ffi`, `blas_ctrsm`.
 _SINGLE = re.compile(r"^(lapack|blas)_([sc])(?=[a-z]+(_ffi)?$)")
 #: Attributes that fix the arithmetic of an op.

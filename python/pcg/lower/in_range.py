@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.loops import trip_count
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.ir.walk import walk
 from pcg.lower.intervals import Intervals
@@ -136,7 +137,10 @@ def _scatter(op: ir.Operation, known: Intervals) -> int:
         window[d] = update.shape[u]
     room = [shape[d] - window[d] for d in picked]
     type_, interval = _wide(index.type), known.of(index)
-    if window == shape or (type_ == index.type and _inside(interval, min(room))):
+    narrow = type_ != index.type
+    if window == shape or (not narrow and not any(map(_may_be_sliced, wholes))) or (
+        not narrow and _inside(interval, min(room))
+    ):
         return 0
     index = _converted(index, type_)
     inside = _clamped(index, interval, room)
@@ -155,6 +159,23 @@ def _scatter(op: ir.Operation, known: Intervals) -> int:
             put = _op("stablehlo.dynamic_update_slice", [whole, result, *starts], whole.type)
             result.replace_all_uses_except(put, put.owner.operation)
     return 1
+
+
+def _may_be_sliced(value: ir.Value) -> bool:
+    """Whether XLA may find a dynamic slice behind a value; not behind what a loop carries, or what was written to.
+
+    Scatters in loops are left as they are by this, where they are one of few ops.  An argument may be a slice: in a
+    program of jax's that calls this one, parts of a whole are taken before the call.
+    """
+    if isinstance(value, ir.BlockArgument):
+        owner = value.owner.owner.operation
+        carried = owner.name == "stablehlo.while" and value.owner == owner.regions[1].blocks[0]
+        return not carried or (trip_count(owner) or 0) < 2  # a loop of one step is no loop to XLA
+    op = value.owner.operation
+    if op.name not in ("stablehlo.dynamic_update_slice", "stablehlo.scatter"):
+        return True
+    updates = {"stablehlo.scatter": len(op.results) + 1}.get(op.name, 1)
+    return math.prod(op.operands[updates].type.shape) in (0, math.prod(value.type.shape))  # of none or all of it
 
 
 def _component(index: ir.Value, k: int, count: int, scalar: ir.RankedTensorType) -> ir.Value:

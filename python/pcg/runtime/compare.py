@@ -241,8 +241,3 @@ def described(
         name, type_, error, False, int(np.count_nonzero(found.bad)), index, str(got[index]), str(expected[index]),
         one_device, double, found.excess, not_finite,
     )  # fmt: skip
-
-
-def all_agree(found: Sequence[Comparison]) -> bool:
-    """Whether every result agrees."""
-    return all(c.agrees for c in found)

@@ -15,6 +15,7 @@ from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import check
 from pcg.runtime.check import Unsharded
+from pcg.tools.op_samples import SAMPLES
 from support.checks import inputs_of, text_of
 
 
@@ -119,6 +120,16 @@ def test_a_lowered_program_keeps_its_collectives():
     assert not is_wide(module)
     widen(module)
     assert is_wide(module) and "f32" not in str(module) and "all_reduce" in str(module)
+
+
+def test_every_op_can_be_widened_and_perturbed():
+    context = make_context()
+    for name, text in SAMPLES.items():
+        if "quant." not in text:
+            for change in (widen, perturbed):
+                module = load_module(text, context, name)
+                change(module)
+                assert is_wide(module) or any(n in text for n in ("stablehlo.rng", "constant", "bitcast")), module
 
 
 def test_quantised_values_are_refused():

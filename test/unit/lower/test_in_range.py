@@ -231,6 +231,25 @@ def test_within_a_function_that_jax_compiles() -> None:
     np.testing.assert_array_equal(got, x.at[5].set(-1.0))
 
 
+def test_of_parts_that_jax_takes_before() -> None:
+    """jax takes the parts of a whole when it calls the program."""
+    x = jnp.arange(48.0).reshape(8, 6)
+    whole, parts = (jax.sharding.NamedSharding(jax.make_mesh((4,), ("a",)), s) for s in (P(), P("a")))
+    f = pcg.compile(lambda x, i: x.at[i].set(0.0), "a=4", strategy="dataflow", in_shardings=(parts, P()))
+    f.lower(x, 5)
+    got = jax.jit(lambda x, i: f(x, i), in_shardings=(whole, None))(x, 5)
+    np.testing.assert_array_equal(got, x.at[5].set(0.0))
+
+
+def test_scatters_to_what_a_loop_carries_are_left_as_they_are() -> None:
+    def f(x, i):
+        return lax.fori_loop(0, 4, lambda k, x: x.at[i + k].add(1.0).at[i - k].mul(2.0), x)
+
+    text = jax.jit(f).lower(jax.ShapeDtypeStruct((8, 6), np.float32), np.int32(3)).as_text()
+    changed, names, _ = rewritten(text, 4)
+    assert names.count("scatter") == 2 and "dynamic_slice" not in names
+
+
 def test_a_constant_place_beyond_a_device_s_part() -> None:
     f = pcg.compile(
         lambda x: x.at[5].set(0.0), "a=4", strategy="dataflow", in_shardings=(P(),), out_shardings=P("a")

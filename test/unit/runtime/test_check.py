@@ -108,6 +108,23 @@ def test_a_fault_hidden_by_a_weight_is_found_in_double_precision():
     assert bad.double < 1e-7 and bad.error < 1e-7  # far below what one device is off by
 
 
+def test_an_overflow_in_single_precision_hides_nothing():
+    """One device yields NaN everywhere; the program in double precision does not."""
+
+    def f(x, w):
+        e = jnp.exp(100 * (x @ w))
+        return e / e.sum(-1, keepdims=True)
+
+    x, w = np.ones((4, 8), np.float32), np.random.default_rng(0).uniform(0.5, 1, (8, 4)).astype(np.float32)
+    text = text_of(f, [x, w])
+    executable = compiled(text, "a=4", "dataflow", (P(None, "a"), P("a")))
+    one = unsharded(executable, text)
+    assert np.isnan(np.asarray(one.run([x, w])[0])).all()
+    assert not wrong(checked(executable, one, [x, w]))
+    lowered = planted(executable.compilation.local_text, Fault("product off on one device", 0))
+    assert wrong(checked(with_lowered(executable, lowered), one, [x, w]))
+
+
 def test_a_copy_that_is_wrong_on_one_device_only_is_found():
     """What lies on the first device is right."""
     x = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
