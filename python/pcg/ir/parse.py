@@ -22,6 +22,8 @@ from pcg.ir.errors import PcgError, describe
 from pcg.ir.sdy_text import to_generic
 from pcg.ir.walk import functions, walk
 
+#: What a process that reads Shardy's bytecode may take, starting jaxlib included.
+_SECONDS = 120
 BYTECODE_MAGIC = b"ML\xefR"
 _PORTABLE_PRODUCER = b"StableHLO_v"
 
@@ -224,9 +226,13 @@ def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
 
 def _text_from_jaxlib(data: bytes, name: str) -> str:
     """Bytecode with Shardy attributes as text, by a process of its own (jax is never imported here)."""
-    found = subprocess.run(
-        [sys.executable, "-m", "pcg.frontend.artifact_text"], input=data, capture_output=True, check=False
-    )
+    try:
+        found = subprocess.run(
+            [sys.executable, "-m", "pcg.frontend.artifact_text"], input=data, capture_output=True, check=False,
+            timeout=_SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise PcgError(f"jaxlib has not read the artifact in {_SECONDS} s", name) from None
     if found.returncode:
         lines = found.stderr.decode(errors="replace").strip().splitlines()
         raise PcgError(
