@@ -108,6 +108,7 @@ def empty(*shape: int) -> jax.Array:
         (lambda x, i: (x[i].sum(), x.at[i].add(1.0)), [empty(4, 4) + 1, jnp.zeros(0, int)], [P("a"), P()], P()),
         (lambda x: lax.top_k(x, 0)[0], [empty(4, 4)], [P(None, "a")], P()),
         (lambda x, i: (x.sum(1), jnp.arange(3), i), [empty(0, 4), jnp.zeros(0, int)], [P(), P()], P()),
+        (lambda x: (jnp.roll(x, 0, 0), x[2:2], jnp.pad(x[3:3], ((4, 0), (0, 0)))), [empty(8, 4) + 1], [P("a")], P()),
     ],
 )
 def test_tensors_without_elements(f: Any, args: Any, ins: Any, out: P) -> None:

@@ -56,7 +56,7 @@ def changed(document, path, value):
         (["mesh"], [], "mesh is an empty list; allowed: an object with axes, device_ids"),
         (["mesh", "axes", "x"], "2", "mesh.axes.x is '2'; allowed: a whole number from 1"),
         (["mesh", "axes", "x"], True, "mesh.axes.x is true; allowed: a whole number from 1"),
-        (["mesh", "axes", "x"], 10**12, "mesh: axis 'x' has size 1000000000000; sizes are at least 1, at most 262144"),
+        (["mesh", "axes", "x"], 10**12, "mesh: axis 'x' has size 1000000000000; sizes are at least 1, at most 65536"),
         (["mesh", "axes", "x"], 10**400, "mesh: axis 'x' has size 1000"),
         (["mesh", "device_ids"], [0, 1, 2], "mesh: mesh has 4 positions but 3 device ids"),
         (["mesh", "refined"], {"z": [2]}, "mesh: unknown axis 'z'; the mesh has 'x', 'y'"),
