@@ -124,9 +124,9 @@ class At:
         if not isinstance(inner.value, dict):
             raise inner.refuse("an object")
         for name in inner.value:
-            key = At(name, f"a key of {inner.path}")
-            if len(key.line()) > _LONGEST:
-                raise key.refuse(f"up to {_LONGEST} characters")
+            named = At(name, f"a key of {inner.path}")
+            if len(named.line()) > _LONGEST:
+                raise named.refuse(f"up to {_LONGEST} characters")
             yield name, inner[name]
 
     def pair(self) -> tuple[At, At]:
@@ -296,7 +296,7 @@ def _distinct(doc: At, key: str, read_one: Callable[[At], _T]) -> tuple[_T, ...]
 def _constants(doc: At, arguments: int) -> tuple[str, ...]:
     found = tuple(c.line() for c in doc["constants"].items()) if "constants" in doc else ()
     if len(found) > arguments:
-        raise PlanError(f"constants has {len(found)} entries; allowed: one per argument at most, of which are {arguments}")
+        raise PlanError(f"constants has {len(found)} entries; allowed: one per argument, {arguments} at most")
     return found
 
 
