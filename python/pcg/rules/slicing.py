@@ -38,7 +38,7 @@ def slice_cut(size: int, start: int, limit: int, stride: int) -> Cut | None:
     result = -(-(limit - start) // stride)
     if result == size:
         return None
-    if 2 * result <= size and common(size, result) < FEW:
+    if not result or (2 * result <= size and common(size, result) < FEW):
         return Cut("owners")
     return Cut("pieces", sliced(size, start, limit, stride))
 
