@@ -165,7 +165,7 @@ def campaign(seeds: list[int], args: argparse.Namespace) -> int:
             text = report(case, found, worker, args) if found["failure"] else ""
             with lock:
                 counts["failures"] += bool(text)
-                for key in ("uneven", "rounded", "unjudged", "refused"):
+                for key in ("uneven", "rounded", "unjudged", "refused", "reference_wrong"):
                     counts[key] += bool(found.get(key))
                 strategies[case.setting.strategy] += 1
                 devices[case.setting.devices] += 1
@@ -182,7 +182,8 @@ def campaign(seeds: list[int], args: argparse.Namespace) -> int:
     judged = f"{counts['rounded']} judged in 64 bits, {counts['unjudged']} not judged, {counts['refused']} refused"
     print(
         f"{len(seeds)} programs (seeds {seeds[0]} to {seeds[-1]}), {counts['failures']} failures, {counts['uneven']}"
-        f" with uneven shards, {judged}, {time.perf_counter() - start:.0f} s"
+        f" with uneven shards, {judged}, {counts['reference_wrong']} wrong on one device only,"
+        f" {time.perf_counter() - start:.0f} s"
     )
     for title, found in (("strategies", strategies), ("devices", devices), ("statements", families)):
         print(f"{title}: " + ", ".join(f"{k} {n}" for k, n in found.most_common()))

@@ -461,7 +461,7 @@ def select_and_scatter(g: Grower) -> None:
         raise Skip
     shape[d] = (shape[d] - window[d]) // strides[d] + 1
     source = g.like(v.type.with_shape(shape), LIMIT / 4)
-    init = g.constant(Type((), e), 0 if g.flip(0.7) else 2)
+    init = g.constant(Type((), e), 2 if g.exotic and g.flip(0.4) else 0)  # interpreted, another start counts twice
     attributes = (
         f"window_dimensions = {array(window)}, window_strides = {array(strides)}, padding = {pairs([(0, 0)] * rank)}"
     )

@@ -50,6 +50,12 @@ def _empty_parts() -> Case:
     return _case((x,), (s,), mesh=(("data", 2), ("model", 3)), strategy="bfs", ins=((0, "P(None, None)"),))
 
 
+def _rolled_by_nothing() -> Case:
+    x = _f32(1, 9)
+    s = Statement((_f32(2, 9),), "jnp.roll({0}, 0, axis=0)", (x,))
+    return _case((x,), (s,), mesh=(("a", 2),), strategy="search")
+
+
 def _four_bits() -> Case:
     x = Var(1, (3, 8), "int4", 3)
     s = Statement((Var(2, (3, 8), "int4", 3),), "{0} + {0}", (x,))
@@ -61,6 +67,7 @@ CASES: dict[str, tuple[str, Case]] = {
     "scatter of one element, clipped": ("XLA merges a device's own slice with a clipped one, and loses the clip", _clipped_scatter()),
     "one row set in a value that is cut afterwards": ("the same, where the update is a constant row", _set_one()),
     "reduction of shards of one element": ("XLA drops the start of a reduction of one element", _start_of_reduce()),
-    "associative scan of two": ("its slices of no elements were split", _empty_parts()),
+    "associative scan of two": ("lowering of a slice of no elements with a stride", _empty_parts()),
+    "roll by 0": ("the rule of a slice of no elements named a factor that there is not", _rolled_by_nothing()),
     "integers of four bits": ("arrays of them were not placed as XLA wants them", _four_bits()),
 }  # fmt: skip
