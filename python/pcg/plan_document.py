@@ -124,9 +124,9 @@ class At:
         if not isinstance(inner.value, dict):
             raise inner.refuse("an object")
         for name in inner.value:
-            named = At(name, f"a key of {inner.path}")
-            if len(named.line()) > _LONGEST:
-                raise named.refuse(f"up to {_LONGEST} characters")
+            word = At(name, f"a key of {inner.path}")
+            if len(word.line()) > _LONGEST:
+                raise word.refuse(f"up to {_LONGEST} characters")
             yield name, inner[name]
 
     def pair(self) -> tuple[At, At]:

@@ -254,8 +254,8 @@ def _insert_reshard(
         )
     if r.uses is None:
         value.replace_all_uses_except(new.results[0], new)
-    for user, i in r.uses or ():
-        ops[user].operands[i] = new.results[0]
+    for reader, i in r.uses or ():
+        ops[reader].operands[i] = new.results[0]
     return new
 
 
