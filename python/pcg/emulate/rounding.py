@@ -19,6 +19,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.emulate.build import create, slice_dim
+from pcg.emulate.exactness import LOOPS, SUMS, Exactness, State
 from pcg.emulate.widen import is_float, stays_narrow, widen
 from pcg.ir.walk import entry
 
@@ -40,8 +41,6 @@ _WITH_BODY = frozenset(
 _EXACT = frozenset(
     "stablehlo." + n for n in ("maximum", "minimum", "compare", "select", "and", "or", "return", "constant")
 )
-#: Ops that sum: there, what no argument has touched errs too.
-_SUMS = _WITH_BODY | {"stablehlo.dot", "stablehlo.dot_general", "stablehlo.convolution"}
 #: Bits of the significand of each type, the hidden one included.
 SIGNIFICAND = {
     "f64": 53, "f32": 24, "tf32": 11, "f16": 11, "bf16": 8, "f8E4M3FN": 4, "f8E4M3": 4, "f8E4M3FNUZ": 4,
@@ -91,7 +90,7 @@ def perturbed(module: ir.Module | ir.Operation) -> list[Noise]:
     function = entry(root)
     assert function is not None
     block = function.regions[0].blocks[0]
-    inexact = _inexact(block)
+    exact = Exactness(block)
     wanted: list[tuple[ir.Value, ir.Operation | None, str, bool]] = [
         (a, None, _element(a), False) for a in block.arguments if is_float(a.type)
     ]
@@ -99,12 +98,16 @@ def perturbed(module: ir.Module | ir.Operation) -> list[Noise]:
     for op in _reached(block):
         if _rounds(op):
             for result in op.results:
-                if is_float(result.type) and result in inexact:
+                if is_float(result.type) and exact.of(result) == State.INEXACT:
                     wanted.append((result, op, _element(result), stays_narrow(op)))
-        elif op.name == "stablehlo.bitcast_convert" and is_float(op.operands[0].type) and op.operands[0] in inexact:
+        elif op.name == "stablehlo.bitcast_convert" and exact.of(op.operands[0]) == State.INEXACT:
             into.append((op, 0, _element(op.operands[0])))
-        if op.name in _SUMS:
-            into += [(op, i, _element(v)) for i, v in enumerate(op.operands) if _is_summed(v) and v not in inexact]
+        if op.name in SUMS and State.INEXACT in map(exact.of, op.results):
+            # What no argument has touched errs where it is summed.
+            into += [
+                (op, i, _element(v)) for i, v in enumerate(op.operands)
+                if _is_summed(v) and exact.of(v) == State.FIXED
+            ]  # fmt: skip
     hashes = _Hashes(block)
     widen(root)
     with root.context, ir.Location.unknown():
@@ -211,7 +214,7 @@ class _Hashes:
                 text += f" {self.count}"
             for i, result in enumerate(op.results):
                 self.found[result] = zlib.crc32(f"{text} {i} {result.type}".encode())
-            if op.name in _LOOPS:
+            if op.name in LOOPS:
                 for region in op.regions:
                     for inner in region.blocks:
                         self._block(inner)
@@ -223,8 +226,6 @@ class _Hashes:
 
 
 _CONSTANT = "stablehlo.constant"
-#: Ops whose regions run as parts of the program, and may be given noise.
-_LOOPS = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
 
 
 def _reached(block: ir.Block) -> Sequence[ir.Operation]:
@@ -233,7 +234,7 @@ def _reached(block: ir.Block) -> Sequence[ir.Operation]:
     for op in block.operations:
         op = op.operation
         found.append(op)
-        if op.name in _LOOPS:
+        if op.name in LOOPS:
             for i, region in enumerate(op.regions):
                 if op.name == "stablehlo.while" and i == 0:
                     continue
@@ -253,44 +254,6 @@ def _rounds(op: ir.Operation) -> bool:
         source = op.operands[0]
         return is_float(source.type) and unit(_element(op.results[0])) > unit(_element(source))
     return False
-
-
-def _inexact(block: ir.Block) -> set[ir.Value]:
-    """Values that depend on a float argument, or on a sum: all others (indices made of iotas) are the same anywhere."""
-    found = {a for a in block.arguments if is_float(a.type)}
-
-    def visit(block: ir.Block) -> None:
-        for op in block.operations:
-            op = op.operation
-            if op.name == "stablehlo.while":
-                loop(op)
-            elif op.name in _LOOPS:
-                for region in op.regions:
-                    visit(region.blocks[0])
-                    last = list(region.blocks[0].operations)[-1].operation
-                    found.update(r for r, v in zip(op.results, last.operands, strict=True) if v in found)
-                if op.operands[0] in found:
-                    found.update(op.results)
-            elif any(v in found for v in op.operands):
-                found.update(op.results)
-            elif op.name in _SUMS and any(is_float(r.type) for r in op.results):
-                found.update(op.results)
-
-    def loop(op: ir.Operation) -> None:
-        carried = [i for i, v in enumerate(op.operands) if v in found]
-        while True:
-            for region in op.regions:
-                found.update(region.blocks[0].arguments[i] for i in carried)
-            visit(op.regions[1].blocks[0])
-            last = list(op.regions[1].blocks[0].operations)[-1].operation
-            now = sorted({*carried, *(i for i, v in enumerate(last.operands) if v in found)})
-            if now == carried:
-                break
-            carried = now
-        found.update(op.results[i] for i in carried)
-
-    visit(block)
-    return found
 
 
 def _is_summed(value: ir.Value) -> bool:

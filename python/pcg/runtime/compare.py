@@ -18,7 +18,10 @@ import numpy as np
 FACTOR = 16.0
 #: How many times worse than the worst perturbed run, judged by the others, a result may be.
 OUTLIER = 4.0
+#: What of the distance that is usual around an element its scale is at least.
 _HELD = 1 / 16
+#: Floats that may be out further than in any other run without being too many.
+_FEW = 8.0
 
 
 @dataclass(frozen=True)
@@ -174,12 +177,13 @@ def judge(
         other = _judged(runs[i], _scale(np.delete(stack, i, axis=0)), reference, floor, tiny)
         most, worst = max(most, int(np.count_nonzero(other.bad))), max(worst, other.excess)
     allowed = max(1.0, OUTLIER * worst)
-    # Counts, since in exact types and where decisions turn each miss is as large as it can be.
-    count = int(np.count_nonzero(found.bad))
-    too_many = count > OUTLIER * most + (0 if is_exact(reference.dtype) else OUTLIER * 2) * (most > 0)
-    if found.excess <= allowed and not too_many:
-        return Judgement(True, found.excess / allowed, np.zeros_like(found.bad))
-    excess = found.excess / allowed if np.isfinite(allowed) else count / max(1.0, OUTLIER * most)
+    # Counts too: in exact types, and where decisions turn, each miss is as large as it can be.
+    places = OUTLIER * most + (0 if is_exact(reference.dtype) else _FEW)
+    by_count = np.count_nonzero(found.bad) / places if places else float("inf")
+    by_size = found.excess / allowed if np.isfinite(allowed) else 0.0
+    excess = max(by_size, by_count)
+    if excess <= 1:
+        return Judgement(True, excess, np.zeros_like(found.bad))
     return Judgement(False, excess, found.bad)
 
 

@@ -156,7 +156,7 @@ def spread(function, *args, scale=1.0, double=False, runs=5):
     found = [0.0] * len(base)
     for _ in range(runs):
         out = one.run_perturbed([*values, *(k.draw(rng, scale, double) for k in one.kinds)])
-        found = [max(f, float(np.max(np.abs(np.asarray(x) - b)))) for f, x, b in zip(found, out, base, strict=True)]
+        found = [max(f, float(np.max(np.abs(np.asarray(x, float) - b)))) for f, x, b in zip(found, out, base, strict=True)]
     return found
 
 
@@ -186,6 +186,28 @@ def test_indices_made_of_nothing_but_counting_do_not_err():
 
     values, indices = spread(f, normal(8), scale=1e3)
     assert indices == 0 and 0 < values < 1e-3
+
+
+def test_integers_in_floats_do_not_err():
+    """A queue: positions are counted by sums of masks that depend on what does err."""
+
+    def f(x):
+        mask = jax.nn.one_hot(jnp.argmax(x, -1), x.shape[-1])
+        position = jnp.sum(jnp.cumsum(mask, 0) * mask, -1)
+        last, _ = jax.lax.scan(lambda c, a: (c + a, None), mask[0], mask)
+        return position.astype(jnp.int32), position < 3, last, jnp.floor(jnp.round(x) * 2), x.sum()
+
+    *exact, total = spread(f, normal(32, 4), scale=4)
+    assert exact == [0, 0, 0, 0] and total > 1e-7
+
+
+def test_what_no_argument_has_touched_errs_where_it_is_summed():
+    def f(x):
+        wave = jnp.sin(jnp.arange(64, dtype=jnp.float32) * 0.1)
+        return wave.sum(), wave, x
+
+    total, wave, _ = spread(f, normal(4))
+    assert total > 1e-7 and wave == 0
 
 
 def test_narrow_types_err_by_their_own_rounding():
