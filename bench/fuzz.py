@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 #: Programs per process: contexts keep every constant for ever.
-BATCH = 100
+BATCH = 50
 #: Every so many programs, one has ops that only XLA runs, and one runs on devices too.
 EXOTIC, DEVICES = 20, 12
 

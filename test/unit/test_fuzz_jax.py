@@ -77,19 +77,13 @@ def test_a_script_runs(capsys, monkeypatch):
     assert capsys.readouterr().out.endswith("done\n")
 
 
-def test_a_fault_is_found_and_cut_down(monkeypatch):
-    """A lowering that forgets a sum is found within a few programs, and its program has little else."""
+def test_a_fault_is_found(monkeypatch):
+    """A lowering that forgets a sum is found within a few programs."""
     from pcg.lower.collectives import Collectives
 
     monkeypatch.setattr(Collectives, "all_reduce", lambda self, value, axes, kind, loc: value)
-    case = next(c for c in map(fuzzjax.generate, range(SEED, SEED + 60)) if _fails(c))
-    small = fuzzjaxshrink.shrink(case, _fails, seconds=20)
-    assert len(small.program.statements) <= len(case.program.statements)
-    assert _fails(small)
-
-
-def _fails(case):
-    return fuzzjaxrun.run(case).failure == "results differ"
+    cases = map(fuzzjax.generate, range(SEED, SEED + 60))
+    assert any(fuzzjaxrun.run(c).failure == "results differ" for c in cases)
 
 
 def test_shrinking_keeps_only_what_matters():
