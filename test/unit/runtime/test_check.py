@@ -34,7 +34,7 @@ def check(fault: Fault):
 # -- right programs --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["variance as E[x^2] - E[x]^2", "logistic map", "softmax that overflows"])
+@pytest.mark.parametrize("name", ["variance as E[x^2] - E[x]^2", "logistic map"])
 def test_right_programs_that_are_mostly_rounding_agree(name):
     case = CASES[name]
     text = text_of(case.function, case.arguments(np.random.default_rng(0)))
@@ -84,7 +84,7 @@ def test_integers_must_be_equal_where_nothing_flips():
 @pytest.mark.parametrize(
     "kind",
     [
-        "reduction missing", "stale replica", "one update off by a thousandth", "small updates off by a thousandth",
+        "reduction missing", "one update off by a thousandth", "small updates off by a thousandth",
         "product kept in eight bits",
     ],
 )  # fmt: skip
