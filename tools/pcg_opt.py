@@ -15,6 +15,7 @@ from torch_mlir import ir, passmanager
 
 from pcg import passes
 from pcg.ir import shardings
+from pcg.ir.check import check
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
@@ -121,9 +122,12 @@ class Job:
             pm = self._pass_manager(pipeline)
             try:
                 with self.timed("parse"):
-                    module = load_module(source, context, self.name, layouts=bool(pipeline.python_passes))
-                if self.mesh is not None:
-                    self._add_mesh(module, self.mesh)
+                    ours = bool(pipeline.python_passes)
+                    module = load_module(source, context, self.name, layouts=ours and self.mesh is None)
+                    if self.mesh is not None:  # layouts may be on it
+                        self._add_mesh(module, self.mesh)
+                        if ours:
+                            check(module)
                 self._run_passes(pm, pipeline, module)
                 if self.args.verify_roundtrip:
                     self._check_roundtrip(module, context)

@@ -11,6 +11,7 @@
 // CHECK: AGREES: 1 results, worst relative error {{.*}}, one device {{.*}}, in double precision {{.*}} (seed 0)
 // WRONG: DIFFERS in {{[0-9]+}} elements, first at {{.*}}: got {{.*}}, expected {{.*}} times what is allowed)
 // WRONG: DIFFERS: 1 of 1 results
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 2], []>} : () -> ()
 func.func @main(%x: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"], []], {}>},
                 %w: tensor<16x32xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["y"]], {}>},
                 %v: tensor<32x16xf32> {dist.spec = #dist.shard_spec<@mesh, [["y"], []], {}>}) -> tensor<8x16xf32> {

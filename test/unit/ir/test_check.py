@@ -83,7 +83,7 @@ CASES = [
     (f"{MESH}func.func private @main(%a: {T}) -> {T}", "function 'main' has no body; allowed for what the module runs: one"),
     (f'{MESH.replace("mesh"+chr(34)+", value", "main"+chr(34)+", value")}func.func @main() {{\n  return\n}}', "main"),
     # Meshes.
-    (MESH.replace("[2, 4]", "[2, 1000000000000]"), "has 2000000000000 devices; allowed: up to 1048576"),
+    (MESH.replace("[2, 4]", "[2, 1000000000000]"), "axis 'y' has size 1000000000000; sizes are at least 1, at most 65536"),
     (MESH.replace("[2, 4]", "[2]"), "mesh has 2 axis names but 1 sizes"),
     # What lowered modules say.
     (LOWERED.format(mesh="3", ins='["[-]"]', more=""), "pcg.mesh is 3 : i64; allowed: a mesh"),
