@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from torch_mlir import ir, passmanager
@@ -19,6 +20,9 @@ from pcg.ir.errors import PcgError
 from pcg.layout import MeshError, SpecError
 from pcg.machine import ClusterError
 from pcg.passes.base import Pass, PassError
+
+#: One pipeline runs at a time in a process: passes share tables of layouts and costs, which grow while they are read.
+_RUNNING = threading.RLock()
 
 
 class PipelineError(ValueError):
@@ -133,14 +137,14 @@ class Pipeline:
         return pm
 
     def run(self, module: ir.Module | ir.Operation, verify: bool = True) -> None:
-        """Run on `module` in place (in its context).
+        """Run on `module` in place (in its context); another thread that runs one waits.
 
         Raises:
           PcgError: a pass failed, or the verifier rejects what it produced; at the op's location.
         """
         op = module.operation
         self.failure = None
-        with op.context, ir.Location.unknown():
+        with _RUNNING, op.context, ir.Location.unknown():
             pm = self.build()
             pm.enable_verifier(verify)
             collecting = gc.isenabled()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -127,3 +129,35 @@ def test_an_accident_keeps_its_type_and_names_the_pass(module):
 def test_invalid_ir_is_caught_after_the_pass(module):
     with pytest.raises(PcgError, match="sym_name"):
         Pipeline([BreakPass()]).run(module)
+
+
+@dataclass
+class AlonePass(Pass):
+    """Counts how many of its kind run at once."""
+
+    name = "alone"
+    running = 0
+    most = 0
+
+    def run(self, module: ir.Operation) -> None:
+        kind = type(self)
+        kind.running += 1
+        kind.most = max(kind.most, kind.running)
+        time.sleep(0.02)
+        kind.running -= 1
+
+
+def test_one_pipeline_runs_at_a_time():
+    """Passes share tables that grow while they are read."""
+
+    def work() -> None:
+        context = make_context()
+        with context, ir.Location.unknown():
+            Pipeline([AlonePass()]).run(ir.Module.parse(PROGRAM))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert AlonePass.most == 1 and AlonePass.running == 0

@@ -105,7 +105,7 @@ def test_linear_algebra_is_called_in_double_precision():
 
 
 def test_a_lowered_program_keeps_its_collectives():
-    text = """module attributes {pcg.in_specs = ["[x]"], pcg.mesh = "x=2", pcg.out_specs = ["[]"]} {
+    text = """module attributes {pcg.in_specs = ["[x]"], pcg.mesh = "x=2", pcg.out_specs = ["[-]"]} {
       func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
         %0 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
           replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
