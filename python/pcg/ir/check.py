@@ -53,7 +53,8 @@ def check(module: ir.Module | ir.Operation, outer: dict[str, Mesh] | None = None
         if "Location" not in str(error):
             raise
         # The bindings cannot give a location that is an attribute, and some ways to ask for it end the process.
-        raise PcgError("an attribute has a location as value; allowed: any other attribute", found.at.location) from None
+        text = "an attribute has a location as value; allowed: any other attribute"
+        raise PcgError(text, found.at.location) from None
 
 
 def check_axes(module: ir.Module | ir.Operation) -> None:
