@@ -42,6 +42,7 @@ class FuseCollectivesPass(Pass):
     """
 
     name: ClassVar[str] = "dist-fuse-collectives"
+    plain_axes = True
     reduce_scatter: bool = option(True, "Use reduce_scatter where a reduced value is split at once.")
 
     machine: Machine = field(default_factory=Machine.default)

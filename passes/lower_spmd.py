@@ -46,6 +46,7 @@ class LowerSpmdPass(Pass):
     """
 
     name: ClassVar[str] = "pcg-lower-spmd"
+    plain_axes = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -58,6 +58,7 @@ class RecomputePass(Pass):
     """
 
     name: ClassVar[str] = "pcg-recompute"
+    plain_axes = True
 
     memory_limit: Bytes | None = option(None, "bytes per device that the step may need, as 16GiB")
     planned: bool = option(False, "do what pcg-search decided, whatever the limit; nothing if it decided nothing")

@@ -53,7 +53,8 @@ def check(module: ir.Module | ir.Operation, outer: dict[str, Mesh] | None = None
         if "Location" not in str(error):
             raise
         # The bindings cannot give a location that is an attribute, and some ways to ask for it end the process.
-        raise PcgError("an attribute has a location as value; allowed: any other attribute", found.at) from None
+        text = "an attribute has a location as value; allowed: any other attribute"
+        raise PcgError(text, found.at.location) from None
 
 
 def check_axes(module: ir.Module | ir.Operation) -> None:
@@ -81,8 +82,9 @@ class _Check:
     def __init__(self, module: ir.Operation, outer: dict[str, Mesh] | None = None) -> None:
         self.module = module
         self.meshes = (outer or {}) | shardings.meshes_of(module)
-        self.at = module.location
-        self._fine: set[tuple[ir.Attribute, tuple[int, ...] | None]] = set()
+        #: The op that is looked at.
+        self.at = module
+        self._fine: dict[tuple[ir.Attribute, ir.Type], ShardSpec] = {}
 
     def run(self) -> None:
         inner: list[ir.Operation] = []
@@ -92,8 +94,10 @@ class _Check:
                 inner.append(op)
             elif op.name == "func.func":
                 self.function(op)
-            elif op.name.startswith("sdy."):
+            else:
+                self.at = op
                 self.sdy(op)
+                self.attributes(op)
         names = [ir.StringAttr(f.attributes["sym_name"]).value for f in functions(self.module)]
         main = entry(self.module)
         if main is not None and not len(main.regions[0].blocks):
@@ -114,7 +118,7 @@ class _Check:
     # -- functions -------------------------------------------------------------------------------
 
     def function(self, func: ir.Operation) -> None:
-        self.at = func.location
+        self.at = func
         symbol = ir.StringAttr(func.attributes["sym_name"]).value
         blocks = list(func.regions[0].blocks)
         if len(blocks) > 1:
@@ -187,9 +191,15 @@ class _Check:
                     break
 
     def op(self, op: ir.Operation) -> None:
-        name, attrs, self.at = op.name, op.attributes, op.location
+        name, self.at = op.name, op
         if name.startswith(("dist.", "pcg.", "sdy.", "builtin.")):
             self.own(op)
+        self.attributes(op)
+        if name == "stablehlo.custom_call":
+            self.manual(op)
+
+    def attributes(self, op: ir.Operation) -> None:
+        name, attrs = op.name, op.attributes
         if not len(attrs):
             return
         found = [n for n in _ON_OPS if n in attrs]
@@ -206,8 +216,6 @@ class _Check:
                 self.mesh_symbol(op, f"'{name}': {n}", attr)
             else:
                 self.notes(op, {"result": len(op.results), "argument": len(op.operands)})
-        if name == "stablehlo.custom_call":
-            self.manual(op)
 
     def own(self, op: ir.Operation) -> None:
         """Ops of the dialects `dist` and `pcg`, and those of `sdy`, which nobody verifies."""
@@ -318,13 +326,13 @@ class _Check:
 
     def layout(self, op: ir.Operation, what: str, attr: ir.Attribute, type_: ir.Type) -> ShardSpec:
         """V1 to V3: a layout, on a mesh of the module, of a value of this type."""
+        if (found := self._fine.get((attr, type_))) is not None:
+            return found
         shape = tuple(type_.shape) if isinstance(type_, ir.RankedTensorType) else None
         try:
             spec = shardings.from_attr(attr)
         except ValueError as error:
             raise PcgError(f"{what}: {_short(error)}", op.location) from None
-        if (attr, shape) in self._fine:
-            return spec
         symbol = shardings.mesh_symbol(attr)
         if symbol not in self.meshes:
             declared = ", ".join("@" + n for n in self.meshes) or "none"
@@ -333,7 +341,7 @@ class _Check:
             refine.check(spec, self.meshes[symbol], shape if shape is not None else ())
         except SpecError as error:
             raise PcgError(f"{what} ({type_}) has layout {spec}: {error}", op.location) from None
-        self._fine.add((attr, shape))
+        self._fine[attr, type_] = spec
         return spec
 
     def numbers(self, op: ir.Operation, what: str, attr: ir.Attribute, name: str, rank: int | None) -> None:
