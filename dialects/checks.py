@@ -20,17 +20,34 @@ def fail(op: ir.Operation, message: str) -> bool:
 
 def attribute(op: ir.Operation, name: str, kind: type) -> ir.Attribute | None:
     """Attribute `name` if present and of `kind`."""
-    if name not in op.attributes:
-        return None
-    found = op.attributes[name]
+    found = entry(op.attributes, name)
     return found if isinstance(found, kind) else None
+
+
+def entry(attributes: ir.OpAttributeMap | ir.DictAttr, name: str) -> ir.Attribute | None:
+    """What is there under `name`; None too where it is a location, which the bindings cannot give (TypeError)."""
+    try:
+        return attributes[name] if name in attributes else None
+    except TypeError:
+        return None
+
+
+def item(array: ir.ArrayAttr, i: int) -> ir.Attribute | None:
+    """Entry `i`; None where it is a location, see `entry`."""
+    try:
+        return array[i]
+    except TypeError:
+        return None
 
 
 def strings(attr: ir.Attribute | None) -> list[str] | None:
     """The strings of an array of strings; None if it is something else."""
     if not isinstance(attr, ir.ArrayAttr):
         return None
-    items = list(attr)
+    try:
+        items = list(attr)
+    except TypeError:  # a location, see `entry`
+        return None
     return [s.value for s in items] if all(isinstance(s, ir.StringAttr) for s in items) else None
 
 
@@ -94,7 +111,8 @@ def spec_error(spec: ir.Attribute, rank: int | None) -> str:
     """D4-D6: why a `#dist.shard_spec` is ill formed by itself (the mesh is not looked up); empty if it is not."""
     dims, partial = spec.dims.maybe_downcast(), spec.partial.maybe_downcast()
     seen: set[str] = set()
-    for d, dim in enumerate(dims):
+    for d in range(len(dims)):
+        dim = item(dims, d)
         axes = strings(dim)
         if axes is None:
             return f'dimension {d} of {spec} is {dim}; allowed: a list of axis names, e.g. ["data"] or []'
@@ -102,9 +120,8 @@ def spec_error(spec: ir.Attribute, rank: int | None) -> str:
             if axis in seen:
                 return f'axis "{axis}" is used twice in {spec}; each axis may be used once'
             seen.add(axis)
-    for item in partial:
-        axis = item if isinstance(item, str) else item.name
-        kind = partial[axis]
+    for axis in (named if isinstance(named, str) else named.name for named in partial):
+        kind = entry(partial, axis)
         if axis in seen:
             return f'axis "{axis}" is used twice in {spec}; each axis may be used once'
         if not isinstance(kind, ir.StringAttr) or kind.value not in REDUCTIONS:
@@ -116,9 +133,10 @@ def spec_error(spec: ir.Attribute, rank: int | None) -> str:
 
 def spec_fits(op: ir.Operation) -> bool:
     """D7: the op's `spec` is well formed and has the tensor's rank."""
-    if "spec" not in op.attributes or len(op.operands) != 1:
+    spec = entry(op.attributes, "spec")
+    if spec is None or len(op.operands) != 1:
         return True
-    spec, type_ = op.attributes["spec"], op.operands[0].type
+    type_ = op.operands[0].type
     if not hasattr(spec, "partial") or not isinstance(type_, ir.RankedTensorType):
         return True
     if why := spec_error(spec, type_.rank):

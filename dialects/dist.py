@@ -55,7 +55,7 @@ class MeshOp(Dist.Operation, name="mesh"):
 
     @staticmethod
     def verify_invariants(op) -> bool:
-        value = op.attributes["value"] if "value" in op.attributes else None
+        value = checks.entry(op.attributes, "value")
         if not isinstance(value, ProcessMeshAttr):
             return True
         try:  # D1, D2, D3
@@ -72,8 +72,10 @@ def read_mesh(attr: ProcessMeshAttr) -> Mesh:
       MeshError: names are not strings, counts differ, or the mesh itself is ill formed.
     """
     names = checks.strings(attr.names.maybe_downcast())
-    sizes = list(attr.sizes.maybe_downcast())
-    devices = list(attr.device_ids.maybe_downcast())
+    try:
+        sizes, devices = (list(a.maybe_downcast()) for a in (attr.sizes, attr.device_ids))
+    except TypeError:  # locations, which the bindings do not give
+        raise MeshError(f"sizes {attr.sizes} and device ids {attr.device_ids} are not integers") from None
     if names is None:
         raise MeshError(f'axis names {attr.names} are not strings; write e.g. ["data", "model"]')
     for what, items in (("sizes", sizes), ("device ids", devices)):

@@ -148,9 +148,9 @@ class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
             have = "both dim and kind" if dim else "neither dim nor kind"
             return checks.fail(op, f"has {have}; exactly one is needed")
         for name, type_ in (("dim", ir.IntegerAttr), ("kind", ir.StringAttr)):
-            if name in op.attributes and not isinstance(op.attributes[name], type_):
+            if name in op.attributes and checks.attribute(op, name, type_) is None:
                 what = "an i64" if name == "dim" else "a string"
-                return checks.fail(op, f"{name} is {op.attributes[name]}; allowed: {what}")
+                return checks.fail(op, f"{name} is {checks.entry(op.attributes, name)}; allowed: {what}")
         return checks.dim_in_range(op) and checks.kind_known(op) and _microbatches_divide(op)
 
 
@@ -241,7 +241,8 @@ def _specs_fit(op: ir.Operation, name: str, types: Sequence[ir.Type]) -> bool:
         return True
     if len(specs) != len(types):
         return checks.fail(op, f"{name} has {len(specs)} entries; one per value is needed, {len(types)}")
-    for i, (spec, type_) in enumerate(zip(specs, types, strict=True)):
+    for i, type_ in enumerate(types):
+        spec = checks.item(specs, i)
         if isinstance(spec, ir.UnitAttr):
             continue
         if not isinstance(spec, ShardSpecAttr):

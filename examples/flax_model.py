@@ -58,7 +58,8 @@ class VisionTransformer(nn.Module):
     @nn.compact
     def __call__(self, images: jax.Array) -> jax.Array:
         c = self.config
-        x = nn.Conv(c.hidden, (c.patch, c.patch), strides=(c.patch, c.patch))(images)
+        # Batch norm takes the mean off again: a bias would have no gradient but rounding, which AdamW makes steps of.
+        x = nn.Conv(c.hidden, (c.patch, c.patch), strides=(c.patch, c.patch), use_bias=False)(images)
         x = nn.relu(nn.BatchNorm(use_running_average=False)(x))
         x = x.reshape(x.shape[0], -1, c.hidden)
         x = x + nn.Embed(x.shape[1], c.hidden)(np.arange(x.shape[1]))

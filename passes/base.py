@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 import re
 import shlex
 import types
@@ -61,11 +62,16 @@ class Bytes(int):
 
     def __new__(cls, value: str | float) -> Bytes:
         if not isinstance(value, str):
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{value} is not a number of bytes; allowed: 0 or more")
             return super().__new__(cls, int(value))
         m = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)\s*([A-Za-z]*)\s*", value)
         if m is None or m[2].lower() not in cls._UNITS:
             raise ValueError(f"'{value}' is not a number of bytes; write 16GiB, 512MB or 4096")
-        return super().__new__(cls, int(float(m[1]) * cls._UNITS[m[2].lower()]))
+        size = float(m[1]) * cls._UNITS[m[2].lower()]
+        if not math.isfinite(size):
+            raise ValueError(f"'{value}' is not a number of bytes; it is too large")
+        return super().__new__(cls, int(size))
 
 
 def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any:
@@ -83,6 +89,8 @@ class Pass(abc.ABC):
     """
 
     name: ClassVar[str]
+    #: Whether layouts must name axes of the mesh as it is, not parts of them (`x:(1)2`); see `dist-refine-mesh`.
+    plain_axes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.statistics: Counter[str] = Counter()
@@ -164,9 +172,12 @@ def _parse(hint: Any, text: str) -> Any:
     if hint not in (int, float, str):
         raise ValueError(f"cannot be given as text (its type is {getattr(hint, '__name__', hint)})")
     try:
-        return hint(text)
+        value = hint(text)
     except ValueError:
         raise ValueError(f"expected {hint.__name__}, got '{text}'") from None
+    if hint is float and not math.isfinite(value):
+        raise ValueError(f"expected a finite number, got '{text}'")
+    return value
 
 
 def _printable(value: Any) -> bool:

@@ -36,6 +36,7 @@ class MeasurePass(Pass):
     """
 
     name: ClassVar[str] = "dist-measure"
+    plain_axes = True
     machine: Machine = field(default_factory=Machine.default)
 
     def __post_init__(self) -> None:

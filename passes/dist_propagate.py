@@ -72,6 +72,7 @@ class PropagatePass(Pass):
     """
 
     name: ClassVar[str] = "dist-propagate"
+    plain_axes = True
     merge_reductions: bool = option(True, "Add partial sums before they are reduced where fewer bytes move.")
     engine: str = option("global", "How layouts are found.", ENGINES)
     strategies: bool = option(False, "Remark every op's strategy as slices per operand, ((2,1),(1,4)).")

@@ -229,7 +229,7 @@ class VerifyPass(Pass):
                 permutation(source, result, self.mesh)
                 made = result
             else:
-                for axis in _axes(op):
+                for axis in _axes(op) if "axes" in op.attributes else ():
                     if axis not in self.mesh.names:
                         known = ", ".join(map(repr, self.mesh.names))
                         raise ReshardError(f"unknown axis {axis!r}; the mesh has {known}")

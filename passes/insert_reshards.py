@@ -51,6 +51,7 @@ class InsertReshardsPass(Pass):
     """
 
     name: ClassVar[str] = "dist-insert-reshards"
+    plain_axes = True
 
     machine: Machine = field(default_factory=Machine.default)
 

@@ -11,6 +11,7 @@ from pcg.emulate import GLOBAL_TYPE
 from pcg.ir import shardings
 from pcg.ir.walk import entry, functions, walk
 from pcg.layout import ShardSpec
+from pcg.lower.in_range import keep_in_range
 from pcg.lower.permutes import join_permutes
 from pcg.lower.spmd import LoweringError, SpmdLowering
 from pcg.passes.base import Pass, PassError
@@ -28,6 +29,8 @@ class LowerSpmdPass(Pass):
     `mhlo.num_partitions`, `pcg.mesh` (with `pcg.device_ids` if it names its devices), and per argument and
     result `pcg.in_specs`, `pcg.out_specs`; where the shards of one have padding also `pcg.global_type`, the
     signature before.
+    Indices of dynamic slices and updates, and those of gathers and scatters of one index, are clamped where they may be
+    out of range: XLA loses the clamp that they imply where one slice meets another.
     Layouts must be complete and consistent, as dist-insert-reshards leaves them.
 
     Before:
@@ -85,6 +88,8 @@ class LowerSpmdPass(Pass):
                         op.operation.erase()
                         continue
                     _strip(op.operation)
+            if mesh.size > 1:
+                self.statistics["indices kept in range"] += keep_in_range(module, mesh.size)
             i32 = ir.IntegerType.get_signless(32)
             module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(i32, mesh.size)
             module.attributes["pcg.mesh"] = ir.StringAttr.get(str(mesh))

@@ -14,6 +14,7 @@ from pcg.lower.local_collectives import alone
 from pcg.passes.base import Pass, PassError, option
 from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.collectives import check_replicas, is_plain, why_refused
+from pcg.rules.custom_call import has_side_effect
 from pcg.rules.manual import manual_bodies
 
 #: Ops that stay free (any device can make any part of them) when applied to constants and iotas.
@@ -211,9 +212,8 @@ def _is_pure(op: ir.Operation) -> bool:
     name = op.name
     if name in _EFFECTS or not name.startswith(("stablehlo.", "chlo.", "dist.", "pcg.")) or name == "dist.mesh":
         return False
-    if name == "stablehlo.custom_call" and "has_side_effect" in op.attributes:
-        if ir.BoolAttr(op.attributes["has_side_effect"]).value:
-            return False
+    if has_side_effect(op):
+        return False
     for region in op.regions:
         for block in region.blocks:
             for inner in list(block.operations)[:-1]:

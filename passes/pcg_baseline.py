@@ -48,6 +48,7 @@ class BaselinePass(Pass):
     """
 
     name: ClassVar[str] = "pcg-baseline"
+    plain_axes = True
     plan: str = option("data", "The plan.", (*PLANS, *SYNONYMS))
     model: tuple[str, ...] = option((), "Axes of tensor parallelism; default: model, tensor, tp or mp, else the last.")
     experts: tuple[str, ...] = option((), "Axes of experts; default: expert, experts or ep, else the last data axis.")

@@ -37,6 +37,7 @@ class LintPass(Pass):
     """
 
     name: ClassVar[str] = "pcg-lint"
+    plain_axes = True
     memory_limit: Bytes | None = option(
         None, "bytes per device that a plan may need, as 16GiB; default: what a device of the cluster, if any, has"
     )

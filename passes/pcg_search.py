@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.loops import MOST_RUNS
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, MeshError
@@ -60,6 +61,7 @@ class SearchPass(Pass):
     """
 
     name: ClassVar[str] = "pcg-search"
+    plain_axes = True
 
     mesh: str = option("", "mesh to plan for, as name=size,...; default: the module's dist.mesh")
     memory_limit: Bytes | None = option(
@@ -204,7 +206,10 @@ class SearchPass(Pass):
         self._reasons(variant.built)
 
     def _reasons(self, built: Built) -> None:
-        """Say which ops run replicated."""
+        """Say which ops run replicated, and which loops longer than is counted."""
+        if built.endless:
+            text = f"runs its body more than {MOST_RUNS:.0e} times per step; counted as so often"
+            self.remark(built.endless[0], text)
         for op, node in built.ops:
             reason = built.rule_reason(node)
             if reason:
@@ -238,7 +243,7 @@ class SearchPass(Pass):
 
 def check_possible(func: ir.Operation, outcome: Outcome) -> None:
     """Raises PassError where the best plan breaks a layout that is fixed in the program."""
-    if outcome.seconds >= FORBIDDEN / 2:
+    if outcome.seconds == FORBIDDEN:
         text = "the layouts that are fixed in the program contradict each other: no plan has them all"
         raise PassError(func, text)
 

@@ -108,6 +108,7 @@ class SelectPass(Pass):
     """
 
     name: ClassVar[str] = "pcg-select"
+    plain_axes = True
 
     candidates: str = option("all", "search: only plans of the search; all: also those of experts", ("all", "search"))
     meshes: str = option(

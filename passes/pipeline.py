@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from torch_mlir import ir, passmanager
 
 from pcg import passes
+from pcg.ir.check import check, check_axes
 from pcg.ir.errors import PcgError
+from pcg.layout import MeshError, SpecError
+from pcg.machine import ClusterError
 from pcg.passes.base import Pass, PassError
 
 
@@ -116,13 +119,15 @@ class Pipeline:
         `before` and `after`, when given, are called around every element with its text and the module.
         """
         pm = passmanager.PassManager("builtin.module")
+        stale = False
         for e in self.elements:
             if before:
                 pm.add(_observer(before, str(e)), name="Observer", argument="observe")
             if isinstance(e, Pass):
-                pm.add(self._callable(e), name=type(e).__name__, argument=str(e), description=summary(type(e)))
+                pm.add(self._callable(e, stale), name=type(e).__name__, argument=str(e), description=summary(type(e)))
             else:
                 add_native(pm, e)
+            stale = not isinstance(e, Pass)
             if after:
                 pm.add(_observer(after, str(e)), name="Observer", argument="observe")
         return pm
@@ -154,11 +159,18 @@ class Pipeline:
                 if collecting:
                     gc.enable()
 
-    def _callable(self, p: Pass) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+    def _callable(self, p: Pass, stale: bool) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        """`p` as MLIR calls it; with `stale` behind a C++ pass, which may have changed what layouts are of."""
+
         def run(op: ir.Operation, external: passmanager.ExternalPass) -> None:
             try:
+                if stale:
+                    check(op.operation)
+                if p.plain_axes:
+                    check_axes(op.operation)
                 p.run(op.operation)
-            except (PassError, PcgError) as error:
+            except (PassError, PcgError, MeshError, SpecError, ClusterError) as cause:
+                error = cause if isinstance(cause, PassError | PcgError) else PcgError(str(cause), op.location)
                 self.failure = (p, error)
                 where = error.location if isinstance(error.location, ir.Location) else op.location
                 where.emit_error(f"{p.name}: {message_of(error)}")

@@ -46,11 +46,11 @@ class SdyImportPass(Pass):
     Otherwise the axes that are named are fixed, and `dist.open = [dims]` lists the open dimensions, which
     may be split further.  Priorities (`{"x"}p1`) become `dist.priorities`, one number per dimension, where some are
     not 0; they say when `dist-propagate{engine=priority}` spreads a dimension, which is fixed all the same.
-    `unreduced` axes become partial sums.  With sub-axes (`"x":(1)2`) the mesh is refined so that they are
-    axes, as by `dist-refine-mesh`.  A `sdy.manual_computation` becomes a custom call `@dist.manual` of a
-    private function (the body), with attributes `in_specs` and `out_specs`; along mesh axes that it leaves
-    automatic all devices run it alike (`repeats` is how many do).  With Shardy off, `mhlo.sharding` other than
-    replicated is refused.
+    `unreduced` axes become partial sums; arguments and results of the entry function may have none.  With
+    sub-axes (`"x":(1)2`) the mesh is refined so that they are axes, as by `dist-refine-mesh`.  A
+    `sdy.manual_computation` becomes a custom call `@dist.manual` of a private function (the body), with attributes
+    `in_specs` and `out_specs`; along mesh axes that it leaves automatic all devices run it alike (`repeats` is how many
+    do).  With Shardy off, `mhlo.sharding` other than replicated is refused.
 
     Before:
     ```mlir
@@ -193,6 +193,9 @@ class SdyImportPass(Pass):
                     place = blocks[0].arguments[i]
                     place = func if "unknown" in str(place.location) else place
                 found = self._spec(place, types[i], self._read(place, parse_sharding, own[_ATTR]))
+                if found and is_entry and found[0].partial:
+                    axes = ", ".join(map(repr, found[0].partial_axes))
+                    raise PassError(place, f"{what} is unreduced over {axes}; allowed: whole values")
                 attrs = {own[k].name: own[k].attr for k in range(len(own))}
                 del attrs[_ATTR]
                 if found and is_entry:
@@ -259,7 +262,8 @@ class SdyImportPass(Pass):
             return
         if _ATTR in attrs:
             shardings_ = self._read(op, parse_per_value, attrs[_ATTR])
-            if len(shardings_) != len(op.results):
+            # An op without results has one sharding all the same, which says where it runs: on one device.
+            if len(shardings_) != max(len(op.results), 1):
                 raise PassError(op, f"has {len(shardings_)} shardings for {len(op.results)} results")
             del op.attributes[_ATTR]
             for value, s in zip(op.results, shardings_ if not self._in_manual(op) else [], strict=False):
@@ -278,7 +282,7 @@ class SdyImportPass(Pass):
         op.erase()
 
     def _refuse_mhlo(self, where, what: str, attr: ir.Attribute) -> None:
-        text = ir.StringAttr(attr).value
+        text = attr.value if isinstance(attr, ir.StringAttr) else str(attr)
         if not text.startswith(_HARMLESS_MHLO[:3]) and text:
             raise PassError(
                 where,

@@ -11,6 +11,7 @@ from pcg.tools.op_samples import program
 _F, _Z = "tensor<4x6xf32>", "%c: tensor<f32>"
 _ZERO = "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
 _ONE = "  %c = stablehlo.constant dense<1.0> : tensor<f32>\n"
+_THREE = "  %c = stablehlo.constant dense<3.0> : tensor<f32>\n"
 
 
 def _reducer(op: str) -> str:
@@ -18,6 +19,15 @@ def _reducer(op: str) -> str:
     return f"{{\n^bb0(%x: {t}, %y: {t}):\n  %z = stablehlo.{op} %x, %y : {t}\n  stablehlo.return %z : {t}\n}}"
 
 
+#: A maximum and a sum as reducers that no collective knows.
+_MAXIMUM = (
+    "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  %n = stablehlo.maximum %x, %y : tensor<f32>\n"
+    "  %z = stablehlo.maximum %n, %x : tensor<f32>\n  stablehlo.return %z : tensor<f32>\n}"
+)
+_ADD = (
+    "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  %n = stablehlo.negate %x : tensor<f32>\n"
+    "  %z = stablehlo.subtract %y, %n : tensor<f32>\n  stablehlo.return %z : tensor<f32>\n}"
+)
 _OVERWRITE = "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  stablehlo.return %y : tensor<f32>\n}"
 _SELECT = (
     "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  %z = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> "
@@ -36,17 +46,23 @@ _ARGMAX = """{
 }"""
 
 
-def _reduce(op: str, initial: str = _ZERO) -> str:
-    return program("stablehlo.reduce", [_F, _Z], ["tensor<4xf32>"], "dimensions = array<i64: 1>", _reducer(op), initial)
+def _reduce(op: str, initial: str = _ZERO, operand: str = _F) -> str:
+    body = op if op.startswith("{") else _reducer(op)
+    return program(
+        "stablehlo.reduce", [operand, _Z], ["tensor<4xf32>"], "dimensions = array<i64: 1>", body, initial
+    )
 
 
-def _window(size: str, strides: str, padding: str, result: str, op: str = "add", initial: str = _ZERO) -> str:
+def _window(
+    size: str, strides: str, padding: str, result: str, op: str = "add", initial: str = _ZERO, operand: str = "4x8"
+) -> str:
     attributes = (
         f"window_dimensions = array<i64: {size}>, window_strides = array<i64: {strides}>, "
         f"padding = dense<{padding}> : tensor<2x2xi64>"
     )
     return program(
-        "stablehlo.reduce_window", ["tensor<4x8xf32>", _Z], [f"tensor<{result}xf32>"], attributes, _reducer(op), initial
+        "stablehlo.reduce_window", [f"tensor<{operand}xf32>", _Z], [f"tensor<{result}xf32>"], attributes,
+        op if op.startswith("{") else _reducer(op), initial,
     )
 
 
@@ -89,6 +105,12 @@ FORMS: dict[str, dict[str, str]] = {
         **{op: _reduce(op) for op in ("maximum", "minimum", "and", "or")},
         "multiply": _reduce("multiply", _ONE),
         "add to 1": _reduce("add", _ONE),
+        # A shard of two has one element: XLA takes the reduction for a reshape.
+        **{f"{op} of two, from 3": _reduce(op, _THREE, "tensor<4x2xf32>") for op in ("add", "maximum", "multiply")},
+        "maximum by two ops, of two, from 3": _reduce(_MAXIMUM, _THREE, "tensor<4x2xf32>"),
+        "add by two ops": _reduce(_ADD),
+        "add by two ops, from 3": _reduce(_ADD, _THREE),
+        "of one": _reduce("add", _ONE, "tensor<4x1xf32>"),
         "of a maximum and its place": program(
             "stablehlo.reduce", [_F, "tensor<4x6xi32>", "%c: tensor<f32>", "%k: tensor<i32>"],
             ["tensor<4xf32>", "tensor<4xi32>"], "dimensions = array<i64: 1>", _ARGMAX,
@@ -102,6 +124,14 @@ FORMS: dict[str, dict[str, str]] = {
         "cumulative maximum": _window("1, 8", "1, 1", "[[0, 0], [7, 0]]", "4x8", "maximum"),
         "overlapping": _window("1, 3", "1, 1", "[[0, 0], [1, 1]]", "4x8"),
         "overlapping maximum": _window("2, 3", "1, 1", "[[1, 0], [1, 1]]", "4x8", "maximum"),
+        **{
+            f"{op} of three, from 3": _window("1, 3", "1, 1", "[[0, 0], [1, 1]]", "4x2", op, _THREE, "4x2")
+            for op in ("add", "maximum", "minimum")
+        },
+        "maximum by two ops, of three, from 3": _window(
+            "1, 3", "1, 1", "[[0, 0], [1, 1]]", "4x2", _MAXIMUM, _THREE, "4x2"
+        ),
+        "add of pairs to 3": _window("1, 2", "1, 2", "[[0, 0], [0, 0]]", "4x2", "add", _THREE, "4x4"),
         "strided, overlapping": _window("1, 3", "1, 2", "[[0, 0], [1, 0]]", "4x4"),
     },
     "stablehlo.select_and_scatter": {

@@ -7,6 +7,7 @@ import re
 from typing import NoReturn
 
 from pcg.passes.pipelines import PIPELINES
+from pcg.tools.arguments import whole
 
 
 class UsageError(ValueError):
@@ -46,7 +47,8 @@ def parser() -> argparse.ArgumentParser:
         help="the machine to plan for; see docs/reference/clusters.md",
     )  # fmt: skip
     g.add_argument(
-        "--devices", type=int, metavar="N", help="number of devices; the mesh and its place on the cluster are searched"
+        "--devices", type=whole(1), metavar="N",
+        help="number of devices; the mesh and its place on the cluster are searched",
     )
     g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that ask")
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
@@ -58,7 +60,9 @@ def parser() -> argparse.ArgumentParser:
         "--lint-fail-above", metavar="PERCENT",
         help="exit with 1 if the annotations make a step longer by more than this (5 or 5%%), or no plan has them all",
     )  # fmt: skip
-    g.add_argument("--lint-budget", type=int, metavar="N", help="how many variants of annotations are priced at most")
+    g.add_argument(
+        "--lint-budget", type=whole(1), metavar="N", help="how many variants of annotations are priced at most"
+    )
 
     g = p.add_argument_group("input and output")
     g.add_argument("--split-input-file", action="store_true", help="process parts between '// -----' lines separately")

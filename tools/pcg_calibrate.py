@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pcg.tools import arguments
+
 DONE, FAILED = 0, 2
 #: Bytes of the largest operand on one device.
 _LARGEST = {"cpu": 16 * 2**20, "gpu": 256 * 2**20, "tpu": 256 * 2**20}
@@ -18,10 +20,6 @@ _LARGEST = {"cpu": 16 * 2**20, "gpu": 256 * 2**20, "tpu": 256 * 2**20}
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 a profile was written, 2 it was not."""
     args = parser().parse_args(argv)
-    if args.devices is not None and args.devices < 1:
-        return _fail(f"--devices {args.devices}; allowed: 1 or more")
-    if args.rounds < 1:
-        return _fail(f"--rounds {args.rounds}; allowed: 1 or more")
     if args.output and not Path(args.output).absolute().parent.is_dir():
         return _fail(f"no folder {Path(args.output).absolute().parent} for the profile")
     flags = os.environ.get("XLA_FLAGS", "")
@@ -79,13 +77,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(prog="pcg-calibrate", description=__doc__)
+    p = arguments.Parser(prog="pcg-calibrate", description=__doc__)
     p.add_argument(
         "-o", "--output", metavar="FILE",
         help="where the profile goes (TOML); default: the user's cache, where Cluster.detect() finds it",
     )  # fmt: skip
     p.add_argument(
-        "--devices", type=int, metavar="N", help="measure with N devices at work; processors are cut into as many"
+        "--devices", type=arguments.whole(1), metavar="N",
+        help="measure with N devices at work; processors are cut into as many",
     )
     p.add_argument(
         "--elements", default="f32", metavar="TYPES", help="element types to measure, such as f32,bf16 (default f32)"
@@ -93,7 +92,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--only", metavar="WHAT", help="measure only these classes of ops, or collectives; for the rest rates serve"
     )
-    p.add_argument("--rounds", type=int, default=5, metavar="N", help="times are medians of N rounds (default 5)")
+    p.add_argument(
+        "--rounds", type=arguments.whole(1), default=5, metavar="N", help="times are medians of N rounds (default 5)"
+    )
     p.add_argument(
         "--keep-memory", action="store_true",
         help="as in processes that keep what they free, see pcg.runtime.allocator; default: as it comes",

@@ -15,6 +15,7 @@ from torch_mlir import ir, passmanager
 
 from pcg import passes
 from pcg.ir import shardings
+from pcg.ir.check import check
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
@@ -25,7 +26,7 @@ from pcg.layout.mesh import MeshError
 from pcg.machine import Cluster, ClusterError
 from pcg.passes.base import Bytes
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
-from pcg.tools import diagnostics, reproducer
+from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.options import UsageError, flag_suggestions, parse
 
 _SPLIT = re.compile(r"^// -----.*$", re.M)
@@ -53,8 +54,6 @@ class Job:
         self.cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
-        if args.devices is not None and args.devices < 1:
-            raise UsageError(f"--devices={args.devices}; allowed: 1 or more")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
         self.fail_above = _percent(args.lint_fail_above)
         self.too_dear = False
@@ -123,9 +122,12 @@ class Job:
             pm = self._pass_manager(pipeline)
             try:
                 with self.timed("parse"):
-                    module = load_module(source, context, self.name)
-                if self.mesh is not None:
-                    self._add_mesh(module, self.mesh)
+                    ours = bool(pipeline.python_passes)
+                    module = load_module(source, context, self.name, layouts=ours and self.mesh is None)
+                    if self.mesh is not None:  # layouts may be on it
+                        self._add_mesh(module, self.mesh)
+                        if ours:
+                            check(module)
                 self._run_passes(pm, pipeline, module)
                 if self.args.verify_roundtrip:
                     self._check_roundtrip(module, context)
@@ -196,7 +198,7 @@ class Job:
         def generic(m: ir.Module) -> str:
             return m.operation.get_asm(print_generic_op_form=True)
 
-        if generic(load_module(str(module), context, self.name)) != generic(module):
+        if generic(load_module(str(module), context, self.name, layouts=False)) != generic(module):
             text = "the module does not round-trip: printed and parsed again it differs"
             raise PcgError(text, module.operation.location)
 
@@ -230,8 +232,8 @@ def _percent(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        return float(text.removesuffix("%")) / 100
-    except ValueError:
+        return arguments.real(zero=True)(text.removesuffix("%")) / 100
+    except argparse.ArgumentTypeError:
         raise UsageError(f"--lint-fail-above={text}; write a percentage, as 5 or 5%") from None
 
 

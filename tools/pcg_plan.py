@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcg.tools import arguments
+
 SAME, DIFFERENT, FAILED = 0, 1, 2
 
 
@@ -29,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="pcg-plan", description="Look at saved plans, compare them, and price them.")
+    p = arguments.Parser(prog="pcg-plan", description="Look at saved plans, compare them, and price them.")
     commands = p.add_subparsers(dest="command", required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="print what a plan says")
     show.add_argument("plan", help="plan as JSON, from Plan.save or pcg-run --save-plan")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -11,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pcg.tools import arguments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,19 +45,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = arguments.Parser(
         prog="pcg-run",
         description="Compile a StableHLO program for a mesh, run it with random inputs, and check it against itself"
         " unsharded. Exit status: 0 agrees, 1 differs, 2 cannot be run.",
     )
-    p.add_argument("program", help="StableHLO file: text, bytecode, or a jax.export artifact")
+    p.add_argument(
+        "program", help="StableHLO file: text, bytecode or a jax.export artifact; also what pcg-opt wrote, at any stage"
+    )
     p.add_argument("--mesh", help="name=size,...; default: the mesh that the program declares")
     p.add_argument(
         "--cluster", metavar="FILE|preset:NAME[:SIZE]|detect",
         help="the machine that it is planned for; without --mesh, the mesh is chosen too",
     )  # fmt: skip
     p.add_argument("--check", action="store_true", help="compare every result with the unsharded program")
-    p.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    p.add_argument(
+        "--reference", metavar="FILE",
+        help="the unsharded program to compare with; a lowered program does not say what it was made from",
+    )  # fmt: skip
+    p.add_argument("--seed", type=arguments.seed, default=0, help="of the random inputs (default 0)")
+    p.add_argument(
+        "--seeds", type=arguments.whole(1), default=1, metavar="N",
+        help="compare for N sets of inputs, from --seed on (default 1)",
+    )  # fmt: skip
     p.add_argument(
         "--strategy", default="auto",
         help="auto, search, a propagation engine (global, dataflow, bfs, priority; propagate is global), an expert's"
@@ -70,8 +83,13 @@ def parser() -> argparse.ArgumentParser:
         "--why", metavar="TENSOR", action="append", default=[],
         help="print why a tensor is sharded as it is: an argument or result by name, a line as model.py:12, or %%12",
     )  # fmt: skip
-    p.add_argument("--repeat", type=int, default=5, help="timed runs, of which the median is shown (default 5)")
-    p.add_argument("--tolerance", type=float, help="relative; default by type (f32 2e-4, f64 1e-9, narrower 4e-2)")
+    p.add_argument(
+        "--repeat", type=arguments.whole(1), default=5, help="timed runs, of which the median is shown (default 5)"
+    )
+    p.add_argument(
+        "--tolerance", type=arguments.real(zero=True),
+        help="relative error allowed, of the scale of a tensor; default: what rounding explains",
+    )  # fmt: skip
     p.add_argument(
         "--devices", choices=("forced", "present"), default="forced",
         help="forced: as many CPU devices as the mesh needs; present: what jax finds (default forced)",
@@ -83,18 +101,25 @@ def parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace) -> int:
     from pcg.compiler import load_program
     from pcg.frontend.program import module_source
+    from pcg.ir.context import make_context
+    from pcg.ir.parse import load_module
     from pcg.layout import Mesh
     from pcg.machine import Cluster
+    from pcg.runtime import lowered
 
     found = module_source(Path(args.program))
     assert found is not None
+    module = load_module(found[0], make_context(), found[1])
+    if args.reference and not args.check:
+        raise ValueError("--reference goes with --check")
+    if lowered.is_lowered(module):
+        report = _run_lowered(args, found, module)
+        return _print(args, report, _lowered_text)
     program = load_program(found[0], path=found[1])
     cluster = Cluster.parse(args.cluster) if args.cluster else None
     if args.mesh is None and (devices := _several_meshes(program)):
         force_devices(1)
-        report = run_processes(program, args)
-        print(json.dumps(report, indent=2, default=str) if args.json else _processes_text(report, devices), flush=True)
-        return DIFFERS if report.get("agrees") is False else AGREES
+        return _print(args, run_processes(program, args), lambda report: _processes_text(report, devices))
     mesh: Mesh | Cluster
     if args.mesh is None and cluster is not None:
         mesh, count = cluster, cluster.size
@@ -105,8 +130,11 @@ def _run(args: argparse.Namespace) -> int:
         count = cluster.size if cluster is not None else max(mesh.device_ids or [mesh.size - 1]) + 1
     if args.devices == "forced":
         force_devices(count)
-    report = run(program, mesh, args, cluster)
-    print(json.dumps(report, indent=2, default=str) if args.json else _text(report), flush=True)
+    return _print(args, run(program, mesh, args, cluster), _text)
+
+
+def _print(args: argparse.Namespace, report: dict[str, Any], text: Callable[[dict[str, Any]], str]) -> int:
+    print(json.dumps(report, indent=2, default=str) if args.json else text(report), flush=True)
     return DIFFERS if report.get("agrees") is False else AGREES
 
 
@@ -125,12 +153,7 @@ def run(
     import jax
 
     import pcg
-    from pcg.ir.context import make_context
-    from pcg.ir.parse import load_module
-    from pcg.ir.walk import walk
     from pcg.runtime import jax_compat
-    from pcg.runtime.compare import compare
-    from pcg.runtime.inputs import random_inputs
 
     source: Any = Path(program.path) if program.path else program.source
     where = None if mesh is cluster else cluster
@@ -139,8 +162,8 @@ def run(
     mesh = compiled.mesh
     if args.save_plan:
         compiled.plan.save(args.save_plan)
-    module = load_module(program.source, make_context(), program.path)
-    inputs = random_inputs(executable.compilation.modules["stablehlo"], program.arguments, args.seed)
+    draw = _inputs(program)
+    inputs = draw(args.seed)
     cost = executable.cost
     report: dict[str, Any] = {
         "program": program.path, "mesh": dict(mesh.axes), "strategy": args.strategy, "seed": args.seed,
@@ -158,59 +181,169 @@ def run(
         report["why"] = {tensor: compiled.why(tensor) for tensor in args.why}
     with jax_compat.x64(executable.needs_x64):
         placed = executable.place(inputs)
-        got, report["sharded_seconds"] = _timed(lambda: executable.compiled(*placed), args.repeat)
-        if args.check:
-            manual = any(op.name == "sdy.manual_computation" for op in walk(module.operation))
-            report["reference"] = "the program under XLA's own partitioner" if manual else "on one device"
-            where = executable.replicated if manual else jax.devices()[0]
-            reference = jax_compat.plain_function(_plain_text(module, manual), executable.program.results)
-            local = [jax.device_put(x, where) for x in inputs]
-            expected, report["reference_seconds"] = _timed(lambda: reference(*local), args.repeat)
-            rows = [
-                compare(x.name, str(x), g, e, args.tolerance)
-                for x, g, e in zip(program.results, _arrays(got), _arrays(expected), strict=True)
-            ]
-            report["results"] = [vars(r) for r in rows]
-            report["agrees"] = all(r.agrees for r in rows)
+        got, report["sharded_seconds"] = _timed(lambda: executable.direct(*placed), args.repeat)
+    if args.check:
+        _check(args, report, _reference(args, program), executable, draw, got)
     report["remarks"] = [f"{name}: {text} {where}".strip() for name, where, text in executable.compilation.remarks]
     return report
 
 
 def run_processes(program: Program, args: argparse.Namespace) -> dict[str, Any]:
     """Split a program on several meshes, run all its processes on one device, and (with `--check`) compare."""
-    import jax
-
     from pcg import processes
-    from pcg.ir.context import make_context
-    from pcg.ir.parse import load_module
-    from pcg.passes.pipeline import Pipeline
-    from pcg.runtime import jax_compat
-    from pcg.runtime.compare import compare
-    from pcg.runtime.inputs import random_inputs
+    from pcg.runtime import check
 
     engine = {"auto": "dataflow", "propagate": "dataflow"}.get(args.strategy, args.strategy)
     source: Any = Path(program.path) if program.path else program.source
     split = processes.lower(source, engine=engine)
-    module = load_module(program.source, make_context(), program.path)
-    Pipeline("sdy-import,pcg-normalize,dist-strip").run(module)
-    inputs = random_inputs(module, program.arguments, args.seed)
+    draw = _inputs(program)
     report: dict[str, Any] = {
         "program": program.path, "meshes": {n: dict(m.axes) for n, m in split.meshes.items()}, "engine": engine,
         "seed": args.seed, "processes": split.processes, "messages": [vars(m) for m in split.messages],
     }  # fmt: skip
-    got = _arrays(split.emulate(*inputs))
+    emulated = check.Unsharded(split.as_text("emulated"), program.arguments, program.results)
+    got = emulated.run(draw(args.seed))
     if args.check:
-        with jax_compat.x64(program.has_64_bit):
-            reference = jax_compat.plain_function(_plain_text(module, False), program.results)
-            expected = _arrays(reference(*(jax.device_put(x, jax.devices()[0]) for x in inputs)))
-        rows = [
-            compare(x.name, str(x), g, e, args.tolerance)
-            for x, g, e in zip(program.results, got, expected, strict=True)
-        ]
-        report["results"] = [vars(r) for r in rows]
-        report["agrees"] = all(r.agrees for r in rows)
+        _compare(args, report, _reference(args, program), draw, got, emulated.run, lambda: emulated.run_wide)
     report["remarks"] = [f"{name}: {text} {where}".strip() for name, where, text in split.remarks]
     return report
+
+
+def _run_lowered(args: argparse.Namespace, found: tuple[str | bytes, str | None], module: Any) -> dict[str, Any]:
+    """Run a lowered program on the mesh that it was lowered for, and (with `--check`) compare with `--reference`."""
+    from pcg.layout import Mesh, MeshError
+    from pcg.runtime import lowered
+
+    mesh = lowered.lowered_mesh(module)
+    if args.mesh and Mesh.parse(args.mesh).axes != mesh.origin.axes:
+        raise MeshError(f"the program was lowered for mesh {mesh.origin}; --mesh is {args.mesh}")
+    unused = [
+        name for name, value in (
+            ("--cluster", args.cluster), ("--memory-limit", args.memory_limit), ("--save-plan", args.save_plan),
+            ("--explain", args.explain), ("--simulate", args.simulate), ("--trace", args.trace), ("--why", args.why),
+            ("--strategy", args.strategy != "auto"),
+        ) if value
+    ]  # fmt: skip
+    if unused:
+        raise ValueError(f"{unused[0]} needs the program before lowering; this one is lowered already")
+    if args.check and not args.reference:
+        raise ValueError("a lowered program does not say what it was made from; give --reference FILE to --check it")
+    program = lowered.lowered_program(module, *found)
+    if args.devices == "forced":
+        force_devices(max(mesh.device_ids or [mesh.size - 1]) + 1)
+    import jax
+
+    from pcg.runtime import jax_compat
+    from pcg.runtime.inputs import random_inputs
+    from pcg.runtime.placement import resolve_mesh
+
+    executable = lowered.lowered_executable(module, program, resolve_mesh(mesh)[1])
+    whole = _referred(args.reference, program) if args.reference else program
+    draw = _inputs(whole) if args.reference else functools.partial(random_inputs, module, program.arguments)
+    inputs = draw(args.seed)
+    report: dict[str, Any] = {
+        "program": program.path, "mesh": dict(mesh.axes), "seed": args.seed,
+        "devices": f"{mesh.size} {jax.devices()[0].platform}",
+    }  # fmt: skip
+    with jax_compat.x64(executable.needs_x64):
+        placed = executable.place(inputs)
+        got, report["sharded_seconds"] = _timed(lambda: executable.direct(*placed), args.repeat)
+    if args.check:
+        _check(args, report, _reference(args, program), executable, draw, got)
+    report["remarks"] = []
+    return report
+
+
+def _reference(args: argparse.Namespace, program: Program) -> Any:
+    """The unsharded program: that of `--reference`, else `program` without its placement.
+
+    Raises:
+      ProgramError: `--reference` has another signature.
+    """
+    from pcg.ir.context import make_context
+    from pcg.ir.parse import load_module
+    from pcg.ir.walk import walk
+    from pcg.runtime import check
+
+    if args.reference:
+        program = _referred(args.reference, program)
+    module = load_module(program.source, make_context(), program.path)
+    manual = any(op.name == "sdy.manual_computation" for op in walk(module.operation))
+    text = check.text_of(module if manual else _stripped(module))
+    return check.Unsharded(text, program.arguments, program.results, partitioned=manual)
+
+
+def _referred(path: str, program: Program) -> Program:
+    """The program in `path`, which must have the arguments and results of `program`."""
+    from pcg.compiler import load_program
+    from pcg.frontend.program import ProgramError, module_source
+
+    source = module_source(Path(path))
+    assert source is not None
+    other = load_program(source[0], path=source[1])
+    sides = (("argument", program.arguments, other.arguments), ("result", program.results, other.results))
+    for what, ours, theirs in sides:
+        if len(ours) != len(theirs):
+            raise ProgramError(f"--reference {path} has {len(theirs)} {what}s; {program.path} has {len(ours)}")
+        for i, (x, y) in enumerate(zip(ours, theirs, strict=True)):
+            if str(x) != str(y):
+                raise ProgramError(f"{what} {i} of --reference {path} is {y}; in {program.path} it is {x}")
+    return other
+
+
+def _inputs(program: Program) -> Callable[[int], list[np.ndarray]]:
+    """What makes the inputs of a program from a seed."""
+    from pcg.ir.context import make_context
+    from pcg.ir.parse import load_module
+    from pcg.passes.pipeline import Pipeline
+    from pcg.runtime.inputs import random_inputs
+
+    module = load_module(program.source, make_context(), program.path)
+    Pipeline("sdy-import,pcg-normalize").run(module)
+    return lambda seed: random_inputs(module, program.arguments, seed)
+
+
+def _stripped(module: Any) -> Any:
+    """A program as it came, for one device: without its layouts, and with nothing rewritten if it has none."""
+    from pcg.ir.walk import walk
+    from pcg.passes.pipeline import Pipeline
+
+    shardy = any(op.name.startswith("sdy.") for op in walk(module.operation))
+    Pipeline("sdy-import,pcg-normalize,dist-strip" if shardy else "dist-strip").run(module)
+    return module
+
+
+def _check(
+    args: argparse.Namespace, report: dict[str, Any], unsharded: Any, executable: Any, draw: Any, got: Any
+) -> None:
+    """Compare a program on a mesh, and add what came out to the report."""
+    from pcg.runtime import check
+
+    if unsharded.partitioned:
+        unsharded.where = executable.replicated
+    got = list(got) if isinstance(got, list | tuple) else [got]
+    wide = lambda: check.on_mesh(check.widened(executable))  # noqa: E731
+    _compare(args, report, unsharded, draw, got, check.on_mesh(executable), wide)
+
+
+def _compare(
+    args: argparse.Namespace, report: dict[str, Any], unsharded: Any, draw: Any, got: Any, run: Any, wide: Any
+) -> None:
+    from pcg.runtime import check
+
+    report["reference"] = "the program under XLA's own partitioner" if unsharded.partitioned else "on one device"
+    inputs = draw(args.seed)
+    _, report["reference_seconds"] = _timed(lambda: unsharded.run(inputs), args.repeat)
+    compared = check.Check(unsharded, run, wide)
+    rows = []
+    for seed in range(args.seed, args.seed + args.seeds):
+        if seed != args.seed:
+            inputs = draw(seed)
+            got = run(inputs)
+        rows += compared(inputs, got, seed) if args.tolerance is None else compared.within(inputs, got, args.tolerance)
+    report["check_seconds"] = compared.seconds
+    report["results"] = [vars(r) for r in rows]
+    report["agrees"] = all(r.agrees for r in rows)
 
 
 def _several_meshes(program: Program) -> dict[str, Mesh]:
@@ -224,21 +357,10 @@ def _several_meshes(program: Program) -> dict[str, Mesh]:
 
 
 def _processes_text(report: dict[str, Any], meshes: dict[str, Mesh]) -> str:
-    from pcg.runtime.compare import Comparison
-
     where = "; ".join(f"@{n} ({m}) on {list(m.device_ids or range(m.size))}" for n, m in meshes.items())
     lines = [f"{report['program']} on meshes {where}"]
     lines.append(f"  {len(report['processes'])} processes, {len(report['messages'])} messages, all run on one device")
-    if "agrees" in report:
-        rows = [Comparison(**r) for r in report["results"]]
-        bad = [r for r in rows if not r.agrees]
-        lines += [f"  {r}" for r in bad]
-        worst = max((r.error for r in rows), default=0.0)
-        if bad:
-            lines.append(f"DIFFERS: {len(bad)} of {len(rows)} results")
-        else:
-            lines.append(f"AGREES: {len(rows)} results, worst relative error {worst:.1e} (seed {report['seed']})")
-    return "\n".join(lines)
+    return "\n".join(lines + _verdict(report))
 
 
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
@@ -252,22 +374,6 @@ def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
         jax.block_until_ready(call())
         times.append(time.perf_counter() - start)
     return out, statistics.median(times)
-
-
-def _arrays(out: Any) -> list[np.ndarray]:
-    import numpy as np
-
-    return [np.asarray(x) for x in (out if isinstance(out, list | tuple) else [out])]
-
-
-def _plain_text(module: Any, manual: bool) -> str:
-    """The program in generic form, without layouts; a per-device part (`manual`) only makes sense with them."""
-    from pcg.ir.sdy_text import without_second_regions
-    from pcg.passes.pipeline import Pipeline
-
-    if not manual and any(op.operation.name == "sdy.mesh" for op in module.body.operations):
-        Pipeline("sdy-import,pcg-normalize,dist-strip").run(module)
-    return without_second_regions(module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
 
 
 def _declared_mesh(program: Program) -> Mesh:
@@ -314,23 +420,43 @@ def _text(report: dict[str, Any]) -> str:
         f"  compiled in      {time_text(report['compile_seconds'])} (without XLA)",
         f"  run              {time_text(report['sharded_seconds'])} on {report['devices']} devices",
     ]
-    if "agrees" in report:
-        from pcg.runtime.compare import Comparison
+    return "\n".join(lines + _verdict(report))
 
-        rows = [Comparison(**r) for r in report["results"]]
-        lines.append(f"  reference        {time_text(report['reference_seconds'])} {report['reference']}")
-        bad = [r for r in rows if not r.agrees]
-        lines += [f"  {r}" for r in bad]
-        if odd := [r for r in rows if r.not_finite]:
-            names = ", ".join(r.name for r in odd[:4])
-            lines.append(f"  note: {len(odd)} results have values that are not finite in both programs ({names})")
-        worst = max((r.error for r in rows), default=0.0)
-        if bad:
-            lines.append(f"DIFFERS: {len(bad)} of {len(rows)} results")
-            lines += [f"  {text}" for text in report["remarks"] if "replicated" in text][:5]
-        else:
-            lines.append(f"AGREES: {len(rows)} results, worst relative error {worst:.1e} (seed {report['seed']})")
-    return "\n".join(lines)
+
+def _lowered_text(report: dict[str, Any]) -> str:
+    from pcg.machine.units import time_text
+
+    mesh = ",".join(f"{n}={s}" for n, s in report["mesh"].items())
+    lines = [
+        f"{report['program']}, lowered for mesh {mesh} ({report['devices']} devices)",
+        f"  run              {time_text(report['sharded_seconds'])} on {report['devices']} devices",
+    ]
+    return "\n".join(lines + _verdict(report))
+
+
+def _verdict(report: dict[str, Any]) -> list[str]:
+    """What `--check` found, in lines."""
+    if "agrees" not in report:
+        return []
+    from pcg.machine.units import time_text
+    from pcg.runtime.compare import Comparison
+
+    rows = [Comparison(**r) for r in report["results"]]
+    lines = [f"  reference        {time_text(report['reference_seconds'])} {report['reference']}"]
+    bad = [r for r in rows if not r.agrees]
+    lines += [f"  {r}" for r in bad]
+    if odd := [r for r in rows if r.not_finite]:
+        names = ", ".join(r.name for r in odd[:4])
+        lines.append(f"  note: {len(odd)} results have values that are not finite in both programs ({names})")
+    if noisy := [r for r in rows if not r.decided]:
+        names = ", ".join(r.name for r in noisy[:4])
+        lines.append(f"  note: {len(noisy)} results are mostly rounding, whatever computes them ({names})")
+    worst = max(rows, key=lambda r: r.error, default=None)
+    if bad:
+        lines.append(f"DIFFERS: {len(bad)} of {len(rows)} results")
+        return lines + [f"  {text}" for text in report["remarks"] if "replicated" in text][:5]
+    found = worst.distances() if worst is not None else "nothing to compare"
+    return [*lines, f"AGREES: {len(rows)} results, worst {found} (seed {report['seed']})"]
 
 
 if __name__ == "__main__":

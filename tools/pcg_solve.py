@@ -11,7 +11,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcg.tools import arguments
+
 FOUND, INFEASIBLE, FAILED = 0, 1, 2
+#: Bytes of a file from which reading it takes long enough to compile loops meanwhile.
+_LARGE = 1 << 16
 
 
 def _since_start() -> float:
@@ -28,23 +32,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 found, 1 nothing fits, 2 cannot be read or written."""
     start = time.monotonic() - (_since_start() if argv is None else 0.0)
     args = parser().parse_args(argv)
-    if not args.seconds > 0:
-        return _fail(f"SECONDS is {args.seconds}; want a time above 0")
     if args.output and not Path(args.output).absolute().parent.is_dir():
         return _fail(f"no folder {Path(args.output).absolute().parent} for the answer")
-    from pcg.solve.problem import ProblemError, read_problem
+    from pcg.solve.problem import Infeasible, ProblemError, read_problem
     from pcg.solve.solve import solve, warm
-    from pcg.solve.timeline import Infeasible
 
     gc.disable()  # the file is a large tree without cycles
-    warming = warm()
+    warming = None
     try:
+        if Path(args.problem).stat().st_size > _LARGE:
+            warming = warm()
         problem = read_problem(args.problem)
         # Writing the answer and ending Python take time as well.
         left = args.seconds - min(0.3 + 0.02 * args.seconds, 1.2) - (time.monotonic() - start)
-        if left <= 0:
-            return _fail(f"reading {args.problem} took {time.monotonic() - start:.1f} s of the {args.seconds} s given")
-        answer = solve(problem, left, args.seed, args.processes)
+        answer = solve(problem, max(left, 0.0), args.seed, args.processes)
         text = json.dumps(answer.strategies) + "\n"
         if args.output:
             Path(args.output).write_text(text)
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Infeasible as error:
         print(f"pcg-solve: {error}", file=sys.stderr)
         return INFEASIBLE
-    except (ProblemError, OSError) as error:
+    except (ProblemError, OSError, MemoryError) as error:
         return _fail(str(error))
     finally:
         gc.enable()
@@ -70,18 +71,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = arguments.Parser(
         prog="pcg-solve",
         description="Choose a strategy per node so that node and edge costs are least and memory stays in the limit."
         " The file is as in the ASPLOS/EuroSys 2025 contest on intra-operator parallelism. Prints the strategies as a"
         " JSON list, and cost, peak and lower bound on stderr."
-        " Exit status: 0 found, 1 nothing that fits, 2 cannot be read or written.",
+        " There is an answer at any limit, the first one a moment after reading if that takes longer; at tiny problems"
+        " it is the best. Exit status: 0 found, 1 nothing fits, 2 cannot be read or written.",
     )
     p.add_argument("problem", metavar="PROBLEM", help="JSON file, may be gzipped")
-    p.add_argument("seconds", metavar="SECONDS", type=float, help="wall time for all, reading and writing included")
+    p.add_argument(
+        "seconds", metavar="SECONDS", type=arguments.real(zero=False),
+        help="wall time for all, reading and writing included",
+    )  # fmt: skip
     p.add_argument("-o", "--output", metavar="FILE", help="write the strategies here instead of to stdout")
-    p.add_argument("--seed", type=int, default=0, help="of the search (default 0)")
-    p.add_argument("--processes", type=int, default=2, help="searching at once (default 2)")
+    p.add_argument("--seed", type=arguments.seed, default=0, help="of the search (default 0)")
+    p.add_argument("--processes", type=arguments.whole(1), default=2, help="searching at once (default 2)")
     return p
 
 

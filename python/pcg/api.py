@@ -168,6 +168,7 @@ class Compiled:
         self._executables: dict[Any, Executable] = {}
         self._last: Executable | None = None
         self._fast: Callable[..., Any] | None = None
+        self._context: Any = None
         self._alone = False
         self.__name__ = getattr(function, "__name__", program.name if program else "program")
         self.__doc__ = getattr(function, "__doc__", None)
@@ -178,18 +179,27 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and not kwargs:
+        if fast is not None and not kwargs and self._is_like_last(leaves := jax.tree.leaves(args)):
+            if self._settings.donate_argnums:
+                self.executable.check_donated(leaves)
             try:
                 return fast(*args)
             except (ValueError, TypeError):
                 # Other shapes, or arrays that lie elsewhere: the slow path places or recompiles.
                 pass
+        if self._function is not None and jax.config.jax_disable_jit:
+            return self._function(*args, **kwargs)
         args, kwargs = self._bind(args, kwargs)
         executable = self._executable(args, kwargs)
         result = executable.call(self._dynamic(args), kwargs)
         if self._alone and executable.is_compiled:
-            self._fast = executable.compiled
+            self._context = jax_compat.trace_context()
+            self._fast = executable.direct
         return result
+
+    def _is_like_last(self, leaves: Sequence[Any]) -> bool:
+        """Whether what XLA does not tell apart, but a new trace might, is as it was."""
+        return not any(map(jax_compat.is_weak, leaves)) and jax_compat.trace_context() == self._context
 
     def lower(self, *args: Any, **kwargs: Any) -> Executable:
         """Compile for arguments of these shapes (arrays or `jax.ShapeDtypeStruct`), without running.
@@ -333,7 +343,9 @@ class Compiled:
         flat, tree = jax.tree.flatten((dynamic, kwargs))
         paths = jax_program.leaf_names(names, dynamic, kwargs)
         avals = [jax_program.abstract(n, x) for n, x in zip(paths, flat, strict=True)]
-        key = (tree, tuple((a.shape, a.dtype) for a in avals), tuple(sorted(static.items())))
+        context = jax_compat.trace_context()
+        types = tuple((a.shape, a.dtype, a.weak_type) for a in avals)
+        key = (tree, types, tuple(sorted(static.items())), context)
         try:
             found = self._executables.get(key)
         except TypeError:
@@ -346,7 +358,7 @@ class Compiled:
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Mapping[int, Any]) -> Executable:
         assert self._function is not None
-        if jax_compat.any_traced((args, kwargs)):
+        if jax_compat.any_traced((args, kwargs)) or jax_compat.is_traced_here():
             raise ProgramError(
                 f"{self.__name__} is compiled inside of another jax transformation; call .lower with shapes before"
             )
@@ -392,13 +404,13 @@ class Compiled:
 
     def _build(self, program: Program, donate: Sequence[int]) -> Executable:
         s = self._settings
-        in_tree = program.in_tree or jax.tree.structure(((0,) * len(program.arguments), {}))
+        in_tree = program.in_tree or jax.tree.structure(((0,) * len(program.inputs), {}))
         out_tree = program.out_tree or jax.tree.structure((0,) * len(program.results))
         given = _split_keywords(s.in_shardings, in_tree)
         options = Options(
             strategy=s.strategy,  # type: ignore[arg-type]
             memory_limit=s.memory_limit,
-            in_specs=placement.flat_shardings(given, in_tree, program.arguments, self.mesh, "in_shardings"),
+            in_specs=placement.flat_shardings(given, in_tree, program.inputs, self.mesh, "in_shardings"),
             out_specs=placement.flat_shardings(s.out_shardings, out_tree, program.results, self.mesh, "out_shardings"),
             search=s.search if self.cluster is None else {"machine": self.cluster.machine(), **s.search},
             refine=s.refine,
@@ -417,7 +429,9 @@ class Compiled:
     def _use(self, executable: Executable, static: Mapping[int, Any]) -> None:
         """Remember `executable`; once it is compiled, calls go straight to it as long as it is the only one."""
         self._last = executable
-        self._alone = len(self._executables) == 1 and not static and not executable.needs_x64
+        alone = len(self._executables) == 1 and not static
+        weak = any(leaf.weak for leaf in executable.program.inputs)
+        self._alone = alone and not weak and not executable.needs_x64 and not executable.calls_host
         self._fast = None
 
 

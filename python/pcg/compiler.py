@@ -164,6 +164,8 @@ def compile_program(
         source=modules["stablehlo"].operation.get_asm(print_generic_op_form=True, assume_verified=True),
         memory=memory.decisions(module),
     )
+    if program.constants:
+        plan = dataclasses.replace(plan, constants=program.constant_digests)
     mesh = plan.mesh
     modules["plan"] = _clone(module)
     machine = options.search.get("machine") or Machine.default()
@@ -288,6 +290,13 @@ def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> 
     if plan.mesh.origin.axes != mesh.origin.axes:
         raise PlanError(f"plan of program {plan.program!r} is for mesh {plan.mesh.origin}; this mesh is {mesh.origin}")
     plan_ir.check(plan, module)
+    if plan.constants != program.constant_digests:
+        pairs = zip(program.arguments[len(program.inputs) :], program.constant_digests, strict=True)
+        other = [f"{leaf.name} {leaf}" for (leaf, now), was in zip(pairs, plan.constants, strict=False) if now != was]
+        raise PlanError(
+            f"plan of program {plan.program!r} was made with other values of what it closes over: "
+            + (", ".join(other[:3]) or f"{len(plan.constants)} constants, there are {len(program.constants)}")
+        )
     if plan.mesh.axes != shardings.mesh_of(module).axes:  # type: ignore[union-attr]
         rewrite(module.operation, Mesh(plan.mesh.axes, mesh.device_ids))
     given.mark(entry_function(module), "plan")

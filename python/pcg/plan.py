@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcg.layout import Mesh, ShardSpec, refine
+from pcg.layout import Mesh, ShardSpec
 
 if TYPE_CHECKING:
     from pcg.machine import Cluster
     from pcg.plan_price import Price
-
-#: Version of the document's format.
-VERSION = 1
 
 
 class PlanError(ValueError):
@@ -35,14 +29,6 @@ class Value:
     type: str
     spec: ShardSpec
     key_rank: int = 0
-
-    def to_json(self, mesh: Mesh) -> dict[str, Any]:
-        row = {"name": self.name, "type": self.type, "spec": str(refine.to_origin(self.spec, mesh))}
-        return row | ({"key_rank": self.key_rank} if self.key_rank else {})
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any], mesh: Mesh) -> Value:
-        return cls(row["name"], row["type"], _spec(row["spec"], mesh), row.get("key_rank", 0))
 
 
 @dataclass(frozen=True)
@@ -105,106 +91,48 @@ class Plan:
     cluster: str = field(default="", compare=False, repr=False)
     source: str = field(default="", compare=False, repr=False)
     memory: Mapping[str, float] = field(default_factory=dict)
-    """What saves memory: `sink` (loops make what does not change in them), `microbatches`, and `recompute`, the bytes
-    per device that recomputation brings a step to."""
+    """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
+    constants: tuple[str, ...] = field(default=(), repr=False)
+    """Digests of the arrays that the program closed over, which are its last arguments."""
 
     # -- the document --------------------------------------------------------------------------
 
     def to_json(self, program: bool = True) -> str:
         """The plan as text: one line per argument, result and op; the last has the program, unless it is left out."""
-        head = {
-            "pcg_plan": VERSION,
-            "program": self.program,
-            "fingerprint": self.fingerprint,
-            "mesh": _mesh_json(self.mesh),
-            "estimate": dict(self.estimate),
-            "signature": list(self.signature),
-        }
-        if self.state:
-            head["state"] = [list(pair) for pair in self.state]
-        if self.donated:
-            head["donated"] = list(self.donated)
-        if self.cluster:
-            head["cluster"] = self.cluster
-        if self.memory:
-            head["memory"] = dict(self.memory)
-        lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]
-        tables: dict[str, list[dict[str, Any]]] = {
-            "arguments": [v.to_json(self.mesh) for v in self.arguments],
-            "results": [v.to_json(self.mesh) for v in self.results],
-            "operations": [_decision_json(d, self.mesh) for d in self.operations],
-            "reshards": [_reshard_json(r, self.mesh) for r in self.reshards],
-        }
-        for name, rows in tables.items():
-            body = ",\n".join("    " + json.dumps(row) for row in rows)
-            lines.append(f'  "{name}": [\n{body}\n  ]' if rows else f'  "{name}": []')
-        if program and self.source:
-            packed = base64.b64encode(zlib.compress(self.source.encode(), 9)).decode()
-            lines.append(f'  "source": {json.dumps(packed)}')
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        from pcg import plan_document
+
+        return plan_document.write(self, program)
 
     def save(self, path: str | Path, program: bool = True) -> None:
         """Write the document to `path`; without the `program` it can be given back, but not priced by itself."""
-        Path(path).write_text(self.to_json(program))
+        Path(path).write_text(self.to_json(program), encoding="utf-8")
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Read a document.
 
         Raises:
-          PlanError: not a plan, or of a version that this pcg does not read.
+          PlanError: not a plan, or of a version that this pcg does not read; one line that names the place in the
+            document, the value there and what is allowed.
         """
-        try:
-            d = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise PlanError(f"a plan is a JSON document: {error}") from None
-        if not isinstance(d, dict) or "pcg_plan" not in d:
-            raise PlanError("not a plan: the document has no 'pcg_plan' entry")
-        if d["pcg_plan"] != VERSION:
-            raise PlanError(f"plan has version {d['pcg_plan']}; this pcg reads version {VERSION}")
-        try:
-            mesh = Mesh.of(d["mesh"]["axes"], d["mesh"]["device_ids"]).refined(d["mesh"].get("refined", {}))
-            return cls(
-                mesh=mesh,
-                program=d["program"],
-                fingerprint=d["fingerprint"],
-                signature=tuple(d["signature"]),
-                arguments=tuple(Value.from_json(v, mesh) for v in d["arguments"]),
-                results=tuple(Value.from_json(v, mesh) for v in d["results"]),
-                operations=tuple(
-                    Decision(
-                        o["at"],
-                        o["op"],
-                        o.get("where", ""),
-                        _specs(o.get("operands"), mesh),
-                        _specs(o.get("results"), mesh),
-                    )
-                    for o in d["operations"]
-                ),
-                reshards=tuple(
-                    Reshard(
-                        r["value"],
-                        _spec(r["spec"], mesh),
-                        r.get("where", ""),
-                        tuple((a, b) for a, b in r["uses"]) if "uses" in r else None,
-                        bool(r.get("apart", False)),
-                    )
-                    for r in d["reshards"]
-                ),
-                estimate=d.get("estimate", {}),
-                state=tuple((int(r), int(a)) for r, a in d.get("state", ())),
-                donated=tuple(map(int, d.get("donated", ()))),
-                cluster=d.get("cluster", ""),
-                memory={str(k): float(v) for k, v in d.get("memory", {}).items()},
-                source=zlib.decompress(base64.b64decode(d["source"])).decode() if d.get("source") else "",
-            )
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise PlanError(f"malformed plan: {type(error).__name__}: {error}") from None
+        from pcg import plan_document
+
+        return plan_document.read(text)
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read the document at `path`."""
-        return cls.from_json(Path(path).read_text())
+        """Read the document at `path`.
+
+        Raises:
+          PlanError: as `from_json`, with the name of the file before it.
+          OSError: the file cannot be read.
+        """
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise PlanError(f"{path}: a plan is a JSON document: byte {error.start} is not UTF-8") from None
+        except PlanError as error:
+            raise PlanError(f"{path}: {error}") from None
 
     # -- questions -----------------------------------------------------------------------------
 
@@ -257,39 +185,3 @@ class Plan:
         from pcg.runtime import placement
 
         return placement.plan_constraints(self)
-
-
-def _mesh_json(mesh: Mesh) -> dict[str, Any]:
-    """The mesh as the user knows it, and the sizes of the parts of the axes that are cut."""
-    row: dict[str, Any] = {"axes": dict(mesh.origin.axes), "device_ids": mesh.device_ids}
-    cut = {axis: [mesh.axis_size(p) for p in parts] for axis, parts in mesh.parts.items() if len(parts) > 1}
-    return row | ({"refined": cut} if cut else {})
-
-
-def _decision_json(d: Decision, mesh: Mesh) -> dict[str, Any]:
-    row: dict[str, Any] = {"at": d.at, "op": d.op}
-    if d.where:
-        row["where"] = d.where
-    for name, specs in (("operands", d.operands), ("results", d.results)):
-        if specs is not None:
-            row[name] = [None if s is None else str(refine.to_origin(s, mesh)) for s in specs]
-    return row
-
-
-def _reshard_json(r: Reshard, mesh: Mesh) -> dict[str, Any]:
-    row: dict[str, Any] = {"value": r.value, "spec": str(refine.to_origin(r.spec, mesh))}
-    if r.where:
-        row["where"] = r.where
-    if r.uses is not None:
-        row["uses"] = [list(u) for u in r.uses]
-    if r.apart:
-        row["apart"] = True
-    return row
-
-
-def _spec(text: str, mesh: Mesh) -> ShardSpec:
-    return refine.to_parts(ShardSpec.parse(text), mesh)
-
-
-def _specs(texts: Sequence[str | None] | None, mesh: Mesh) -> tuple[ShardSpec | None, ...] | None:
-    return None if texts is None else tuple(None if t is None else _spec(t, mesh) for t in texts)

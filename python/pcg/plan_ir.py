@@ -14,7 +14,7 @@ from pcg.frontend.program import Leaf
 from pcg.ir import shardings
 from pcg.ir.locations import place
 from pcg.ir.walk import walk
-from pcg.layout import ShardSpec
+from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.plan import Decision, Plan, PlanError, Reshard, Value
 
 #: Ops that carry no decision of their own.
@@ -36,23 +36,65 @@ def apply(plan: Plan, module: ir.Module) -> None:
 
 
 def write(plan: Plan, module: ir.Module) -> None:
-    """`apply` without the check: the module is known to be the plan's program, on the plan's mesh."""
+    """`apply` without the check: the module is known to be the plan's program, on the plan's mesh.
+
+    Raises:
+      PlanError: a decision is about an op or a value that the program does not have, or does not fit it.
+    """
     function, ops = entry_function(module), list(_operations(module))
+    arguments, returned = function.regions[0].blocks[0].arguments, _types(module)[1]
+    if len(plan.arguments) != len(arguments) or len(plan.results) != len(returned):
+        raise PlanError(f"the plan has {len(plan.arguments)} arguments and {len(plan.results)} results; the program "
+                        f"has {len(arguments)} and {len(returned)}")  # fmt: skip
     shardings.set_signature_specs(function, [v.spec for v in plan.arguments], [v.spec for v in plan.results])
-    for d in plan.operations:
+    for n, d in enumerate(plan.operations):
+        op = _placed(d, ops, plan.mesh, f"operations[{n}]")
         if d.results is not None:
-            shardings.set_result_specs(ops[d.at], list(d.results))
-            if "spec" in ops[d.at].attributes and d.results[0] is not None:  # a request, now as it was decided
+            shardings.set_result_specs(op, list(d.results))
+            if "spec" in op.attributes and d.results[0] is not None:  # a request, now as it was decided
                 with module.context:
-                    ops[d.at].attributes["spec"] = shardings.to_attr(d.results[0])
+                    op.attributes["spec"] = shardings.to_attr(d.results[0])
                 for name in (shardings.OPEN, shardings.PRIORITIES):
-                    if name in ops[d.at].attributes:
-                        del ops[d.at].attributes[name]
+                    if name in op.attributes:
+                        del op.attributes[name]
         if d.operands is not None:
-            shardings.set_operand_specs(ops[d.at], list(d.operands))
+            shardings.set_operand_specs(op, list(d.operands))
     made: list[ir.Operation] = []
-    for r in plan.reshards:
-        made.append(_insert_reshard(r, function, ops, made))
+    for n, r in enumerate(plan.reshards):
+        made.append(_insert_reshard(r, function, ops, made, plan.mesh, f"reshards[{n}]"))
+
+
+def _placed(d: Decision, ops: Sequence[ir.Operation], mesh: Mesh, at: str) -> ir.Operation:
+    """The op that a decision is about.
+
+    Raises:
+      PlanError: there is none, it is another one, or has other operands and results than there are layouts.
+    """
+    if d.at >= len(ops):
+        raise PlanError(f"{at}.at is {d.at}; the program has operations 0 to {len(ops) - 1}")
+    op = ops[d.at]
+    if op.name != d.op or op.name in _SILENT:
+        allowed = "an op that a plan places" if op.name in _SILENT else repr(op.name)
+        raise PlanError(f"{at}.op is {d.op!r}; allowed for operation {d.at}: {allowed}")
+    for what, specs, values in (("operands", d.operands, op.operands), ("results", d.results, op.results)):
+        if specs is None:
+            continue
+        if len(specs) != len(values):
+            raise PlanError(f"{at}.{what} has {len(specs)} layouts; '{op.name}' has {len(values)} {what}")
+        for i, (spec, value) in enumerate(zip(specs, values, strict=True)):
+            _fits(spec, value, mesh, f"{at}.{what}[{i}]")
+    return op
+
+
+def _fits(spec: ShardSpec | None, value: ir.Value, mesh: Mesh, at: str) -> None:
+    """Raise `PlanError` unless a layout is one of a value of this type."""
+    if spec is None:
+        return
+    shaped = isinstance(value.type, ir.RankedTensorType)
+    try:
+        spec.check(mesh, tuple(value.type.shape) if shaped else ())
+    except SpecError as error:
+        raise PlanError(f"{at} of a {value.type}: {error}") from None
 
 
 def check(plan: Plan, module: ir.Module) -> None:
@@ -173,19 +215,20 @@ def _reshards(inserted: Sequence[ir.Operation], at: Mapping[ir.Operation, int]) 
 
 
 def _insert_reshard(
-    r: Reshard, function: ir.Operation, ops: Sequence[ir.Operation], made: Sequence[ir.Operation]
+    r: Reshard, function: ir.Operation, ops: Sequence[ir.Operation], made: Sequence[ir.Operation], mesh: Mesh, at: str
 ) -> ir.Operation:
-    """Build one `dist.reshard` and let its readers read it."""
-    if r.value.startswith("@"):
-        value: ir.Value = function.regions[0].blocks[0].arguments[int(r.value[1:])]
-    elif r.value.startswith("r"):
-        value = made[int(r.value[1:])].results[0]
-    elif "^" in r.value:
-        at, region, i = map(int, re.split(r"[\^:]", r.value))
-        value = ops[at].regions[region].blocks[0].arguments[i]
-    else:
-        at, i = map(int, r.value.split("#"))
-        value = ops[at].results[i]
+    """Build one `dist.reshard` and let its readers read it.
+
+    Raises:
+      PlanError: the program has no such value or reader, or the layout does not fit it.
+    """
+    value = _resharded(r.value, function, ops, made)
+    if value is None or not isinstance(value.type, ir.RankedTensorType):
+        raise PlanError(f"{at}.value is {r.value!r}; the program has no such tensor")
+    _fits(r.spec, value, mesh, f"{at}.spec")
+    for n, (reader, i) in enumerate(r.uses or ()):
+        if reader >= len(ops) or i >= len(ops[reader].operands) or ops[reader].operands[i] != value:
+            raise PlanError(f"{at}.uses[{n}] is operand {i} of operation {reader}; that is not {r.value!r}")
     if r.apart and r.uses:
         point, location = ir.InsertionPoint(ops[r.uses[0][0]]), ops[r.uses[0][0]].location
         with function.context:
@@ -211,9 +254,27 @@ def _insert_reshard(
         )
     if r.uses is None:
         value.replace_all_uses_except(new.results[0], new)
-    for at, i in r.uses or ():
-        ops[at].operands[i] = new.results[0]
+    for reader, i in r.uses or ():
+        ops[reader].operands[i] = new.results[0]
     return new
+
+
+def _resharded(
+    name: str, function: ir.Operation, ops: Sequence[ir.Operation], made: Sequence[ir.Operation]
+) -> ir.Value | None:
+    """The value that a name stands for; None if there is none."""
+    numbers = [int(n) for n in re.findall(r"\d+", name)]
+    try:
+        if name.startswith("@"):
+            return function.regions[0].blocks[0].arguments[numbers[0]]
+        if name.startswith("r"):
+            return made[numbers[0]].results[0]
+        op = ops[numbers[0]]
+        if "^" in name:
+            return op.regions[numbers[1]].blocks[0].arguments[numbers[2]]
+        return op.results[numbers[1]]
+    except (IndexError, OverflowError):
+        return None
 
 
 def _spec_of(value: ir.Value, r: Reshard) -> ShardSpec:

@@ -106,10 +106,7 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
     here = shardings.mesh_of(module)
     if here is None or plan.mesh.axes != here.axes:
         rewrite(module.operation, Mesh(plan.mesh.axes, plan.mesh.device_ids))
-    try:
-        plan_ir.write(plan, module)
-    except IndexError:
-        raise PlanError(f"malformed plan: it places operations that {plan.program!r} does not have") from None
+    plan_ir.write(plan, module)
     memory.write(module, plan.memory)
     return module
 

@@ -52,6 +52,9 @@ def annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options) 
                 spec = refine.to_origin(spec, mesh)
             except SpecError as error:
                 raise PcgError(f"sharding of {what} {leaves[i].name} ({leaves[i]}): {error}") from None
+            if spec.partial:
+                text = f"{spec} is partial over {', '.join(map(repr, spec.partial_axes))}; allowed: whole values"
+                raise PcgError(f"sharding of {what} {leaves[i].name} ({leaves[i]}): {text}")
             if what == "argument":
                 shardings.set(arguments[i], spec)
             else:

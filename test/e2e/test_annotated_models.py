@@ -9,13 +9,13 @@ decide for such small models, and time may be bought with bytes; links without l
 from __future__ import annotations
 
 import jax
-import numpy as np
 import pytest
 
 from bench import propagation_vs_shardy as bench
 from bench.annotated import CASES
 from bench.collectives import of_stablehlo_text
 from bench.hlo import of_hlo
+from support.close import assert_close
 from support.training import SLOW_DEVICES, assert_trees_close
 
 MODELS = ["block megatron", "dlrm rows", "lstm data"]
@@ -41,7 +41,7 @@ def test_runs_like_one_device(name: str) -> None:
     got = bench.compiled_by_pcg(model, machine=SLOW_DEVICES)(*args)
     want = jax.jit(model.step)(*args)
     assert_trees_close(got[:2], want[:2], 1e-4)
-    np.testing.assert_allclose(got[2], want[2], rtol=1e-5)
+    assert_close(got[2], want[2], 1e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)

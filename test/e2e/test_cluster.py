@@ -9,6 +9,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from support.close import assert_close
 
 
 def mlp(params, x):
@@ -24,7 +25,7 @@ def arguments():
 
 def check(step, arguments):
     got = step(*arguments)
-    np.testing.assert_allclose(got, mlp(*arguments), rtol=1e-3, atol=1e-2)
+    assert_close(got, mlp(*arguments), 1e-3)
     return step
 
 
@@ -57,7 +58,7 @@ def test_a_strategy_in_the_program_makes_the_mesh_and_the_cluster_its_place(argu
 
     x, w = arguments[1], arguments[0]["up"]
     step = pcg.compile(annotated, pcg.Cluster.preset("dgx-h100", nodes=2, gpus=4))
-    np.testing.assert_allclose(step(x, w), x @ w, rtol=1e-3, atol=1e-2)
+    assert_close(step(x, w), x @ w, 1e-3)
     assert step.mesh.sizes == (2, 4)
 
 

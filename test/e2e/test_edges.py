@@ -14,6 +14,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from bench.collectives import of_stablehlo_text
+from support.close import assert_close
 
 ROWS, HERE = P("d"), P()
 A, IMAGE = (4096, 64), (4, 256, 64, 16)
@@ -49,4 +50,4 @@ def test_pieces_only(name: str) -> None:
     text = step.lower(*[jax.ShapeDtypeStruct(s, jnp.float32) for s in shapes]).as_text("local")
     assert of_stablehlo_text(text).wire_elements <= most
     want = function(*map(jnp.asarray, arguments))
-    np.testing.assert_allclose(step(*arguments), want, rtol=1e-6, atol=1e-6)
+    assert_close(step(*arguments), want, 1e-6)

@@ -20,6 +20,7 @@ from pcg.passes.choose_groups import ChooseGroupsPass
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import jax_compat
 from pcg.simulate import simulate_processes
+from support.close import assert_close
 
 
 def cluster(fast: float = 6e8, slow: float = 2e8, memory: float = 1e9, network: float = 1e9, link: float = 10e9) -> Cluster:
@@ -105,7 +106,7 @@ def test_its_processes_compute_the_step():
     crossing = [m for m in programs.messages if (m.sender < 2) != (m.receiver < 2)]
     assert crossing
     got, want = programs.emulate(*args), step(*args)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), got, want)
+    jax.tree.map(lambda a, b: assert_close(a, b, 2e-4), got, want)
 
 
 def test_with_a_slow_network_the_better_group_works_alone():
@@ -115,7 +116,7 @@ def test_with_a_slow_network_the_better_group_works_alone():
     programs = pcg.processes.lower(step, cluster(network=1e5), *args)
     assert programs.processes == (0, 1)
     got, want = programs.emulate(*args), step(*args)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), got, want)
+    jax.tree.map(lambda a, b: assert_close(a, b, 2e-4), got, want)
 
 
 def deep_arguments():
@@ -137,7 +138,7 @@ def test_stages_hold_only_their_weights_and_compute_the_step():
     flat = jax.tree.leaves(args)
     got = jax_compat.plain_function(text, jax_program.trace(deep_step, args, {}).results)(*flat)
     for a, b in zip(got, jax.tree.leaves(deep_step(*args)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
+        assert_close(a, b, 2e-4)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from examples import moe, rnn
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline
+from support.close import assert_close
 
 RNG = np.random.default_rng(0)
 ARGS = [RNG.normal(size=s).astype(np.float32) for s in ((64, 64), (64, 64), (64,), (64, 64), (64,))]
@@ -77,7 +78,7 @@ def test_ours_is_one_reduce_scatter(step):
 
 
 def test_results(step):
-    np.testing.assert_allclose(step(*ARGS), jax.jit(ffn)(*ARGS), rtol=1e-4, atol=1e-4)
+    assert_close(step(*ARGS), jax.jit(ffn)(*ARGS), 1e-4)
 
 
 @pytest.mark.parametrize("strategy", ["dataflow", "priority", "global", "search", "auto"])
@@ -85,7 +86,7 @@ def test_the_configured_op_is_kept_by_every_engine(strategy):
     step = pcg.compile(ffn, 8, strategy=strategy)
     text = step.lower(*ARGS).as_text("local")
     assert shapes(text)[0] == ((32, 64), (64, 16), (32, 16))
-    np.testing.assert_allclose(step(*ARGS), jax.jit(ffn)(*ARGS), rtol=1e-4, atol=1e-4)
+    assert_close(step(*ARGS), jax.jit(ffn)(*ARGS), 1e-4)
 
 
 def test_gradients_run_under_it():
@@ -95,7 +96,7 @@ def test_gradients_run_under_it():
     gradient = jax.grad(loss, argnums=(1, 2, 3, 4))
     step = pcg.compile(gradient, 8, strategy="propagate", engine="bfs")
     for a, b in zip(step(*ARGS), jax.jit(gradient)(*ARGS), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+        assert_close(a, b, 1e-3)
 
 
 @pytest.mark.parametrize("model", [moe, rnn], ids=["moe", "rnn"])
@@ -105,7 +106,7 @@ def test_breadth_first_on_models(model):
     batch = (*(None,) * (len(args) - 1), P("data"))
     step = pcg.compile(fn, {"data": 2, "model": 4}, strategy="propagate", engine="bfs", in_shardings=batch)
     for a, b in zip(jax.tree.leaves(step(*args)), jax.tree.leaves(jax.jit(fn)(*args)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+        assert_close(a, b, 1e-3)
 
 
 def test_unknown_engine():

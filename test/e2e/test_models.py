@@ -17,11 +17,11 @@ import importlib
 from typing import Any
 
 import jax
-import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from support.close import assert_close
 from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close, largest, traffic, train
 
 MESH = {"data": 2, "model": 4}
@@ -64,7 +64,7 @@ def check(name: str, **options: Any) -> None:
     assert_updates_close(got[0], want[0], args[0], rtol, noise)
     for mine, reference in zip(parts(got[1]), parts(want[1]), strict=True):
         assert_trees_close(mine, reference, rtol, 1e-6 * largest(reference))
-    np.testing.assert_allclose(got[2], want[2], rtol=2e-5)
+    assert_close(got[2], want[2], 2e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)

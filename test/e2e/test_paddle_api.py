@@ -11,6 +11,7 @@ import pytest
 
 import pcg
 from pcg.processes import Message
+from support.close import assert_close
 
 MESHES = {"first": pcg.Mesh.of({"x": 2}, [0, 1]), "second": pcg.Mesh.of({"x": 2}, [2, 3])}
 RNG = np.random.default_rng(0)
@@ -24,7 +25,7 @@ def two_matmuls(x, w1, w2):
 
 def agree(got, want):
     for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+        assert_close(a, b, 1e-5)
 
 
 def test_four_programs():
@@ -60,7 +61,7 @@ def test_training_step_in_bfloat16():
     programs = pcg.processes.lower(step, MESHES, [W1, W2], X, T)
     assert programs.as_text("stages").count('"pcg.stage"') == 3
     for a, b in zip(jax.tree.leaves(programs.emulate([W1, W2], X, T)), jax.tree.leaves(step([W1, W2], X, T)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-2)
+        assert_close(a, b, 2e-2)
 
 
 def test_a_mesh_without_a_layout():

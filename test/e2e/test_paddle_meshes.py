@@ -206,9 +206,9 @@ func.func @main(%a: tensor<8xf32> {{dist.spec = {spec("a", "x")}}},
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("shard_spec<@second", "shard_spec<@third", r"'func.func' op names the mesh @third; declared meshes: @first, @second"),
+        ("shard_spec<@second", "shard_spec<@third", r"argument 2 of function 'main' has a layout on @third; declared meshes: @first, @second"),
         ("%y = stablehlo.dot_general %h, %w2, " + DOT, "%y = stablehlo.dot_general %h, %w2, " + DOT + " {dist.mesh = @none}",
-         r"'stablehlo.dot_general' op names the mesh @none; declared meshes: @first, @second"),
+         r"'stablehlo.dot_general': dist.mesh is @none; declared meshes: @first, @second"),
         ("%y = stablehlo.dot_general %h, %w2, " + DOT,
          f"%y = stablehlo.dot_general %h, %w2, {DOT} {{dist.mesh = @first, dist.specs = [{spec('second', '-,-')}]}}",
          r"'stablehlo.dot_general' op has layouts on @first and @second; allowed: one mesh per op"),

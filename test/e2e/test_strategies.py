@@ -15,6 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.decide import STRATEGIES
+from support.close import assert_close
 from support.training import SLOW_DEVICES
 
 MESH = {"data": 2, "model": 4}
@@ -72,7 +73,7 @@ def test_results_are_those_of_one_device(name: str, strategy: str) -> None:
     step = pcg.compile(function, MESH, strategy=strategy, in_shardings=given, machine=SLOW_DEVICES)
     got, want = step(*args), jax.jit(function)(*args)
     for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-        np.testing.assert_allclose(g, w, rtol=0, atol=1e-4 * float(np.abs(w).max()))
+        assert_close(g, w, 1e-4)
     layouts = jax.tree.leaves(step.input_shardings)
     fixed = jax.tree.leaves(given, is_leaf=lambda s: s is None)
     assert all(s is None or have.spec == s for s, have in zip(fixed, layouts, strict=True))

@@ -20,6 +20,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.passes.emulate import EmulatePass
 from pcg.passes.pipeline import Pipeline
+from support.close import assert_close
 from support.lowercheck import collectives
 from support.rulecheck import context, run
 
@@ -72,7 +73,7 @@ def agree(annotated: str | bytes, plain: str, values: list[np.ndarray], strategy
         *got, replicas_agree = run(str(whole), values)
         wanted = run(plain, values)
     for g, w in zip(got, wanted, strict=True):
-        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
+        assert_close(g, w, 1e-5)
     assert bool(replicas_agree)
     return local
 
@@ -138,7 +139,7 @@ def test_chains_of_reshapes_as_shardy_propagates_them():
 def test_a_module_with_sub_axes_runs():
     text = shardy(ANNOTATED.replace('"x"=8, "y"=2', '"x"=8, "y"=1'))
     step = pcg.compile(text, {"x": 8, "y": 1}, strategy="propagate")
-    np.testing.assert_allclose(step(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+    assert_close(step(A, W), f(A, W), 1e-4)
     assert 'sdy.mesh<["x"=8, "y"=1]>' in step.as_text("sdy")
     assert '{"x":(1)2}, {"x":(2)4}' in step.as_text("sdy")
     assert load_module(step.as_text("sdy"), make_context()).operation.verify()
@@ -153,7 +154,7 @@ def test_layouts_of_arguments_and_results():
         out_shardings="[x:(1)2, x:(2)2, x:(4)2]",
     )  # fmt: skip
     out = step(A, W)
-    np.testing.assert_allclose(out, f(A, W), rtol=1e-4, atol=1e-5)
+    assert_close(out, f(A, W), 1e-4)
     # The user's mesh where it can say the layout, the refined one where it cannot.
     a, w = step.input_shardings
     assert (dict(a.mesh.shape), a.spec) == ({"x": 8}, P("x"))
@@ -162,7 +163,7 @@ def test_layouts_of_arguments_and_results():
     assert "[x:(1)2, x:(2)2, x:(4)2]" in step.explain() and "x.0" not in step.explain()
     # What came out goes into another program as it is.
     again = pcg.compile(lambda z: z * 2, {"x": 8}, strategy="propagate", in_shardings=(out.sharding,))
-    np.testing.assert_allclose(again(out), 2 * out, rtol=1e-6)
+    assert_close(again(out), 2 * out, 1e-6)
     assert not again.cost.collectives and again.output_shardings.is_equivalent_to(out.sharding, 3)
 
 
@@ -173,7 +174,7 @@ def test_requests_inside_a_function():
         return pcg.shard(jnp.einsum("abk,kn->abn", y, w), ("x:(1)2", "x:(2)2"))
 
     step = pcg.compile(g, {"x": 8}, strategy="propagate")
-    np.testing.assert_allclose(step(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+    assert_close(step(A, W), f(A, W), 1e-4)
     assert [str(r.spec) for r in step.plan.results] == ["[x.0, x.1, -]"]
     asked = [d.results for d in step.plan.operations if d.op == "dist.constraint"]
     assert [str(r[0]) for r in asked if r] == ["[x.0+x.1+x.2, -]", "[x.0, -, x.2]", "[x.0, x.1, -]"]
@@ -198,13 +199,13 @@ def test_errors(given, error):
 def test_a_reshape_that_cuts_a_dimension_inside_an_axis(strategy):
     fixed = {"strategy": strategy, "in_shardings": (P("x"), None)}
     step = pcg.compile(f, {"x": 8}, **fixed)
-    np.testing.assert_allclose(step(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+    assert_close(step(A, W), f(A, W), 1e-4)
     assert not step.cost.collectives
     compiled = step.executable.compiled.as_text()
     assert not any(kind in compiled for kind in ("all-gather", "all-to-all", "all-reduce", "collective-permute"))
     if strategy == "propagate":
         whole = pcg.compile(f, {"x": 8}, refine=False, **fixed)
-        np.testing.assert_allclose(whole(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+        assert_close(whole(A, W), f(A, W), 1e-4)
         assert [c.kind for c in whole.cost.collectives] == ["all_gather"] and not whole.plan.mesh.is_refined
 
 
@@ -213,7 +214,7 @@ def test_a_third_axis_is_for_those_who_ask():
     fixed = {"strategy": "propagate", "in_shardings": (P("x"), P(None, "y"))}
     for wanted, refined in ((None, False), (True, True), (False, False)):
         step = pcg.compile(f, {"x": 4, "y": 2}, refine=wanted, **fixed)
-        np.testing.assert_allclose(step(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+        assert_close(step(A, W), f(A, W), 1e-4)
         assert step.plan.mesh.is_refined == refined
         note = "axis not cut (x at 2): mesh x.0=2,x.1=2,y=2 has more than max-axes=2"
         assert (note in step.explain()) == (wanted is None)
@@ -226,7 +227,7 @@ def test_whole_axes_stay_on_the_users_mesh():
         in_shardings=(P("x"),),
     )  # fmt: skip
     out = step(A)
-    np.testing.assert_allclose(out, 2 * np.tanh(A), rtol=1e-5)
+    assert_close(out, 2 * np.tanh(A), 1e-5)
     assert step.plan.mesh.is_refined and not step.cost.collectives
     assert isinstance(out.sharding, NamedSharding) and dict(out.sharding.mesh.shape) == {"x": 8}
     assert out.sharding.spec == P("x")
@@ -241,14 +242,14 @@ def test_a_plan_with_sub_axes_is_saved_and_taken_again(tmp_path):
     assert pcg.Plan.from_json(text) == step.plan
     for mesh in ({"x": 8}, step.plan.mesh):
         again = pcg.compile(f, mesh, strategy=tmp_path / "plan.json")
-        np.testing.assert_allclose(again(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+        assert_close(again(A, W), f(A, W), 1e-4)
         assert again.as_text("local") == step.as_text("local")
 
 
 def test_a_mesh_that_is_refined_already():
     mesh = pcg.Mesh.of({"x": 8}).refined({"x": (2, 4)})
     step = pcg.compile(f, mesh, strategy="propagate", in_shardings=("[x.0, x.1]", None))
-    np.testing.assert_allclose(step(A, W), f(A, W), rtol=1e-4, atol=1e-5)
+    assert_close(step(A, W), f(A, W), 1e-4)
     assert step.plan.mesh == mesh
     local, _ = emulated(str(step.executable.compilation.modules["stablehlo"]), "propagate")
     assert any(op.name == "stablehlo.dot_general" for op in walk(local.operation))

@@ -9,6 +9,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from support.close import assert_close
 from support.training import SLOW_DEVICES
 
 RNG = np.random.default_rng(0)
@@ -27,7 +28,7 @@ def test_a_layout_that_does_not_divide() -> None:
     compiled = pcg.compile(f, {"data": 8})
     assert "tensor<3x5xf32>" in compiled.lower(x, w).as_text("local")
     for got, want in zip(compiled(x, w), f_plain(x, w), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+        assert_close(got, want, 1e-5)
 
 
 def f_plain(x, w):
@@ -50,8 +51,8 @@ def test_the_search_splits_an_odd_vocabulary() -> None:
     text = compiled.lower(table, x, labels).as_text("local")
     assert "x126xf32>" in text and "tensor<16x1003xf32>" not in text
     got, want = compiled(table, x, labels), jax.jit(step)(table, x, labels)
-    np.testing.assert_allclose(got[0], want[0], rtol=1e-5)
-    np.testing.assert_allclose(got[1], want[1], rtol=1e-4, atol=1e-6)
+    assert_close(got[0], want[0], 1e-5)
+    assert_close(got[1], want[1], 1e-4)
 
 
 def test_arguments_are_cut_evenly_or_not_at_all() -> None:
@@ -64,6 +65,5 @@ def test_a_loop_over_uneven_shards() -> None:
         return jax.lax.fori_loop(0, 3, lambda _, y: pcg.shard(jnp.sin(y) + y.sum(), ("data",)), x)
 
     x = normal(13)
-    np.testing.assert_allclose(
-        pcg.compile(f, {"data": 4})(x), jax.lax.fori_loop(0, 3, lambda _, y: jnp.sin(y) + y.sum(), x), rtol=1e-5
-    )
+    want = jax.lax.fori_loop(0, 3, lambda _, y: jnp.sin(y) + y.sum(), x)
+    assert_close(pcg.compile(f, {"data": 4})(x), want, 1e-5)

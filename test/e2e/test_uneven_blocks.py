@@ -14,6 +14,7 @@ from jax import lax
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from support.close import assert_close
 
 ROWS = ("d",)
 
@@ -62,7 +63,7 @@ def test_only_what_changes_hands_is_sent(name: str) -> None:
     sent = re.findall(r"collective_permute.*-> tensor<([0-9x]*)xf32>", text)
     assert sum(prod(map(int, s.split("x"))) for s in sent) == elements, text
     want = function(identity, *arguments).sum()
-    np.testing.assert_allclose(compiled(*arguments), want, rtol=1e-4, atol=1e-4)
+    assert_close(compiled(*arguments), want, 1e-4)
 
 
 def test_the_search_keeps_differences_split() -> None:
@@ -76,4 +77,4 @@ def test_the_search_keeps_differences_split() -> None:
     compiled = pcg.compile(f, {"d": 8}, machine=SLOW_DEVICES, in_shardings=(P("d"),))
     text = compiled.lower(x).as_text("local")
     assert "all_gather" not in text and "tensor<4095xf32>" not in text, text
-    np.testing.assert_allclose(compiled(x), f(x), rtol=1e-5)
+    assert_close(compiled(x), f(x), 1e-5)

@@ -20,6 +20,7 @@ import pytest
 import pcg
 from bench.zoo import ZOO, Entry, parameters, work
 from examples import evoformer, inception, layers, llama
+from support.close import assert_close
 from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close, largest, traffic, train
 
 MESH = {"data": 2, "model": 4}
@@ -156,7 +157,7 @@ def test_attention_shares_key_heads_and_looks_back_only() -> None:
                 scores = np.array([q[b, s, h] @ k[b, t, h // 2] / math.sqrt(4) for t in range(s + 1)])
                 weights = np.exp(scores - scores.max())
                 want[b, s, h] = (weights / weights.sum()) @ v[b, : s + 1, h // 2]
-    np.testing.assert_allclose(layers.attend(q, k, v, causal=True), want, atol=1e-5)
+    assert_close(layers.attend(q, k, v, causal=True), want, 1e-5)
 
 
 def test_rotary_scores_depend_on_distances_only() -> None:
@@ -165,13 +166,13 @@ def test_rotary_scores_depend_on_distances_only() -> None:
     scores = np.einsum("bshd,bthd->st", llama.rotary(q, 1e4), llama.rotary(k, 1e4))
     for distance in range(-5, 6):
         diagonal = np.diagonal(scores, distance)
-        np.testing.assert_allclose(diagonal, diagonal[0], atol=1e-4)
+        assert_close(diagonal, np.broadcast_to(diagonal[0], diagonal.shape), 1e-4)
     assert np.ptp(scores[0]) > 0.1
 
 
 def test_average_pooling_leaves_out_the_padding() -> None:
     ones = jnp.ones((1, 5, 5, 2))
-    np.testing.assert_allclose(inception.pool(ones, "average", 3, 1, 1), ones, rtol=1e-6)
+    assert_close(inception.pool(ones, "average", 3, 1, 1), ones, 1e-6)
 
 
 def test_triangle_multiplication_sums_over_the_third_node() -> None:
@@ -189,7 +190,7 @@ def test_triangle_multiplication_sums_over_the_third_node() -> None:
     for outgoing in (True, False):
         e = y if outgoing else y.swapaxes(1, 2)
         want = normal(sum(e[:, :, None, k] * e[:, None, :, k] for k in range(4)))
-        np.testing.assert_allclose(evoformer.triangle_multiplication(z, p, outgoing), want, atol=1e-4)
+        assert_close(evoformer.triangle_multiplication(z, p, outgoing), want, 1e-4)
 
 
 def plan_matches_one_device(entry: Entry, steps: int = STEPS, rtol: float | None = None) -> None:
@@ -206,7 +207,7 @@ def plan_matches_one_device(entry: Entry, steps: int = STEPS, rtol: float | None
     parts = [list(state.values()) if adaptive else [state] for state in (got[1], want[1])]
     for mine, reference in zip(*parts, strict=True):
         assert_trees_close(mine, reference, rtol, 1e-6 * largest(reference))
-    np.testing.assert_allclose(got[2], want[2], rtol=2e-5)
+    assert_close(got[2], want[2], 2e-5)
 
 
 @pytest.mark.parametrize("name", slow_if(set(ZOO) - SEARCHED_QUICKLY))

@@ -3,9 +3,13 @@
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()
 
 // CHECK-LABEL: func.func @reduce_scatter
-func.func @reduce_scatter(%x: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {model = "sum"}>}) -> tensor<8x8xf32> {
-  // CHECK-NEXT: "dist.reduce_scatter"(%arg0) {axes = ["model"], dim = 1 : i64, {{.*}}kind = "sum"}
+func.func @reduce_scatter(%a: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> tensor<8x8xf32> {
+  // CHECK-NEXT: "dist.mask"(%arg0)
+  // CHECK-NEXT: %[[X:.*]] = stablehlo.negate
+  // CHECK-NEXT: "dist.reduce_scatter"(%[[X]]) {axes = ["model"], dim = 1 : i64, {{.*}}kind = "sum"}
   // CHECK-NEXT: return
+  %m = "pcg.mask"(%a) {axes = ["model"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "sum"}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %x = stablehlo.negate %m {dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "sum"}>]} : tensor<8x8xf32>
   %0 = "pcg.reduce"(%x) {axes = ["model"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = "pcg.partition"(%0) {axes = ["model"], dim = 1, dist.specs = [#dist.shard_spec<@mesh, [[], ["model"]], {}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   func.return %1 : tensor<8x8xf32>
@@ -13,10 +17,14 @@ func.func @reduce_scatter(%x: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@mes
 
 /// A second use keeps the whole value: the reduction stays whole and the partition is a local slice.
 // CHECK-LABEL: func.func @second_use
-func.func @second_use(%x: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {model = "max"}>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
-  // CHECK-NEXT: %[[R:.*]] = "dist.all_reduce"(%arg0) {axes = ["model"], {{.*}}kind = "max"}
+func.func @second_use(%a: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  // CHECK-NEXT: "dist.mask"(%arg0)
+  // CHECK-NEXT: %[[X:.*]] = stablehlo.exponential
+  // CHECK-NEXT: %[[R:.*]] = "dist.all_reduce"(%[[X]]) {axes = ["model"], {{.*}}kind = "max"}
   // CHECK-NEXT: %[[S:.*]] = "dist.slice"(%[[R]]) {axes = ["model"], dim = 1
   // CHECK-NEXT: return %[[R]], %[[S]]
+  %m = "pcg.mask"(%a) {axes = ["model"], kind = "max", dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "max"}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %x = stablehlo.exponential %m {dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "max"}>]} : tensor<8x8xf32>
   %0 = "pcg.reduce"(%x) {axes = ["model"], kind = "max", dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = "pcg.partition"(%0) {axes = ["model"], dim = 1, dist.specs = [#dist.shard_spec<@mesh, [[], ["model"]], {}>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   func.return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>

@@ -12,7 +12,7 @@ func.func @main(%a: tensor<8xf32> {dist.spec = #dist.shard_spec<@a, [["x"]], {}>
 // -----
 
 "dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
-// expected-error @+1 {{'func.func' op names the mesh @b; declared meshes: @a}}
+// expected-error @+1 {{argument 0 of function 'main' has a layout on @b; declared meshes: @a}}
 func.func @main(%a: tensor<8xf32> {dist.spec = #dist.shard_spec<@b, [["x"]], {}>}) -> tensor<8xf32> {
   return %a : tensor<8xf32>
 }
@@ -21,7 +21,7 @@ func.func @main(%a: tensor<8xf32> {dist.spec = #dist.shard_spec<@b, [["x"]], {}>
 
 "dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{'stablehlo.tanh' op names the mesh @b; declared meshes: @a}}
+  // expected-error @+1 {{'stablehlo.tanh': dist.mesh is @b; declared meshes: @a}}
   %0 = stablehlo.tanh %a {dist.mesh = @b} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -40,7 +40,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 "dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{spec of 'dist.constraint' op, on @a: unknown axis 'q'; the mesh has 'x'}}
+  // expected-error @+1 {{spec of 'dist.constraint' (tensor<8xf32>) has layout [q]: unknown axis 'q'; the mesh has 'x'}}
   %0 = "dist.constraint"(%a) {spec = #dist.shard_spec<@a, [["q"]], {}>} : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }

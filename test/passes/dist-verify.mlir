@@ -20,7 +20,7 @@ func.func @good(%x: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, [["x"]
 // -----
 
 // V1
-// expected-error @+1 {{function 'main' has layouts, but the module has no dist.mesh}}
+// expected-error @+1 {{argument 0 of function 'main' has a layout on @mesh; declared meshes: none}}
 func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
   return %a : tensor<8x4xf32>
 }
@@ -109,9 +109,10 @@ func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []
 
 // V6: a partial value must not reach an op that is not linear.
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
-func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  %p = "pcg.mask"(%a) {axes = ["x"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {x = "sum"}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   // expected-error @+1 {{operand 0 is partial over 'x', which the op cannot pass through}}
-  %0 = stablehlo.tanh %a {dist.specs = [#dist.shard_spec<@mesh, [[], []], {x = "sum"}>]} : tensor<8x4xf32>
+  %0 = stablehlo.tanh %p {dist.specs = [#dist.shard_spec<@mesh, [[], []], {x = "sum"}>]} : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
@@ -212,8 +213,17 @@ func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []
 
 // V9
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
-func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) {
-  // expected-error @+1 {{operand 0 of 'func.return' is partial ([-, -] sum(x)); allowed: whole values}}
+// expected-error @+1 {{argument 0 of function 'main' has layout [-, -] sum(x), which is partial over 'x'; allowed: whole values}}
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
+  return %a : tensor<8x4xf32>
+}
+
+// -----
+
+// V9
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
+// expected-error @+1 {{result 0 of function 'main' has layout [-, -] max(x, y), which is partial over 'x', 'y'; allowed: whole values}}
+func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "max", y = "max"}>}) {
   return %a : tensor<8x4xf32>
 }
 

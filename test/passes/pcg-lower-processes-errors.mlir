@@ -35,7 +35,7 @@ func.func @main(%x: tensor<8xf32> {dist.spec = #dist.shard_spec<@a, [["x"]], {}>
   }) {mesh = @a, index = 0, in_specs = [#dist.shard_spec<@a, [["x"]], {}>], out_specs = [#dist.shard_spec<@a, [["x"]], {}>]}
     : (tuple<tensor<8xf32>>) -> tuple<tensor<8xf32>>
   %r = stablehlo.get_tuple_element %s[0] : (tuple<tensor<8xf32>>) -> tensor<8xf32>
-  // expected-error @+1 {{what is received (tensor<8xf32>) has layout [z]: unknown axis 'z'; the mesh has 'y'}}
+  // expected-error @+1 {{result 0 of 'pcg.transfer' (tensor<8xf32>) has layout [z]: unknown axis 'z'; the mesh has 'y'}}
   %u = "pcg.transfer"(%r) {mesh = @b, dist.specs = [#dist.shard_spec<@b, [["z"]], {}>]} : (tensor<8xf32>) -> tensor<8xf32>
   return %u : tensor<8xf32>
 }

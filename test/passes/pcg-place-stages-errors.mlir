@@ -10,7 +10,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   %t = stablehlo.tuple %x : tuple<tensor<8xf32>>
-  // expected-error @+1 {{stage on @a; declared meshes: none}}
+  // expected-error @+1 {{'pcg.stage': mesh is @a; declared meshes: none}}
   %s = "pcg.stage"(%t) ({
   ^bb0(%y: tensor<8xf32>):
     %z = stablehlo.tuple %y : tuple<tensor<8xf32>>

@@ -10,13 +10,13 @@ sdy.mesh @empty_mesh = <[]>
 // CHECK-SAME: %arg0: tensor<8x16xf32> {dist.priorities = [1, 0], dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"x"], []], {}>}
 // CHECK-SAME: %arg1: tensor<8x16xf32> {dist.open = [1], dist.spec = #dist.shard_spec<@mesh, {{\[\[}}"y", "x"], []], {}>, tf.aliasing_output = 0 : i32}
 // CHECK-SAME: %arg2: tensor<8x16xf32>,
-// CHECK-SAME: %arg3: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}], []], {x = "sum"}>}
+// CHECK-SAME: %arg3: tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}], []], {}>}
 // CHECK-SAME: -> (tensor<8x16xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}], []], {}>, jax.result_info = "result"})
 func.func public @main(
     %arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}p1, {}]>},
     %arg1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@same_axes, [{"y", "x"}, {?}]>, tf.aliasing_output = 0 : i32},
     %arg2: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {?}]>},
-    %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>})
+    %arg3: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
     -> (tensor<8x16xf32> {jax.result_info = "result", sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
   // CHECK-NEXT: %[[T:.*]] = stablehlo.tanh %arg0
   %0 = stablehlo.tanh %arg0 : tensor<8x16xf32>

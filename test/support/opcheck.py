@@ -18,13 +18,16 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from pcg.emulate.build import create, slice_box
+from pcg.emulate.build import create, padded_high, slice_box
 from pcg.emulate.lockstep import LockStep
 from pcg.ir import stablehlo as _stablehlo
+from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.layout import Mesh, ShardSpec
+from pcg.lower.in_range import keep_in_range
 from pcg.lower.local import clone_mapped
 from pcg.lower.spmd import SpmdLowering
 from pcg.rules import Assignment, rule_for
+from pcg.rules.regions import limits
 from pcg.tools.op_variants import COMPILED, CRASHES, NOT_EXECUTED, Variant
 from support import rulecheck
 from support.rulecheck import context, last_op, local_type
@@ -71,7 +74,7 @@ class _Job:
 
 
 def check(jobs: Iterable[tuple[Variant, Sequence[Plan]]], interpret: bool | None = None) -> int:
-    """Run the given strategies of each program; how many there were.
+    """Run the given strategies of each program; how many there were.  A program that comes again gets other numbers.
 
     `interpret`: in the reference interpreter instead of by XLA; None where it can, for it compiles nothing.
 
@@ -148,7 +151,9 @@ def _build(jobs: Sequence[tuple[Variant, Sequence[Plan]]], portable: bool) -> tu
             )  # fmt: skip
         block = function.regions[0].blocks.append()
         builder = _Builder(block, portable)
-        done = [builder.job(v, plans) for v, plans in jobs]
+        done = [
+            builder.job(v, plans, sum(v == earlier for earlier, _ in jobs[:i])) for i, (v, plans) in enumerate(jobs)
+        ]
         returned = builder.finish()
         with ir.InsertionPoint(block):
             ir.Operation.create("func.return", operands=returned)
@@ -245,15 +250,13 @@ class _Builder:
                 out.append(x.astype(dtype) if isinstance(element, ir.IntegerType) else x.view(dtype))
         return out
 
-    def job(self, variant: Variant, plans: Sequence[Plan]) -> _Job:
-        rng = np.random.default_rng(zlib.crc32(variant.text.encode()))
+    def job(self, variant: Variant, plans: Sequence[Plan], draw: int) -> _Job:
+        """One program on numbers of its own: `draw` says which."""
+        rng = np.random.default_rng([zlib.crc32(variant.text.encode()), draw])
         source = ir.Module.parse(variant.text)
         op = last_op(source)
         old = op.parent.regions[0].blocks[0]
-        inputs = [random_value(a.type, rng) for a in old.arguments]
-        if variant.op in _DIVISIONS and len(inputs) > 1:
-            inputs[1] = np.where(inputs[1] == 0, np.ones_like(inputs[1]), inputs[1])
-        job = _Job(variant, inputs, len(self.results), len(op.results))
+        job = _Job(variant, inputs_of(op, rng, self.portable), len(self.results), len(op.results))
         values = {a: self.argument(a.type, x) for a, x in zip(old.arguments, job.inputs, strict=True)}
         known = dict(zip(old.arguments, job.inputs, strict=True))
         with ir.InsertionPoint(self.block):
@@ -297,8 +300,9 @@ class _Builder:
         lowering.specs = dict(zip([*op.operands, *op.results], [*ins, *outs], strict=True))
         with ir.InsertionPoint(block):
             lowering.op(op)
-            made = [lowering.value(r) for r in op.results]
-            ir.Operation.create("func.return", operands=made)
+            ir.Operation.create("func.return", operands=[lowering.value(r) for r in op.results])
+        keep_in_range(local, mesh.size)
+        made = list(list(block.operations)[-1].operation.operands)
         want = [local_type(r.type, s, mesh) for r, s in zip(op.results, outs, strict=True)]
         assert [m.type for m in made] == want, f"{[str(m.type) for m in made]} are not {list(map(str, want))}: {what}"
         machine = LockStep(mesh.size)
@@ -306,8 +310,10 @@ class _Builder:
             parts = self.parts(v, spec, mesh, values, known, addends, rng)
             for d, env in enumerate(machine.env):
                 part = parts[mesh.index(d, spec.partial_axes)]
-                where = rulecheck.window(spec, v.type.shape, mesh, d)
-                env[argument] = slice_box(part, [w.start for w in where], [w.stop for w in where])
+                where, real = rulecheck.window(spec, v.type.shape, mesh, d)
+                beyond = [n - r.stop for n, r in zip(argument.type.shape, real, strict=True)]
+                held = slice_box(part, [w.start for w in where], [w.stop for w in where])
+                env[argument] = padded_high(held, beyond, argument.type) if any(beyond) else held
         first = len(self.results)
         for held in machine.block(block):
             self.results += held
@@ -338,6 +344,54 @@ class _Builder:
 
 
 # -- values --------------------------------------------------------------------------------------
+
+
+def inputs_of(op: ir.Operation, rng: np.random.Generator, interpreted: bool) -> list[np.ndarray]:
+    """Values of the arguments of the program whose last op is `op`; indices also beyond the ends.
+
+    `interpreted`: without unsigned indices that the interpreter takes for negative ones, as XLA does not.
+    """
+    arguments = list(op.parent.regions[0].blocks[0].arguments)
+    sizes = _indexed_sizes(op)
+    inputs = [index_value(a.type, sizes[a], rng, interpreted) if a in sizes else random_value(a.type, rng) for a in arguments]
+    if op.name in _DIVISIONS and len(inputs) > 1:
+        inputs[1] = np.where(inputs[1] == 0, np.ones_like(inputs[1]), inputs[1])
+    return inputs
+
+
+def _indexed_sizes(op: ir.Operation) -> dict[ir.Value, int]:
+    """Operands of an op that hold indices, and the size of what they index (the largest, if that differs)."""
+    operand = list(op.operands[0].type.shape) if len(op.operands) else []
+    match op.name:
+        case "stablehlo.dynamic_slice" | "stablehlo.dynamic_update_slice":
+            first = len(op.operands) - len(operand)
+            return {v: n for v, n in zip(list(op.operands)[first:], operand, strict=True)}
+        case "stablehlo.gather":
+            picked = GatherDimensionNumbers(op.attributes["dimension_numbers"]).start_index_map
+            return {op.operands[1]: max((operand[d] for d in picked), default=1)}
+        case "stablehlo.scatter":
+            numbers = ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+            picked = numbers.scattered_dims_to_operand_dims
+            return {op.operands[len(op.results)]: max((operand[d] for d in picked), default=1)}
+    return {}
+
+
+def index_value(
+    type_: ir.RankedTensorType, size: int, rng: np.random.Generator, interpreted: bool = False
+) -> np.ndarray:
+    """Indices of a dimension of `size`: two of three inside, and of those few, so that they repeat."""
+    dtype = rulecheck.dtype_of(type_.element_type)
+    low, high = limits(type_.element_type)
+    if interpreted and low == 0:
+        high //= 2
+    inside = rng.integers(0, max(1, size), max(1, size // 2)).tolist()
+    outside = [-1, -size, size - 1, size, size + 1, 2 * size, low, low + 1, high, high - 1]
+    pool = np.array([min(max(n, low), high) for n in inside * (20 // len(inside)) + outside], dtype=object)
+    return np.asarray(pool[rng.integers(0, len(pool), type_.shape)]).astype(_wide_integer(dtype)).astype(dtype)
+
+
+def _wide_integer(dtype: np.dtype) -> np.dtype:
+    return dtype if dtype.kind in "iu" else np.dtype(np.int8)
 
 
 def _narrow(dtype: np.dtype) -> bool:
@@ -403,19 +457,28 @@ def _rounded(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _compare(job: _Job, values: Sequence[np.ndarray]) -> None:
     for i in range(job.count):
-        plain = values[job.first + i]
-        dtype, want = plain.dtype, _comparable(plain)
-        exact = job.variant.op in MOVES or want.dtype.kind in "biu"
         for s in job.strategies:
             n = s.mesh.size
             held = values[s.first + i * n : s.first + (i + 1) * n]
-            what = f"result {i} of {job.variant.op} ({job.variant.key}), {s.what}\n{job.variant.text}"
-            assert {h.dtype for h in held} == {dtype}, what
-            got = rulecheck.gather([_comparable(h) for h in held], s.specs[i], s.mesh, want.shape, what)
-            if s.specs[i].partial:
-                got = _rounded(got, dtype)
-            if exact:
-                np.testing.assert_array_equal(got, want, err_msg=what)
-            else:
-                t = tolerance(dtype)
-                np.testing.assert_allclose(got, want, rtol=t, atol=t, equal_nan=True, err_msg=what)
+            compare(job, i, values[job.first + i], held, s.specs[i], s.mesh, s.what)
+
+
+def compare(
+    job: _Job, i: int, plain: np.ndarray, held: Sequence[np.ndarray], spec: ShardSpec, mesh: Mesh, strategy: str
+) -> None:
+    """Result `i` of an op on whole tensors, and what each position of `mesh` holds of it under a strategy.
+
+    Raises:
+      AssertionError: they differ.
+    """
+    dtype, want = plain.dtype, _comparable(plain)
+    what = f"result {i} of {job.variant.op} ({job.variant.key}), {strategy}\n{job.variant.text}"
+    assert {h.dtype for h in held} == {dtype}, what
+    got = rulecheck.gather([_comparable(h) for h in held], spec, mesh, want.shape, what)
+    if spec.partial:
+        got = _rounded(got, dtype)
+    if job.variant.op in MOVES or want.dtype.kind in "biu":
+        np.testing.assert_array_equal(got, want, err_msg=what)
+    else:
+        t = tolerance(dtype)
+        np.testing.assert_allclose(got, want, rtol=t, atol=t, equal_nan=True, err_msg=what)

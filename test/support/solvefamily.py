@@ -7,7 +7,10 @@ import itertools
 import highspy
 import numpy as np
 
-from pcg.solve.problem import FORBIDDEN, Problem
+from pcg.solve.problem import Problem
+
+#: What these problems write for what is not allowed.
+_FORBIDDEN = 10**18
 
 
 def small(seed: int, nodes: int = 6, most: int = 3, forbidden: float = 0.15) -> Problem:
@@ -108,14 +111,14 @@ def exact(p: Problem, seconds: float = 60.0) -> int:
     h.setOptionValue("time_limit", seconds)
     h.setOptionValue("mip_rel_gap", 0.0)
     h.setOptionValue("mip_abs_gap", 0.5)
-    x = [[h.addBinary(obj=float(c) if c < FORBIDDEN else 0.0) for c in own] for own in p.costs]
+    x = [[h.addBinary(obj=float(c) if c < _FORBIDDEN else 0.0) for c in own] for own in p.costs]
     for i, own in enumerate(x):
         h.addConstr(sum(own[1:], start=own[0]) == 1)
         for k, c in enumerate(p.costs[i]):
-            if c >= FORBIDDEN:
+            if c >= _FORBIDDEN:
                 h.addConstr(own[k] == 0)
     for (i, j), t in zip(p.edges.tolist(), p.tables, strict=True):
-        y = [[h.addVariable(0, 0 if c >= FORBIDDEN else 1, obj=float(c) if c < FORBIDDEN else 0.0) for c in r] for r in t]
+        y = [[h.addVariable(0, 0 if c >= _FORBIDDEN else 1, obj=float(c) if c < _FORBIDDEN else 0.0) for c in r] for r in t]
         for k, row in enumerate(y):
             h.addConstr(sum(row[1:], start=row[0]) == x[i][k])
         for l in range(t.shape[1]):

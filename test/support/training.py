@@ -11,6 +11,7 @@ import numpy as np
 
 from bench.collectives import Traffic, of_stablehlo_text
 from pcg.machine import DeviceKind, Link, Machine
+from support.close import assert_close
 
 #: A machine on which even toy models are worth splitting: slow arithmetic and memory, links without latency.
 SLOW_DEVICES = Machine(DeviceKind("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
@@ -47,7 +48,7 @@ def assert_trees_close(got: Any, want: Any, rtol: float, slack: float = 0.0) -> 
         if a.dtype.kind != "f":
             np.testing.assert_array_equal(a, b, err_msg=name)
         elif a.size:
-            np.testing.assert_allclose(a, b, rtol=0, atol=rtol * float(np.max(np.abs(b))) + slack, err_msg=name)
+            assert_close(a, b, rtol, slack, name)
 
 
 def assert_updates_close(got: Any, want: Any, start: Any, rtol: float, slack: float = 0.0) -> None:

@@ -22,7 +22,7 @@
 // ABSENT: pcg-opt: error: {{.*}}.absent.toml: No such file or directory
 // PRESET: pcg-opt: error: --cluster: unknown preset 'abacus'; there are cpu, dgx-a100
 // BOTH: pcg-opt: error: --devices=8 and --mesh=x=8 exclude each other
-// NONE: pcg-opt: error: --devices=0; allowed: 1 or more
+// NONE: pcg-opt: error: argument --devices: '0'; allowed: a whole number, 1 or more
 // LARGE: error: pcg-choose-mesh: mesh x=16 has 16 positions; cluster 'dgx-h100' has 8 usable devices
 // NOPASS: pcg-opt: error: --cluster: no pass of this pipeline reckons with a machine
 // NOMESH: pcg-opt: error: --devices: no pass of this pipeline chooses a mesh; --auto-parallel has one

@@ -3,6 +3,7 @@
 // RUN: %pcg-run %s --check --strategy search | FileCheck %s
 // CHECK: on meshes @first (x=2) on [0, 1]; @second (x=2) on [2, 3]
 // CHECK-NEXT: 4 processes, 2 messages, all run on one device
+// CHECK-NEXT: reference {{.*}} on one device
 // CHECK-NEXT: AGREES: 1 results
 "dist.mesh"() {sym_name = "first", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
 "dist.mesh"() {sym_name = "second", value = #dist.process_mesh<["x"], [2], [2, 3]>} : () -> ()

@@ -1,7 +1,7 @@
 // REQUIRES: jax
 // RUN: %pcg-run %s --mesh data=2,model=4 --check --repeat 1 | FileCheck %s
 // RUN: %pcg-run %s --mesh data=2,model=4 --check --repeat 1 --json --save-plan %t.json | FileCheck %s --check-prefix=JSON
-// RUN: %pcg-run %s --mesh data=2,model=4 --check --repeat 1 --strategy %t.json --seed 3 | FileCheck %s --check-prefix=PLAN
+// RUN: %pcg-run %s --mesh data=2,model=4 --check --repeat 1 --strategy %t.json --seed 3 --seeds 2 | FileCheck %s --check-prefix=PLAN
 // RUN: not %pcg-run %s --mesh data=2,model=4 --check --repeat 1 --tolerance 1e-30 | FileCheck %s --check-prefix=DIFFERS
 // RUN: not %pcg-run %s --mesh data=2 --strategy %t.json 2>&1 | FileCheck %s --check-prefix=MESH
 // RUN: not %pcg-run %s 2>&1 | FileCheck %s --check-prefix=NOMESH
@@ -17,7 +17,7 @@
 
 // JSON-DAG: "agrees": true
 // JSON-DAG: "communication_bytes":
-// PLAN: AGREES: 2 results, {{.*}} (seed 3)
+// PLAN: AGREES: 4 results, {{.*}}, one device {{.*}}, in double precision {{.*}} (seed 3)
 // DIFFERS: DIFFERS in {{[0-9]+}} elements, first at {{.*}}: got {{.*}}, expected
 // MESH: pcg-run: error: plan of program 'main' is for mesh data=2,model=4; this mesh is data=2
 // NOMESH: pcg-run: error: the program declares no mesh; give --mesh name=size,...

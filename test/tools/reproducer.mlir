@@ -11,6 +11,8 @@
 // NONE: No such file or directory
 // GEN: builtin.module(cse)
 // GEN: func.func @main
-func.func @main(%a: tensor<4xf32> {dist.spec = #dist.shard_spec<@nowhere, [["data"]], {}>}) -> tensor<4xf32> {
-  return %a : tensor<4xf32>
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data"], [2], []>} : () -> ()
+func.func @main(%a: tensor<4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"]], {}>}) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %a : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -12,6 +12,7 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from pcg.runtime import jax_compat
 from pcg.runtime.executable import SignatureError
+from support.close import assert_close
 
 MESH = {"data": 2, "model": 4}
 RNG = np.random.default_rng(0)
@@ -34,7 +35,7 @@ def mlp(params, x):
 
 def same(a, b, tolerance=1e-5):
     assert jax.tree.structure(a) == jax.tree.structure(b)
-    jax.tree.map(lambda p, q: np.testing.assert_allclose(p, q, rtol=tolerance, atol=tolerance), a, b)
+    jax.tree.map(lambda p, q: assert_close(p, q, tolerance), a, b)
 
 
 @pytest.fixture(scope="module")

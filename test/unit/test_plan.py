@@ -12,6 +12,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from support.close import assert_close
 
 MESH = {"data": 2, "model": 4}
 RNG = np.random.default_rng(0)
@@ -55,8 +56,8 @@ def test_saved_and_given_back(compiled, tmp_path):
         assert local_text(again) == local_text(compiled)
     new, value = again(PARAMS, X)
     expected = jax.jit(step)(PARAMS, X)
-    np.testing.assert_allclose(value, expected[1], rtol=2e-3, atol=2e-3)
-    np.testing.assert_allclose(new["w1"], expected[0]["w1"], rtol=1e-3, atol=1e-3)
+    assert_close(value, expected[1], 2e-3)
+    assert_close(new["w1"], expected[0]["w1"], 1e-3)
 
 
 def test_the_document_is_for_people(compiled):
@@ -99,5 +100,5 @@ def test_malformed():
         pcg.Plan.from_json("[]")
     with pytest.raises(pcg.PlanError, match="version 99; this pcg reads version 1"):
         pcg.Plan.from_json('{"pcg_plan": 99}')
-    with pytest.raises(pcg.PlanError, match="malformed plan: KeyError: 'mesh'"):
+    with pytest.raises(pcg.PlanError, match="the document has no 'program'"):
         pcg.Plan.from_json('{"pcg_plan": 1}')

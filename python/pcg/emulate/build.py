@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.types import number_attr
+
 
 def create(name: str, operands: Sequence[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
     return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).result
@@ -61,7 +63,7 @@ def zeros(type_: ir.RankedTensorType) -> ir.Value:
 
 
 def padded_high(value: ir.Value, beyond: Sequence[int], type_: ir.RankedTensorType) -> ir.Value:
-    """`value` with `beyond[d]` elements of poison (NaN, or the largest integer) after the end of dimension d."""
+    """`value` with `beyond[d]` elements of poison (NaN, or the largest number) after the end of dimension d."""
     element = type_.element_type
     scalar = ir.RankedTensorType.get([], element)
     if isinstance(element, ir.ComplexType):
@@ -77,12 +79,17 @@ def padded_high(value: ir.Value, beyond: Sequence[int], type_: ir.RankedTensorTy
 
 def _poison(element: ir.Type) -> ir.Value:
     scalar = ir.RankedTensorType.get([], element)
+    number: float | int = float("nan")
     if isinstance(element, ir.IntegerType):
-        width = element.width if element.is_unsigned or element.width == 1 else element.width - 1
-        attr: ir.Attribute = ir.IntegerAttr.get(element, 2**width - 1)
-    else:
-        attr = ir.FloatAttr.get(element, float("nan"))
-    return create("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, attr))
+        number = 2 ** (element.width if element.is_unsigned or element.width == 1 else element.width - 1) - 1
+    elif str(element) in _WITHOUT_NAN:
+        number = _WITHOUT_NAN[str(element)]
+    value = ir.DenseElementsAttr.get_splat(scalar, number_attr(number, element))
+    return create("stablehlo.constant", [], scalar, value=value)
+
+
+#: Largest numbers of the float types that have no NaN.
+_WITHOUT_NAN = {"f4E2M1FN": 6.0, "f6E2M3FN": 7.5, "f6E3M2FN": 28.0}
 
 
 def same_bits(a: ir.Value, b: ir.Value) -> ir.Value:

@@ -15,6 +15,8 @@ from pcg.layout.uneven import blocks
 
 #: Attribute of a lowered module whose shards have padding: the signature before lowering.
 GLOBAL_TYPE = "pcg.global_type"
+#: Devices that one program is made of: each has a copy of every op.
+MOST = 4096
 
 
 def lowered_layouts(module: ir.Module | ir.Operation) -> tuple[Mesh, list[ShardSpec], list[ShardSpec]]:
@@ -58,6 +60,8 @@ def emulate_in_place(
     func = entry(module)
     if func is None:
         raise PcgError("the module has no function to emulate", module.operation.location)
+    if mesh.size > MOST:
+        raise PcgError(f"the mesh {mesh} has {mesh.size} devices; up to {MOST} fit in one program", func.location)
     with module.operation.context, func.location:
         old = func.regions[0].blocks[0]
         returned = [v.type for v in list(old.operations)[-1].operation.operands]

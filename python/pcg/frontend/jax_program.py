@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ import jax
 import numpy as np
 from jax.extend import source_info_util
 
-from pcg.frontend import annotate
+from pcg.frontend import annotate, constants, host_calls
 from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
+from pcg.search.roles import CONSTANT
 
 # Locations in the module are those of the user's frames, not of ours.
 for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api.py")):
@@ -34,7 +37,13 @@ def abstract(name: str, value: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(value.shape, dtype)
     try:
         aval = jax.typeof(value)
+        if jax_compat.is_reference(aval):
+            raise ProgramError(f"argument {name} is a mutable array (jax.new_ref); pass its value, return the new one")
         return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    except OverflowError as error:
+        raise ProgramError(f"argument {name}: {error}") from None
+    except ProgramError:
+        raise
     except (TypeError, ValueError, AttributeError):
         raise ProgramError(
             f"argument {name} is {value!r:.60} of type {type(value).__name__}; expected a numpy or jax array or a"
@@ -66,10 +75,12 @@ def leaf(name: str, aval: Any) -> Leaf:
     if jax_compat.is_key(aval.dtype):
         inner = jax_compat.key_data_shape(aval.dtype)
         return Leaf(name, (*aval.shape, *inner), "ui32", jax_compat.key_impl(aval.dtype), len(inner))
+    if aval.dtype == jax.dtypes.float0:
+        return Leaf(name, tuple(aval.shape), "i1", empty=True)
     dtype = np.dtype(aval.dtype).name
     if dtype not in _ELEMENTS:
         raise ProgramError(f"{name} has dtype {dtype}, which StableHLO does not have")
-    return Leaf(name, tuple(aval.shape), _ELEMENTS[dtype])
+    return Leaf(name, tuple(aval.shape), _ELEMENTS[dtype], weak=bool(getattr(aval, "weak_type", False)))
 
 
 def trace(
@@ -108,31 +119,80 @@ def trace(
         return function(*(static[i] if i in static else next(given) for i in range(count)), **kwargs)
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", "main")
+    if not static:
+        call.__wrapped__ = function  # type: ignore[attr-defined]  # what jax says of it is about the user's function
     donated_args = [dynamic.index(i) for i in donate_argnums if i in dynamic]
-    jitted = jax.jit(call, keep_unused=True, donate_argnums=donated_args)
-    with jax_compat.tracing_mesh(mesh):
-        traced = jitted.trace(*kept_args, **kept_kwargs)
-        if remesh is not None and (needed := annotate.matrices(traced.jaxpr)):
-            mesh = remesh(needed)
-        if mesh is not None:
-            annotate.check(traced.jaxpr, mesh)
-        if meshes is not None:
-            annotate.check_several(traced.jaxpr, meshes)
-        with annotate.on(mesh), annotate.on_several(meshes):
-            lowered = jax_compat.quietly(traced.lower)
-    out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
     donated, at = set(), 0
     for i, value in enumerate(args):
         size = len(jax.tree.leaves(value))
         if i in donated_args:
             donated |= set(range(at, at + size))
         at += size
+    jitted = jax.jit(call, keep_unused=True, donate_argnums=donated_args)
+    with jax_compat.tracing_mesh(mesh):
+        traced = _not_too_deep(call.__name__, lambda: jitted.trace(*kept_args, **kept_kwargs))
+        if remesh is not None and (needed := annotate.matrices(traced.jaxpr)):
+            mesh = remesh(needed)
+        host_calls.check(traced.jaxpr)
+        if any(jax_compat.is_reference(v.aval) for v in traced.jaxpr.jaxpr.constvars):
+            raise ProgramError(
+                f"{call.__name__} closes over a mutable array (jax.new_ref); take its value, return the new one"
+            )
+        if mesh is not None:
+            annotate.check(traced.jaxpr, mesh)
+        if meshes is not None:
+            annotate.check_several(traced.jaxpr, meshes)
+        # On several meshes a constant goes where it is used.
+        hoisted = constants.hoist(traced.jaxpr) if meshes is None else None
+        with annotate.on(mesh), annotate.on_several(meshes), jax_compat.any_order(traced.jaxpr):
+            if hoisted is None:
+                lowered = _not_too_deep(call.__name__, lambda: jax_compat.quietly(traced.lower))
+            else:
+                again = functools.partial(_lower_apart, hoisted, avals, traced.out_info, call.__name__, donated)
+                lowered = _not_too_deep(call.__name__, again)
+    out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
+    values, apart = (hoisted.values, hoisted.names) if hoisted is not None else ((), ())
+    module = lowered.compiler_ir("stablehlo")
+    callbacks = jax_compat.callbacks_of(lowered)
+    if meshes is not None and callbacks:
+        raise ProgramError(f"{call.__name__} calls Python functions on the host; a program on several meshes cannot")
+    if ordered := jax_compat.has_ordered_effects(lowered):
+        host_calls.without_tokens(module)
+    jax_compat.name_arguments(module, [*names, *apart], len(values), CONSTANT)
     return Program(
         name=call.__name__,
-        source=lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
-        arguments=tuple(leaf(n, a) for n, a in zip(names, avals, strict=True)),
+        source=module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True),
+        arguments=tuple(leaf(n, a) for n, a in zip((*names, *apart), (*avals, *values), strict=True)),
         results=tuple(leaf("result" + jax.tree_util.keystr(p), a) for p, a in out_flat),
         in_tree=in_tree,
         out_tree=out_tree,
         donated=frozenset(donated),
+        callbacks=callbacks,
+        ordered=ordered,
+        constants=values,
     )
+
+
+def _not_too_deep(name: str, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except RecursionError:
+        raise ProgramError(
+            f"{name}: functions are nested too deeply for jax to trace under Python's recursion limit of"
+            f" {sys.getrecursionlimit()}; sys.setrecursionlimit raises it"
+        ) from None
+
+
+def _lower_apart(
+    hoisted: constants.Hoisted, avals: Sequence[Any], results: Any, name: str, donated: Collection[int]
+) -> Any:
+    """A function lowered again with its constants as last arguments."""
+    tree = jax.tree.structure(results)
+
+    def call(*flat: Any) -> Any:
+        return jax.tree.unflatten(tree, hoisted.function(flat[len(avals) :], flat[: len(avals)]))
+
+    call.__name__ = call.__qualname__ = name
+    again = jax.jit(call, keep_unused=True, donate_argnums=sorted(donated))
+    held = [abstract(n, v) for n, v in zip(hoisted.names, hoisted.values, strict=True)]
+    return jax_compat.quietly(lambda: again.lower(*avals, *held))

@@ -5,8 +5,14 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.frontend.program import Leaf, Program, ProgramError
+from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
-from pcg.ir.walk import entry, functions
+from pcg.ir.walk import entry, functions, walk
+from pcg.rules.custom_call import is_host_callback
+from pcg.rules.opaque import target
+
+#: Ops that talk to a host which is not there.
+_HOST = frozenset(f"stablehlo.{n}" for n in ("infeed", "outfeed", "send", "recv"))
 
 
 def entry_function(module: ir.Module) -> ir.Operation:
@@ -31,7 +37,10 @@ def module_program(
 
     Raises:
       ProgramError: no entry function, a dynamic shape, an argument that is not a tensor.
+      PcgError: an op that only the process that made the module could run; at its location.
     """
+    for op in walk(module.operation):
+        _check_host(op)
     function = entry_function(module)
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     names = argument_names(function)
@@ -41,6 +50,20 @@ def module_program(
         raise ProgramError(f"donate_argnums {bad} are out of range: the program has {len(arguments)} arguments")
     name = ir.StringAttr(function.attributes["sym_name"]).value
     return Program(name, source, arguments, results, donated=donated, path=path)
+
+
+def _check_host(op: ir.Operation) -> None:
+    """Refuse what a module that was written down cannot do."""
+    if op.name in _HOST:
+        raise PcgError(f"'{op.name}' op talks to a host program, which there is none of; it cannot be run", op.location)
+    if is_host_callback(op):
+        raise PcgError(
+            f"custom call @{target(op)} is a Python function of the process that made the program (jax.pure_callback,"
+            " io_callback, jax.debug.print, ...), which a file does not have; compile the jax function itself",
+            op.location,
+        )
+    if op.name == "stablehlo.custom_call" and target(op) == "InspectSharding":
+        raise PcgError("custom call @InspectSharding asks XLA's partitioner, which does not run here", op.location)
 
 
 def _leaf(name: str, type_: ir.Type) -> Leaf:

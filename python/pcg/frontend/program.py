@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 #: MLIR element type -> numpy dtype name (the names of ml_dtypes where numpy has none).
 ELEMENT_DTYPES = {
@@ -19,6 +23,8 @@ ELEMENT_DTYPES = {
     "ui4": "uint4", "ui8": "uint8", "ui16": "uint16", "ui32": "uint32", "ui64": "uint64",
     "i2": "int2", "ui2": "uint2", "complex<f32>": "complex64", "complex<f64>": "complex128",
 }  # fmt: skip
+#: Types of which several elements share a byte in some memories.
+PACKED = frozenset({"i2", "ui2", "i4", "ui4", "f4E2M1FN"})
 _BITS = {"i1": 8, "complex<f32>": 64, "complex<f64>": 128}
 
 
@@ -40,7 +46,8 @@ class Leaf:
 
     `name` is how the user reaches it (`params['w1']`), `element` an MLIR element type, `shape` the
     shape of the module's tensor.  For a typed PRNG key, `key` is its generator and the last
-    `key_rank` dimensions are the integers of one key.
+    `key_rank` dimensions are the integers of one key.  `weak`: the dtype gives way to that of what it meets, as those
+    of Python numbers do; `empty`: the tensor stands for a derivative by integers (jax's float0), which holds nothing.
     """
 
     name: str
@@ -48,6 +55,8 @@ class Leaf:
     element: str
     key: str | None = None
     key_rank: int = 0
+    weak: bool = False
+    empty: bool = False
 
     @property
     def dtype(self) -> str:
@@ -71,7 +80,9 @@ class Program:
 
     `source` is StableHLO text or bytes.  `in_tree` / `out_tree` are jax tree definitions when the
     program is called with trees, and None for a module that is called with a flat list.
-    `donated` are indices of flat arguments whose buffers the program may reuse.
+    `donated` are indices of flat arguments whose buffers the program may reuse.  `callbacks` are the Python functions
+    that it calls, by the number that its custom calls give; `ordered`: in an order that holds from run to run, too.
+    `constants` are the arrays that it closed over, in place of the last arguments, which callers do not give.
     """
 
     name: str
@@ -82,6 +93,23 @@ class Program:
     out_tree: Any = None
     donated: frozenset[int] = frozenset()
     path: str | None = None
+    callbacks: tuple[Callable[..., Any], ...] = field(default=(), repr=False)
+    ordered: bool = False
+    constants: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def inputs(self) -> tuple[Leaf, ...]:
+        """The arguments that callers give."""
+        return self.arguments[: len(self.arguments) - len(self.constants)]
+
+    @cached_property
+    def constant_digests(self) -> tuple[str, ...]:
+        """Short digests of what the constants hold."""
+        found = []
+        for value in self.constants:
+            held = np.ascontiguousarray(np.asarray(value))
+            found.append(hashlib.blake2b(held.view(np.uint8).data, digest_size=12).hexdigest())
+        return tuple(found)
 
     @property
     def has_64_bit(self) -> bool:

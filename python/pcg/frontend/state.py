@@ -17,7 +17,7 @@ def state_of(program: Program) -> dict[int, int]:
     of the same tensors.  A lone tensor proves little, so nothing is matched unless some matched
     argument has several leaves, or several arguments match.
     """
-    arguments, results = _groups(program.arguments), _groups(program.results)
+    arguments, results = _groups(program.inputs), _groups(program.results)
     taken: set[int] = set()
     state: dict[int, int] = {}
     for result in results:

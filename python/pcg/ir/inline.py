@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.check import DEEPEST
 from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import functions, walk
 
@@ -17,48 +20,98 @@ class InlineError(ValueError):
         self.op = op
 
 
+#: Ops that a program may become: calls of calls multiply.
+MOST = 2_000_000
+
+
 class Inliner:
     """Inlines all calls in all functions of a module; callees first, so each body is cloned once per call."""
 
     def __init__(self, module: ir.Operation) -> None:
         self.functions = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)}
         self.inlined = 0
-        self._done: set[str] = set()
-        self._active: list[str] = []
+        #: Ops, and regions inside of each other, of the functions that are done.
+        self._size: dict[str, int] = {}
+        self._depth: dict[str, int] = {}
 
     def run(self) -> None:
         """Raises InlineError."""
-        for symbol in list(self.functions):
-            self._function(symbol, None)
+        for symbol in self._callees_first():
+            func = self.functions[symbol]
+            for op in list(walk(func)):
+                callee = callee_of(op)
+                if callee is not None and not self._replace_by_chlo(op):
+                    self._inline(op, self.functions[callee])
 
-    def _function(self, symbol: str, call: ir.Operation | None) -> None:
-        if symbol in self._done:
-            return
-        if symbol in self._active:
-            assert call is not None
-            path = " -> ".join("@" + s for s in [*self._active[self._active.index(symbol) :], symbol])
-            raise InlineError(call, f"recursive call {path} cannot be inlined; allowed: calls without cycles")
-        self._active.append(symbol)
-        for op in list(walk(self.functions[symbol])):
+    def _callees_first(self) -> list[str]:
+        """The functions in the order of inlining; checks that it ends, and that what it makes is not too large."""
+        calls = {symbol: self._calls(symbol) for symbol in self.functions}
+        order: list[str] = []
+        active: list[tuple[str, Iterator[tuple[str, ir.Operation, int]]]] = []
+        on_path: dict[str, None] = {}
+        for start in self.functions:
+            if start in self._size:
+                continue
+            active.append((start, iter(calls[start])))
+            on_path[start] = None
+            while active:
+                symbol, rest = active[-1]
+                for callee, op, _ in rest:
+                    if callee in on_path:
+                        names = list(on_path)
+                        path = " -> ".join("@" + s for s in [*names[names.index(callee) :], callee])
+                        text = f"recursive call {path if len(path) < 400 else path[:200] + ' -> ...'} cannot be inlined"
+                        raise InlineError(op, f"{text}; allowed: calls without cycles")
+                    if callee not in self._size:
+                        active.append((callee, iter(calls[callee])))
+                        on_path[callee] = None
+                        break
+                else:
+                    active.pop()
+                    del on_path[symbol]
+                    self._measure(symbol, calls[symbol])
+                    order.append(symbol)
+        return order
+
+    def _calls(self, symbol: str) -> list[tuple[str, ir.Operation, int]]:
+        """(callee, call, how many regions it is in) of each call in a function."""
+        found = []
+        for op, depth in _deep(self.functions[symbol]):
             callee = callee_of(op)
-            if callee is None or self._replace_by_chlo(op):
+            if callee is None or self._is_chlo(op):
                 continue
             if callee not in self.functions:
                 raise InlineError(op, f"call of @{callee}, which the module does not define")
-            self._function(callee, op)
-            self._inline(op, self.functions[callee])
-        self._active.pop()
-        self._done.add(symbol)
+            found.append((callee, op, depth))
+        return found
 
-    def _replace_by_chlo(self, op: ir.Operation) -> bool:
-        """jax.export wraps CHLO ops into composites; take those without attributes out again."""
+    def _measure(self, symbol: str, calls: list[tuple[str, ir.Operation, int]]) -> None:
+        size, deepest = 0, 0
+        for _, depth in _deep(self.functions[symbol]):
+            size, deepest = size + 1, max(deepest, depth)
+        for callee, op, depth in calls:
+            size, deepest = size + self._size[callee], max(deepest, depth + self._depth[callee])
+            if size > MOST:
+                raise InlineError(op, f"the calls up to this one become more than {MOST} ops; allowed: that many")
+            if deepest > DEEPEST:
+                raise InlineError(op, f"this call is nested {deepest} regions deep, calls inlined; allowed: {DEEPEST}")
+        self._size[symbol], self._depth[symbol] = size, deepest
+
+    def _is_chlo(self, op: ir.Operation) -> bool:
+        """Whether a composite stands for a CHLO op, as jax.export wraps them, without attributes."""
         if op.name != "stablehlo.composite":
             return False
         name = ir.StringAttr(op.attributes["name"]).value
         if not name.startswith("chlo.") or not op.context.is_registered_operation(name) or len(op.results) != 1:
             return False
-        if "composite_attributes" in op.attributes and len(ir.DictAttr(op.attributes["composite_attributes"])):
+        attrs = op.attributes
+        return "composite_attributes" not in attrs or not len(ir.DictAttr(attrs["composite_attributes"]))
+
+    def _replace_by_chlo(self, op: ir.Operation) -> bool:
+        """Take the CHLO op that a composite stands for out of it again."""
+        if not self._is_chlo(op):
             return False
+        name = ir.StringAttr(op.attributes["name"]).value
         new = ir.Operation.create(
             name, [op.results[0].type], list(op.operands), loc=op.location, ip=ir.InsertionPoint(op)
         )
@@ -88,6 +141,20 @@ class Inliner:
             old.replace_all_uses_with(new)
         call.erase()
         self.inlined += 1
+
+
+def _deep(func: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
+    """The ops in a function, and in how many regions inside of it each is."""
+    stack: list[tuple[Iterator[ir.OpView], int]] = [(iter(list(b.operations)), 0) for b in func.regions[0].blocks]
+    while stack:
+        ops, depth = stack.pop()
+        for view in ops:
+            op = view.operation
+            yield op, depth
+            if len(op.regions):
+                stack.append((ops, depth))
+                stack += [(iter(list(b.operations)), depth + 1) for r in op.regions for b in r.blocks]
+                break
 
 
 def _constrained(value: ir.Value, spec, at: ir.Operation) -> ir.Value:

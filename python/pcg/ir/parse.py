@@ -13,29 +13,35 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from pcg.ir.check import check
 from pcg.ir.errors import PcgError, describe
 from pcg.ir.sdy_text import to_generic
 from pcg.ir.walk import functions, walk
 
+#: What a process that reads Shardy's bytecode may take, starting jaxlib included.
+_SECONDS = 120
 BYTECODE_MAGIC = b"ML\xefR"
 _PORTABLE_PRODUCER = b"StableHLO_v"
 
 
 def load_module(
-    source: str | bytes | os.PathLike, context: ir.Context, name: str | None = None, *, static: bool = True
-) -> ir.Module:
+    source: str | bytes | os.PathLike, context: ir.Context, name: str | None = None, *, static: bool = True,
+    layouts: bool = True,
+) -> ir.Module:  # fmt: skip
     """Read a program into `context`.
 
     `source` is text, bytes, or a path (a `Path`, or a one-line string that names a file).  `name`
     stands for the source in error messages and locations.  Programs with `sdy` ops switch
     `context.allow_unregistered_dialects` on; the sdy-import pass translates the ops and switches it off.
-    `static` demands static shapes.
+    `static` demands static shapes, `layouts` that attributes of `dist` and `pcg` are what passes expect
+    (`pcg.ir.check`).
 
     Raises:
-      PcgError: the source is no program, has ops of unknown dialects, or dynamic shapes.
+      PcgError: the source is no program, has ops of unknown dialects, dynamic shapes, or malformed layouts.
     """
     data, name = _read(source, name)
     with context, ir.Location.unknown():
@@ -43,18 +49,20 @@ def load_module(
             at = data.find(BYTECODE_MAGIC)
             if at >= 0:
                 module = _from_bytecode(data if at == 0 else _embedded(data, at), context, name)
-                return _checked(module, static)
+                return _checked(module, static, layouts)
             try:
                 data = data.decode()
             except UnicodeDecodeError:
                 raise PcgError("neither MLIR text, MLIR bytecode nor a jax.export artifact", f"{name}:1:1") from None
         module = parse_text(data, context, name)
-        return _checked(module, static)
+        return _checked(module, static, layouts)
 
 
-def _checked(module: ir.Module, static: bool) -> ir.Module:
+def _checked(module: ir.Module, static: bool, layouts: bool) -> ir.Module:
     if static:
         check_static(module)
+    if layouts:
+        check(module)
     return module
 
 
@@ -62,6 +70,7 @@ def parse_text(text: str, context: ir.Context, name: str = "-") -> ir.Module:
     """Parse text, with `sdy` in any form; see `load_module`, which also checks the program."""
     if not text.strip():
         raise PcgError("the program is empty", f"{name}:1:1")
+    _check_nesting(text, name)
     with context, ir.Location.unknown():
         if not context.allow_unregistered_dialects:
             _check_dialects(text, context, name)
@@ -108,9 +117,37 @@ def _check_dialects(text: str, context: ir.Context, name: str) -> None:
             )
 
 
+#: Brackets inside of each other: MLIR's parser and printer are recursive, and a stack is not endless.
+_NESTED = 1000
+_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|([\[({<])|([\])}>])')
+
+
+def _check_nesting(text: str, name: str) -> None:
+    """Refuse text of more nesting than the parser's stack has room for."""
+    if sum(map(text.count, "[({<")) <= _NESTED:
+        return
+    data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+    step = np.zeros(256, np.int8)
+    step[list(b"[({")], step[list(b"])}")] = 1, -1
+    angle = np.zeros(256, np.int8)
+    angle[list(b"<")], angle[list(b">")] = 1, -1
+    arrows = (data[1:] == ord(">")) & (data[:-1] == ord("-"))
+    steps = step[data].astype(np.int32) + angle[data]
+    steps[1:][arrows] = 0
+    if steps.cumsum().max() <= _NESTED:
+        return
+    depth = 0
+    for m in _BRACKET.finditer(text):  # the same without texts and comments
+        depth += 1 if m[1] else -1 if m[2] else 0
+        if depth > _NESTED:
+            line, column = text.count("\n", 0, m.start()) + 1, m.start() - text.rfind("\n", 0, m.start())
+            raise PcgError(f"brackets are nested more than {_NESTED} deep", f"{name}:{line}:{column}")
+
+
 def uses_sdy(text: str) -> bool:
     """Whether text has Shardy ops or attributes."""
-    return re.search(r'(?<![\w.])"?#?sdy\.|#sdy<', text) is not None
+    # The first test is for speed: large constants are a hundred megabytes of digits.
+    return "sdy" in text and re.search(r'(?<![\w.])"?#?sdy\.|#sdy<', text) is not None
 
 
 def _read(source: str | bytes | os.PathLike, name: str | None) -> tuple[str | bytes, str]:
@@ -189,9 +226,13 @@ def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
 
 def _text_from_jaxlib(data: bytes, name: str) -> str:
     """Bytecode with Shardy attributes as text, by a process of its own (jax is never imported here)."""
-    found = subprocess.run(
-        [sys.executable, "-m", "pcg.frontend.artifact_text"], input=data, capture_output=True, check=False
-    )
+    try:
+        found = subprocess.run(
+            [sys.executable, "-m", "pcg.frontend.artifact_text"], input=data, capture_output=True, check=False,
+            timeout=_SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise PcgError(f"jaxlib has not read the artifact in {_SECONDS} s", name) from None
     if found.returncode:
         lines = found.stderr.decode(errors="replace").strip().splitlines()
         raise PcgError(

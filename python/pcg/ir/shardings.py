@@ -64,7 +64,8 @@ def from_attr(attr: ir.Attribute) -> ShardSpec:
             raise ValueError(f"{text} is not a #dist.shard_spec")
         try:
             dims = [[ir.StringAttr(a).value for a in ir.ArrayAttr(d)] for d in attr.dims.maybe_downcast()]
-            partial = [(n.name, ir.StringAttr(n.attr).value) for n in _items(attr.partial.maybe_downcast())]
+            kinds = attr.partial.maybe_downcast()
+            partial = [(n.name, ir.StringAttr(kinds[n.name]).value) for n in _items(kinds)]
         except (ValueError, TypeError):
             raise ValueError(f'{text} is not a shard spec; write <@mesh, [["axis"], []], {{axis = "sum"}}>') from None
         spec = _FROM_TEXT[text] = ShardSpec.of(dims, partial)

@@ -11,3 +11,12 @@ def element_bytes(element: ir.Type) -> float:
         return 2 * element_bytes(element.element_type)
     width = getattr(element, "width", 8)
     return 1.0 if width == 1 else width / 8
+
+
+def number_attr(number: float | int, element: ir.Type) -> ir.Attribute:
+    """`number` as an attribute of a real element type."""
+    if isinstance(element, ir.IntegerType):
+        whole = int(number)
+        # The bindings take the bits of an unsigned number as those of a signed one.
+        return ir.IntegerAttr.get(element, whole - 2**64 if whole >= 2**63 else whole)
+    return ir.FloatAttr.get(element, float(number))

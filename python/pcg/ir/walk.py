@@ -16,14 +16,23 @@ def walk(root: ir.Operation) -> Iterator[ir.Operation]:
     """
     root = root.operation
     yield root
-    for region in root.regions:
-        for block in region.blocks:
-            for op in list(block.operations):
-                op = op.operation
-                if len(op.regions):
-                    yield from walk(op)
-                else:
-                    yield op
+    # Not recursive: nesting is bounded by the program, not by Python's stack.
+    stack: list[ir.Block | Iterator[ir.OpView]] = list(_blocks(root))[::-1]
+    while stack:
+        top = stack.pop()
+        ops = iter(list(top.operations)) if isinstance(top, ir.Block) else top
+        for view in ops:
+            op = view.operation
+            if len(op.regions):
+                yield op
+                stack.append(ops)
+                stack += list(_blocks(op))[::-1]
+                break
+            yield op
+
+
+def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
+    return (block for region in op.regions for block in region.blocks)
 
 
 def functions(module: ir.Module | ir.Operation) -> list[ir.Operation]:

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pcg.layout.hashing import hashed_once
 
 #: An axis, or a part of one in a refined mesh: `x.0` is the major part of `x`.
 _AXIS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.(0|[1-9][0-9]*))?\Z")
+#: Devices of a mesh or a cluster at most; what is larger is refused before anything counts them one by one.
+MOST_DEVICES = 2**16
 
 
 class MeshError(ValueError):
     """A mesh, or a reference to one of its axes, is malformed."""
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _whole(value: Any) -> Any:
+    """A whole number of another type (numpy's) as Python's; anything else as it is, for the check that follows."""
+    return value if isinstance(value, bool) or not hasattr(value, "__index__") else operator.index(value)
+
+
+def _brief(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"
 
 
 @hashed_once
@@ -29,9 +50,9 @@ class Mesh:
     to minor, so that a layout can use a part of `x` (see `pcg.layout.refine`).  Positions stay what they are.
 
     Raises:
-      MeshError: no axis, a duplicate or ill-formed name, a size < 1, parts of an axis that are not
-        all there and side by side, or device ids that are not a permutation-like list of distinct
-        ids, one per position.
+      MeshError: no axis, a duplicate or ill-formed name, a size that is no whole number from 1 on, more than
+        `MOST_DEVICES` positions, parts of an axis that are not all there and side by side, or device ids that are
+        not a permutation-like list of distinct ids, one per position.
     """
 
     axes: tuple[tuple[str, int], ...]
@@ -48,14 +69,18 @@ class Mesh:
                 self._check_part(name, named[1], int(named[2]))
             if name in seen:
                 raise MeshError(f"mesh has two axes named {name!r}")
-            if size < 1:
-                raise MeshError(f"axis {name!r} has size {size}; sizes are at least 1")
+            if not _is_whole(size) or not 1 <= size <= MOST_DEVICES:
+                raise MeshError(f"axis {name!r} has size {_brief(size)}; sizes are at least 1, at most {MOST_DEVICES}")
             seen.add(name)
+        if self.size > MOST_DEVICES:
+            raise MeshError(f"mesh {self} has {self.size} positions; allowed: at most {MOST_DEVICES}")
         if self.device_ids is not None:
             if len(self.device_ids) != self.size:
                 raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
+            if bad := [d for d in self.device_ids if not _is_whole(d)]:
+                raise MeshError(f"device id {_brief(bad[0])} is not a whole number")
             if len(set(self.device_ids)) != self.size or min(self.device_ids) < 0:
-                raise MeshError(f"device ids {list(self.device_ids)} are not distinct and non-negative")
+                raise MeshError(f"device ids {_brief(list(self.device_ids))} are not distinct and non-negative")
 
     def _check_part(self, name: str, axis: str, part: int) -> None:
         """Raise unless the parts of `axis` are `axis.0`, `axis.1`, ..., side by side and at least two."""
@@ -72,10 +97,9 @@ class Mesh:
     @classmethod
     def of(cls, axes: Mapping[str, int] | Iterable[tuple[str, int]], device_ids: Sequence[int] | None = None) -> Mesh:
         """Build a mesh from a dict or pairs; identity device ids are normalised to None."""
-        pairs = tuple((str(n), int(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
-        size = math.prod(s for _, s in pairs)
-        ids = None if device_ids is None or list(device_ids) == list(range(size)) else tuple(device_ids)
-        return cls(pairs, ids)
+        pairs = tuple((str(n), _whole(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
+        mesh = cls(pairs, None if device_ids is None else tuple(_whole(d) for d in device_ids))
+        return cls(pairs) if mesh.device_ids == tuple(range(mesh.size)) else mesh
 
     @classmethod
     def parse(cls, text: str) -> Mesh:
@@ -85,7 +109,7 @@ class Mesh:
             m = re.fullmatch(r"\s*([^=:\s]+)\s*[=:]\s*(-?\d+)\s*", item)
             if not m:
                 raise MeshError(f"cannot read mesh axis {item.strip()!r}; write name=size,name=size,...")
-            axes.append((m[1], int(m[2])))
+            axes.append((m[1], int(m[2]) if len(m[2]) < 20 else -1 if m[2][0] == "-" else 10**20))
         return cls(tuple(axes))
 
     def __str__(self) -> str:

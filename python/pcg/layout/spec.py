@@ -14,6 +14,14 @@ from pcg.layout.uneven import is_even, padded_size
 REDUCTIONS = ("sum", "max", "min", "prod", "and", "or")
 
 
+# An axis may be a part of a refined one, `x.0`, or a sub-axis, `x:(1)2`.
+_AXIS = r"\s*[A-Za-z_][\w.]*(?::\(\d+\)\d+)?\s*"
+_DIM = rf"(?:\s*-\s*|{_AXIS}(?:\+{_AXIS})*)"
+_AXES = rf"{_AXIS}(?:,{_AXIS})*"
+_SPEC = re.compile(rf"\s*\[({_DIM}(?:,{_DIM})*|\s*)\]((?:\s*\w+\({_AXES}\))*)\s*")
+_PARTIAL = re.compile(rf"(\w+)\(({_AXES})\)")
+
+
 class SpecError(ValueError):
     """A shard spec does not fit its mesh or its tensor."""
 
@@ -42,15 +50,13 @@ class ShardSpec:
     @classmethod
     def parse(cls, text: str) -> ShardSpec:
         """Parse what `str` prints: `[data, -, model+seq] sum(model)`."""
-        m = re.fullmatch(r"\s*\[(.*?)\]\s*(.*)", text)
+        m = _SPEC.fullmatch(text)
         if not m:
-            raise SpecError(f"cannot read shard spec {text!r}; write [axis, -, axis+axis] sum(axis)")
-        dims = [
-            () if t.strip() == "-" else tuple(a.strip() for a in t.split("+")) for t in m[1].split(",") if t.strip()
-        ]
-        # An axis may be a sub-axis, `x:(1)2`.
-        kinds = re.findall(r"(\w+)\(((?:[^()]|:\(\d+\))*)\)", m[2])
-        partial = [(a.strip(), k) for k, axes in kinds for a in axes.split(",")]
+            shown = repr(text if len(text) <= 80 else text[:60] + "...")
+            raise SpecError(f"cannot read shard spec {shown}; write [axis, -, axis+axis] sum(axis)")
+        texts = m[1].split(",") if m[1].strip() else []
+        dims = [() if t.strip() == "-" else tuple(a.strip() for a in t.split("+")) for t in texts]
+        partial = [(a.strip(), k) for k, axes in _PARTIAL.findall(m[2]) for a in axes.split(",")]
         return cls.of(dims, partial)
 
     def __str__(self) -> str:

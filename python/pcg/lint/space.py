@@ -208,12 +208,12 @@ class Space:
         out: dict[int, np.ndarray] = {}
         for a in sorted(kept):
             for c, allowed in self.masks[a].items():
-                out[c] = out.get(c, 0.0) + FORBIDDEN * ~allowed
+                out[c] = np.where(allowed, out.get(c, 0.0), FORBIDDEN)
         for f in fixed.values():
             for c, k in f.items():
                 wrong = np.ones(len(self.network.unary[c]), dtype=bool)
                 wrong[k] = False
-                out[c] = out.get(c, 0.0) + FORBIDDEN * wrong
+                out[c] = np.where(wrong, FORBIDDEN, out.get(c, 0.0))
         return out
 
     def _figures(self, penalties: dict[int, np.ndarray], near: Sequence[Figures], cutoff: float) -> Figures:
@@ -252,7 +252,7 @@ class Space:
                 if not any(p[other[c]] for c, p in penalties.items()):  # else it fits without the annotations alone
                     x, peak, fits = other, self.optimizer.peak(other), True
         found = self.measure(x)
-        wrong = any(p[x[c]] for c, p in penalties.items()) or found.seconds >= FORBIDDEN / 2
+        wrong = any(p[x[c]] for c, p in penalties.items()) or found.seconds == FORBIDDEN
         seconds = math.inf if wrong else found.seconds
         return Figures(seconds, found.compute, found.communication, found.bytes, peak, fits, tuple(x))
 

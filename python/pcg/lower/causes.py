@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import counted_trips
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.lower.decisions import Decision, Decisions
@@ -226,8 +226,7 @@ def times_of(op: ir.Operation) -> int:
     while parent is not None:
         around = parent.operation
         if around.name == "stablehlo.while":
-            trips = trip_count(around)
-            times *= UNKNOWN_TRIPS if trips is None else trips
+            times *= counted_trips(around, times)
         parent = around.parent
     return times
 

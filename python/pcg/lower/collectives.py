@@ -10,13 +10,11 @@ from torch_mlir import ir
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.uneven import padded_sizes
-from pcg.lower.neutral import neutral
+from pcg.lower.neutral import neutral, zero
+from pcg.lower.ordered import needs_order, ordered, unordered
 from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step, permutation
+from pcg.rules.regions import REDUCERS
 
-_REDUCERS = {
-    "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
-    "and": "stablehlo.and", "or": "stablehlo.or",
-}  # fmt: skip
 #: On booleans XLA's collectives know `and` and `or` only.
 _BOOLEAN = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and", "or": "or"}
 
@@ -24,7 +22,8 @@ _BOOLEAN = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and",
 class Collectives:
     """Creates collectives for one lowered function: hands out channels and builds attributes once.
 
-    Values are local; specs are those of the global value.  New ops go to the current insertion point.
+    Tensors without elements are not sent.  Values are local; specs are those of the global value.  New ops go to the
+    current insertion point.
     """
 
     def __init__(self, mesh: Mesh) -> None:
@@ -89,9 +88,14 @@ class Collectives:
     # -- one function per step -----------------------------------------------------------------
 
     def all_reduce(self, value: ir.Value, axes: Sequence[str], kind: str, loc: ir.Location) -> ir.Value:
+        if 0 in value.type.shape:
+            return value
         kind = _for_element(kind, value.type.element_type)
         if not _native(kind, value.type.element_type):
             return self._gather_and_reduce(value, axes, kind, loc)
+        if needs_order(kind, value.type.element_type):
+            found = self.all_reduce(ordered(value, kind, loc), axes, kind, loc)
+            return unordered(found, value.type.element_type, loc)
         op = ir.Operation.create(
             "stablehlo.all_reduce", results=[value.type], operands=[value], regions=1, loc=loc,
             attributes=self._attributes(axes),
@@ -100,21 +104,31 @@ class Collectives:
         return op.result
 
     def reduce_scatter(self, value: ir.Value, dim: int, axes: Sequence[str], kind: str, loc: ir.Location) -> ir.Value:
+        result = _scaled(value.type, dim, 1, self.mesh.axes_size(axes))
+        if 0 in result.shape:
+            return nothing(result, loc)
         kind = _for_element(kind, value.type.element_type)
         if not _native(kind, value.type.element_type):
             return self.slice(self._gather_and_reduce(value, axes, kind, loc), dim, axes, loc)
+        if needs_order(kind, value.type.element_type):
+            found = self.reduce_scatter(ordered(value, kind, loc), dim, axes, kind, loc)
+            return unordered(found, value.type.element_type, loc)
         op = ir.Operation.create(
-            "stablehlo.reduce_scatter", results=[_scaled(value.type, dim, 1, self.mesh.axes_size(axes))],
-            operands=[value], regions=1, loc=loc,
+            "stablehlo.reduce_scatter", results=[result], operands=[value], regions=1, loc=loc,
             attributes=self._attributes(axes) | {"scatter_dimension": _i64(dim)},
         )
         _reducer(op.regions[0], kind, value.type.element_type, loc)
         return op.result
 
     def all_gather(self, value: ir.Value, dim: int, axes: Sequence[str], loc: ir.Location) -> ir.Value:
+        result = _scaled(value.type, dim, self.mesh.axes_size(axes), 1)
+        if 0 in result.shape:
+            return nothing(result, loc)
+        if _two_bits(value):
+            return _as(self.all_gather(_as(value, _byte(), loc), dim, axes, loc), result.element_type, loc)
         return ir.Operation.create(
-            "stablehlo.all_gather", results=[_scaled(value.type, dim, self.mesh.axes_size(axes), 1)],
-            operands=[value], loc=loc, attributes=self._attributes(axes) | {"all_gather_dim": _i64(dim)},
+            "stablehlo.all_gather", results=[result], operands=[value], loc=loc,
+            attributes=self._attributes(axes) | {"all_gather_dim": _i64(dim)},
         ).result
 
     def all_to_all(
@@ -122,6 +136,11 @@ class Collectives:
     ) -> ir.Value:
         n = self.mesh.axes_size(axes)
         result = _scaled(_scaled(value.type, split_dim, 1, n), concat_dim, n, 1)
+        if 0 in result.shape:
+            return nothing(result, loc)
+        if _two_bits(value):
+            sent = self.all_to_all(_as(value, _byte(), loc), split_dim, concat_dim, axes, loc)
+            return _as(sent, result.element_type, loc)
         attributes = self._attributes(axes, global_ids=False) | {
             "split_dimension": _i64(split_dim), "concat_dimension": _i64(concat_dim), "split_count": _i64(n),
         }
@@ -180,11 +199,7 @@ class Collectives:
         return value
 
     def permute(self, value: ir.Value, src: ShardSpec, dst: ShardSpec, loc: ir.Location) -> ir.Value:
-        pairs = np.array(permutation(src, dst, self.mesh), dtype=np.int64)
-        attributes = {"channel_handle": self.channel(), "source_target_pairs": ir.DenseElementsAttr.get(pairs)}
-        return ir.Operation.create(
-            "stablehlo.collective_permute", results=[value.type], operands=[value], loc=loc, attributes=attributes
-        ).result
+        return self._permuted(value, permutation(src, dst, self.mesh), loc)
 
     def shift(self, value: ir.Value, axes: Sequence[str], by: int, loc: ir.Location) -> ir.Value:
         """What the device `by` places before this one along `axes` holds; zeros where there is none."""
@@ -199,9 +214,16 @@ class Collectives:
         `pairs` are (source, target) places along `axes`, the same in every group of devices.
         """
         found = [(group[s], group[t]) for group in self.mesh.groups(axes) for s, t in pairs]
+        return self._permuted(value, found, loc)
+
+    def _permuted(self, value: ir.Value, pairs: Sequence[tuple[int, int]], loc: ir.Location) -> ir.Value:
+        if 0 in value.type.shape:
+            return value
+        if _two_bits(value):
+            return _as(self._permuted(_as(value, _byte(), loc), pairs, loc), value.type.element_type, loc)
         attributes = {
             "channel_handle": self.channel(),
-            "source_target_pairs": ir.DenseElementsAttr.get(np.array(found, dtype=np.int64)),
+            "source_target_pairs": ir.DenseElementsAttr.get(np.array(pairs, dtype=np.int64)),
         }
         return ir.Operation.create(
             "stablehlo.collective_permute", results=[value.type], operands=[value], loc=loc, attributes=attributes
@@ -213,8 +235,8 @@ class Collectives:
         result = _scaled(value.type, dim, 1, self.mesh.axes_size(axes))
         size = result.shape[dim]
         start = per_device([self.mesh.index(p, axes) * size for p in range(self.mesh.size)], loc)
-        zero = neutral(start.type.element_type, "sum", loc)
-        offsets = [start if d == dim else zero for d in range(value.type.rank)]
+        nowhere = zero(start.type.element_type, loc)
+        offsets = [start if d == dim else nowhere for d in range(value.type.rank)]
         return _op(
             "stablehlo.dynamic_slice", [value, *offsets], result, loc,
             slice_sizes=ir.DenseI64ArrayAttr.get(result.shape),
@@ -225,11 +247,11 @@ class Collectives:
         keep = per_device([int(self.mesh.index(p, axes) == 0) for p in range(self.mesh.size)], loc)
         flag = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
         mine = _op("stablehlo.convert", [keep], flag, loc)
-        nothing = _op(
+        neither = _op(
             "stablehlo.broadcast_in_dim", [neutral(value.type.element_type, kind, loc)], value.type, loc,
             broadcast_dimensions=ir.DenseI64ArrayAttr.get([]),
         )
-        return _op("stablehlo.select", [mine, value, nothing], value.type, loc)
+        return _op("stablehlo.select", [mine, value, neither], value.type, loc)
 
     # -- helpers -------------------------------------------------------------------------------
 
@@ -264,7 +286,7 @@ class Collectives:
             ).result
             part = ir.Operation.create("stablehlo.reshape", results=[type_], operands=[part], loc=loc).result
             total = part if total is None else ir.Operation.create(
-                _REDUCERS[kind], results=[type_], operands=[total, part], loc=loc
+                REDUCERS[kind], results=[type_], operands=[total, part], loc=loc
             ).result
         assert total is not None
         return total
@@ -283,11 +305,25 @@ def _native(kind: str, element: ir.Type) -> bool:
     return getattr(element, "width", 0) >= 16
 
 
+def _two_bits(value: ir.Value) -> bool:
+    """Whether elements have two bits: XLA's collectives on CPU write such tensors beyond their ends."""
+    element = value.type.element_type
+    return isinstance(element, ir.IntegerType) and element.width == 2
+
+
+def _byte() -> ir.Type:
+    return ir.IntegerType.get_signless(8)
+
+
+def _as(value: ir.Value, element: ir.Type, loc: ir.Location) -> ir.Value:
+    return _op("stablehlo.convert", [value], ir.RankedTensorType.get(value.type.shape, element), loc)
+
+
 def _reducer(region: ir.Region, kind: str, element: ir.Type, loc: ir.Location) -> None:
     scalar = ir.RankedTensorType.get([], element)
     block = region.blocks.append(scalar, scalar, arg_locs=[loc, loc])
     ip = ir.InsertionPoint(block)
-    made = ir.Operation.create(_REDUCERS[kind], results=[scalar], operands=list(block.arguments), loc=loc, ip=ip)
+    made = ir.Operation.create(REDUCERS[kind], results=[scalar], operands=list(block.arguments), loc=loc, ip=ip)
     ir.Operation.create("stablehlo.return", operands=[made.result], loc=loc, ip=ip)
 
 
@@ -317,16 +353,21 @@ def _op(
 def grown(value: ir.Value, beyond: Sequence[int], loc: ir.Location) -> ir.Value:
     """`value` with `beyond[d]` zeros after the end of every dimension d."""
     element = value.type.element_type
-    zero = neutral(element, "sum", loc)
-    nothing = ir.DenseI64ArrayAttr.get([0] * len(beyond))
+    none = ir.DenseI64ArrayAttr.get([0] * len(beyond))
     result = ir.RankedTensorType.get([n + k for n, k in zip(value.type.shape, beyond, strict=True)], element)
     return ir.Operation.create(
-        "stablehlo.pad", results=[result], operands=[value, zero], loc=loc,
+        "stablehlo.pad", results=[result], operands=[value, zero(element, loc)], loc=loc,
         attributes={
-            "edge_padding_low": nothing, "edge_padding_high": ir.DenseI64ArrayAttr.get(list(beyond)),
-            "interior_padding": nothing,
+            "edge_padding_low": none, "edge_padding_high": ir.DenseI64ArrayAttr.get(list(beyond)),
+            "interior_padding": none,
         },
     ).result
+
+
+def nothing(type_: ir.RankedTensorType, loc: ir.Location) -> ir.Value:
+    """A tensor without elements."""
+    nowhere = ir.DenseI64ArrayAttr.get([])
+    return _op("stablehlo.broadcast_in_dim", [zero(type_.element_type, loc)], type_, loc, broadcast_dimensions=nowhere)
 
 
 def _viewed(value: ir.Value, dim: int, parts: int, size: int, loc: ir.Location) -> ir.Value:

@@ -17,6 +17,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.ir.clone import clone_mapped
+from pcg.ir.types import number_attr
 from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import Collectives, per_device
@@ -95,14 +96,7 @@ class LocalContext:
         if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
             real = self.constant(value, ir.RankedTensorType.get(type_.shape, element.element_type))
             return self.create("stablehlo.convert", [real], [type_]).result
-        if isinstance(element, ir.IntegerType):
-            number = int(value)
-            if number >= 2**63:  # the bindings take the bits of an unsigned number as a signed one
-                number -= 2**64
-            attr: ir.Attribute = ir.IntegerAttr.get(element, number)
-        else:
-            attr = ir.FloatAttr.get(element, float(value))
-        dense = ir.DenseElementsAttr.get_splat(type_, attr)
+        dense = ir.DenseElementsAttr.get_splat(type_, number_attr(value, element))
         return self.create("stablehlo.constant", [], [type_], value=dense).result
 
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
@@ -188,6 +182,12 @@ def clone_local(
 
 def _named(op: ir.Operation) -> bool:
     return any(not isinstance(a, str) for a in op.attributes)
+
+
+def local_forms() -> frozenset[str]:
+    """Names of the ops that have a local form of their own."""
+    _load()
+    return frozenset(_FORMS)
 
 
 def local_form_of(op: ir.Operation) -> LocalForm:

@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
 from pcg.lower.local import LocalContext, local_form
-from pcg.lower.neutral import neutral
+from pcg.lower.neutral import zero
 from pcg.rules.collectives import NAMES, is_identity, is_plain, why_refused
 
 
@@ -26,12 +26,12 @@ def alone(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Typ
 
 
 def _zeros(type_: ir.RankedTensorType, loc: ir.Location) -> ir.Value:
-    zero = neutral(type_.element_type, "sum", loc)
+    made = zero(type_.element_type, loc)
     if not type_.shape:
-        return zero
+        return made
     nowhere = ir.DenseI64ArrayAttr.get([])
     return ir.Operation.create(
-        "stablehlo.broadcast_in_dim", results=[type_], operands=[zero], loc=loc,
+        "stablehlo.broadcast_in_dim", results=[type_], operands=[made], loc=loc,
         attributes={"broadcast_dimensions": nowhere},
     ).result
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir.stablehlo import GatherDimensionNumbers
+from pcg.lower import blocks
 from pcg.lower.local import LocalContext, local_form
+from pcg.lower.neutral import absent, neutral
 from pcg.rules.gather_scatter import adds_on, gather_numbers, scatter_numbers, update_kind
-from pcg.rules.regions import identity
 
 _I1 = 1
 
@@ -129,8 +130,7 @@ def gather(ctx: LocalContext) -> Sequence[ir.Value]:
     if list(inside.type.shape) != list(mask_type.shape):
         inside = ctx.create("stablehlo.reshape", [inside], [mask_type]).result
     mask = _broadcast(ctx, inside, _bool(result.shape), batch)
-    found = ctx.create("stablehlo.select", [mask, rows_found, ctx.constant(0, result)], [result]).result
-    return _on_first(ctx, [found], firsts)
+    return _on_first(ctx, [_on(ctx, mask, rows_found, absent(result.element_type, op.location))], firsts)
 
 
 def _first_rows(ctx: LocalContext, n: GatherDimensionNumbers, sizes: Sequence[int]) -> list[int]:
@@ -146,7 +146,7 @@ def _on_first(ctx: LocalContext, values: Sequence[ir.Value], axes: Sequence[str]
         return values
     index = ctx.axis_index(axes)
     first = _compare(ctx, index, ctx.constant(0, index.type), "EQ")
-    return [ctx.create("stablehlo.select", [first, v, ctx.constant(0, v.type)], [v.type]).result for v in values]
+    return [_on(ctx, first, v, absent(v.type.element_type, ctx.op.location)) for v in values]
 
 
 @local_form("stablehlo.scatter")
@@ -160,7 +160,7 @@ def scatter(ctx: LocalContext) -> Sequence[ir.Value]:
     if spread and kind is not None and not adds_on(op, kind):
         first = ctx.axis_index(spread)
         is_first = _compare(ctx, first, ctx.constant(0, first.type), "EQ")
-        inputs = [_where(ctx, is_first, x, identity(x.type.element_type, kind)) for x in inputs]
+        inputs = [_on(ctx, is_first, x, neutral(x.type.element_type, kind, op.location)) for x in inputs]
     windows = {d: 1 for d in n.inserted_window_dims}
     rest = [d for d in range(op.operands[0].type.rank) if d not in windows and d not in n.input_batching_dims]
     windows |= {d: op.operands[count + 1].type.shape[u] for d, u in zip(rest, n.update_window_dims, strict=True)}
@@ -174,8 +174,6 @@ def scatter(ctx: LocalContext) -> Sequence[ir.Value]:
     return ctx.same_op([*inputs, indices, *updates], **attributes)
 
 
-def _where(ctx: LocalContext, condition: ir.Value, value: ir.Value, otherwise: float | int | None) -> ir.Value:
-    assert otherwise is not None
-    return ctx.create(
-        "stablehlo.select", [condition, value, ctx.constant(otherwise, value.type)], [value.type]
-    ).result  # fmt: skip
+def _on(ctx: LocalContext, condition: ir.Value, value: ir.Value, otherwise: ir.Value) -> ir.Value:
+    """`value` where the condition holds (0-d, or one for each element), elsewhere the 0-d `otherwise`."""
+    return blocks.select(ctx, condition, value, blocks.broadcast(ctx, otherwise, value.type))

@@ -1,4 +1,9 @@
-"""Local form of reduce: initial values that count once, and reducers that no collective knows."""
+"""Local form of reduce: initial values that count once, and reducers that no collective knows.
+
+XLA takes initial values for neutral: a reduction over dimensions of size 1, as a shard may have them, is a reshape to
+it, and one of a concatenation is taken of each part.  So a reduction of a shard starts from the neutral element, and
+an initial value that is another is combined with what it makes.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,9 @@ from torch_mlir import ir
 
 from pcg.ir.clone import clone_mapped
 from pcg.lower.local import LocalContext, local_form
-from pcg.rules.reduce import starts_elsewhere
-from pcg.rules.regions import identity
+from pcg.lower.neutral import neutral
+from pcg.rules.reduce import once, reducer_kinds
+from pcg.rules.regions import REDUCERS, is_identity
 
 
 @local_form("stablehlo.reduce")
@@ -22,23 +28,77 @@ def reduce(ctx: LocalContext) -> Sequence[ir.Value]:
         return ctx.same_op()
     if ctx.rule.exchanges:
         return _again(ctx, ctx.same_op(), ctx.operands[n:], axes)
-    kind = starts_elsewhere(ctx.op)
-    if kind is None:
+    kinds = reducer_kinds(ctx.op)
+    assert kinds is not None
+    if all(is_identity(v, kinds[0]) for v in ctx.op.operands[n:]):
         return ctx.same_op()
-    starts = [_on_first(ctx, v, kind, axes) for v in ctx.operands[n:]]
-    return ctx.same_op([*ctx.operands[:n], *starts])
+    nothing = [neutral(v.type.element_type, kinds[0], ctx.op.location) for v in ctx.operands[n:]]
+    made = ctx.same_op([*ctx.operands[:n], *nothing])
+    where = axes if once(kinds[0]) else ()
+    return [
+        _started(ctx, kinds[0], value, start, other, where)
+        for value, start, other in zip(made, ctx.operands[n:], nothing, strict=True)
+    ]
 
 
-def _on_first(ctx: LocalContext, start: ir.Value, kind: str, axes: Sequence[str]) -> ir.Value:
-    """The initial value `start` on the first device along `axes`, the neutral one on the others."""
-    index = ctx.axis_index(axes)
-    i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    first = ctx.create(
-        "stablehlo.compare", [index, ctx.constant(0, index.type)], [i1],
-        comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction EQ>"),
-    ).result  # fmt: skip
-    neutral = ctx.constant(identity(start.type.element_type, kind), start.type)
-    return ctx.create("stablehlo.select", [first, start, neutral], [start.type]).result
+def windows_reduced(
+    ctx: LocalContext, values: Sequence[ir.Value], kind: str | None, **attributes: ir.Attribute
+) -> Sequence[ir.Value]:
+    """The reduction of windows of `values` (inputs, then initial values), each window started once.
+
+    `kind` is the reduction; None for a reducer that is applied to initial values and results once more.
+    """
+    n = len(ctx.op.results)
+    if kind is None:
+        return _mapped(ctx, values[n:], ctx.same_op(values, **attributes))
+    if all(is_identity(v, kind) for v in ctx.op.operands[n:]):
+        return ctx.same_op(values, **attributes)
+    nothing = [neutral(v.type.element_type, kind, ctx.op.location) for v in values[n:]]
+    made = ctx.same_op([*values[:n], *nothing], **attributes)
+    return [_started(ctx, kind, v, start, start, ()) for v, start in zip(made, values[n:], strict=True)]
+
+
+def _started(
+    ctx: LocalContext, kind: str, value: ir.Value, start: ir.Value, other: ir.Value, axes: Sequence[str]
+) -> ir.Value:
+    """`value` combined with `start`; with `other` on all but the first device along `axes`."""
+    if axes:
+        index = ctx.axis_index(axes)
+        i1 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+        first = ctx.create(
+            "stablehlo.compare", [index, ctx.constant(0, index.type)], [i1],
+            comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction EQ>"),
+        ).result  # fmt: skip
+        start = ctx.create("stablehlo.select", [first, start, other], [start.type]).result
+    return ctx.create(REDUCERS[kind], [_spread(ctx, start, value.type), value], [value.type]).result
+
+
+def _spread(ctx: LocalContext, start: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
+    if start.type.element_type != type_.element_type:  # a reducer may widen what it adds up
+        wide = ir.RankedTensorType.get([], type_.element_type)
+        start = ctx.create("stablehlo.convert", [start], [wide]).result
+    return ctx.create(
+        "stablehlo.broadcast_in_dim", [start], [type_], broadcast_dimensions=ir.DenseI64ArrayAttr.get([])
+    ).result
+
+
+def _mapped(ctx: LocalContext, starts: Sequence[ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
+    """The reducer of `starts` and `values`, elementwise."""
+    operands = [*(_spread(ctx, s, v.type) for s, v in zip(starts, values, strict=True)), *values]
+    dimensions = ir.DenseI64ArrayAttr.get(list(range(values[0].type.rank)))
+    source = ctx.op.regions[0].blocks[0]
+    results = []
+    for i, value in enumerate(values):
+        made = ctx.create("stablehlo.map", operands, [value.type], regions=1, dimensions=dimensions)
+        block = made.regions[0].blocks.append(*[a.type for a in source.arguments])
+        known = dict(zip(source.arguments, block.arguments, strict=True))
+        with ir.InsertionPoint(block):
+            *body, last = source.operations
+            for inner in body:
+                clone_mapped(inner.operation, known)
+            ctx.create("stablehlo.return", [known[last.operation.operands[i]]], [])
+        results.append(made.result)
+    return results
 
 
 def _again(

@@ -9,12 +9,7 @@ from torch_mlir import ir
 from pcg.ir.clone import clone_mapped
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.neutral import neutral
-from pcg.rules.regions import identity, reduction
-
-_COMBINE = {
-    "sum": "stablehlo.add", "max": "stablehlo.maximum", "min": "stablehlo.minimum", "prod": "stablehlo.multiply",
-    "and": "stablehlo.and", "or": "stablehlo.or",
-}  # fmt: skip
+from pcg.rules.regions import REDUCERS, reduction
 
 
 def _i64s(values: Sequence[int]) -> ir.Attribute:
@@ -66,8 +61,11 @@ def scan(ctx: LocalContext, numbers: dict[str, list[int]], d: int, reverse: bool
     ).result
     kind = reduction(ctx.op.regions[0], 1)
     assert kind is not None
-    neutral = ctx.constant(identity(element, kind), totals.type)
-    kept = ctx.create("stablehlo.select", [before, totals, neutral], [totals.type]).result
+    nothing = ctx.create(
+        "stablehlo.broadcast_in_dim", [neutral(element, kind, ctx.op.location)], [totals.type],
+        broadcast_dimensions=_i64s([]),
+    ).result
+    kept = ctx.create("stablehlo.select", [before, totals, nothing], [totals.type]).result
     rest = _tensor([s for i, s in enumerate(shape) if i != d], element)
     start = ctx.create(
         "stablehlo.reduce", [kept, ctx.operands[1]], [rest], regions=1, dimensions=_i64s([d])
@@ -82,7 +80,7 @@ def scan(ctx: LocalContext, numbers: dict[str, list[int]], d: int, reverse: bool
         "stablehlo.broadcast_in_dim", [start.result], [local_type],
         broadcast_dimensions=_i64s([i for i in range(len(shape)) if i != d]),
     ).result
-    return [ctx.create(_COMBINE[kind], [spread, scanned], [local_type]).result]
+    return [ctx.create(REDUCERS[kind], [spread, scanned], [local_type]).result]
 
 
 def _compare(ctx: LocalContext, a: ir.Value, b: ir.Value, direction: str, kind: str) -> ir.Value:

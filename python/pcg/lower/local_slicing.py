@@ -13,6 +13,7 @@ from torch_mlir import ir
 from pcg.layout import uneven
 from pcg.lower import blocks
 from pcg.lower.local import LocalContext, local_form
+from pcg.lower.neutral import absent
 from pcg.rules.blocks import joined, reversed_
 from pcg.rules.registry import shape
 from pcg.rules.slicing import Cut, pad_cuts, pads_with_zeros, slice_cuts
@@ -142,6 +143,9 @@ def _starts(ctx: LocalContext, indices: Sequence[ir.Value], sizes: Sequence[int]
     wide = ir.IntegerType.get_signless(64 if max(operand) >= 2**31 else 32)
     type_ = ir.RankedTensorType.get([], wide)
     for index, n, size in zip(indices, operand, sizes, strict=True):
+        if n == size:  # there is one place to start at
+            out.append(ctx.constant(0, type_))
+            continue
         element = index.type.element_type
         if element.width < 32:  # the bound need not fit
             index = ctx.create("stablehlo.convert", [index], [type_]).result
@@ -184,6 +188,7 @@ def dynamic_slice(ctx: LocalContext) -> Sequence[ir.Value]:
         # On a split dimension that stays the slice is as large as the dimension, which clamps the index to 0.
         return ctx.same_op(slice_sizes=sizes)
     starts = _starts(ctx, ctx.operands[1:], result)
+    none = absent(type_.element_type, ctx.op.location)
     owned: ir.Value | None = None
     for d, axes in split.items():
         block, size = value.type.shape[d], result[d]
@@ -192,13 +197,12 @@ def dynamic_slice(ctx: LocalContext) -> Sequence[ir.Value]:
             inside = _inside(ctx, starts[d], block)
             owned = inside if owned is None else _binary(ctx, "and", owned, inside)
         else:  # a slice of zeros on either side: whatever is outside of the block reads them
-            value = blocks.pad(ctx, value, d, size, size)
+            value = blocks.pad(ctx, value, d, size, size, none)
             starts[d] = _binary(ctx, "add", starts[d], ctx.constant(size, starts[d].type))
     taken = ctx.create("stablehlo.dynamic_slice", [value, *starts], [type_], slice_sizes=sizes).result
     if owned is None:
         return [taken]
-    nothing = blocks.broadcast(ctx, blocks.zero(ctx, type_.element_type), type_)
-    return [blocks.select(ctx, owned, taken, nothing)]
+    return [blocks.select(ctx, owned, taken, blocks.broadcast(ctx, none, type_))]
 
 
 @local_form("stablehlo.dynamic_update_slice")

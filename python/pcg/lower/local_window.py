@@ -9,23 +9,27 @@ from torch_mlir import ir
 from pcg.lower.blocks import cut, i64s, pad, per_device, window
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, clone_local, local_form
+from pcg.lower.local_reduce import windows_reduced
 from pcg.lower.local_scan import scan
+from pcg.lower.neutral import neutral
 from pcg.lower.windows import read_range
 from pcg.rules.blocks import counts_of
 from pcg.rules.halo import halo, scatter_halo
-from pcg.rules.regions import identity, splat
+from pcg.rules.regions import identity, reduction
 from pcg.rules.registry import shape
+from pcg.rules.values import splat
 from pcg.rules.window import cumulative, selection, sliding, window_numbers
 from pcg.rules.windows import lines_up, ranges, reached, scatter_lines_up
 
 
 @local_form("stablehlo.reduce_window")
 def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
-    """Windows that reach into a neighbour's shard read its edge; outside the tensor they read the initial value."""
+    """Windows that reach into a neighbour's shard read its edge; outside the tensor they read what changes nothing."""
     numbers = window_numbers(ctx.op)
     if (found := cumulative(ctx.op, numbers)) is not None:
         return scan(ctx, numbers, *found)
     count = len(ctx.op.results)
+    kind = reduction(ctx.op.regions[0], count)
     values = list(ctx.operands)
     pads, dilations = list(numbers["padding"]), list(numbers["base_dilations"])
     touched = False
@@ -38,20 +42,24 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
         counts = counts_of(axes, ctx.mesh)
         if h is None or not lines_up(slide, counts):
             for i in range(count):
-                values[i] = read_range(ctx, values[i], d, axes, ranges(slide, counts), ctx.operands[count + i])
+                fill = ctx.operands[count + i]
+                if kind is not None:
+                    fill = neutral(fill.type.element_type, kind, ctx.op.location)
+                values[i] = read_range(ctx, values[i], d, axes, ranges(slide, counts), fill)
             pads[2 * d : 2 * d + 2] = 0, 0
             dilations[d] = 1
             touched = True
             continue
         for i in range(count):
-            fill = splat(ctx.op.operands[count + i])
-            values[i] = with_halo(ctx, values[i], d, axes, h.left, h.right, fill)
+            start = ctx.op.operands[count + i]
+            outside = splat(start) if kind is None else identity(start.type.element_type, kind)
+            values[i] = with_halo(ctx, values[i], d, axes, h.left, h.right, outside)
         pads[2 * d : 2 * d + 2] = h.low, h.high
         touched = True
     if not touched:
         return ctx.same_op()
     changed = {} if dilations == numbers["base_dilations"] else {"base_dilations": i64s(dilations)}
-    return ctx.same_op(values, padding=_padding(pads), **changed)
+    return windows_reduced(ctx, values, kind, padding=_padding(pads), **changed)
 
 
 def _padding(flat: Sequence[int]) -> ir.Attribute:

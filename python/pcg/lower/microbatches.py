@@ -24,12 +24,9 @@ from pcg.lower.neutral import neutral
 from pcg.lower.temporal import CannotSplit, Temporal, captured
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
+from pcg.rules.regions import REDUCERS
 from pcg.rules.registry import shape
 from pcg.search.fusion import CHEAP
-
-_COMBINE = {
-    "sum": "stablehlo.add", "max": "stablehlo.maximum", "min": "stablehlo.minimum", "prod": "stablehlo.multiply",
-}  # fmt: skip
 
 
 @dataclass
@@ -115,7 +112,7 @@ class Microbatches:
             out = []
             for v, acc in zip(sums, carried, strict=False):
                 with v.owner.location:
-                    out.append(self._make(_COMBINE[what.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
+                    out.append(self._make(REDUCERS[what.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
             for v, stack in zip(parts, carried[len(sums) : len(sums) + len(parts)], strict=True):
                 out.append(self._place(v, stack))
             one = self._number(1)
@@ -187,10 +184,11 @@ class Microbatches:
         """The ops of one microbatch for `op`."""
         what = self.what
         with op.location:
-            if op.name == "stablehlo.while":
-                results: Sequence[ir.Value] = self._inner_loop(op)
-            elif all(what.is_whole(r) for r in op.results):
-                results = self._whole(op)
+            if all(map(what.is_whole, (*op.results, *captured(op)))):
+                # Loops too: the rounds of a generator of random bits are the same in every microbatch.
+                results: Sequence[ir.Value] = self._whole(op)
+            elif op.name == "stablehlo.while":
+                results = self._inner_loop(op)
             elif op.name in REQUESTS or op.name == "stablehlo.optimization_barrier":
                 values = [self._local(v, what.specs[v]) for v in op.operands]
                 attributes = {n: op.attributes[n] for n in op.attributes}

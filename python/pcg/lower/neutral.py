@@ -1,44 +1,54 @@
-"""Neutral elements of reductions as constants, for every element type."""
+"""Zeros and neutral elements of reductions as constants, for every element type."""
 
 from __future__ import annotations
 
-import ml_dtypes
-import numpy as np
 from torch_mlir import ir
 
-from pcg.rules.regions import limits
+from pcg.ir.types import number_attr
+from pcg.rules.regions import identity
 
-_NUMBERS = {"sum": 0, "or": 0, "prod": 1}
+#: Floats whose only zero is positive: the bits of -0.0 are their NaN.
+_ONE_ZERO = frozenset({"f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU"})
 
 
 def neutral(element: ir.Type, kind: str, loc: ir.Location) -> ir.Value:
-    """0-d constant that changes nothing when `kind` combines it with a value of type `element`."""
-    scalar = ir.RankedTensorType.get([], element)
-    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
-        part = neutral(element.element_type, kind, loc)
-        return ir.Operation.create("stablehlo.convert", results=[scalar], operands=[part], loc=loc).result
-    value: ir.Attribute
-    if isinstance(element, ir.IntegerType):
-        value = ir.DenseElementsAttr.get_splat(scalar, ir.IntegerAttr.get(element, _integer(element, kind)))
-    else:
-        number = _NUMBERS[kind] if kind in _NUMBERS else (1 if kind == "min" else -1) * _largest(element)
-        value = ir.DenseElementsAttr.get_splat(scalar, ir.FloatAttr.get(element, float(number)))
-    return ir.Operation.create("stablehlo.constant", results=[scalar], attributes={"value": value}, loc=loc).result
+    """0-d constant that changes nothing when `kind` combines it with a value of type `element`.
+
+    That of a sum of floats is -0.0: with +0.0 a -0.0 would become +0.0.
+
+    Raises:
+      ValueError: the type has none (a sum of f8E8M0FNU, which has no zero; a maximum of complex numbers).
+    """
+    number = identity(element, kind)
+    if number is None:
+        raise ValueError(f"reduction {kind!r} has no neutral element of type {element}")
+    if isinstance(element, ir.ComplexType):
+        parts = [neutral(element.element_type, k, loc) for k in (kind, "sum")]
+        return _create("stablehlo.complex", parts, element, loc)
+    if kind == "sum" and isinstance(element, ir.FloatType) and str(element) not in _ONE_ZERO:
+        number = -0.0
+    return scalar(number, element, loc)
 
 
-def _integer(element: ir.IntegerType, kind: str) -> int:
-    low, high = limits(element)
-    if kind in ("max", "min"):
-        return low if kind == "max" else high
-    if kind == "and":
-        return high if low == 0 else -1
-    return _NUMBERS[kind]
+def absent(element: ir.Type, loc: ir.Location) -> ir.Value:
+    """0-d constant that stands where another device has the value, and all are added up: -0.0 where there is one."""
+    return zero(element, loc) if identity(element, "sum") is None else neutral(element, "sum", loc)
 
 
-def _largest(element: ir.Type) -> float:
-    """Infinity, or the largest number of a type that has none."""
-    if element.width >= 16:
-        return float("inf")
-    dtype = np.dtype(getattr(ml_dtypes, "float" + str(element)[1:].lower()))
-    infinity = np.asarray(float("inf")).astype(dtype).astype(np.float64)
-    return float(infinity) if np.isinf(infinity) else float(ml_dtypes.finfo(dtype).max)
+def zero(element: ir.Type, loc: ir.Location) -> ir.Value:
+    """0-d zero (of f8E8M0FNU the smallest number)."""
+    if isinstance(element, ir.ComplexType):
+        return _create("stablehlo.complex", [zero(element.element_type, loc)] * 2, element, loc)
+    return scalar(0, element, loc)
+
+
+def scalar(number: float | int, element: ir.Type, loc: ir.Location) -> ir.Value:
+    """0-d constant `number` of a real type."""
+    type_ = ir.RankedTensorType.get([], element)
+    value = ir.DenseElementsAttr.get_splat(type_, number_attr(number, element))
+    return ir.Operation.create("stablehlo.constant", results=[type_], attributes={"value": value}, loc=loc).result
+
+
+def _create(name: str, operands: list[ir.Value], element: ir.Type, loc: ir.Location) -> ir.Value:
+    type_ = ir.RankedTensorType.get([], element)
+    return ir.Operation.create(name, results=[type_], operands=operands, loc=loc).result

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import counted_trips
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, itemsize
 from pcg.machine import Machine
@@ -65,8 +65,7 @@ def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh, known: Spe
         if op.name in CONTROL_FLOW:
             trips = 1
             if op.name == "stablehlo.while":
-                counted = trip_count(op)
-                trips = UNKNOWN_TRIPS if counted is None else counted
+                trips = counted_trips(op, times)
             _made(op, known)
             for region in op.regions:
                 yield from _block(region.blocks[0], times * trips, model, mesh, known)

@@ -36,6 +36,7 @@ from pcg.lower.share_states import (
     by_factor,
     local_type,
 )  # fmt: skip
+from pcg.rules.custom_call import has_side_effect
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, rule_for, shape
 
@@ -164,6 +165,8 @@ class Sharing:
         """
         states = [self.states.get(v) for v in op.operands]
         if op.name == "stablehlo.while":
+            if any(has_side_effect(inner) for inner in walk(op)):
+                raise Unshared("something in it is done besides computing, once and not by every group")
             return self._infer_loop(op, states)
         used = op.operands if not len(op.regions) else [v for inner in walk(op) for v in inner.operands]
         if not any(self.states.get(v) is not None for v in used):

@@ -15,9 +15,11 @@ from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
 from pcg.ir.types import element_bytes
+from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import REQUESTS
 from pcg.rules import CONTROL_FLOW, rule_for
+from pcg.rules.custom_call import has_side_effect
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.registry import shape
 from pcg.rules.values import is_zero
@@ -58,6 +60,12 @@ class Temporal:
 
     def __post_init__(self) -> None:
         self.mesh = Mesh.of({AXIS: self.parts})
+        for op in walk(self.func):
+            if has_side_effect(op):
+                raise CannotSplit(
+                    f"'{op.name}' op does something besides computing, which every microbatch would do again",
+                    op.location,
+                )
         block = self.func.regions[0].blocks[0]
         for i, argument in enumerate(block.arguments):
             spec = ShardSpec.replicated(len(shape(argument)))
@@ -124,7 +132,7 @@ class Temporal:
         elif op.name == "stablehlo.while":
             self._loop(op)
         elif op.name in CONTROL_FLOW:
-            raise CannotSplit(f"'{op.name}' op depends on the data: it is not split into microbatches", op.location)
+            raise CannotSplit(f"'{op.name}' op reads the data: it is not split into microbatches", op.location)
         elif op.name in REQUESTS or op.name == "stablehlo.optimization_barrier":
             for v, r in zip(op.operands, op.results, strict=True):
                 self.specs[r] = self.specs[v]

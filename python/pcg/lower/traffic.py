@@ -8,7 +8,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import counted_trips
 from pcg.ir.stages import mesh_symbol
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
@@ -71,8 +71,7 @@ def _collectives(op: ir.Operation, ids: Sequence[int], times: float, into: list[
                 if kind is not None:
                     into.append(_exchange(inner, kind, ids, times))
                 elif inner.name == "stablehlo.while":
-                    trips = trip_count(inner)
-                    _collectives(inner, ids, times * (UNKNOWN_TRIPS if trips is None else trips), into)
+                    _collectives(inner, ids, times * counted_trips(inner, times), into)
                 else:
                     _collectives(inner, ids, times, into)
 

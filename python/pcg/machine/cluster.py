@@ -9,7 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import brief
 from pcg.machine.kind import DeviceKind, slowest
 from pcg.machine.level import Level
 from pcg.machine.machine import Link, Machine
@@ -70,6 +74,10 @@ class Cluster:
                 raise ClusterError(f"group {g.name!r}: unknown kind {g.kind!r}; there are {_list(sorted(known))}")
             if not g.levels:
                 raise ClusterError(f"group {g.name!r} has no level; allowed: one or more, innermost first")
+        if self.size > MOST_DEVICES:
+            sizes = ", ".join(f"{brief(g.name)} of {g.size}" for g in self.groups[:4])
+            text = f"{where} has {self.size} devices (groups: {sizes}); allowed: up to {MOST_DEVICES}"
+            raise ClusterError(text, "groups")
         if len(self.groups) > 1 and self.network is None:
             raise ClusterError(f"{where} has {len(self.groups)} groups and no network between them; give one")
         if self.network is not None and (self.network.topology != "switch" or self.network.size != len(self.groups)):
@@ -194,8 +202,34 @@ class Cluster:
             raise ClusterError(f"{count} devices of {self.name!r}; allowed: 1 to {len(self.devices)}")
         if count == len(self.devices):
             return self
-        found = _evenly([self.coordinates(d) for d in self.devices], list(self.devices), count, 0)
-        return self.only(found or self.devices[:count])
+        if count not in self._taken:
+            devices = np.array(self.devices)
+            found = _evenly(self._places, devices, count, 0)
+            self._taken[count] = self.only((devices[:count] if found is None else found).tolist())
+        return self._taken[count]
+
+    @cached_property
+    def _taken(self) -> dict[int, Cluster]:
+        """What `take` has found."""
+        return {}
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """The coordinates of the usable devices, a row each; 0 where a group has fewer levels than others."""
+        devices = np.array(self.devices)
+        index = np.searchsorted(self.starts, devices, side="right") - 1
+        depth = 1 + max(sum(len(x.shape) for x in g.levels) for g in self.groups)
+        out = np.zeros((len(devices), depth), dtype=np.int64)
+        out[:, 0] = index
+        for i, group in enumerate(self.groups):
+            mine = index == i
+            at = devices[mine] - self.starts[i]
+            column = sum(len(x.shape) for x in group.levels)
+            for level in group.levels:
+                for n in reversed(level.shape):
+                    at, out[mine, column] = at // n, at % n
+                    column -= 1
+        return out
 
     # -- as a mesh sees it -------------------------------------------------------------------
 
@@ -231,7 +265,8 @@ class Cluster:
           ClusterError: the mesh does not fit, see `device_of`.
         """
         devices = self.devices if mesh is None else self.device_of(mesh)
-        used = {self.group_of(d).kind for d in devices}
+        index = np.unique(np.searchsorted(self.starts, np.array(devices), side="right"))
+        used = {self.groups[i - 1].kind for i in index.tolist()}
         kind = slowest([k for k in self.kinds if k.name in used])
         outer = [self.group_of(d).levels[-1] for d in devices[:1]][0]
         return Machine(kind, Link(outer.bandwidth, outer.latency), cluster=self)
@@ -271,7 +306,10 @@ class Cluster:
         from pcg.machine import paddle, toml
 
         path = Path(path)
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ClusterError(f"{path}: not UTF-8 text: {error}") from None
         if path.suffix == ".json":
             return paddle.loads(text, path.stem, str(path))
         return toml.loads(text, path.stem, str(path))
@@ -292,7 +330,11 @@ class Cluster:
         """A cluster from the JSON that Paddle's auto-parallel planner reads; see docs/reference/clusters.md."""
         from pcg.machine import paddle
 
-        return paddle.loads(Path(path).read_text(encoding="utf-8"), Path(path).stem, str(path))
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ClusterError(f"{path}: not UTF-8 text: {error}") from None
+        return paddle.loads(text, Path(path).stem, str(path))
 
     @classmethod
     def detect(cls, devices: int | None = None) -> Cluster:
@@ -315,26 +357,27 @@ class Cluster:
         Path(path).write_text(self.dumps(), encoding="utf-8")
 
 
-def _evenly(coordinates: Sequence[tuple[int, ...]], devices: Sequence[int], count: int, depth: int) -> list[int] | None:
+def _evenly(coordinates: np.ndarray, devices: np.ndarray, count: int, depth: int) -> np.ndarray | None:
     """`count` of `devices`, alike in the first `depth` coordinates: as few blocks as go, the same number in each."""
     if count == len(devices):
-        return list(devices)
-    if depth == max(map(len, coordinates)):
+        return devices
+    if depth == coordinates.shape[1]:
         return None
-    blocks: dict[int, list[int]] = {}
-    for i, c in enumerate(coordinates):
-        blocks.setdefault(c[depth] if depth < len(c) else 0, []).append(i)
-    for n in range(1, len(blocks) + 1):
-        if count % n:
+    # Devices are in order, so blocks are runs of equal coordinates.
+    ends = np.flatnonzero(np.diff(coordinates[:, depth], append=-1)) + 1
+    starts = np.concatenate([[0], ends[:-1]])
+    sizes = ends - starts
+    for n in range(1, min(len(sizes), count) + 1):
+        if count % n or n > int((sizes >= count // n).sum()):
             continue
-        parts = []
-        for block in blocks.values():
-            if len(block) >= count // n:
-                part = _evenly([coordinates[i] for i in block], [devices[i] for i in block], count // n, depth + 1)
-                if part is not None:
-                    parts.append(part)
+        parts: list[np.ndarray] = []
+        for b in np.flatnonzero(sizes >= count // n).tolist():
+            block = slice(int(starts[b]), int(ends[b]))
+            part = _evenly(coordinates[block], devices[block], count // n, depth + 1)
+            if part is not None:
+                parts.append(part)
             if len(parts) == n:
-                return [d for p in parts for d in p]
+                return np.concatenate(parts)
     return None
 
 

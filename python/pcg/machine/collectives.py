@@ -31,6 +31,8 @@ from pcg.machine.topology import Topology
 
 #: Pairs that a direct all-to-all is reckoned with; beyond, only by levels.
 _PAIRS = 1 << 20
+#: Transfers at the same time that are looked at one by one, and rounds of an exchange of more than that.
+_MOST_PAIRS, _ROUNDS = 1 << 20, 16
 
 
 @dataclass(frozen=True)
@@ -160,9 +162,21 @@ class Collectives:
         """Everyone sends a share of `size` bytes to each other one along a radix; messages start one after another."""
         x = self._along(radices, k)
         p = x.shape[-1]
-        src, dst = np.repeat(x, p, axis=-1), np.tile(x, p)
-        latency, load = self.topology.step(src, dst, size / p)
+        latency, load = self._to_all(x, size / p)
         return Line((p - 1) * latency, load, "direct")
+
+    def _to_all(self, x: np.ndarray, amount: float) -> tuple[float, float]:
+        """(latency, seconds on the most loaded link) of `amount` bytes from everyone to all others in its row of `x`.
+
+        Where that is too much to look at, from some of the rounds in which everyone sends to the one so many places on.
+        """
+        p = x.shape[-1]
+        if x.size * p <= _MOST_PAIRS:
+            return self.topology.step(np.repeat(x, p, axis=-1), np.tile(x, p), amount)
+        count = max(1, min(p - 1, _MOST_PAIRS // x.size, _ROUNDS))
+        turns = sorted({1 + i * (p - 2) // max(1, count - 1) for i in range(count)})
+        found = [self.topology.step(x, np.roll(x, -turn, axis=-1), amount) for turn in turns]
+        return max(a for a, _ in found), (p - 1) / len(turns) * sum(b for _, b in found)
 
     def _ring(self, x: np.ndarray, size: float) -> Line:
         """A reduce-scatter round the last dimension of `x`, half of the bytes either way."""
@@ -177,11 +191,11 @@ class Collectives:
         inner = self.radices[-1]
         blocks = self.members.reshape(len(self.members), -1, inner)
         src, dst = [], []
-        for r in range(inner):
+        for r in range(0, inner, max(1, inner * self.members.size // _MOST_PAIRS)):  # all of them, where that goes
             x = np.roll(blocks, r, axis=2).reshape(len(blocks), -1)
             src += [x, x]
             dst += [np.roll(x, -1, axis=1), np.roll(x, 1, axis=1)]
-        latency, load = self.topology.step(np.concatenate(src), np.concatenate(dst), 0.5 / inner)
+        latency, load = self.topology.step(np.concatenate(src), np.concatenate(dst), 1.0 / len(src))
         return Line((self.n - 1) * latency, (self.n - 1) / self.n * load, "ring")
 
     def _in_parts(self) -> Line:
@@ -212,7 +226,7 @@ class Collectives:
         for k in range(first, len(radices) if last is None else last):
             x = self._along(radices, k)
             p = x.shape[-1]
-            latency, load = self.topology.step(np.repeat(x, p, axis=-1), np.tile(x, p), size)
+            latency, load = self._to_all(x, size)
             total += Line((p - 1) * latency, load, name)
         return total
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import LEAST, MOST, brief
 
 #: One size or one per strategy of an op; seconds come back in the same form.
 Amount = TypeVar("Amount", float, np.ndarray)
@@ -40,14 +41,16 @@ class Curve:
             )
         for what, numbers in (("size", self.sizes), ("time", self.seconds)):
             for x in numbers:
-                if not 0 < x < float("inf"):
-                    raise ClusterError(f"a curve has the {what} {x!r}; allowed: finite numbers above 0")
+                if isinstance(x, bool) or not LEAST <= x <= MOST:
+                    text = f"a curve has the {what} {brief(x)}; allowed: finite numbers above 0 ({LEAST:g} to {MOST:g})"
+                    raise ClusterError(text, f"{what}s".replace("times", "seconds"))
         for a, b in zip(self.sizes, self.sizes[1:], strict=False):
-            if b <= a:
-                raise ClusterError(f"the sizes of a curve are {a:g} and then {b:g}; allowed: rising ones")
+            if math.log(b) <= math.log(a):
+                raise ClusterError(f"the sizes of a curve are {a:g} and then {b:g}; allowed: rising ones", "sizes")
         for a, b in zip(self.seconds, self.seconds[1:], strict=False):
             if b < a:
-                raise ClusterError(f"the times of a curve are {a:g} and then {b:g}; allowed: none less than one before")
+                text = f"the times of a curve are {a:g} and then {b:g}; allowed: none less than one before"
+                raise ClusterError(text, "seconds")
 
     @classmethod
     def through(cls, points: Iterable[tuple[float, float]], floor: bool = False) -> Curve:

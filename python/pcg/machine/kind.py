@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import brief, positive
 from pcg.machine.profile import Profile
 
 #: Element types whose rate a kind may give (MLIR names).
@@ -38,13 +39,14 @@ class DeviceKind:
         where = f"device kind {self.name!r}"
         for element, rate in self.flops.items():
             if element not in ELEMENTS:
-                raise ClusterError(f"{where}: unknown element type {element!r}; allowed: {', '.join(ELEMENTS)}")
-            positive(f"{where}: flops.{element}", rate)
+                text = f"{where}: unknown element type {brief(element)}; allowed: {', '.join(ELEMENTS)}"
+                raise ClusterError(text, "flops")
+            positive(f"{where}: flops.{element}", rate, f"flops.{element}")
         for key in ("default_flops", "memory_bandwidth", "memory"):
-            positive(f"{where}: {key}", getattr(self, key))
+            positive(f"{where}: {key}", getattr(self, key), key)
         for key in ("kernel_overhead", "collective_overhead"):
             if not 0 <= getattr(self, key) < 1:
-                raise ClusterError(f"{where}: {key} is {getattr(self, key)} s; allowed: 0 up to 1 s")
+                raise ClusterError(f"{where}: {key} is {brief(getattr(self, key))} s; allowed: 0 up to 1 s", key)
 
     def peak(self, element: str) -> float:
         """Peak FLOP/s for `element` (an MLIR type name: f32, bf16, i32, ...)."""
@@ -68,9 +70,3 @@ def slowest(kinds: Sequence[DeviceKind]) -> DeviceKind:
         max(k.kernel_overhead for k in kinds),
         max(k.collective_overhead for k in kinds),
     )
-
-
-def positive(what: str, value: float) -> None:
-    """Raise ClusterError unless `value` is a finite number above 0."""
-    if not 0 < value < float("inf"):
-        raise ClusterError(f"{what} is {value:g}; allowed: a number above 0")

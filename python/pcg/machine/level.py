@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.errors import ClusterError
-from pcg.machine.kind import positive
+from pcg.machine.figures import MOST_COUNT, brief, count, positive
 
 #: Topology -> what it is.
 TOPOLOGIES = {
@@ -17,6 +18,8 @@ TOPOLOGIES = {
     "ring": "a link to either neighbour",
     "torus": "a link to either neighbour in each of two or more dimensions",
 }
+#: How much more the ports of a switch may carry than its core.
+MOST_OVERSUBSCRIPTION = 1e6
 
 
 @dataclass(frozen=True)
@@ -50,30 +53,37 @@ class Level:
     def __post_init__(self) -> None:
         where = f"level {self.name!r}"
         if self.topology not in TOPOLOGIES:
-            raise ClusterError(f"{where}: unknown topology {self.topology!r}; allowed: {', '.join(TOPOLOGIES)}")
-        if not self.shape or min(self.shape) < 1:
-            raise ClusterError(f"{where}: size is {list(self.shape)}; allowed: positive integers")
+            text = f"{where}: unknown topology {brief(self.topology)}; allowed: {', '.join(TOPOLOGIES)}"
+            raise ClusterError(text, "topology")
+        if not self.shape or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in self.shape):
+            raise ClusterError(f"{where}: size is {brief(list(self.shape))}; allowed: positive integers", "size")
+        if self.size > MOST_DEVICES:
+            text = f"{where}: size is {brief(list(self.shape))}; allowed: up to {MOST_DEVICES} blocks in all"
+            raise ClusterError(text, "size")
         if (len(self.shape) > 1) != (self.topology == "torus"):
             allowed = "two or more numbers" if self.topology == "torus" else "one number"
-            raise ClusterError(f"{where}: size is {list(self.shape)} of a {self.topology!r}; allowed: {allowed}")
-        positive(f"{where}: bandwidth", self.bandwidth)
+            shown = f"size is {brief(list(self.shape))} of a {self.topology!r}"
+            raise ClusterError(f"{where}: {shown}; allowed: {allowed}", "size")
+        positive(f"{where}: bandwidth", self.bandwidth, "bandwidth")
         if not 0 <= self.latency < 10:
-            raise ClusterError(f"{where}: latency is {self.latency} s; allowed: 0 up to 10 s")
-        if self.ports < 1:
-            raise ClusterError(f"{where}: ports is {self.ports}; allowed: 1 or more")
-        if self.oversubscription < 1 or (self.oversubscription > 1 and self.topology != "switch"):
+            raise ClusterError(f"{where}: latency is {brief(self.latency)} s; allowed: 0 up to 10 s", "latency")
+        count(f"{where}: ports", self.ports, most=MOST_COUNT, key="ports")
+        most = MOST_OVERSUBSCRIPTION if self.topology == "switch" else 1.0
+        if not 1 <= self.oversubscription <= most:
             raise ClusterError(
-                f"{where}: oversubscription is {self.oversubscription:g} for topology {self.topology!r}; allowed: 1 or"
-                " more, and 1 but for a switch"
+                f"{where}: oversubscription is {brief(self.oversubscription)} for topology {self.topology!r}; allowed:"
+                f" 1 or more, up to {MOST_OVERSUBSCRIPTION:g}, and 1 but for a switch",
+                "oversubscription",
             )
         if self.gateway and self.topology not in ("switch", "bus"):
-            raise ClusterError(f"{where}: gateway is for topology switch or bus; this is {self.topology!r}")
+            raise ClusterError(f"{where}: gateway is for topology switch or bus; this is {self.topology!r}", "gateway")
         if self.wrap != () and not self.hops:
-            raise ClusterError(f"{where}: wrap is for topology ring or torus; this is {self.topology!r}")
+            raise ClusterError(f"{where}: wrap is for topology ring or torus; this is {self.topology!r}", "wrap")
         if isinstance(self.wrap, tuple) and self.wrap and len(self.wrap) != len(self.shape):
-            raise ClusterError(f"{where}: wrap has {len(self.wrap)} entries; allowed: {len(self.shape)}")
+            raise ClusterError(f"{where}: wrap has {len(self.wrap)} entries; allowed: {len(self.shape)}", "wrap")
         if not isinstance(self.wrap, tuple) and self.wrap < 2:
-            raise ClusterError(f"{where}: wrap is {self.wrap}; allowed: a flag per dimension, or a number above 1")
+            text = f"{where}: wrap is {brief(self.wrap)}; allowed: a flag per dimension, or a number above 1"
+            raise ClusterError(text, "wrap")
 
     @property
     def size(self) -> int:

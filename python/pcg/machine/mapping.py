@@ -19,6 +19,9 @@ from pcg.machine.cluster import Cluster
 from pcg.machine.collectives import primes, spread
 from pcg.machine.errors import ClusterError
 
+#: Positions of all meshes that are looked at together, and how many meshes there are at least.
+_POSITIONS, _FEWEST = 1 << 16, 4
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -165,9 +168,13 @@ def divisors(n: int) -> list[int]:
 
 
 def candidates(cluster: Cluster | None, count: int, max_axes: int = 2) -> Iterator[Placement]:
-    """Every mesh of `count` devices in every place on `cluster`; without one, every mesh."""
-    for mesh in meshes_of(count, max_axes):
-        if cluster is None:
-            yield Placement(mesh, "any")
-        else:
-            yield from placements(cluster, mesh, interchangeable=True)
+    """Every mesh of `count` devices in every place on `cluster`; without one, every mesh.
+
+    Of thousands of devices only the first ways: to price one takes time in proportion to their number.
+    """
+    found = (
+        placement
+        for mesh in meshes_of(count, max_axes)
+        for placement in ([Placement(mesh, "any")] if cluster is None else placements(cluster, mesh, True))
+    )
+    yield from itertools.islice(found, None if cluster is None else max(_FEWEST, _POSITIONS // count))

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import brief
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
 
@@ -35,6 +37,8 @@ _HOST = ("CPU", "NIC", "UNKNOWN")
 _LINKS = ("UNKNOWN", "LOC", "SYS", "PHB", "PIX", "PIB", "NVL", "NVB", "NET")
 _DEFAULT_NIC = 24e9
 _MEMORY_BANDWIDTH = 900e9
+#: The largest number, in the units of the file.
+_MOST = 1e18
 #: Seconds of a hop (NVIDIA/nccl src/graph/tuning.cc).
 _NVLINK, _PCI, _NET = 0.6e-6, 1.0e-6, 5.0e-6
 
@@ -58,7 +62,7 @@ def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
     """
     try:
         doc = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also integers of thousands of digits
         raise ClusterError(f"{path}: not JSON: {error}") from None
     try:
         return _cluster(doc, name)
@@ -68,7 +72,7 @@ def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
 
 def _cluster(doc: Any, name: str) -> Cluster:
     if not isinstance(doc, dict) or not ("machines" in doc or "meshes" in doc):
-        keys = ", ".join(doc) if isinstance(doc, dict) else type(doc).__name__
+        keys = brief(list(doc)) if isinstance(doc, dict) else type(doc).__name__
         raise ClusterError(f"not a cluster of Paddle: it has {keys}; allowed: an object with 'machines' or 'meshes'")
     latency = _latencies(doc.get("alpha_latency"))
     kinds: dict[str, DeviceKind] = {}
@@ -119,22 +123,22 @@ def _machine(
     accelerators = [d for d in devices if str(d.get("type", "UNKNOWN")).upper() not in _HOST]
     if not accelerators:
         raise ClusterError(f"{where} has no accelerator; allowed: devices of a type beside {', '.join(_HOST)}")
-    found = {_kind(d, f"{where}, device {d.get('global_id')}") for d in accelerators}
+    found = {_kind(d, f"{where}, device {brief(d.get('global_id'))}") for d in accelerators}
     if len(found) > 1:
         names = ", ".join(sorted(k.name for k in found))
         raise ClusterError(f"{where} has unlike accelerators ({names}); allowed: one kind")
     kind = _registered(found.pop(), kinds)
-    place = {d.get("global_id"): i for i, d in enumerate(accelerators)}
-    host = {d.get("global_id") for d in devices} - set(place)
+    place = {_id(d, "global_id", where): i for i, d in enumerate(accelerators)}
+    host = {_id(d, "global_id", where) for d in devices} - set(place)
     links: dict[tuple[int, int], tuple[float, float, str]] = {}
     leaving: list[tuple[float, float]] = []
     for i, x in enumerate(_list(m, "links", where, needed=False)):
         at = f"{where}.links[{i}]"
         kind_of_link = str(x.get("type", "UNKNOWN"))
         if kind_of_link not in _LINKS:
-            raise ClusterError(f"{at}.type is {kind_of_link!r}; allowed: {', '.join(_LINKS)}")
+            raise ClusterError(f"{at}.type is {brief(kind_of_link)}; allowed: {', '.join(_LINKS)}")
         speed, alpha = 1e9 * _number(x, "bandwidth", at), 1e-3 * _number(x, "latency", at)
-        src, dst = x.get("source_global_id"), x.get("target_global_id")
+        src, dst = (_id(x, f"{end}_global_id", at) for end in ("source", "target"))
         if src in place and dst in place and speed > 0:
             pair = min(place[src], place[dst]), max(place[src], place[dst])
             default = latency[0] if kind_of_link in ("NVL", "NVB") else latency[1]
@@ -192,7 +196,7 @@ def _kind(d: Mapping[str, Any], where: str) -> DeviceKind:
     memory = 1e9 * _number(d, "memory", where)
     for key, value in (("sp_gflops", single), ("memory", memory)):
         if value <= 0:
-            raise ClusterError(f"{where}: {key} is {value:g}; allowed: a number above 0")
+            raise ClusterError(f"{where}: {key} is {brief(value)}; allowed: a number above 0")
     flops = {"f32": single} | ({"f64": double} if double else {}) | ({"f16": half, "bf16": half} if half else {})
     known = _known(model)
     bandwidth = known.memory_bandwidth if known else _MEMORY_BANDWIDTH
@@ -237,11 +241,17 @@ def _latencies(alpha: Any) -> tuple[float, float, float]:
     if alpha is None:
         return _NVLINK, _PCI, _NET
     if not isinstance(alpha, dict):
-        raise ClusterError(f"alpha_latency is {alpha!r}; allowed: an object")
+        raise ClusterError(f"alpha_latency is {brief(alpha)}; allowed: an object")
 
     def given(key: str, otherwise: float) -> float:
-        ring = (alpha.get(key) or {}).get("ring")
-        return 1e-6 * ring if isinstance(ring, int | float) and not isinstance(ring, bool) else otherwise
+        """Paddle writes the name of a link type where it knows no number."""
+        part = alpha.get(key) or {}
+        if not isinstance(part, dict):
+            raise ClusterError(f"alpha_latency.{key} is {brief(part)}; allowed: an object")
+        ring = part.get("ring")
+        if isinstance(ring, bool) or not isinstance(ring, int | float):
+            return otherwise
+        return 1e-6 * _number(part, "ring", f"alpha_latency.{key}")
 
     return given("intra", _NVLINK), given("intra", _PCI), given("inter", _NET)
 
@@ -251,14 +261,25 @@ def _list(t: Mapping[str, Any], key: str, where: str, needed: bool = True) -> li
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, list) or not all(isinstance(x, dict) for x in value):
-        raise ClusterError(f"{key} of {where} is {value!r:.60}; allowed: a list of objects")
+        raise ClusterError(f"{key} of {where} is {brief(value)}; allowed: a list of objects")
+    return value
+
+
+def _id(t: Mapping[str, Any], key: str, where: str) -> int | float | str | None:
+    """What names a device."""
+    value = t.get(key)
+    if value is not None and not isinstance(value, int | float | str):
+        raise ClusterError(f"{where}: {key} is {brief(value)}; allowed: a number")
     return value
 
 
 def _number(t: Mapping[str, Any], key: str, where: str) -> float:
-    """A number, which Paddle's files often have as text; 0 if it is not there."""
+    """A number that is not negative, which Paddle's files often have as text; 0 if it is not there."""
     value = t.get(key) or 0
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ClusterError(f"{where}: {key} is {value!r}; allowed: a number") from None
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number <= _MOST:
+        raise ClusterError(f"{where}: {key} is {brief(value)}; allowed: a number, 0 to {_MOST:g}")
+    return number

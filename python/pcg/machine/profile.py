@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.curve import Amount, Curve, between
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import LEAST, MOST, brief
 
 #: The version of the format.
 VERSION = 1
@@ -87,8 +89,9 @@ class Rates:
         if not self.flops and self.bytes is None:
             raise ClusterError("rates have neither 'flops' nor 'bytes'; allowed: one or both")
         at = [a for a, _ in self.flops]
-        if any(not 0 < a < math.inf for a in at) or any(b <= a for a, b in zip(at, at[1:], strict=False)):
-            raise ClusterError(f"the intensities of rates are {at}; allowed: rising numbers above 0")
+        inside = all(LEAST <= a <= MOST for a in at)
+        if not inside or any(math.log(b) <= math.log(a) for a, b in zip(at, at[1:], strict=False)):
+            raise ClusterError(f"the intensities of rates are {brief(at)}; allowed: rising numbers above 0", "flops")
 
     def seconds(self, flops: Amount, touched: Amount) -> Amount:
         """Seconds of one op."""
@@ -132,22 +135,25 @@ class Profile:
 
     def __post_init__(self) -> None:
         where = f"profile {self.name!r}"
-        if self.devices < 1:
-            raise ClusterError(f"{where} is of {self.devices} devices; allowed: 1 or more")
+        if not 1 <= self.devices <= MOST_DEVICES:
+            text = f"{where} is of {brief(self.devices)} devices; allowed: 1 or more, up to {MOST_DEVICES}"
+            raise ClusterError(text, "devices")
         for key in ("kernel", "dispatch", "argument"):
-            if not 0 <= getattr(self, key) < math.inf:
-                raise ClusterError(f"{where}: {key} is {getattr(self, key)} s; allowed: 0 or more")
+            if not 0 <= getattr(self, key) <= MOST:
+                raise ClusterError(f"{where}: {key} is {brief(getattr(self, key))} s; allowed: 0 or more", key)
         for cls, _ in self.rates:
             if cls not in CLASSES:
                 raise ClusterError(f"{where}: unknown class {cls!r}; allowed: {', '.join(CLASSES)}")
         for kind, group in self.collectives:
             if kind not in COLLECTIVES:
                 raise ClusterError(f"{where}: unknown collective {kind!r}; allowed: {', '.join(COLLECTIVES)}")
-            if group < 2:
-                raise ClusterError(f"{where}: {kind} in groups of {group}; allowed: 2 or more")
+            if not 2 <= group <= MOST_DEVICES:
+                text = f"{where}: {kind} in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
+                raise ClusterError(text, f"collectives.{kind}.{group}")
         for group in self.waits:
-            if group < 2:
-                raise ClusterError(f"{where}: waits in groups of {group}; allowed: 2 or more")
+            if not 2 <= group <= MOST_DEVICES:
+                text = f"{where}: waits in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
+                raise ClusterError(text, f"waits.{group}")
 
     # -- prices --------------------------------------------------------------------------------
 

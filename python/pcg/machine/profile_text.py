@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pcg.machine.curve import Curve
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import MOST, brief
+from pcg.machine.lines import read
 from pcg.machine.profile import CLASSES, COLLECTIVES, VERSION, Profile, Rates
 
 _TOP = (
     "pcg_profile", "name", "devices", "kernel", "dispatch", "argument", "fresh", "waits", "made", "rates",
     "collectives",
 )  # fmt: skip
+
+
+#: A group size as a key: written in one way only.
+_GROUP = re.compile(r"[1-9][0-9]{0,9}")
 
 
 def load(path: str | Path) -> Profile:
@@ -27,19 +33,14 @@ def load(path: str | Path) -> Profile:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # also what is not UTF-8, and a name that no file can have
         raise ClusterError(f"profile {str(path)!r} cannot be read: {error}") from None
     return loads(text, str(path))
 
 
 def loads(text: str, path: str = "<text>") -> Profile:
     """The profile that `text` describes; `path` is for errors."""
-    try:
-        return from_tables(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ClusterError(f"{path}: not TOML: {error}") from None
-    except ClusterError as error:
-        raise ClusterError(f"{path}: {error}") from None
+    return read(text, path, from_tables)
 
 
 def from_tables(doc: Mapping[str, Any]) -> Profile:
@@ -47,8 +48,9 @@ def from_tables(doc: Mapping[str, Any]) -> Profile:
     _keys(doc, _TOP, "the profile", needed=_TOP[:6])
     fresh = _curve(_table(doc["fresh"], "fresh"), "fresh") if "fresh" in doc else None
     waits = _groups(doc.get("waits", {}), "waits", floor=False)
-    if doc["pcg_profile"] != VERSION:
-        raise ClusterError(f"pcg_profile is {doc['pcg_profile']!r}; this pcg reads version {VERSION}")
+    if isinstance(doc["pcg_profile"], bool) or doc["pcg_profile"] != VERSION:
+        text = f"pcg_profile is {brief(doc['pcg_profile'])}; this pcg reads version {VERSION}"
+        raise ClusterError(text, "pcg_profile")
     made = _table(doc.get("made", {}), "made")
     rates: dict[tuple[str, str], Rates] = {}
     for cls, elements in _table(doc.get("rates", {}), "rates").items():
@@ -84,8 +86,8 @@ def _groups(value: Any, where: str, floor: bool) -> dict[int, Curve]:
     found: dict[int, Curve] = {}
     for group, t in _table(value, where).items():
         at = f"{where}.{group}"
-        if not group.isdigit():
-            raise ClusterError(f"{at}: {group!r} is no group size; allowed: 2 or more")
+        if not _GROUP.fullmatch(group):
+            raise ClusterError(f"{at}: {brief(group)} is no group size; allowed: 2 or more", at)
         found[int(group)] = _curve(_table(t, at), at, floor)
     return found
 
@@ -105,48 +107,51 @@ def _at(where: str, make: Any) -> Any:
     try:
         return make()
     except ClusterError as error:
-        raise ClusterError(f"{where}: {error}") from None
+        raise ClusterError(f"{where}: {error}", f"{where}.{error.key}" if error.key else where) from None
 
 
 def _keys(t: Mapping[str, Any], allowed: Sequence[str], where: str, needed: Sequence[str] = ()) -> None:
     if unknown := [k for k in t if k not in allowed]:
-        raise ClusterError(f"unknown key {unknown[0]!r} in {where}; allowed: {', '.join(allowed)}")
+        key = unknown[0] if where == "the profile" else f"{where}.{unknown[0]}"
+        raise ClusterError(f"unknown key {brief(unknown[0])} in {where}; allowed: {', '.join(allowed)}", key)
     if missing := [k for k in needed if k not in t]:
-        raise ClusterError(f"{where} lacks the key {missing[0]!r}")
+        raise ClusterError(f"{where} lacks the key {missing[0]!r}", where)
 
 
 def _one_of(name: str, allowed: Sequence[str], where: str) -> None:
     if name not in allowed:
-        raise ClusterError(f"unknown key {name!r} in {where}; allowed: {', '.join(allowed)}")
+        raise ClusterError(f"unknown key {brief(name)} in {where}; allowed: {', '.join(allowed)}", f"{where}.{name}")
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ClusterError(f"{where} is {value!r}; allowed: a table")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a table", where)
     return value
 
 
 def _list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ClusterError(f"{where} is {value!r}; allowed: a list")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a list", where)
     return value
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise ClusterError(f"{where} is {value!r}; allowed: text")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: text", where)
     return value
 
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ClusterError(f"{where} is {value!r}; allowed: a number")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a number", where)
+    if not -MOST <= value <= MOST:  # also where it is NaN, and integers beyond all floats
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a finite number, up to {MOST:g}", where)
     return float(value)
 
 
 def _integer(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ClusterError(f"{where} is {value!r}; allowed: a whole number")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a whole number", where)
     return value
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine import profile_text
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import brief
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
+from pcg.machine.lines import read
 from pcg.machine.profile import Profile
 from pcg.machine.units import quantity
 
@@ -23,6 +26,7 @@ _KIND = ("flops", "default_flops", "memory", "memory_bandwidth", "kernel_overhea
 _GROUP = ("name", "kind", "levels")
 _LEVEL = ("name", "joins", "size", "topology", "bandwidth", "latency", "ports", "gateway", "oversubscription", "wrap",
           "source")  # fmt: skip
+_RANGE = re.compile(r"\s*([0-9]+)\s*-\s*([0-9]+)\s*")
 _NETWORK = ("bandwidth", "latency", "ports", "oversubscription", "source")
 
 
@@ -34,12 +38,7 @@ def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
     Raises:
       ClusterError: not TOML, or not a description; the text names the file, the key, the value and what is allowed.
     """
-    try:
-        return _cluster(tomllib.loads(text), name, Path(path).parent)
-    except tomllib.TOMLDecodeError as error:
-        raise ClusterError(f"{path}: not TOML: {error}") from None
-    except ClusterError as error:
-        raise ClusterError(f"{path}: {error}") from None
+    return read(text, path, lambda doc: _cluster(doc, name, Path(path).parent))
 
 
 def _cluster(doc: Mapping[str, Any], name: str, folder: Path) -> Cluster:
@@ -74,16 +73,17 @@ def _kind(name: str, t: Mapping[str, Any], folder: Path) -> DeviceKind:
     }
     if "kernel_overhead" in overheads:
         overheads.setdefault("collective_overhead", overheads["kernel_overhead"])
-    return DeviceKind(
-        name,
-        flops,
+    figures = (
         _quantity(t["default_flops"], "FLOP/s", f"{where}.default_flops"),
         _quantity(t["memory_bandwidth"], "B/s", f"{where}.memory_bandwidth"),
         _quantity(t["memory"], "B", f"{where}.memory"),
-        source=_source(t, where),
-        profile=_profile(t["profile"], f"{where}.profile", folder) if "profile" in t else None,
-        **overheads,
     )
+    source = _source(t, where)
+    profile = _profile(t["profile"], f"{where}.profile", folder) if "profile" in t else None
+    try:
+        return DeviceKind(name, flops, *figures, source=source, profile=profile, **overheads)
+    except ClusterError as error:
+        raise ClusterError(str(error), f"{where}.{error.key}" if error.key else where) from None
 
 
 def _profile(value: Any, where: str, folder: Path) -> Profile:
@@ -93,7 +93,8 @@ def _profile(value: Any, where: str, folder: Path) -> Profile:
             return profile_text.from_tables(value)
         return profile_text.load(folder / _text(value, where))
     except ClusterError as error:
-        raise error if str(error).startswith(where) else ClusterError(f"{where}: {error}") from None
+        key = f"{where}.{error.key}" if isinstance(value, dict) and error.key else where
+        raise ClusterError(str(error) if str(error).startswith(where) else f"{where}: {error}", key) from None
 
 
 def _group(t: Mapping[str, Any], where: str) -> Group:
@@ -111,7 +112,8 @@ def _level(t: Mapping[str, Any], where: str) -> Level:
     shape = tuple(_integer(n, f"{where}.size") for n in (size if isinstance(size, list) else [size]))
     oversubscription = t.get("oversubscription", 1.0)
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float):
-        raise ClusterError(f"{where}.oversubscription is {oversubscription!r}; allowed: a number, 1 or more")
+        text = f"{where}.oversubscription is {brief(oversubscription)}; allowed: a number, 1 or more"
+        raise ClusterError(text, f"{where}.oversubscription")
     try:
         return Level(
             _text(t["name"], f"{where}.name"),
@@ -122,12 +124,14 @@ def _level(t: Mapping[str, Any], where: str) -> Level:
             _quantity(t["latency"], "s", f"{where}.latency"),
             _integer(t.get("ports", 1), f"{where}.ports"),
             _flag(t.get("gateway", False), f"{where}.gateway"),
-            float(oversubscription),
+            oversubscription,
             _wrap(t.get("wrap", []), len(shape), f"{where}.wrap"),
             _source(t, where),
         )
     except ClusterError as error:
-        raise error if str(error).startswith(where) else ClusterError(f"{where}: {error}") from None
+        if str(error).startswith(where):
+            raise
+        raise ClusterError(f"{where}: {error}", f"{where}.{error.key}" if error.key else where) from None
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -135,27 +139,28 @@ def _level(t: Mapping[str, Any], where: str) -> Level:
 
 def _keys(t: Mapping[str, Any], allowed: Sequence[str], where: str, needed: Sequence[str]) -> None:
     if unknown := [k for k in t if k not in allowed]:
-        raise ClusterError(f"unknown key {unknown[0]!r} in {where}; allowed: {', '.join(allowed)}")
+        key = unknown[0] if where == "the file" else f"{where}.{unknown[0]}"
+        raise ClusterError(f"unknown key {brief(unknown[0])} in {where}; allowed: {', '.join(allowed)}", key)
     if missing := [k for k in needed if k not in t]:
-        raise ClusterError(f"{where} has no key {missing[0]!r}; needed: {', '.join(needed)}")
+        raise ClusterError(f"{where} has no key {missing[0]!r}; needed: {', '.join(needed)}", where)
 
 
 def _quantity(value: Any, unit: str, where: str) -> float:
     try:
         return quantity(value, unit)
     except ValueError as error:
-        raise ClusterError(f"{where}: {error}") from None
+        raise ClusterError(f"{where}: {error}", where) from None
 
 
 def _integer(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ClusterError(f"{where} is {value!r}; allowed: a whole number")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a whole number", where)
     return value
 
 
 def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
-        raise ClusterError(f"{where} is {value!r}; allowed: true, false")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: true, false", where)
     return value
 
 
@@ -167,19 +172,19 @@ def _wrap(value: Any, dims: int, where: str) -> tuple[bool, ...] | int:
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise ClusterError(f"{where} is {value!r}; allowed: text")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: text", where)
     return value
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ClusterError(f"{where} is {value!r}; allowed: a table")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: a table", where)
     return value
 
 
 def _tables(value: Any, where: str) -> list[Mapping[str, Any]]:
     if not isinstance(value, list) or not value:
-        raise ClusterError(f"{where} is {value!r}; allowed: one or more tables, [[{where}]]")
+        raise ClusterError(f"{where} is {brief(value)}; allowed: one or more tables, [[{where}]]", where)
     return [_table(x, f"{where}[{i}]") for i, x in enumerate(value)]
 
 
@@ -187,13 +192,18 @@ def _ids(value: Any, where: str) -> frozenset[int]:
     """Device numbers: a list of numbers and of ranges `"6-11"`."""
     out: set[int] = set()
     for item in value if isinstance(value, list) else [None]:
-        first, dash, last = item.partition("-") if isinstance(item, str) else ("", "", "")
+        written = _RANGE.fullmatch(item) if isinstance(item, str) else None
         if isinstance(item, int) and not isinstance(item, bool):
-            out.add(item)
-        elif dash and first.strip().isdigit() and last.strip().isdigit():
-            out |= set(range(int(first), int(last) + 1))
+            first = last = item
+        elif written is not None:
+            first, last = (int(n) if len(n) < 20 else 10**20 for n in written.groups())
         else:
-            raise ClusterError(f'{where} is {value!r}; allowed: a list of device numbers and ranges, [3, "6-11"]')
+            text = f'{where} is {brief(value)}; allowed: a list of device numbers and ranges, [3, "6-11"]'
+            raise ClusterError(text, where)
+        if not 0 <= first <= last < MOST_DEVICES:
+            text = f"{where} names {brief(item)}; allowed: devices 0 to {MOST_DEVICES - 1}, ranges rising"
+            raise ClusterError(text, where)
+        out |= set(range(first, last + 1))
     return frozenset(out)
 
 
@@ -203,9 +213,11 @@ def _source(t: Mapping[str, Any], where: str) -> dict[str, str]:
     if isinstance(given, str):
         return {"": given}
     if not isinstance(given, dict) or not all(isinstance(x, str) for x in given.values()):
-        raise ClusterError(f"the key 'source' of {where} is {given!r}; allowed: text, or a table of text by figure")
+        text = f"the key 'source' of {where} is {brief(given)}; allowed: text, or a table of text by figure"
+        raise ClusterError(text, "source" if where == "the file" else f"{where}.source")
     if unknown := [k for k in given if k not in t]:
-        raise ClusterError(f"source.{unknown[0]} of {where} is of no figure there; there are {', '.join(t)}")
+        text = f"source.{unknown[0]} of {where} is of no figure there; there are {', '.join(t)}"
+        raise ClusterError(text, "source" if where == "the file" else f"{where}.source")
     return dict(given)
 
 

@@ -16,6 +16,9 @@ import numpy as np
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.level import Level
 
+#: Hops up to which a transfer round a ring is followed one by one.
+_HOPS = 64
+
 
 class Topology:
     """The network of `cluster`."""
@@ -104,7 +107,10 @@ def _most(link: np.ndarray, amount: np.ndarray) -> float:
     real = link >= 0
     if not real.any():
         return 0.0
-    return float(np.bincount(link[real], weights=amount[real]).max())
+    link, amount = link[real], amount[real]
+    if link.max() > 16 * len(link):  # few of many links
+        link = np.unique(link, return_inverse=True)[1]
+    return float(np.bincount(link, weights=amount).max())
 
 
 def _switch(
@@ -152,6 +158,20 @@ def _hops(level: Level, a: np.ndarray, b: np.ndarray) -> int:
     return int(total.max())
 
 
+def _longest(line: np.ndarray, first: np.ndarray, count: np.ndarray, n: int, amount: np.ndarray) -> float:
+    """The most that a link of rings of `n` carries: `amount` on `count` links from number `first` on of ring `line`."""
+    ring = np.unique(line, return_inverse=True)[1]
+    change = np.zeros((int(ring.max(initial=0)) + 1, n + 1))
+    first = first % n
+    end = first + count
+    np.add.at(change, (ring, first), amount)
+    np.subtract.at(change, (ring, np.minimum(end, n)), amount)
+    round_ = end > n
+    np.add.at(change, (ring[round_], 0), amount[round_])
+    np.subtract.at(change, (ring[round_], end[round_] - n), amount[round_])
+    return float(np.cumsum(change[:, :n], axis=1).max())
+
+
 def _grid(level: Level, a: np.ndarray, b: np.ndarray, amount: np.ndarray) -> float:
     """Dimension-ordered routing on a ring or torus, each dimension the shorter way round; equal ways share."""
     most = 0.0
@@ -163,6 +183,10 @@ def _grid(level: Level, a: np.ndarray, b: np.ndarray, amount: np.ndarray) -> flo
         rest = at - place * after
         for hops, sign in ((up, 1), (down, -1)):
             links, loads = [], []
+            if hops.max(initial=0) > _HOPS:
+                most = max(most, _longest(rest, place if sign > 0 else place - hops + 1, hops, n,
+                                          np.where(tie, 0.5, 1.0) * amount))  # fmt: skip
+                continue
             for h in range(int(hops.max(initial=0))):
                 on = hops > h
                 links.append((rest + ((place + sign * h) % n) * after)[on])

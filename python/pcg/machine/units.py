@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from pcg.machine.figures import brief
+
 _DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {f"{p}i": 2.0 ** (10 * (i + 1)) for i, p in enumerate("KMGTP")}
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -21,13 +23,18 @@ def quantity(value: object, unit: str) -> float:
       ValueError: not a number, or in another unit; the text says what is allowed.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
     elif isinstance(value, str):
         number = _parse(value, unit)
     else:
         number = math.nan
-    if math.isnan(number):
-        raise ValueError(f"{value!r} is not a quantity in {unit}; allowed: a number, or text such as \"{UNITS[unit]}\"")
+    if not math.isfinite(number):
+        raise ValueError(
+            f'{brief(value)} is not a quantity in {unit}; allowed: a finite number, or text such as "{UNITS[unit]}"'
+        )
     return number
 
 

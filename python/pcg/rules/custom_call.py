@@ -29,15 +29,32 @@ _ELEMENTS = frozenset({"mhlo.erf", "MoveToHost", "MoveToDevice"})
 #: Calls that another partitioner replaces: what is left of them cannot run on shards.
 _EXPANDED_LATER = frozenset({"CustomSPMDPartitioning"})
 
+#: Calls of the Python functions that jax registered with the program it traced: of these, and only there, they mean
+#: something.  In a file they name addresses, or places in a list, of a process that is gone.
+_HOST_CALLBACK = re.compile(r"xla_(ffi_)?(partitioned_)?python_(cpu|gpu|tpu)_callback")
+
 _TENSOR = re.compile(r"\[([^\[\]]*)\]")
 _SYMBOL = re.compile(r"[a-z](?:_\d+)?")
 _RULE = re.compile(r"#sdy\.op_sharding_rule<\((.*)\)->\((.*)\) \{(.*?)\}(.*)>", re.S)
 
 
+def is_host_callback(op: ir.Operation) -> bool:
+    """Whether an op calls back into the Python process that made the program (`jax.pure_callback` and the like)."""
+    if op.name != "stablehlo.custom_call":
+        return False
+    return _HOST_CALLBACK.fullmatch(ir.StringAttr(op.attributes["call_target_name"]).value) is not None
+
+
+def has_side_effect(op: ir.Operation) -> bool:
+    """Whether a custom call does something besides computing its results; it may be neither dropped nor repeated."""
+    if op.name != "stablehlo.custom_call" or "has_side_effect" not in op.attributes:
+        return False
+    return ir.BoolAttr(op.attributes["has_side_effect"]).value
+
+
 def batched(op: ir.Operation, name: str) -> FactorRule | None:
     """The rule of custom call `op` of function `name`, None if nothing is known about it or it has side effects."""
-    effect = op.attributes["has_side_effect"] if "has_side_effect" in op.attributes else None
-    if not op.results or name in _EXPANDED_LATER or (effect is not None and ir.BoolAttr(effect).value):
+    if not op.results or name in _EXPANDED_LATER or has_side_effect(op):
         return None
     operands, results = ([shape(v) for v in values] for values in (op.operands, op.results))
     if ATTRIBUTE in op.attributes:

@@ -68,6 +68,11 @@ def gather(op: ir.Operation) -> FactorRule:
     return FactorRule(tuple(dims.factors), (dims[0], dims[1]), (dims[2],), (Linear(kind, frozenset({0})),))
 
 
+def _promised(op: ir.Operation, name: str) -> bool:
+    """Whether an op says yes to an attribute that it need not have."""
+    return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
+
+
 def update_kind(op: ir.Operation) -> str | None:
     """The reduction by which a scatter accumulates its updates, None if it does something else."""
     return reduction(op.regions[0], len(op.results))
@@ -119,7 +124,7 @@ def scatter(op: ir.Operation) -> FactorRule:
     linear: tuple[Linear, ...] = ()
     if kind is not None:
         linear = (Linear(kind, updates if neutral else inputs | updates),)
-    elif returns_element(op.regions[0], count) and ir.BoolAttr(op.attributes["unique_indices"]).value:
+    elif returns_element(op.regions[0], count) and _promised(op, "unique_indices"):
         linear = (Linear("sum", inputs | updates),)
     operands = (*(dims[0],) * count, dims[1], *(dims[2],) * count)
     return FactorRule(tuple(dims.factors), operands, (dims[0],) * count, linear)

@@ -9,17 +9,14 @@ from torch_mlir import ir
 
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
+from pcg.rules.regions import REDUCERS, identity, is_bool, is_identity
 from pcg.rules.registry import rule, shape
-from pcg.rules.values import splat
+from pcg.rules.scalars import repeatable
 
-_KINDS = {
-    "stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min", "stablehlo.multiply": "prod",
-    "stablehlo.and": "and", "stablehlo.or": "or",
-}  # fmt: skip
+_KINDS = {name: kind for kind, name in REDUCERS.items()}
 _BOOLEAN_KINDS = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and", "or": "or"}
-#: Initial values that change nothing.  The other kinds are idempotent: there any value may be combined repeatedly.
-_IDENTITY = {"sum": 0, "prod": 1}
 _ORDER = "its reducer is not one that collectives know, and shards of it would not follow each other in order"
+_COUNTS = "its reducer is not one that collectives know, and how often it meets the initial values may count"
 
 
 @rule("stablehlo.reduce")
@@ -28,7 +25,8 @@ def reduce(op: ir.Operation) -> FactorRule:
 
     An initial value that is not neutral is put in by one device only.  A reducer that no collective knows (argmax)
     runs on every shard, then once more on what the shards made, gathered; for that the shards must follow each other
-    in the order in which elements are reduced, which those of the first reduced dimension do.
+    in the order in which elements are reduced, which those of the first reduced dimension do, and initial values must
+    be such that it does not matter how often they are met.
     """
     n = len(op.operands) // 2
     dims = tuple(op.attributes["dimensions"])
@@ -37,6 +35,8 @@ def reduce(op: ir.Operation) -> FactorRule:
         if kinds is not None and not all(_repeatable(op, k, n + i) for i, k in enumerate(kinds)):
             reason = f"its operands are reduced in different ways ({', '.join(kinds)}), from values that count"
             return reduce_rule(shape(op.operands[0]), n, dims, "", reason)
+        if kinds is None and not repeatable(op.regions[0], list(op.operands)[n:]):
+            return reduce_rule(shape(op.operands[0]), n, dims, "", _COUNTS)
         return reduce_rule(shape(op.operands[0]), n, dims, "", _ORDER, gathered=True)
     kind = kinds[0]
     if all(_repeatable(op, kind, n + i) for i in range(n)):
@@ -46,20 +46,16 @@ def reduce(op: ir.Operation) -> FactorRule:
 
 def _repeatable(op: ir.Operation, kind: str, i: int) -> bool:
     """Whether initial value `i` may be combined repeatedly."""
-    return kind not in _IDENTITY or splat(op.operands[i]) == _IDENTITY[kind]
+    return not once(kind) or is_identity(op.operands[i], kind)
 
 
-def starts_elsewhere(op: ir.Operation) -> str | None:
-    """The reduction of an op whose initial values are not neutral, so that only one device may put them in."""
-    n = len(op.operands) // 2
-    kinds = reducer_kinds(op)
-    if kinds is None or len(set(kinds)) > 1 or all(_repeatable(op, kinds[0], n + i) for i in range(n)):
-        return None
-    return kinds[0]
+def once(kind: str) -> bool:
+    """Whether a value may be combined only once; the other reductions are idempotent."""
+    return kind in ("sum", "prod")
 
 
 def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
-    """Reduction kind per operand of a reducer region; None when it is anything but one plain op each.
+    """Reduction kind per operand of a reducer region; None when it is anything but one plain op with a neutral element.
 
     The region is `(a1, ..., an, b1, ..., bn)` and must return `op1(a1,b1), ..., opn(an,bn)`.
     """
@@ -79,9 +75,10 @@ def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
         pair = [arguments[i], arguments[n + i]]
         if kind is None or (list(owner.operands) != pair and list(owner.operands) != pair[::-1]):
             return None
-        element = value.type.element_type
-        boolean = isinstance(element, ir.IntegerType) and element.width == 1
-        kinds.append(_BOOLEAN_KINDS[kind] if boolean else kind)
+        kind = _BOOLEAN_KINDS[kind] if is_bool(value.type) else kind
+        if identity(value.type.element_type, kind) is None:
+            return None
+        kinds.append(kind)
     return tuple(kinds)
 
 

@@ -13,6 +13,11 @@ KINDS = {
     "stablehlo.and": ("and", "and"),
     "stablehlo.or": ("or", "or"),
 }
+#: The op of each reduction.
+REDUCERS = {
+    "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
+    "and": "stablehlo.and", "or": "stablehlo.or",
+}  # fmt: skip
 _SPLAT_THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
 
 
@@ -125,15 +130,19 @@ def identity(element: ir.Type, kind: str) -> float | int | None:
         neutral = {"sum": 0, "or": 0, "prod": 1, "max": low, "min": high, "and": high if low == 0 else -1}
         return neutral[kind]
     if kind in ("sum", "prod"):
+        if kind == "sum" and str(element) == "f8E8M0FNU":
+            return None  # it has no zero
         return 0.0 if kind == "sum" else 1.0
-    if kind in ("max", "min") and isinstance(element, ir.FloatType) and str(element) != "f8E8M0FNU":
+    if kind in ("max", "min") and isinstance(element, ir.FloatType):
         largest = _LARGEST.get(str(element), float("inf"))
+        if str(element) == "f8E8M0FNU":
+            return 1 / largest if kind == "max" else largest
         return -largest if kind == "max" else largest
     return None
 
 
-#: The largest number of float types without an infinity.  (f8E8M0FNU has no negative numbers either.)
+#: The largest number of float types without an infinity.
 _LARGEST = {
     "f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E4M3B11FNUZ": 30.0, "f8E5M2FNUZ": 57344.0,
-    "f6E2M3FN": 7.5, "f6E3M2FN": 28.0, "f4E2M1FN": 6.0,
+    "f8E8M0FNU": 2.0**127, "f6E2M3FN": 7.5, "f6E3M2FN": 28.0, "f4E2M1FN": 6.0,
 }  # fmt: skip

@@ -59,12 +59,29 @@ def rule_for(op: ir.Operation) -> FactorRule:
     found = function(op)
     if op.results and all(_boolean(r) for r in op.results):
         found = _disjunctions(found)
+    if any(_without_zero(v) for v in (*op.operands, *op.results)):
+        found = _without_sums(found)
     return found if found.flops else replace(found, flops=elements)
 
 
 def _boolean(value: ir.Value) -> bool:
     element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
     return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def _without_zero(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType) and str(value.type.element_type) == "f8E8M0FNU"
+
+
+@lru_cache(maxsize=1024)
+def _without_sums(found: FactorRule) -> FactorRule:
+    """Where elements are powers of two nothing is neutral to a sum, so that devices cannot hold addends."""
+    reason = "its type has no zero, which devices without an addend would hold"
+    factors = tuple(
+        replace(f, reduce=None, splittable=False, reason=reason, padding="") if f.reduce == "sum" else f
+        for f in found.factors
+    )
+    return replace(found, factors=factors, linear=tuple(x for x in found.linear if x.kind != "sum"))
 
 
 @lru_cache(maxsize=1024)

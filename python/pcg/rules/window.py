@@ -16,11 +16,14 @@ from torch_mlir import ir
 from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule, Linear
 from pcg.rules.halo import Sliding, halo, scatter_halo
-from pcg.rules.regions import is_bool, is_identity, reduction, splat
+from pcg.rules.reduce import once
+from pcg.rules.regions import identity, is_bool, is_identity, reduction
 from pcg.rules.registry import rule, shape
+from pcg.rules.scalars import repeatable
 from pcg.rules.windows import Windows, around
 
 _WINDOW = "windows reach over it, and a window may cross shards"
+_COUNTS = "its initial value is not neutral, and how often a window meets it may count"
 _ONE = "one window is all there is, or all of it is one window"
 
 
@@ -97,14 +100,30 @@ def _sliding(
     )
 
 
-def _windowed(dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]]) -> None:
+def starts_alike(op: ir.Operation, numbers: dict[str, list[int]]) -> bool:
+    """Whether a window may meet the initial values where it reads no element, or not: the outcome is the same.
+
+    StableHLO pads with initial values, and combines every window with them once more; XLA leaves out what is padding.
+    """
+    count = len(op.results)
+    kind = reduction(op.regions[0], count)
+    starts = list(op.operands)[count:]
+    if kind is None or any(identity(v.type.element_type, kind) is None for v in starts):
+        return repeatable(op.regions[0], starts)
+    padded = any(n > 0 for n in numbers["padding"]) or any(n > 1 for n in numbers["base_dilations"])
+    return not (once(kind) and padded) or all(is_identity(v, kind) for v in starts)
+
+
+def _windowed(
+    dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], reason: str = _WINDOW
+) -> None:
     """Factors of tensor 0 (shape `big`) and tensor 1 (shape `small`)."""
     for d, (a, b) in enumerate(zip(big, small, strict=True)):
         if untouched(numbers, d):
             dims.add(a, (0, d), (1, d))
         else:
-            dims.add(a, (0, d), stuck=_WINDOW)
-            dims.add(b, (1, d), stuck=_WINDOW)
+            dims.add(a, (0, d), stuck=reason)
+            dims.add(b, (1, d), stuck=reason)
 
 
 @rule("stablehlo.reduce_window")
@@ -120,10 +139,10 @@ def reduce_window(op: ir.Operation) -> FactorRule:
         made = [dims.add(n, (0, d), (1, d), padding=kind if d == scan[0] else None) for d, n in enumerate(operand)]
         if made[scan[0]] >= 0:
             exchanges = (Exchange(made[scan[0]], "all_gather", math.prod(operand) / operand[scan[0]]),)
-    elif all(splat(op.operands[count + i]) is not None for i in range(count)):
+    elif starts_alike(op, numbers):
         exchanges = _sliding(dims, operand, result, numbers, count)
     else:
-        _windowed(dims, operand, result, numbers)
+        _windowed(dims, operand, result, numbers, _COUNTS)
     kind = reduction(op.regions[0], count)
     linear: tuple[Linear, ...] = ()
     if kind is not None and all(is_identity(op.operands[count + i], kind) for i in range(count)):

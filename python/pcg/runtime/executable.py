@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -11,10 +12,13 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from pcg.compiler import Compilation
-from pcg.frontend.program import Leaf, ProgramError
-from pcg.layout import refine
+from pcg.frontend.program import PACKED, Leaf, ProgramError
+from pcg.ir.walk import walk
+from pcg.layout import ShardSpec, refine
 from pcg.plan import Plan
+from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement
+from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype
 
 
@@ -26,7 +30,8 @@ class Executable:
     """One compilation, for one argument structure and one set of shapes, ready to run.
 
     Called with the arguments of the program (trees, or a flat list for a module).  `jitted` is the jax function behind
-    it, `compiled` what XLA makes of that; calling it directly skips the placement of arguments.
+    it, `compiled` what XLA makes of that; calling it directly skips the placement of arguments.  Both take the
+    constants of the program, if it has any, as a tuple before the arguments; `direct` has them already.
     """
 
     def __init__(self, compilation: Compilation, devices: Sequence[Any], donate: Sequence[int] = ()) -> None:
@@ -38,7 +43,8 @@ class Executable:
         self._takes_tree = program.in_tree is not None
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
-        self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.arguments)[1])
+        self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.inputs)[1])
+        self._errors = HostErrors(program.name) if program.callbacks and self.mesh.size > 1 else None
         self.jitted = self._build(tuple(donate))
 
     def _sharding(self, spec: Any, leaf: Leaf) -> NamedSharding:
@@ -46,34 +52,60 @@ class Executable:
 
     def _build(self, donate: tuple[int, ...]) -> Any:
         program, c = self.program, self.compilation
-        results = []
-        for leaf, spec in zip(program.results, c.out_specs, strict=True):
-            results.append(jax.ShapeDtypeStruct(spec.local_shape(leaf.shape, self.mesh), np_dtype(leaf.dtype)))
-        local = jax_compat.LocalProgram(c.local_text, tuple(results))
+        held = [self._types(program.arguments, c.in_specs), self._types(program.results, c.out_specs)]
+        effects = any(has_side_effect(op) for op in walk(c.modules["local"].operation))
+        local = jax_compat.LocalProgram(
+            c.local_text, tuple(held[1]), callbacks=program.callbacks, effects=effects, errors=self._errors
+        )
         # One mesh for all: the per-device program knows positions, not axes.
         mesh = self.placement.common([*c.in_specs, *c.out_specs])
         specs = [c.in_specs, c.out_specs]
         if mesh is self.placement.whole:
             specs = [tuple(refine.to_origin(s, self.mesh) for s in side) for side in specs]
-        ins, outs = (tuple(map(placement.partition_spec, side)) for side in specs)
-        body = jax_compat.shard_map(lambda *args: jax_compat.inline_call(local, *args), mesh, ins, list(outs))
+        # What has no elements is made where it is wanted: XLA cannot take it apart.
+        ins, outs = (
+            [placement.partition_spec(s) for s, x in zip(side, leaves, strict=True) if 0 not in x.shape]
+            for side, leaves in zip(specs, (program.arguments, program.results), strict=True)
+        )
+
+        def on_device(*args: Any) -> list[Any]:
+            made = jax_compat.inline_call(local, *_with_empty(args, held[0]))
+            return [x for x in made if x.size]
+
+        body = jax_compat.shard_map(on_device, mesh, tuple(ins), outs)
 
         def run(*args: Any) -> Any:
+            constants: Sequence[Any] = ()
+            if program.constants:
+                constants, *args = args  # type: ignore[assignment]
             flat = self._flatten(args)
             self._check(flat)
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
-            data = [jax.random.key_data(x) if leaf.key else x for x, leaf in zip(flat, program.arguments, strict=True)]
-            out = list(body(*data))
+            data = [_data(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)]
+            out = _with_empty(body(*(x for x in [*data, *constants] if x.size)), program.results)
             for i, leaf in enumerate(program.results):
                 if leaf.key:
                     out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
+                elif leaf.empty:
+                    out[i] = np.zeros(leaf.shape, jax.dtypes.float0)
+                elif leaf.weak:
+                    out[i] = jax_compat.weakened(out[i])
             return self._unflatten(out)
 
         run.__name__ = run.__qualname__ = program.name
-        return jax.jit(
-            run, in_shardings=self._in_tree(self._in), out_shardings=self._unflatten(self._out), donate_argnums=donate
-        )
+        given = len(program.inputs)
+        shardings = self._in_tree(self._in[:given])
+        if program.constants:
+            shardings, donate = (tuple(self._in[given:]), *shardings), tuple(i + 1 for i in donate)
+        return jax.jit(run, in_shardings=shardings, out_shardings=self._unflatten(self._out), donate_argnums=donate)
+
+    def _types(self, leaves: Sequence[Leaf], specs: Sequence[ShardSpec]) -> list[jax.ShapeDtypeStruct]:
+        """What one device holds of `leaves`."""
+        return [
+            jax.ShapeDtypeStruct(s.local_shape(x.shape, self.mesh), np_dtype(x.dtype))
+            for x, s in zip(leaves, specs, strict=True)
+        ]
 
     @functools.cached_property
     def compiled(self) -> jax.stages.Compiled:
@@ -83,7 +115,25 @@ class Executable:
         earlier call left on the mesh apart.
         """
         with jax_compat.x64(self.needs_x64):
-            return self.jitted.lower(*self._in_tree([_shape(x) for x in self.program.arguments])).compile()
+            given = self._in_tree([_shape(x) for x in self.program.inputs])
+            if self.program.constants:
+                given = (tuple(map(_shape, self.program.arguments[len(self.program.inputs) :])), *given)
+            return self.jitted.lower(*given).compile()
+
+    @functools.cached_property
+    def direct(self) -> Callable[..., Any]:
+        """What a call runs, of arguments that lie where the program wants them: `compiled`, with its constants.
+
+        Where elements are narrower than a byte it is `jitted`: what jax compiled ahead refuses arrays of those, for it
+        takes them to be packed.
+        """
+        call = self.jitted if any(x.element in PACKED for x in self.program.arguments) else self.compiled
+        return functools.partial(call, self._constants) if self.program.constants else call
+
+    @functools.cached_property
+    def _constants(self) -> tuple[Any, ...]:
+        held = zip(self.program.constants, self._in[len(self.program.inputs) :], strict=True)
+        return tuple(self._place(x, s) for x, s in held)
 
     @property
     def is_compiled(self) -> bool:
@@ -113,8 +163,53 @@ class Executable:
         with jax_compat.x64(self.needs_x64):
             flat = self._flatten(packed)
             if jax_compat.any_traced(flat):
-                return self.jitted(*self._in_tree(flat))
-            return self.compiled(*self._in_tree(self.place(flat)))
+                if self.program.ordered:
+                    raise SignatureError(
+                        f"{self.program.name} does things on the host in a fixed order (ordered=True), which holds only"
+                        " from call to call; it cannot be part of another jax function"
+                    )
+                constants = (self.program.constants,) if self.program.constants else ()
+                return self.jitted(*constants, *self._in_tree(flat))
+            self.check_donated(flat)
+            placed = self._in_tree(self.place(flat))
+            return self._run_with_host(placed) if self.calls_host else self.direct(*placed)
+
+    def check_donated(self, flat: Sequence[Any]) -> None:
+        """Refuse arrays that cannot be donated: with several devices, XLA's own check ends the process.
+
+        Raises:
+          RuntimeError: an argument was donated before, or deleted.
+          SignatureError: an argument that is donated is another one, too.
+        """
+        if not self.program.donated or len(flat) != len(self.program.inputs):
+            return
+        for i in self.program.donated:
+            if isinstance(flat[i], jax.Array) and flat[i].is_deleted():
+                raise RuntimeError(
+                    f"Array has been deleted with shape={flat[i].dtype}{list(flat[i].shape)}: argument"
+                    f" {self.program.arguments[i].name} was donated to an earlier call; pass what that returned"
+                )
+        if len(set(map(id, flat))) < len(flat):
+            first: dict[int, int] = {}
+            for i, x in enumerate(flat):
+                j = first.setdefault(id(x), i)
+                if j != i and isinstance(x, jax.Array) and not self.program.donated.isdisjoint((i, j)):
+                    one, other = (self.program.arguments[k].name for k in (j, i))
+                    raise SignatureError(f"arguments {one} and {other} are one array, which is donated; pass a copy")
+
+    @property
+    def calls_host(self) -> bool:
+        """Whether a run calls Python functions, and the call waits until they are done."""
+        return self._errors is not None or self.program.ordered
+
+    def _run_with_host(self, placed: Sequence[Any]) -> Any:
+        if self.program.ordered:  # what other programs do on the host in order comes before
+            jax.effects_barrier()
+        direct = self.direct
+        with nullcontext() if self._errors is None else self._errors.raised():
+            out = jax.block_until_ready(direct(*placed))
+            jax.effects_barrier()
+        return out
 
     def place(self, flat: Sequence[Any]) -> list[Any]:
         """Flat arguments, checked, as jax Arrays where the program wants them.
@@ -123,7 +218,7 @@ class Executable:
           SignatureError: one has another shape or dtype than the program was compiled for.
         """
         self._check(flat)
-        return [self._place(x, s) for x, s in zip(flat, self._in, strict=True)]
+        return [self._place(x, s) for x, s in zip(flat, self._in[: len(self.program.inputs)], strict=True)]
 
     def _place(self, x: Any, sharding: NamedSharding) -> Any:
         if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
@@ -147,21 +242,21 @@ class Executable:
     def _flatten(self, packed: Sequence[Any]) -> list[Any]:
         program = self.program
         if not self._takes_tree:
-            if len(packed) != len(program.arguments):
-                wanted = ", ".join(f"{x.name}: {x}" for x in program.arguments[:8])
-                more = ", ..." if len(program.arguments) > 8 else ""
+            if len(packed) != len(program.inputs):
+                wanted = ", ".join(f"{x.name}: {x}" for x in program.inputs[:8])
+                more = ", ..." if len(program.inputs) > 8 else ""
                 raise SignatureError(
-                    f"{program.name} takes {len(program.arguments)} arguments ({wanted}{more}), got {len(packed)}"
+                    f"{program.name} takes {len(program.inputs)} arguments ({wanted}{more}), got {len(packed)}"
                 )
             return list(packed)
-        expected = self._in_tree(program.arguments)
+        expected = self._in_tree(program.inputs)
         flat, tree = jax.tree.flatten(tuple(packed))
         if tree != jax.tree.structure(expected, is_leaf=lambda x: isinstance(x, Leaf)):
             raise SignatureError(difference(program.name, expected, tuple(packed)))
         return flat
 
     def _check(self, flat: Sequence[Any]) -> None:
-        for x, leaf in zip(flat, self.program.arguments, strict=True):
+        for x, leaf in zip(flat, self.program.inputs, strict=True):
             shape, dtype = self._aval(x, leaf)
             wanted = leaf.shape[: len(leaf.shape) - leaf.key_rank] if leaf.key else leaf.shape
             if tuple(shape) != wanted or not _same_dtype(dtype, leaf):
@@ -190,7 +285,7 @@ class Executable:
     @property
     def input_shardings(self) -> Any:
         """NamedShardings in the structure of the positional arguments (then a dict of keyword arguments)."""
-        return self._in_tree(self._in)
+        return self._in_tree(self._in[: len(self.program.inputs)])
 
     @property
     def output_shardings(self) -> Any:
@@ -244,7 +339,22 @@ class Executable:
         return why(self.compilation, tensor)
 
 
+def _with_empty(values: Iterable[Any], types: Sequence[Leaf | jax.ShapeDtypeStruct]) -> list[Any]:
+    """`values`, and among them what has no elements, of `types` in all."""
+    left = iter(values)
+    return [jax.numpy.zeros(t.shape, np_dtype(str(t.dtype))) if 0 in t.shape else next(left) for t in types]
+
+
+def _data(x: Any, leaf: Leaf) -> Any:
+    """The tensor behind an argument."""
+    if leaf.empty:
+        return jax.numpy.zeros(leaf.shape, bool)
+    return jax.random.key_data(x) if leaf.key else x
+
+
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
+    if leaf.empty or dtype == jax.dtypes.float0:
+        return leaf.empty and dtype == jax.dtypes.float0
     if leaf.key:
         return jax_compat.is_key(dtype) and jax_compat.key_impl(dtype) == leaf.key
     return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf.dtype)
@@ -311,4 +421,5 @@ def _shape(leaf: Leaf) -> jax.ShapeDtypeStruct:
     """What jax calls an argument."""
     if leaf.key:
         return jax.ShapeDtypeStruct(leaf.shape[: len(leaf.shape) - leaf.key_rank], jax_compat.key_dtype(leaf.key))
-    return jax.ShapeDtypeStruct(leaf.shape, np_dtype(leaf.dtype))
+    dtype = jax.dtypes.float0 if leaf.empty else np_dtype(leaf.dtype)
+    return jax.ShapeDtypeStruct(leaf.shape, dtype, weak_type=leaf.weak)

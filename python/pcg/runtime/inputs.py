@@ -64,7 +64,7 @@ def use_of(value: ir.Value) -> Use:
                 found.bound = limit if found.bound is None else min(found.bound, limit)
             elif op.name == "stablehlo.while":
                 work += [op.results[i], *(r.blocks[0].arguments[i] for r in op.regions)]
-            elif op.name in _ELEMENTWISE:
+            elif op.name in _ELEMENTWISE or op.name.startswith(("dist.", "pcg.")):
                 work += list(op.results)
     return found
 
@@ -128,7 +128,7 @@ def _draw(rng: np.random.Generator, leaf: Leaf, use: Use) -> np.ndarray:
         return rng.integers(low if low < high else 0, top, shape).astype(dtype)
     if use.positive or not shape:
         return rng.uniform(0.1, 1.0, shape).astype(dtype)
-    scale = 1 / math.sqrt(shape[-2]) if len(shape) >= 2 else 0.5
+    scale = 1 / math.sqrt(max(1, shape[-2])) if len(shape) >= 2 else 0.5
     return (scale * rng.standard_normal(shape)).astype(dtype)
 
 

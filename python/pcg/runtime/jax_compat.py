@@ -8,17 +8,25 @@ Works on jax 0.10 to 0.12.
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+from jax._src import config as jax_config
+from jax._src import effects as jax_effects
+from jax._src.lax.lax import _convert_element_type
 from jax.extend import core as jex_core
+from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
+from pcg.frontend.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
+from pcg.runtime.host import HostErrors
+from pcg.runtime.inputs import np_dtype
 
 ir = jax_mlir.ir
 
@@ -26,18 +34,43 @@ ir = jax_mlir.ir
 TESTED = ((0, 10), (0, 13))
 
 
+#: Custom calls that call a Python function by its number in the list that goes with the module.
+_NUMBERED_CALLBACK = re.compile(r"xla_ffi_(partitioned_)?python_(cpu|gpu|tpu)_callback")
+_ANY_CALLBACK = re.compile(r"xla_\w*python_(cpu|gpu|tpu)_callback")
+
+
+class HostEffect(jax_effects.Effect):
+    """A program does something besides computing its results, so that jax must run it even if nobody uses them."""
+
+    def __str__(self) -> str:
+        return "PcgHost"
+
+
+_HOST_EFFECT = HostEffect()
+for _allowed in (jax_effects.lowerable_effects, jax_effects.control_flow_allowed_effects):
+    _allowed.add_type(HostEffect)
+
+
 @dataclass(frozen=True)
 class LocalProgram:
-    """A StableHLO module: its text and the types of its results (per device, inside `shard_map`)."""
+    """A StableHLO module: its text and the types of its results (per device, inside `shard_map`).
+
+    `callbacks` are the Python functions that it calls, by number, and `errors` keeps theirs if the program runs on
+    several devices; `effects`: it does more than compute its results.
+    """
 
     text: str = field(repr=False)
     results: tuple[jax.ShapeDtypeStruct, ...]
     entry: str = "main"
+    callbacks: tuple[Callable[..., Any], ...] = field(default=(), repr=False)
+    effects: bool = False
+    errors: HostErrors | None = field(default=None, repr=False)
 
     @property
     def key(self) -> str:
         """Prefix of this module's symbols in the program that calls it."""
-        return "pcg_" + hashlib.sha256(self.text.encode()).hexdigest()[:12]
+        called = "".join(f" {id(c)}" for c in self.callbacks)
+        return "pcg_" + hashlib.sha256((self.text + called).encode()).hexdigest()[:12]
 
 
 _inline_call_p = jex_core.Primitive("pcg_inline_call")
@@ -53,18 +86,17 @@ def inline_call(program: LocalProgram, *args: Any) -> list[Any]:
     return list(_inline_call_p.bind(*args, program=program))
 
 
-@_inline_call_p.def_abstract_eval
-def _abstract_eval(*avals: Any, program: LocalProgram) -> list[Any]:
+@_inline_call_p.def_effectful_abstract_eval
+def _abstract_eval(*avals: Any, program: LocalProgram) -> tuple[list[Any], set[Any]]:
     like = type(avals[0]) if avals else jax.core.ShapedArray
-    return [like(r.shape, r.dtype) for r in program.results]
+    return [like(r.shape, r.dtype) for r in program.results], {_HOST_EFFECT} if program.effects else set()
 
 
 def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
-    module = ctx.module_context.module
     table = ctx.module_context.symbol_table
     name = f"{program.key}_{program.entry}"
     if name not in table:
-        _merge(program, module, table)
+        _merge(program, ctx.module_context)
     function = table[name]
     results = ir.FunctionType(function.attributes["function_type"].value).results
     call = ir.Operation.create(
@@ -79,9 +111,24 @@ def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
 jax_mlir.register_lowering(_inline_call_p, _lower)
 
 
-def _merge(program: LocalProgram, module: Any, table: Any) -> None:
-    """Move the symbols of `program` into `module`, private and with a prefix of their own."""
+def _of_compiled(what: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **params: Any) -> Any:
+        raise NotImplementedError(
+            f"{what} of a compiled program: compile it instead, as pcg.compile(jax.{what}(function), mesh)"
+        )
+
+    return refuse
+
+
+ad.primitive_jvps[_inline_call_p] = _of_compiled("grad")
+batching.primitive_batchers[_inline_call_p] = _of_compiled("vmap")
+
+
+def _merge(program: LocalProgram, context: Any) -> None:
+    """Move the symbols of `program` into the module of `context`, private and with a prefix of their own."""
+    module, table = context.module, context.symbol_table
     source = ir.Module.parse(program.text, module.context)
+    _renumber(program, source, context)
     symbols = ir.SymbolTable(source.operation)
     operations = [op.operation for op in source.body.operations]
     for op in operations:
@@ -93,6 +140,124 @@ def _merge(program: LocalProgram, module: Any, table: Any) -> None:
     for op in source.body.operations:
         module.body.append(op)
         table.insert(op)
+
+
+def _renumber(program: LocalProgram, source: Any, context: Any) -> None:
+    """Hand the callbacks of `program` to jax, which keeps them with the executable, under the numbers that it gives.
+
+    Raises:
+      ValueError: the program calls a Python function that it does not have, as one read from a file does.
+    """
+    numbers: dict[int, int] = {}
+    with source.context:
+        for op in _operations(source.operation):
+            if op.name != "stablehlo.custom_call":
+                continue
+            name = ir.StringAttr(op.attributes["call_target_name"]).value
+            if not _ANY_CALLBACK.fullmatch(name):
+                continue
+            config = op.attributes["mhlo.backend_config"] if "mhlo.backend_config" in op.attributes else {}
+            old = ir.IntegerAttr(config["index"]) if _NUMBERED_CALLBACK.fullmatch(name) and "index" in config else None
+            if old is None or old.value >= len(program.callbacks):
+                raise ValueError(f"custom call @{name} is of a Python function of another process; it cannot be called")
+            if old.value not in numbers:
+                callback = program.callbacks[old.value]
+                if program.errors is not None:
+                    callback = program.errors.guarded(callback, [_np_type(r.type) for r in op.results])
+                context.add_host_callback(callback)
+                numbers[old.value] = len(context.host_callbacks) - 1
+            kept = {a.name: a.attr for a in ir.DictAttr(config)}
+            kept["index"] = ir.IntegerAttr.get(old.type, numbers[old.value])
+            op.attributes["mhlo.backend_config"] = ir.DictAttr.get(kept)
+
+
+def _np_type(type_: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and dtype of a tensor type of jax's MLIR."""
+    tensor = ir.RankedTensorType(type_)
+    return tuple(tensor.shape), np_dtype(ELEMENT_DTYPES[str(tensor.element_type)])
+
+
+def _operations(op: Any) -> Iterator[Any]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _operations(inner.operation)
+
+
+def callbacks_of(lowered: Any) -> tuple[Callable[..., Any], ...]:
+    """The Python functions that a `jax.stages.Lowered` calls, by their number in its module."""
+    known = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
+    return tuple(known.get("host_callbacks") or ())
+
+
+def has_ordered_effects(lowered: Any) -> bool:
+    """Whether a `jax.stages.Lowered` does things on the host in an order that must be kept."""
+    known = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
+    return bool(known.get("ordered_effects"))
+
+
+@contextmanager
+def any_order(jaxpr: Any) -> Iterator[None]:
+    """A context in which jax lowers ordered effects for several devices too; who keeps their order is the caller."""
+    known = jax_effects.shardable_ordered_effects
+    before = set(known._effect_types)
+    for effect in jax_effects.ordered_effects.filter_in(getattr(jaxpr, "effects", ())):
+        known.add_type(type(effect))
+    try:
+        yield
+    finally:
+        known._effect_types = before
+
+
+def name_arguments(module: Any, names: Sequence[str], constants: int, mark: str) -> None:
+    """Call the arguments of the entry function what the user does; the last `constants` get the attribute `mark`."""
+    with module.context:
+        func = next(o for o in module.body.operations if str(o.operation.attributes["sym_name"]) == '"main"').operation
+        for argument, name in zip(func.regions[0].blocks[0].arguments, names, strict=True):
+            argument.set_location(ir.Location.name(name))
+        if not constants:
+            return
+        rows = [ir.DictAttr(row) for row in ir.ArrayAttr(func.attributes["arg_attrs"])]
+        for i in range(len(rows) - constants, len(rows)):
+            rows[i] = ir.DictAttr.get({a.name: a.attr for a in rows[i]} | {mark: ir.UnitAttr.get()})
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get(rows)
+
+
+def equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr and of the jaxprs inside it."""
+    for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield eqn
+        for inner in jex_core.jaxprs_in_params(eqn.params):
+            yield from equations(inner)
+
+
+def called(eqn: Any) -> Any:
+    """The closed jaxpr of a jitted function that an equation calls; None if the call asks for layouts or donates."""
+    if eqn.primitive.name not in ("jit", "pjit") or any(eqn.params["donated_invars"]):
+        return None
+    shardings = *eqn.params["in_shardings"], *eqn.params["out_shardings"]
+    free = all(type(s).__name__ == "UnspecifiedValue" for s in shardings)
+    return eqn.params["jaxpr"] if free else None
+
+
+def no_names(jaxpr: Any) -> Any:
+    """Debug information for a part of `jaxpr`, whose arguments and results have no names of their own."""
+    return jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+
+
+def is_breakpoint(eqn: Any) -> bool:
+    """Whether an equation is what `jax.debug.breakpoint` leaves in a jaxpr."""
+    if eqn.primitive.name not in ("debug_callback", "pure_callback"):
+        return False
+    work, seen = [eqn.params.get("callback")], 0
+    while work and seen < 50:  # the function is wrapped in others
+        found, seen = work.pop(), seen + 1
+        if getattr(found, "__module__", "") == "jax._src.debugger.core" and callable(found):
+            return True
+        work += [c.cell_contents for c in getattr(found, "__closure__", None) or () if callable(c.cell_contents)]
+        work += [x for x in (getattr(found, n, None) for n in ("callback_func", "func", "__wrapped__")) if x]
+    return False
 
 
 def shard_map(function: Callable[..., Any], mesh: jax.sharding.Mesh, in_specs: Any, out_specs: Any) -> Any:
@@ -135,6 +300,32 @@ def is_key(dtype: Any) -> bool:
 def any_traced(values: Any) -> bool:
     """Whether some of a tree of arrays stand for arguments of a function that jax is tracing."""
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(values))
+
+
+def trace_context() -> Any:
+    """What jax's own cache of traced functions goes by beside arguments: 64-bit mode, precision of products, ..."""
+    return jax_config.trace_context()
+
+
+def is_traced_here() -> bool:
+    """Whether jax is tracing a function."""
+    return bool(jex_core.unsafe_am_i_under_a_jit_DO_NOT_USE())
+
+
+def is_reference(aval: Any) -> bool:
+    """Whether a type is that of mutable arrays."""
+    return type(aval).__name__ == "AbstractRef"
+
+
+def is_weak(x: Any) -> bool:
+    """Whether the dtype of an argument gives way to that of what it meets, as those of Python numbers do."""
+    found = getattr(x, "weak_type", None)
+    return type(x) in (int, float, complex) if found is None else bool(found)
+
+
+def weakened(x: Any) -> Any:
+    """`x`, whose dtype gives way to that of what it meets."""
+    return _convert_element_type(x, weak_type=True)
 
 
 def key_dtype(impl: str) -> Any:

@@ -88,7 +88,12 @@ class Placement:
 
 
 def boundary_spec(spec: ShardSpec, leaf: Leaf) -> ShardSpec:
-    """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers."""
+    """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers.
+
+    Without elements it is whole on every device: what XLA makes of a split one is of the wrong shape.
+    """
+    if 0 in leaf.shape:
+        return ShardSpec.replicated(len(spec.dims) - leaf.key_rank)
     return ShardSpec(spec.dims[: len(spec.dims) - leaf.key_rank]) if leaf.key_rank else spec.without_partial()
 
 
@@ -202,7 +207,7 @@ def plan_shardings(plan: Plan, *, results: bool) -> Any:
         flat.append(placed.sharding(spec))
     if tree is None:
         return flat
-    whole = jax.tree.unflatten(tree, flat)
+    whole = jax.tree.unflatten(tree, flat[: tree.num_leaves])  # constants come last, and nobody gives them
     return whole if results or whole[1] else whole[0]
 
 

@@ -53,7 +53,7 @@ class Assigned:
     @property
     def possible(self) -> bool:
         """Whether the annotations can be had all at once."""
-        return self.outcome.seconds < FORBIDDEN / 2
+        return self.outcome.seconds < FORBIDDEN
 
     def write(self) -> None:
         """Write it into the IR."""
@@ -172,7 +172,7 @@ class WideBuilder(MadeBuilder):
         assert table.assignments is not None
         taken = {d.strategies[op] for d in self.decided}
         bad &= np.array([a not in taken for a in table.assignments])
-        self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
+        self.graph.nodes[node].seconds = np.where(bad, FORBIDDEN, self.graph.nodes[node].seconds)
 
 
 @dataclass

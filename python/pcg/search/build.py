@@ -11,7 +11,8 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.constants import constant_bytes
+from pcg.ir.loops import counted_trips, trip_count
 from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
 from pcg.reshard import MASK_SECONDS
@@ -65,6 +66,10 @@ class Built:
     """Nodes of those arguments that are data, not state or weights."""
     births: list[tuple[int, int, float, int, int]] = field(default_factory=list)
     """Values for the memory model: node, slot, global bytes, first and last position in program order."""
+    constants: float = 0.0
+    """Bytes of constants that every device holds."""
+    endless: list[ir.Operation] = field(default_factory=list)
+    """Loops whose bodies would run more than `MOST_RUNS` times per step, as which they are counted."""
     values: dict[ir.Value, Source] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     exchanging: list[tuple[ir.Operation, FactorRule, int, np.ndarray]] = field(default_factory=list)
@@ -73,7 +78,7 @@ class Built:
     @property
     def lifetimes(self) -> Lifetimes:
         """When values are alive."""
-        return Lifetimes(self.births)
+        return Lifetimes(self.births, self.constants)
 
     def rule_reason(self, node: int) -> str:
         """Why the op of `node` can only run replicated; empty if it can be split."""
@@ -104,7 +109,7 @@ class Builder:
         graph = Graph()
         self.func = func
         self.fusion = Fusion(func)
-        self.built = built = Built(graph, state=state)
+        self.built = built = Built(graph, state=state, constants=constant_bytes(func))
         self.graph = graph
         block = func.regions[0].blocks[0]
         hubs: dict[int, int] = {}
@@ -330,7 +335,7 @@ class Builder:
             if spec is not None:
                 bad = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
                 if not bad.all():
-                    self.graph.nodes[node].seconds = self.graph.nodes[node].seconds + FORBIDDEN * bad
+                    self.graph.nodes[node].seconds = np.where(bad, FORBIDDEN, self.graph.nodes[node].seconds)
 
     def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
         """Register a result; give it a hub when several ops read it."""
@@ -386,8 +391,9 @@ class Builder:
 
     def _while(self, op: ir.Operation, times: float) -> None:
         built = self.built
-        trips = trip_count(op)
-        inner = times * (UNKNOWN_TRIPS if trips is None else max(1, trips))
+        inner = times * max(1, counted_trips(op, times))
+        if times * (trip_count(op) or 0) > inner:
+            built.endless.append(op)
         carries = []
         fixed = shardings.result_specs(op)
         body = op.regions[1].blocks[0]

@@ -34,11 +34,15 @@ class Bounded:
     cost: float
     level: float
     rise: list[np.ndarray]
+    noise: float
+    """Costs that differ by no more are the same."""
+    unit: float
+    """That of the network."""
     _moved: tuple[np.ndarray, list[_Stack]] | None = None
 
     def open(self, cost: float) -> list[np.ndarray]:
         """Per variable, which choices may be in a solution that is no costlier than `cost`."""
-        slack = (cost - self.level) * (1 + 1e-9) + 1e-12
+        slack = (cost - self.level) * (1 + 1e-9) + self.noise
         return [r <= slack for r in self.rise]
 
     def network(self) -> Network:
@@ -55,6 +59,7 @@ class Bounded:
         for s in stacks:
             for i, j, m in zip(s.i.tolist(), s.j.tolist(), s.m, strict=True):
                 out.connect(i, j, m[: sizes[i], : sizes[j]].copy())
+        out.unit = self.unit
         return out
 
 
@@ -102,6 +107,7 @@ def ascend(
 
     `x` is a known solution; it also ends once the best one met is within `gap` (relative) of the bound.
     """
+    network.settle()
     unary = _padded(network)
     # Ties leave the dual solution with many choices of equal cost, which round badly together: a little noise
     # breaks them.  It only ever adds, so subtracting all of it keeps the bound one.
@@ -145,7 +151,7 @@ def ascend(
         np.add.at(rise, (s.j[:, None], np.arange(cols)[None, :]), s.m.min(axis=1) - low[:, None])
     return Bounded(
         max(bound, current), best, cost, current, [rise[i, : len(u)] for i, u in enumerate(network.unary)],
-        (unary, stacks),
+        network.noise, network.unit, (unary, stacks),
     )
 
 

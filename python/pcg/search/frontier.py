@@ -122,25 +122,25 @@ class Frontier:
         return sorted(near, key=lambda p: (p.peak, p.seconds))[:count]
 
     def held(self) -> float:
-        """Bytes of the arguments in the plan that ignores memory: it needs these whatever is recomputed."""
+        """Bytes of arguments in the plan that ignores memory, and of constants: needed whatever is recomputed."""
         o = self.optimizer
         arguments, choice = set(o.arguments), o.per_node(self.fastest.choice)
-        return sum(
+        return o.lifetimes.constants + sum(
             size / float(o.graph.nodes[node].table.outs[slot].shards(o.model.mesh)[choice[node]])
             for node, slot, size, first, _ in o.lifetimes.values
             if node in arguments and not first
         )
 
     def floor(self) -> float:
-        """Bytes per device below which no plan is: the arguments, each cut into as many pieces as it can be."""
+        """Bytes per device below which no plan is: constants, and arguments cut into as many pieces as they can be."""
         o = self.optimizer
         arguments = set(o.arguments)
-        total = 0.0
+        total = o.lifetimes.constants
         for node, slot, size, first, _ in o.lifetimes.values:
             if node in arguments and not first:
                 n = o.graph.nodes[node]
                 shards = n.table.outs[slot].shards(o.model.mesh)
-                allowed = n.seconds < FORBIDDEN / 2
+                allowed = n.seconds < FORBIDDEN
                 total += size / float(shards[allowed].max() if allowed.any() else shards.max())
         return total
 
@@ -195,7 +195,7 @@ class Frontier:
             guess = min((first_guess(small.core), small.project(start.choice)), key=small.core.cost)
             inner = ascend(small.core, guess, sweeps=_SWEEPS, patience=_PATIENCE).x
         x = min((priced.descend(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
-        point = Point(tuple(x), self.network.cost(x), o.peak(x))
+        point = Point(tuple(x), self.network.seconds(x), o.peak(x))
         if point not in self.points:
             self.points.append(point)
         return point

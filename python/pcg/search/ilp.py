@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcg.search.dual import NEAR, Bounded, ascend
-from pcg.search.network import FORBIDDEN, Network, Reduction, reduce
+from pcg.search.network import Network, Reduction, reduce
 
 #: Choices up to which an ILP takes about a second.
 _SMALL = 4000
+#: What is forbidden costs in an ILP.
+_HIGHS = 1e10
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) ->
     for s in starts:
         better = network.descend(s)
         c = network.cost(better)
-        if c < cost - 1e-15:
+        if c < cost - network.noise:
             best, cost = better, c
     return Solution(best, cost, min(found.bound, cost), found.variables)
 
@@ -172,9 +174,9 @@ def first_guess(core: Network) -> list[int]:
     return min((first, second), key=core.cost)
 
 
-def _groups(rows: np.ndarray) -> np.ndarray:
-    """Group index per row; equal rows share one."""
-    _, inverse = np.unique(np.round(rows, 15), axis=0, return_inverse=True)
+def _groups(rows: np.ndarray, noise: float) -> np.ndarray:
+    """Group index per row; rows that are equal but for `noise` share one."""
+    _, inverse = np.unique(np.rint(rows / noise), axis=0, return_inverse=True)
     return inverse.reshape(-1)
 
 
@@ -202,6 +204,7 @@ def _highs(
 ) -> tuple[list[int], float, int]:
     import highspy
 
+    most = core.forbidden
     unary = [u.copy() for u in core.unary]
     edges: list[tuple[int, int, np.ndarray]] = []
     for i, row in enumerate(core.pair):
@@ -216,11 +219,11 @@ def _highs(
                 m = m - cols[None, :]
                 if m.any():
                     edges.append((i, j, m))
-    # Costs in microseconds keep HiGHS's absolute tolerances meaningful.
-    scale = 1e6
+    # HiGHS has absolute tolerances, from 1e-7, and takes 1e20 for infinite: what is forbidden costs 1e10 there.
+    scale = _HIGHS / most
     offset = sum(float(u.min()) for u in unary)
     first = np.concatenate([[0], np.cumsum([len(u) for u in unary])]).astype(int)
-    cost = [scale * (u - u.min()) for u in unary]
+    cost = [scale * np.minimum(u - u.min(), most) for u in unary]
     cols = int(first[-1])
     y_cost: list[np.ndarray] = []
     starts: list[int] = [0]
@@ -234,13 +237,13 @@ def _highs(
         starts.append(starts[-1] + len(u))
     next_col = cols
     for i, j, m in edges:
-        gi, gj = _groups(m), _groups(m.T)
+        gi, gj = _groups(m, core.noise), _groups(m.T, core.noise)
         ni, nj = int(gi.max()) + 1, int(gj.max()) + 1
         small = np.zeros((ni, nj))
         small[gi[:, None], gj[None, :]] = m
         y = next_col + np.arange(ni * nj).reshape(ni, nj)
         next_col += ni * nj
-        y_cost.append(scale * np.minimum(small, FORBIDDEN).reshape(-1))
+        y_cost.append(scale * np.minimum(small, most).reshape(-1))
         for r in range(ni):
             xs = first[i] + np.flatnonzero(gi == r)
             index.append(np.concatenate([y[r], xs]))

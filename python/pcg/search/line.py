@@ -45,6 +45,8 @@ class Line:
     results: Collection[int] = ()
     full: list[float] = field(default_factory=list)
     """What each value would take if it were stored; default: its size."""
+    constants: float = 0.0
+    """Bytes that are held from beginning to end besides."""
     maker: dict[int, int] = field(init=False)
     _shown: dict[int, frozenset[int]] = field(default_factory=dict, init=False, repr=False)
 
@@ -93,7 +95,7 @@ class Line:
         real = last >= first
         np.add.at(change, first[real], size[real])
         np.add.at(change, last[real] + 1, -size[real])
-        out = np.cumsum(change)[:-1]
+        out = np.cumsum(change)[:-1] + self.constants
         for i, step in enumerate(self.steps):
             out[i] += step.inside
         return out
@@ -223,4 +225,4 @@ class Replay:
             makes = tuple(new(v, copy) for v in step.makes) if item.copies else step.makes
             reads, shows = (tuple(now[v] for v in some) for some in (step.reads, step.shows))
             steps.append(Step(reads, makes, step.seconds, step.again, shows, step.inside))
-        return Line(steps, size, line.held, line.owned, line.results, full)
+        return Line(steps, size, line.held, line.owned, line.results, full, line.constants)

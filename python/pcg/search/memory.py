@@ -13,9 +13,13 @@ from pcg.search.graph import Graph
 
 @dataclass
 class Lifetimes:
-    """Values as (node, result slot, global bytes, first, last): alive from `first` to `last` in program order."""
+    """Values as (node, result slot, global bytes, first, last): alive from `first` to `last` in program order.
+
+    `constants` are bytes that every device holds from beginning to end, whatever is chosen.
+    """
 
     values: Sequence[tuple[int, int, float, int, int]]
+    constants: float = 0.0
 
     def _local(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> np.ndarray:
         out = np.empty(len(self.values))
@@ -27,7 +31,7 @@ class Lifetimes:
     def peak(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> tuple[float, int]:
         """(bytes, position in program order) of the peak."""
         if not self.values:
-            return 0.0, 0
+            return self.constants, 0
         local = self._local(graph, choice, mesh)
         end = max(v[4] for v in self.values) + 2
         change = np.zeros(end + 1)
@@ -35,7 +39,7 @@ class Lifetimes:
         np.add.at(change, [v[4] + 1 for v in self.values], -local)
         alive = np.cumsum(change)
         at = int(np.argmax(alive))
-        return float(alive[at]), at
+        return float(alive[at]) + self.constants, at
 
     def weights(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> dict[tuple[int, int], float]:
         """Global bytes of the values alive at the peak, by (node, slot)."""

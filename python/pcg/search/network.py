@@ -9,14 +9,16 @@ What is left, the core, is for `search.ilp`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Cost of what is not allowed, in seconds.  Finite, so that differences stay numbers.
-FORBIDDEN = 1e4
-_EPS = 1e-15
+#: Cost of what is not allowed, wherever costs are given to a network.
+FORBIDDEN = np.inf
+#: What a network puts in its place, and the noise in its costs, as shares of `Network.unit`.
+_BEYOND, _NOISE = 2.0**13, 2.0**-46
 #: Comparisons of choices from which compiled loops pay.
 _MUCH = 1 << 22
 _NO_MEMORY = np.zeros((0, 1 << 20), dtype=np.int64)
@@ -24,19 +26,31 @@ _NO_MEMORY = np.zeros((0, 1 << 20), dtype=np.int64)
 
 @dataclass
 class Network:
-    """Variables 0..n-1; `unary[i][k]` costs choice k of i; `pair[i][j][k, l]` costs k of i with l of j (both ways)."""
+    """Variables 0..n-1; `unary[i][k]` costs choice k of i; `pair[i][j][k, l]` costs k of i with l of j (both ways).
+
+    `FORBIDDEN` (infinity) may be among the costs that are added.  The first question turns it into `forbidden`, a
+    number beyond what all that is allowed costs together, whatever that is: so differences stay numbers, two of them
+    are worse than one, and no real cost is taken for one.
+    """
 
     unary: list[np.ndarray] = field(default_factory=list)
     pair: list[dict[int, np.ndarray]] = field(default_factory=list)
+    unit: float = 0.0
+    """A power of two that no allowed solution costs more than; 0: not reckoned yet.
+
+    Thresholds are shares of it, so networks whose costs differ by a factor have the same solutions.
+    """
 
     def add(self, unary: np.ndarray) -> int:
         """Add a variable with one cost per choice; return its index."""
+        self.unit = 0.0
         self.unary.append(np.asarray(unary, dtype=float).copy())
         self.pair.append({})
         return len(self.unary) - 1
 
     def connect(self, i: int, j: int, cost: np.ndarray) -> None:
         """Add `cost[k, l]` between choices of `i` and `j`; a self-edge adds its diagonal to the unary cost."""
+        self.unit = 0.0
         if i == j:
             self.unary[i] += np.diagonal(cost)
             return
@@ -45,31 +59,82 @@ class Network:
         self.pair[i][j] = cost
         self.pair[j][i] = cost.T
 
+    # -- scale ---------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Reckon `unit`, and put a number where infinity is."""
+        if self.unit:
+            return
+        edges = [(i, j, m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
+        self.unit = _unit(sum(_most(u) for u in self.unary) + sum(_most(m) for _, _, m in edges))
+        self.unary = [_finite(u, self.forbidden) for u in self.unary]
+        for i, j, m in edges:
+            self.pair[i][j] = m = _finite(m, self.forbidden)
+            self.pair[j][i] = m.T
+
+    @property
+    def forbidden(self) -> float:
+        """What a forbidden choice or pair costs."""
+        self.settle()
+        return _BEYOND * self.unit
+
+    @property
+    def limit(self) -> float:
+        """From here on costs are of solutions with something forbidden, and those of choices are not real."""
+        return self.forbidden / 2
+
+    @property
+    def noise(self) -> float:
+        """Costs that differ by no more are the same."""
+        self.settle()
+        return _NOISE * self.unit
+
+    def seconds(self, x: Sequence[int]) -> float:
+        """What the assignment `x` costs; infinity if something in it is forbidden."""
+        total = self.cost(x)
+        return total if total < self.limit else math.inf
+
+    # -- assignments ---------------------------------------------------------------------------
+
     def cost(self, x: Sequence[int]) -> float:
-        """Total cost of the assignment `x`."""
+        """Total cost of the assignment `x`, with `forbidden` for each forbidden choice or pair in it."""
+        self.settle()
         total = float(sum(u[k] for u, k in zip(self.unary, x, strict=True)))
         for i, row in enumerate(self.pair):
             total += float(sum(m[x[i], x[j]] for j, m in row.items() if i < j))
         return total
 
     def copy(self) -> Network:
-        return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair])
+        return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair], self.unit)
 
     def restrict(self, masks: Sequence[np.ndarray]) -> Network:
         """This network with only the choices that `masks` leave open."""
+        self.settle()
         unary = [u[k] for u, k in zip(self.unary, masks, strict=True)]
         pair = [{j: m[masks[i]][:, masks[j]] for j, m in row.items()} for i, row in enumerate(self.pair)]
-        return Network(unary, pair)
+        return Network(unary, pair, self.unit)
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
-        """This network with `extra[i]` added to the unary cost of `i`."""
+        """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
+        limit = self.limit
         other = self.copy()
+        unit = _unit(self.unit + sum(map(_most, extra.values())))
+        if unit > 2 * self.unit:  # `forbidden` must stay beyond all that is allowed
+            other.unary = [np.where(u < limit, u, FORBIDDEN) for u in other.unary]
+            other.unit = unit
+            for i, row in enumerate(other.pair):
+                for j, m in row.items():
+                    if i < j and m.max() >= limit:
+                        row[j] = m = np.where(m < limit, m, other.forbidden)
+                        other.pair[j][i] = m.T
         for i, e in extra.items():
             other.unary[i] = other.unary[i] + e
+        other.unary = [_finite(u, other.forbidden) for u in other.unary]
         return other
 
     def descend(self, x: Sequence[int]) -> list[int]:
         """Improve `x` one variable at a time until none helps (deterministic order)."""
+        noise = self.noise
         best = list(x)
         work = set(range(len(self.unary)))
         while work:
@@ -79,11 +144,26 @@ class Network:
                 for j, m in self.pair[i].items():
                     c += m[:, best[j]]
                 k = int(np.argmin(c))
-                if c[k] < c[best[i]] - _EPS:
+                if c[k] < c[best[i]] - noise:
                     best[i] = k
                     changed |= self.pair[i].keys()
             work = changed
         return best
+
+
+def _unit(most: float) -> float:
+    return 2.0 ** math.ceil(math.log2(most)) if most > 0 else 1.0
+
+
+def _most(costs: np.ndarray) -> float:
+    """The largest of them that is a number; 0 if none is."""
+    most = float(costs.max(initial=0.0))
+    return most if most < FORBIDDEN else float(costs[np.isfinite(costs)].max(initial=0.0))
+
+
+def _finite(costs: np.ndarray, forbidden: float) -> np.ndarray:
+    """With `forbidden` where there is infinity."""
+    return costs if costs.max(initial=0.0) < FORBIDDEN else np.where(np.isfinite(costs), costs, forbidden)
 
 
 @dataclass
@@ -127,7 +207,8 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
 
     Variables in `keep` stay in the core with all their choices, so that what those cost may still change.
     """
-    n = len(network.unary)
+    network.settle()
+    limit, noise, n = network.limit, network.noise, len(network.unary)
     work = sum(len(u) * m.size for u, row in zip(network.unary, network.pair, strict=True) for m in row.values())
     undominated = _Compiled.undominated if work > _MUCH else _undominated
     min_plus = _Compiled.min_plus if work > _MUCH else _min_plus
@@ -140,7 +221,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     constant = [0.0]
 
     def shrink(i: int) -> bool:
-        good = undominated(unary[i], list(pair[i].values()))
+        good = undominated(unary[i], list(pair[i].values()), limit, noise)
         if good.all():
             return False
         unary[i] = unary[i][good]
@@ -189,7 +270,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
         dirty = {i for i in touched if alive[i]}
     kept = [i for i in range(n) if alive[i]]
     index = {i: p for p, i in enumerate(kept)}
-    core = Network([unary[i] for i in kept], [{index[j]: m for j, m in pair[i].items()} for i in kept])
+    core = Network([unary[i] for i in kept], [{index[j]: m for j, m in pair[i].items()} for i in kept], network.unit)
     return Reduction(core, constant[0], kept, choices, folded)
 
 
@@ -206,11 +287,14 @@ def _min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
-    """Mask of choices that no other choice beats for every state of the neighbours."""
+def _undominated(unary: np.ndarray, edges: list[np.ndarray], limit: float, noise: float) -> np.ndarray:
+    """Mask of choices that no other choice beats for every state of the neighbours.
+
+    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.
+    """
     n = len(unary)
     good = np.ones(n, dtype=bool)
-    good &= unary < FORBIDDEN / 2
+    good &= unary < limit
     if not good.any():
         good[:] = True
         return good
@@ -223,11 +307,11 @@ def _undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
             for k in range(n):
                 worst[k] += (m[k][None, :] - m).max(axis=1)
     # Of two choices that are as good as each other the first stays; that order makes one pass enough.
-    beats = (worst < -_EPS) | ((worst <= _EPS) & (np.arange(n)[:, None] < np.arange(n)[None, :]))
+    beats = (worst < -noise) | ((worst <= noise) & (np.arange(n)[:, None] < np.arange(n)[None, :]))
     np.fill_diagonal(beats, False)
     beaten = beats[good].any(axis=0)
     left = good & ~beaten
-    if not left.any():  # a cycle of differences below _EPS: any of them will do
+    if not left.any():  # a cycle of differences below the noise: any of them will do
         left[np.flatnonzero(good)[0]] = True
     return left
 
@@ -242,14 +326,14 @@ class _Compiled:
         return min_plus(u, np.ascontiguousarray(a), np.ascontiguousarray(b))  # type: ignore[no-any-return]
 
     @staticmethod
-    def undominated(unary: np.ndarray, edges: list[np.ndarray]) -> np.ndarray:
+    def undominated(unary: np.ndarray, edges: list[np.ndarray], limit: float, noise: float) -> np.ndarray:
         from pcg.kernels.networks import undominated
 
         n = len(unary)
-        good = unary < FORBIDDEN / 2
+        good = unary < limit
         if not good.any():
             return np.ones(n, dtype=bool)
         costs = np.ascontiguousarray(np.concatenate([np.zeros((good.sum(), 0)), *(m[good] for m in edges)], axis=1))
         ends = np.cumsum([0, *(m.shape[1] for m in edges)])
-        good[good] = undominated(unary[good], costs, ends, _NO_MEMORY[:, : len(costs)], FORBIDDEN, _EPS)
+        good[good] = undominated(unary[good], costs, ends, _NO_MEMORY[:, : len(costs)], 2 * limit, noise)
         return good

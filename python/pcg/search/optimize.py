@@ -110,7 +110,8 @@ class Optimizer:
         chosen, bound = solution.x, solution.bound
         phases["solve"] = time.perf_counter() - start
         peak = self.peak(chosen)
-        if self.limit is not None and peak > self.limit and bound <= self.cutoff:
+        possible = network.seconds(chosen) < np.inf
+        if self.limit is not None and peak > self.limit and bound <= self.cutoff and possible:
             start = time.perf_counter()
             plans.append(("fastest, ignoring memory", chosen))
             chosen = self.fit(network, chosen, [x for _, x in plans])
@@ -121,9 +122,9 @@ class Optimizer:
                 named = named or name
                 continue
             p = self.peak(x)
-            alternatives.append(Alternative(name, network.cost(x), p, self.limit is None or p <= self.limit))
+            alternatives.append(Alternative(name, network.seconds(x), p, self.limit is None or p <= self.limit))
         return Outcome(
-            self.per_node(chosen), network.cost(chosen), bound, self.peak(chosen), alternatives, self.classes,
+            self.per_node(chosen), network.seconds(chosen), bound, self.peak(chosen), alternatives, self.classes,
             solution.variables, phases, named,
         )
 
@@ -147,7 +148,8 @@ class Optimizer:
         for (a, slot, b, index, shape, itemsize, late), times in grouped.items():
             m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, late)
             if m.any():
-                network.connect(a, b, np.minimum(times * m, FORBIDDEN))
+                network.connect(a, b, times * m)
+        network.settle()
         return network
 
     def matrix(
@@ -246,7 +248,7 @@ class Optimizer:
             c = self.colour[node]
             term = size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
             weights[c] = weights[c] + term if c in weights else term
-        return Limit(weights, self.limit)
+        return Limit(weights, self.limit - self.lifetimes.constants)
 
     def penalty(self, weights: Mapping[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
         """What `rate` seconds per byte of `weights` (global bytes by node and slot) add to each choice of a class."""

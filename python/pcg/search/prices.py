@@ -11,7 +11,6 @@ import numpy as np
 from pcg.cost import CostModel
 from pcg.layout import ShardSpec
 from pcg.reshard.batch import TensorCosts
-from pcg.search.network import FORBIDDEN
 from pcg.search.table import Port
 
 
@@ -55,7 +54,7 @@ class Prices:
     def between(
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
     ) -> np.ndarray:
-        """Seconds per spec of `src` (rows) and of `dst` (columns); `FORBIDDEN` where there is no way.
+        """Seconds per spec of `src` (rows) and of `dst` (columns); infinite where there is no way.
 
         `shape` is global, `itemsize` in bytes; `late` as in `pcg.search.graph.Edge`.
         """
@@ -70,7 +69,7 @@ class Prices:
         if missing.any():
             i, j = np.flatnonzero(missing.any(axis=1)), np.flatnonzero(missing.any(axis=0))
             seconds = known.costs.matrix([src.specs[n] for n in i], [dst.specs[n] for n in j])
-            found[np.ix_(i, j)] = np.minimum(seconds, FORBIDDEN)
+            found[np.ix_(i, j)] = seconds
             known.seconds[where] = found
         return found
 

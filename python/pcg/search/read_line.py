@@ -11,7 +11,8 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.constants import constant_bytes
+from pcg.ir.loops import counted_trips
 from pcg.ir.types import element_bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
@@ -69,6 +70,7 @@ class Reader:
         sizes = [self.bytes(a) for a in arguments]
         line = self._block(block, arguments, sizes)
         held = [i for i in range(len(arguments)) if i not in donated]
+        line.line.constants = constant_bytes(self.func)
         line.line.held, line.line.owned = held, [i for i in range(len(arguments)) if i in donated]
         return line
 
@@ -163,15 +165,16 @@ class Reader:
 
     # -- time ----------------------------------------------------------------------------------
 
-    def seconds(self, op: ir.Operation) -> float:
-        """Seconds of `op` on one device, with all its trips."""
+    def seconds(self, op: ir.Operation, runs: float = 1) -> float:
+        """Seconds of `op` on one device, with all its trips, where it runs `runs` times (which are not in them)."""
         if op.name in _MADE or op.name in ("stablehlo.reshape", "stablehlo.optimization_barrier"):
             return 0.0
         if op.name.startswith((_MOVE, "dist.")):
             return self._move(op)
         if op.name in CONTROL_FLOW:
-            trips = (trip_count(op) or UNKNOWN_TRIPS) if op.name == "stablehlo.while" else 1
-            inner = [sum(self.seconds(o.operation) for o in list(b.operations)[:-1]) for b in _bodies(op)]
+            trips = counted_trips(op, runs) if op.name == "stablehlo.while" else 1
+            around = runs * max(1, trips)
+            inner = [sum(self.seconds(o.operation, around) for o in list(b.operations)[:-1]) for b in _bodies(op)]
             return trips * (sum(inner) if op.name == "stablehlo.while" else max(inner, default=0.0))
         return self._work(op)
 

@@ -8,6 +8,8 @@ from torch_mlir import ir
 
 #: Result attribute: number of the argument whose layout the result keeps (a training step's state).
 STATE = "pcg.state"
+#: Argument attribute of a constant that the program closed over: neither state nor data.
+CONSTANT = "pcg.constant"
 #: Argument attributes of memory that may be used again.
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
@@ -45,7 +47,9 @@ def state_of(func: ir.Operation) -> dict[int, int]:
 def data_of(func: ir.Operation, state: dict[int, int]) -> Sequence[int]:
     """Arguments that are data: not state; without state, those that are not the second operand of a contraction."""
     block = func.operation.regions[0].blocks[0]
-    arguments = range(len(block.arguments))
+    attrs = func.operation.attributes
+    own = list(attrs["arg_attrs"]) if "arg_attrs" in attrs else []
+    arguments = [i for i in range(len(block.arguments)) if not own or CONSTANT not in own[i]]
     if state:
         held = set(state.values())
         return [i for i in arguments if i not in held and _rank(block.arguments[i]) > 0]

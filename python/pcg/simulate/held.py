@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pcg.simulate.memory import CONSTANTS
 from pcg.simulate.program import Task
 from pcg.simulate.schedule import Run
 
@@ -46,7 +47,9 @@ def _held(run: Run, depth: int) -> Iterator[tuple[str, str, float, int]]:
         while task is not None and value in task.passed:
             value = task.passed[value]
             task = makers.get(value)
-        if task is None:
+        if value == CONSTANTS:
+            yield "constants", "", size, depth
+        elif task is None:
             yield run.program.names.get(value, "constant"), "", size, depth
         else:
             yield (*_made(task, value), size, depth)

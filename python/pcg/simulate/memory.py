@@ -14,6 +14,9 @@ import numpy as np
 
 from pcg.simulate.program import Program
 
+#: The number of constants, all together, among buffers and among values.
+CONSTANTS = -1
+
 
 @dataclass
 class Placement:
@@ -193,6 +196,8 @@ def alive(
             within.append((inside[t], started[t], finished[t]))
             change[started[t]] += inside[t]
             change[finished[t]] -= inside[t]
+    if p.constants:
+        change[0] += p.constants
     kept = set(p.results) if not p.inner else {r for r in p.results if placed.buffer[r] >= 0}
     spans: dict[int, tuple[float, list[tuple[int, int, int]]]] = {}
     for i, v in enumerate(p.arguments):
@@ -223,6 +228,8 @@ def alive(
         now += c
         at.append(now)
     peak = max(at, default=0.0)
+    if p.constants:
+        spans[CONSTANTS] = p.constants, [(0, events + 1, CONSTANTS)]
     return Alive(at, peak, at.index(peak) if at else 0, spans, within)
 
 

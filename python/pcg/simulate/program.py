@@ -68,6 +68,8 @@ class Program:
     """`loop` or `branch` for a body, whose arguments and results belong to the task that it is the body of."""
     names: dict[int, str] = field(default_factory=dict)
     """What values are called, where they have a name."""
+    constants: float = 0.0
+    """Bytes of constants, which are there from beginning to end (not of a body: those are its program's)."""
 
     def value(self, size: float, name: str = "") -> int:
         """A new value of that many bytes."""

@@ -13,9 +13,10 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.constants import constant_bytes
 from pcg.ir.locations import argument_names
 from pcg.ir.locations import place as where
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import counted_trips
 from pcg.ir.types import element_bytes
 from pcg.ir.walk import functions
 from pcg.machine.profile import Reordering
@@ -82,6 +83,8 @@ class Reader:
         self.cpu = cpu
         self.price = Pricer(model)
         self._known: dict[tuple[Any, ...], float] = {}
+        self._runs = 1
+        """How often the block that is read runs per step."""
         self.functions = (
             {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)} if module is not None else {}
         )
@@ -89,7 +92,7 @@ class Reader:
     def function(self, func: ir.Operation, donated: Collection[int] = ()) -> Program:
         """The program of a function; arguments that it says are donated (or `donated`) may be written over."""
         self.fusion = Fusion(func, bare_reductions=self.cpu)
-        program = Program()
+        program = Program(constants=constant_bytes(func))
         block = func.regions[0].blocks[0]
         scope = Scope(program, None)
         for a, name in zip(block.arguments, argument_names(func), strict=True):
@@ -315,7 +318,7 @@ class Reader:
     # -- control flow --------------------------------------------------------------------------
 
     def _while(self, op: ir.Operation, scope: Scope) -> None:
-        trips = trip_count(op)
+        trips = counted_trips(op, self._runs)
         reads = list(self._reads(op, scope))
         body = Program(inner="loop")
         inner = Scope(body, scope)
@@ -326,8 +329,10 @@ class Reader:
         condition = op.regions[0].blocks[0]
         for a, b in zip(condition.arguments, block.arguments, strict=True):
             inner.values[a] = inner.values[b]
+        before, self._runs = self._runs, self._runs * max(1, trips)
         self._block(condition, inner)
         terminator = self._block(block, inner)
+        self._runs = before
         body.results = tuple(self._result(inner, v) for v in terminator.operands)
         reads += [n for n in inner.captured if n not in reads]
         over, writes, passed = {}, [], {}
@@ -342,7 +347,7 @@ class Reader:
         scope.program.tasks.append(
             Task(
                 "while", "loop", 0.0, (COMPUTE,), tuple(reads), tuple(writes), over, True, passed, bodies=(body,),
-                trips=UNKNOWN_TRIPS if trips is None else trips, where=where(op.location),
+                trips=trips, where=where(op.location),
             )
         )  # fmt: skip
 

@@ -152,7 +152,7 @@ def of_run(run: Run, name: str) -> Simulation:
     program: Program = run.program
     arguments = sum(program.sizes[v] for v in program.arguments)
     results = [program.sizes[v] for i, v in enumerate(program.results) if i not in program.aliases]
-    temporaries = max(0.0, run.peak - arguments - sum(results))
+    temporaries = max(0.0, run.peak - arguments - sum(results) - program.constants)
     return Simulation(
         run.seconds, run.compute, run.communication, run.exposed, run.peak, arguments, (*results, temporaries), run,
         name,

@@ -81,6 +81,8 @@ class _Staged:
         #: Place of each task; of a transfer that of who sends.
         self.of: list[int] = []
         self.sent = 0.0
+        #: Bytes of constants per place.
+        self.constants: dict[int, float] = {}
         self.topology = Topology(machine.cluster) if machine.cluster is not None else None
 
     def _places(self) -> dict[str, int]:
@@ -168,6 +170,7 @@ class _Staged:
         model = CostModel(self.machine, self.meshes[mesh_symbol(stage)])
         inner = Reader(model, func.parent).function(func)
         combine(inner, COMBINED, model)
+        self.constants[place_] = self.constants.get(place_, 0.0) + inner.constants
         number: dict[int, int] = {}
         for v, outer in zip(inner.arguments, inputs_of(stage), strict=True):
             number[v] = self.values[outer, place_]
@@ -243,7 +246,7 @@ class _Staged:
         found = {}
         for name, number in self.place.items():
             sizes = [s if p == number else 0.0 for s, p in zip(self.program.sizes, self.at, strict=True)]
-            own = replace(self.program, sizes=sizes)
+            own = replace(self.program, sizes=sizes, constants=self.constants.get(number, 0.0))
             mine = [t for t, p in enumerate(self.of) if p == number]
             inside = [0.0] * len(self.of)
             for t in mine:

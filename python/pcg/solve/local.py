@@ -53,8 +53,6 @@ class Search:
         self.cost = np.inf
         self.bound = -np.inf
         self.price = np.zeros(len(model.capacity))
-        self.nearest = np.inf
-        """Least excess over the capacity met so far, in bytes; 0 once something fits."""
         self.messages = MessagePassing(model)
         self.plans: list[Plan] = []
         self.swung: tuple[np.ndarray, np.ndarray] | None = None
@@ -67,14 +65,8 @@ class Search:
 
     def offer(self, x: np.ndarray) -> bool:
         """Take `x` if it fits and is better than the best."""
-        over = int((self.model.load(x) - self.model.capacity).max(initial=0))
-        if over > 0:
-            if self.best is None and over < self.nearest:
-                self.nearest = over
-                if self.report is not None:
-                    self.report(np.inf, None, -np.inf)
+        if not self.model.fits(x):
             return False
-        self.nearest = 0.0
         cost = self.model.energy(x)
         if cost >= self.cost - 0.25:
             return False

@@ -9,19 +9,31 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-#: Costs from here on mean "not allowed" (the contest's files write 10^18): a solution that pays one is the last resort.
-FORBIDDEN = 10**15
+#: Costs that may mean "not allowed" are no smaller (the contest's files write 10^18).
+_LARGE = 10**15
+#: So many of the costs from there on are looked at.
+_LARGEST = 16
 
 
 class ProblemError(ValueError):
     """A problem or solution that cannot be read; the text names the node or edge and the value."""
+
+
+class Infeasible(ProblemError):
+    """No choice fits the memory; `needed` is a limit below which nothing fits."""
+
+    def __init__(self, message: str, needed: int) -> None:
+        super().__init__(message)
+        self.needed = needed
 
 
 @dataclass
@@ -45,6 +57,39 @@ class Problem:
         self._sizes = np.array([len(c) for c in self.costs], dtype=np.int64)
         _check(self)
 
+    @cached_property
+    def forbidden(self) -> int | None:
+        """Costs from here on mean "not allowed": one of them is more than all smaller ones can add up to.
+
+        A solution that pays one is the last resort, and yet the cheapest where it is returned.  None: there are none.
+        """
+        rows = [*self.costs, *self.tables]
+        count: dict[int, int] = {}
+        for r in rows:
+            count[id(r)] = count.get(id(r), 0) + 1
+        once = list({id(r): r for r in rows}.values())
+        large = [r for r in once if r.max(initial=0) >= _LARGE]
+        if not large:
+            return None
+        found = np.unique(np.concatenate([r[r >= _LARGE] for r in large]))
+        rest = sum(count[id(r)] * int(r.max(initial=0)) for r in once if r.max(initial=0) < _LARGE)
+        for least in found[:_LARGEST].tolist():
+            if rest + sum(count[id(r)] * int(r[r < least].max(initial=0)) for r in large) < least:
+                return int(least)
+        return None
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """The steps at which a node begins or ceases to be live, rising: between two of them nothing changes."""
+        live = self.intervals[self.intervals[:, 1] > self.intervals[:, 0]]
+        return np.unique(live)
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """[n, 2]: a node is live from `times[spans[i, 0]]` to `times[spans[i, 1]]`; never if both are the same."""
+        live = self.intervals[:, 1] > self.intervals[:, 0]
+        return np.where(live[:, None], np.searchsorted(self.times, self.intervals), 0)
+
     @property
     def sizes(self) -> np.ndarray:
         """Strategies per node."""
@@ -56,9 +101,12 @@ class Problem:
         return total + sum(int(t[x[i], x[j]]) for (i, j), t in zip(self.edges.tolist(), self.tables, strict=True))
 
     def usage(self, x: Sequence[int]) -> np.ndarray:
-        """Bytes live at each of the time steps 0..T-1."""
+        """Bytes live between each two of `times`."""
         taken = np.array([u[k] for u, k in zip(self.usages, x, strict=True)], dtype=np.int64)
-        return _over_time(self.intervals, taken)
+        change = np.zeros(max(len(self.times), 1), dtype=np.int64)
+        np.add.at(change, self.spans[:, 0], taken)
+        np.subtract.at(change, self.spans[:, 1], taken)
+        return np.cumsum(change)[:-1]
 
     def peak(self, x: Sequence[int]) -> int:
         """Most bytes live at any step."""
@@ -68,18 +116,11 @@ class Problem:
         """Whether memory stays within the limit and nothing forbidden is taken."""
         if self.limit is not None and self.peak(x) > self.limit:
             return False
-        if any(c[k] >= FORBIDDEN for c, k in zip(self.costs, x, strict=True)):
+        if self.forbidden is None:
+            return True
+        if any(c[k] >= self.forbidden for c, k in zip(self.costs, x, strict=True)):
             return False
-        return all(t[x[i], x[j]] < FORBIDDEN for (i, j), t in zip(self.edges.tolist(), self.tables, strict=True))
-
-
-def _over_time(intervals: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    live = intervals[:, 1] > intervals[:, 0]
-    steps = int(intervals[live, 1].max(initial=0))
-    change = np.zeros(steps + 1, dtype=np.int64)
-    np.add.at(change, intervals[live, 0], amount[live])
-    np.subtract.at(change, intervals[live, 1], amount[live])
-    return np.cumsum(change)[:-1]
+        return all(t[x[i], x[j]] < self.forbidden for (i, j), t in zip(self.edges.tolist(), self.tables, strict=True))
 
 
 def _check(p: Problem) -> None:
@@ -125,28 +166,37 @@ def read_problem(path: str | Path) -> Problem:
     if raw[:2] == b"\x1f\x8b":
         try:
             raw = gzip.decompress(raw)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise ProblemError(f"{path}: broken gzip data: {error}") from error
     try:
-        data = json.loads(raw)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = raw.decode("utf-8-sig")
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and what is not UTF-8
         raise ProblemError(f"{path}: not JSON: {error}") from error
-    return parse_problem(data)
+    try:
+        return parse_problem(data, "true" in text or "false" in text)
+    except ProblemError as error:
+        raise ProblemError(f"{path}: {error}") from None
 
 
-def parse_problem(data: Any) -> Problem:
-    """The problem that the decoded JSON `data` describes."""
+def parse_problem(data: Any, booleans: bool = True) -> Problem:
+    """The problem that the decoded JSON `data` describes; `booleans`: whether there may be some (a slower reading).
+
+    Raises:
+      ProblemError: it describes none; the text names the node or edge and the value.
+    """
+    whole = partial(_integers, booleans=booleans)
     data = _member(data, "problem", dict, "the file")
     nodes = _member(data, "nodes", dict, "problem")
     edges = _member(data, "edges", dict, "problem")
-    costs = [_integers(c, f"node {i}: costs") for i, c in enumerate(_member(nodes, "costs", list, "problem.nodes"))]
-    usages = [_integers(u, f"node {i}: usages") for i, u in enumerate(_member(nodes, "usages", list, "problem.nodes"))]
-    intervals = _pairs(_member(nodes, "intervals", list, "problem.nodes"), "node", "interval")
-    ends = _pairs(_member(edges, "nodes", list, "problem.edges"), "edge", "nodes")
+    costs = [whole(c, f"node {i}: costs") for i, c in enumerate(_member(nodes, "costs", list, "problem.nodes"))]
+    usages = [whole(u, f"node {i}: usages") for i, u in enumerate(_member(nodes, "usages", list, "problem.nodes"))]
+    intervals = _pairs(_member(nodes, "intervals", list, "problem.nodes"), "node", "interval", whole)
+    ends = _pairs(_member(edges, "nodes", list, "problem.edges"), "edge", "nodes", whole)
     shared: dict[tuple[int, int, bytes], np.ndarray] = {}
     tables = []
     for e, values in enumerate(_member(edges, "costs", list, "problem.edges")):
-        flat = _integers(values, f"edge {e}: costs")
+        flat = whole(values, f"edge {e}: costs")
         shape = (0, 0)
         if e < len(ends) and 0 <= ends[e].min() and ends[e].max() < len(costs):
             shape = (len(costs[ends[e, 0]]), len(costs[ends[e, 1]]))
@@ -156,7 +206,7 @@ def parse_problem(data: Any) -> Problem:
         tables.append(shared.setdefault(key, flat.reshape(shape)))
     limit = data.get("usage_limit")
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
-        raise ProblemError(f"usage_limit is {limit!r}; want a whole number of bytes")
+        raise ProblemError(f"usage_limit is {_shown(limit)}; want a whole number of bytes")
     name = data.get("name", "")
     return Problem(costs, usages, intervals, ends, tables, limit, name if isinstance(name, str) else "")
 
@@ -191,26 +241,38 @@ def _member(data: Any, name: str, kind: type, where: str) -> Any:
     return data[name]
 
 
-def _integers(values: Any, what: str) -> np.ndarray:
+def _integers(values: Any, what: str, booleans: bool = True) -> np.ndarray:
     if not isinstance(values, list):
-        raise ProblemError(f"{what} is {values!r}; want a list of whole numbers")
+        raise ProblemError(f"{what} is {_shown(values)}; want a list of whole numbers")
     try:
         array = np.array(values) if values else np.zeros(0, dtype=np.int64)
-    except ValueError:
+    except (ValueError, OverflowError):
         array = np.zeros(0)
-    if array.dtype == np.int64 and array.ndim == 1:
+    if array.dtype == np.int64 and array.ndim == 1 and not (booleans and any(type(v) is bool for v in values)):
         return array
     for k, v in enumerate(values):
         if not isinstance(v, int) or isinstance(v, bool):
-            raise ProblemError(f"{what}: entry {k} is {v!r}; want a whole number")
+            raise ProblemError(f"{what}: entry {k} is {_shown(v)}; want a whole number")
         if not -(2**63) <= v < 2**63:
-            raise ProblemError(f"{what}: entry {k} is {v}, which does not fit in 64 bits")
+            raise ProblemError(f"{what}: entry {k} is {_shown(v)}, which does not fit in 64 bits")
     return np.array(values, dtype=np.int64)
 
 
-def _pairs(values: list[Any], owner: str, what: str) -> np.ndarray:
+def _pairs(values: list[Any], owner: str, what: str, whole: Callable[[Any, str], np.ndarray]) -> np.ndarray:
     for i, v in enumerate(values):
         if not isinstance(v, list) or len(v) != 2:
-            raise ProblemError(f"{owner} {i}: {what} is {v!r}; want two whole numbers")
-    flat = _integers([x for v in values for x in v], f"{owner}s: {what}")
-    return flat.reshape(-1, 2)
+            raise ProblemError(f"{owner} {i}: {what} is {_shown(v)}; want two whole numbers")
+    flat = [x for v in values for x in v]
+    try:
+        return whole(flat, "").reshape(-1, 2)
+    except ProblemError:  # which one it is
+        return np.stack([whole(v, f"{owner} {i}: {what}") for i, v in enumerate(values)])
+
+
+def _shown(value: Any) -> str:
+    """A value in an error: in one line, and not the whole of a long one."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:56]} ..."

@@ -20,13 +20,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pcg.kernels.networks import undominated
-from pcg.solve.problem import FORBIDDEN, Problem
-from pcg.solve.timeline import Infeasible, Item, Timeline, compress, thin
+from pcg.solve.problem import Infeasible, Problem
+from pcg.solve.timeline import Item, Timeline, compress, thin
 
 #: Folding a node joins its neighbours by a table of at most this many entries.
 _LARGEST_TABLE = 1 << 16
 #: Elementary operations per second that comparing time steps surely does.
 _THIN_RATE = 2e8
+#: Bytes that all nodes together stay below (see `Problem`).
+_UNLIMITED = 2**62
 #: Multiply-adds that comparing one node's strategies may take.
 _DOMINANCE_WORK = 2e8
 
@@ -82,14 +84,15 @@ class _Work:
         self.dirty: set[int] = set(range(n))
         #: Edges whose table changed since they were looked at.
         self.fresh: list[tuple[int, int]] = []
-        size = int(p.intervals[:, 1].max(initial=0))
-        live = (p.intervals[:, 1] > p.intervals[:, 0]) if p.limit is not None else np.zeros(n, dtype=bool)
-        spans = p.intervals.tolist()
+        # Between two of the problem's times nothing changes: one step each.
+        size = max(len(p.times) - 1, 0)
+        spans = p.spans.tolist()
+        live = (p.spans[:, 1] > p.spans[:, 0]) if p.limit is not None else np.zeros(n, dtype=bool)
         self.items: list[list[Item]] = [
             [(spans[i][0], spans[i][1], u)] if live[i] and u.any() else [] for i, u in enumerate(p.usages)
         ]
-        self.capacity = np.full(size, p.limit or 0, dtype=np.int64)
-        self.time = np.arange(size)
+        self.capacity = np.full(size, min(p.limit or 0, _UNLIMITED), dtype=np.int64)
+        self.time = p.times[:-1]
         floats: dict[int, np.ndarray] = {}
         for (i, j), t in zip(p.edges.tolist(), p.tables, strict=True):
             if not t.any():
@@ -266,7 +269,7 @@ def reduce(p: Problem, forbid: bool = True, deadline: float = np.inf) -> Reduced
 
     With `forbid` False forbidden costs are costs like others.  Past `deadline` (time.monotonic) it stops simplifying.
     """
-    w = _Work(p, float(FORBIDDEN) if forbid else np.inf, deadline)
+    w = _Work(p, float(p.forbidden) if forbid and p.forbidden is not None else np.inf, deadline)
     w.consistent()
     w.settle()
     for _ in range(8):

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcg.solve.kernels import implied_steps
-from pcg.solve.problem import ProblemError
-
-
-class Infeasible(ProblemError):
-    """No choice fits the memory; `needed` is a limit below which nothing fits."""
-
-    def __init__(self, message: str, needed: int) -> None:
-        super().__init__(message)
-        self.needed = needed
-
+from pcg.solve.problem import Infeasible
 
 #: One node's usage: while `start <= t < end`, strategy k takes `usage[k]` bytes.
 Item = tuple[int, int, np.ndarray]

@@ -13,7 +13,7 @@ from pcg.compiler import Compilation
 from pcg.cost import CostModel
 from pcg.frontend.program import element_bytes
 from pcg.ir.locations import place as where
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import counted_trips
 from pcg.layout import refine
 from pcg.machine import Machine
 from pcg.simulate import Simulation, simulate
@@ -127,8 +127,7 @@ def _collectives(op: ir.Operation, times: int, price: Pricer) -> Iterator[Collec
                 if inner.name in KINDS:
                     yield _collective(inner, times, price)
                 elif inner.name == "stablehlo.while":
-                    trips = trip_count(inner)
-                    yield from _collectives(inner, times * (UNKNOWN_TRIPS if trips is None else trips), price)
+                    yield from _collectives(inner, times * counted_trips(inner, times), price)
                 elif inner.regions:
                     yield from _collectives(inner, times, price)
 

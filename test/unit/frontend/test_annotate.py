@@ -11,6 +11,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.layout.strategy import StrategyError
+from support.close import assert_close
 
 MESH = {"data": 2, "model": 4}
 RNG = np.random.default_rng(0)
@@ -115,7 +116,7 @@ def test_in_loops_and_branches():
 
     x = normal(8)
     compiled = pcg.compile(lambda x: jax.lax.scan(step, x, None, length=3)[0], MESH, strategy="dataflow")
-    np.testing.assert_allclose(compiled(x), np.sin(np.sin(np.sin(x))), rtol=1e-5)
+    assert_close(compiled(x), np.sin(np.sin(np.sin(x))), 1e-5)
     assert compiled.output_shardings.spec == P("data")
 
 
@@ -156,7 +157,7 @@ def test_a_module_with_a_tree_of_parameters():
     params, x = {"w": normal(8, 8), "b": normal(8)}, normal(8, 8)
     compiled = pcg.compile(f, MESH, strategy="dataflow")
     out = compiled(params, x)
-    np.testing.assert_allclose(out["y"], x @ params["w"] + params["b"], rtol=1e-4, atol=1e-5)
+    assert_close(out["y"], x @ params["w"] + params["b"], 1e-4)
     assert compiled.input_shardings[0]["b"].spec == P("model")
     assert compiled.output_shardings["y"].spec == P("data")
 
@@ -209,7 +210,7 @@ def test_a_number_of_devices_is_factorised_as_strategies_need(count, strategies,
     compiled = pcg.compile(f, count, strategy="dataflow")
     assert str(compiled.lower(*args).mesh) == mesh
     assert str(compiled.mesh) == mesh
-    np.testing.assert_allclose(compiled(*args), jax.jit(f)(*args), rtol=1e-3, atol=0.1)
+    assert_close(compiled(*args), jax.jit(f)(*args), 1e-3)
 
 
 def test_a_number_without_strategies_is_one_axis():

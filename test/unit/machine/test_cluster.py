@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import pcg
 from pcg.layout import Mesh
 from pcg.machine import Cluster, ClusterError, DeviceKind, Group, Level, toml
+from pcg.machine.topology import Topology
 from pcg.machine.units import UNITS, quantity, shown
 
 KIND = DeviceKind("k", {"f32": 1e12}, 1e11, 1e12, 1e10)
@@ -142,6 +144,26 @@ def test_a_description_is_read():
         ("failed = [1]", 'failed = ["0-7"]', "no device left: all 8 are failed or spare"),
         ("gateway = true", "gateway = true\nsource = {colour = 'a'}", "source.colour of groups.* is of no figure there"),
         ("failed = [1]", "failed = [1", "not TOML: "),
+        ("size = 4", "size = 1000000000000", r"size is \[1000000000000\]; allowed: up to 65536 blocks in all \(line 1"),
+        ("size = 4", "size = 40000", "cluster 'two' has 80000 devices .*; allowed: up to 65536"),
+        ("size = 4", "size = true", "size is True; allowed: a whole number"),
+        ("size = 4", f"size = {'9' * 5000}", "not TOML: "),
+        ("failed = [1]", 'failed = ["0-1000000000000"]', "failed names '0-1000000000000'; allowed: devices 0 to 65535"),
+        ("failed = [1]", "failed = [1000000000000]", "failed names 1000000000000; allowed: devices 0 to 65535"),
+        ("failed = [1]", 'failed = ["\u00b2-\u00b3"]', "allowed: a list of device numbers and ranges"),
+        ("failed = [1]", 'failed = ["7-3"]', "failed names '7-3'; allowed: .*ranges rising"),
+        ('memory = "16 GiB"', f"memory = 1{'0' * 400}", r"not a quantity in B; allowed: a finite number"),
+        ('memory = "16 GiB"', "memory = nan", "nan is not a quantity in B; allowed: a finite number"),
+        ('memory = "16 GiB"', "memory = inf", "inf is not a quantity in B"),
+        ('memory = "16 GiB"', 'memory = "1e999 GB"', "'1e999 GB' is not a quantity in B"),
+        ('memory = "16 GiB"', "memory = true", "True is not a quantity in B"),
+        ('memory = "16 GiB"', "memory = 1e-300", "memory is 1e-300; allowed: a number above 0"),
+        ('latency = "0.6 us"', 'latency = "0.6 us"\nports = 1000000000000', "ports is 1000000000000; allowed: 1 or more, up"),
+        ("gateway = true", "oversubscription = nan", "oversubscription is nan"),
+        ("gateway = true", "oversubscription = inf", "oversubscription is inf"),
+        ("gateway = true", f"oversubscription = 1{'0' * 400}", "oversubscription is 1000.*; allowed: 1 or more"),
+        ("latency = 3e-6", "latency = nan", "latency: nan is not a quantity in s"),
+        ("latency = 3e-6", "latency = -3e-6", r"latency is -3e-06 s; allowed: 0 up to 10 s \(line 2"),
     ],
 )
 def test_errors_name_the_key_the_value_and_what_is_allowed(old, new, words):
@@ -226,3 +248,67 @@ def test_text_reads_as_the_same_cluster(these, name, rate):
     kind = DeviceKind(name, {"f32": rate}, rate, rate, rate, 1e-7, 1e-7, {"": "somewhere"})
     c = Cluster(name, (kind,), (Group(name, name, tuple(these)),), description=name)
     assert toml.loads(c.dumps()) == c
+
+
+# -- large ones, and odd files ---------------------------------------------------------------------
+
+
+def test_errors_name_the_line_of_the_key():
+    lines = TEXT.splitlines()
+    for key, wrong in (("bandwidth = \"100 Gbit/s\"", "bandwidth = 0"), ("f32 = ", "f32 = 0, f64 = "), ("size = 2", "size = 0")):
+        number = next(n for n, x in enumerate(lines, 1) if key in x)
+        with pytest.raises(ClusterError, match=rf"\(line {number}\)") as caught:
+            toml.loads(TEXT.replace(key, wrong, 1), path="c.toml")
+        assert str(caught.value).startswith("c.toml: ") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["preset:summit:10000000000", "preset:" + "x" * 500, f"preset:summit:{'9' * 5000}", "preset:tpu-v4:1000x1000x1000", "preset:cpu:1000000000000"],
+)
+def test_presets_have_a_largest_size(text):
+    with pytest.raises(ClusterError, match="allowed: |there are |write ") as caught:
+        Cluster.parse(text)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_cluster_of_many_devices_gives_some_of_them(tmp_path):
+    c = Cluster.preset("summit", nodes=10_000)
+    assert c.size == 60_000
+    # As of a small one: the first sockets, evenly filled.
+    assert c.take(8).devices == Cluster.preset("summit", nodes=4).take(8).devices == (0, 1, 3, 4, 6, 7, 9, 10)
+    assert c.machine(Mesh.of({"x": 8})).device.name == c.kinds[0].name
+
+
+def test_taking_devices_is_even_where_some_cannot_be_used():
+    c = Cluster.preset("summit", nodes=3).with_failed([1, 8])
+    assert c.take(4).devices == (0, 2, 3, 4)
+    assert c.take(15).devices == c.devices[:15]
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"a = " + b"[" * 100_000, b"x = 1\x00"])
+def test_files_that_are_no_text(tmp_path, data):
+    path = tmp_path / "c.toml"
+    path.write_bytes(data)
+    with pytest.raises(ClusterError, match="c.toml: not ") as caught:
+        Cluster.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_links_between_all_of_many_blocks_are_not_listed():
+    level = Level("wide", "devices", (60_000,), "full", 1e9, 1e-6)
+    c = Cluster("wide", Cluster.preset("cpu").kinds, (Group("g", "cpu", (level,)),))
+    assert Topology(c).transfers([(0, 59_999, 1e6), (5, 7, 2e6)]) == pytest.approx(1e-6 + 2e6 / 1e9)
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+@pytest.mark.parametrize("shape", [(200,), (150, 3)])
+def test_long_rings_carry_what_shorter_steps_add_up_to(monkeypatch, shape, wrap):
+    level = Level("r", "devices", shape, "torus" if len(shape) > 1 else "ring", 1e9, 1e-6, wrap=(wrap,) * len(shape))
+    c = Cluster("r", Cluster.preset("cpu").kinds, (Group("g", "cpu", (level,)),))
+    rng = np.random.default_rng(0)
+    ends, amount = rng.integers(0, level.size, (2, 400)).tolist(), (rng.random(400) * 1e6).tolist()
+    pairs = list(zip(*ends, amount, strict=True))
+    far = Topology(c).transfers(pairs)
+    monkeypatch.setattr("pcg.machine.topology._HOPS", 1000)
+    assert far == pytest.approx(Topology(c).transfers(pairs), rel=1e-9)

@@ -89,6 +89,13 @@ def test_a_machine_without_links_or_nics():
         ({"machines": [{"devices": [{"type": "GPU", "global_id": 3}]}]}, "device 3: sp_gflops is 0; allowed: a number above"),
         ({"machines": [{"devices": [{"type": "GPU", "sp_gflops": "fast"}]}]}, "sp_gflops is 'fast'; allowed: a number"),
         ({"machines": [machine("a", 0)], "alpha_latency": 3}, "alpha_latency is 3; allowed: an object"),
+        ({"machines": [machine("a", 0)], "alpha_latency": {"intra": 3}}, "alpha_latency.intra is 3; allowed: an object"),
+        ({"machines": [machine("a", 0)], "alpha_latency": {"intra": {"ring": 10**400}}}, "ring is 1000.*; allowed: a number, 0"),
+        ({"machines": [{"devices": [{"type": "GPU", "sp_gflops": 10**400}]}]}, "sp_gflops is 1000.*; allowed: a number, 0"),
+        ({"machines": [{"devices": [{"type": "GPU", "sp_gflops": "1e999"}]}]}, "sp_gflops is '1e999'; allowed: a number, 0"),
+        ({"machines": [{"devices": [{"type": "GPU", "sp_gflops": float("nan")}]}]}, "sp_gflops is nan; allowed: a number, 0"),
+        ({"machines": [{"devices": [{"type": "GPU", "sp_gflops": True}]}]}, "sp_gflops is True; allowed: a number, 0"),
+        ({"machines": [machine("a", 0) | {"links": [{"source_global_id": [1]}]}]}, r"source_global_id is \[1\]; allowed"),
         ({"machines": [machine("a", 0, slow="RDMA", block=2)]}, "type is 'RDMA'; allowed: UNKNOWN, LOC, SYS"),
     ],
 )
@@ -102,5 +109,9 @@ def test_unlike_devices_in_a_machine():
     mixed["devices"][1]["model"] = "A100"
     with pytest.raises(ClusterError, match="unlike accelerators"):
         paddle.loads(json.dumps({"machines": [mixed]}))
+    with pytest.raises(ClusterError, match="not JSON"):
+        paddle.loads("[" * 100_000)
+    with pytest.raises(ClusterError, match="not JSON"):
+        paddle.loads(f'{{"machines": {"9" * 5000}}}')
     with pytest.raises(ClusterError, match="not JSON"):
         paddle.loads("{")

@@ -11,6 +11,7 @@ from torch_mlir import ir
 import pcg
 from pcg.rules import FactorRule, rule_for
 from pcg.rules.custom_call import given_rule
+from support.close import assert_close
 from support.rulecheck import context, last_op
 
 QR = "#sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i, n]) {i=4, j=8, k=8, l=8, m=8, n=8}, custom>"
@@ -90,6 +91,6 @@ FUNCTIONS = {
 def test_linear_algebra_of_jax_runs_on_shards_of_the_batch(name: str) -> None:
     x = np.random.default_rng(0).normal(size=(8, 8, 8)).astype(np.float32)
     compiled = pcg.compile(FUNCTIONS[name], {"data": 4})
-    np.testing.assert_allclose(compiled(x), jax.jit(FUNCTIONS[name])(x), rtol=1e-4, atol=1e-4)
+    assert_close(compiled(x), jax.jit(FUNCTIONS[name])(x), 1e-4)
     assert "is opaque" not in compiled.explain()
     assert "[data, -, -]" in compiled.explain()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import torch_mlir
 from torch_mlir import ir
 
 from pcg.layout import Mesh
+from pcg.lower.local import local_forms
 from pcg.rules import CONTROL_FLOW, TERMINATORS, registered, rule_for
 from pcg.tools import op_samples, op_variants
-from support import opcheck
+from support import opcheck, opdevices
 from support.rulecheck import context, last_op
 
 RUN = [n for n in op_samples.SAMPLES if n not in op_samples.NOT_RUN]
@@ -51,6 +53,42 @@ def test_op_completely(name):
         plans = [(m, op_variants.strategies(case.rule, m)) for m in op_variants.MESHES.values()]
         plans += [(m, op_variants.strategies(case.rule, m, 6, f"{name} {case.variant.key}")) for m in WIDE]
         assert run(case, plans) == (sum(len(a) for _, a in plans) if case.runs else 0)
+
+
+def on_devices(case, mesh, limit):
+    """Strategies of a case, uneven ones too, that XLA runs on devices."""
+    name, element = case.variant.op, case.variant.element
+    # What XLA's partitioner does not take although XLA on one device does; nor can jax say it.
+    signed_bits = name == "stablehlo.rng_bit_generator" and not element.startswith("ui")
+    if not case.runs or signed_bits or (name == "stablehlo.bitcast_convert" and element == "i1"):
+        return []
+    every = list(case.rule.strategies(mesh, uneven=True))
+    return every if len(every) <= limit else random.Random(name).sample(every, limit)
+
+
+#: Ops that a device does not run just as they are on its parts.
+REWRITTEN = [n for n in RUN if n in local_forms()]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_on_devices(part):
+    """A strategy of every op that is rewritten does on devices, by XLA, what the op does on one."""
+    mesh, jobs = op_variants.MESHES["1-D"], []
+    for name in REWRITTEN[part::4]:
+        case = next((c for c in op_variants.cases(name) if not c.variant.what), op_variants.cases(name)[0])
+        jobs.append((case.variant, [(mesh, on_devices(case, mesh, 1))]))
+    assert opdevices.check(jobs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN)
+def test_on_devices_completely(name):
+    """Every variant under strategies on the two meshes and on an odd axis."""
+    for mesh in (*op_variants.MESHES.values(), WIDE[0]):
+        jobs = [(c.variant, [(mesh, on_devices(c, mesh, 4))]) for c in op_variants.cases(name)]
+        jobs = [job for job in jobs if job[1][0][1]]
+        for i in range(0, len(jobs), 8):
+            opdevices.check(jobs[i : i + 8])
 
 
 @pytest.mark.parametrize("name", RUN)

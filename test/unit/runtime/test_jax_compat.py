@@ -10,6 +10,7 @@ from jax.sharding import PartitionSpec as P
 
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
+from support.close import assert_close
 
 MESH = Mesh.parse("data=2,model=4")
 S = jax.ShapeDtypeStruct
@@ -64,8 +65,8 @@ def test_collectives_speak_of_mesh_positions(order):
     x, w = np.random.default_rng(0).normal(size=(2, 8, 16)).astype(np.float32)
     x = x[:, :8]
     gathered, added, position = run(jax.devices()[::order])(x, w)
-    np.testing.assert_allclose(gathered, x @ w, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(added, (x @ w)[:4] + (x @ w)[4:], rtol=1e-5, atol=1e-5)
+    assert_close(gathered, x @ w, 1e-5)
+    assert_close(added, (x @ w)[:4] + (x @ w)[4:], 1e-5)
     np.testing.assert_array_equal(position, np.arange(8))
 
 
@@ -82,7 +83,7 @@ def test_a_module_on_one_device():
       "func.return"(%0) : (tensor<3xf32>) -> ()
     }) {sym_name = "main", function_type = (tensor<3xf32>) -> tensor<3xf32>} : () -> () }) : () -> ()"""
     f = jax_compat.plain_function(one, [S((3,), np.float32)])
-    np.testing.assert_allclose(f(np.ones(3, np.float32))[0], np.tanh(np.ones(3)), rtol=1e-6)
+    assert_close(f(np.ones(3, np.float32))[0], np.tanh(np.ones(3)), 1e-6)
 
 
 def test_wide_values_only_inside_the_context():

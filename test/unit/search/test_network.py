@@ -112,5 +112,5 @@ def test_solve_is_deterministic() -> None:
 def test_a_dive_keeps_a_choice_where_all_lift_the_bound() -> None:
     network = Network()
     network.add(np.array([2.0, 1.0]))
-    found = _dive(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])]), 1)
+    found = _dive(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0), 1)
     assert (found.x, found.cost) == ([1], 1.0)

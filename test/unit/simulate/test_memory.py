@@ -7,8 +7,10 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.simulate.held import held
 from pcg.simulate.memory import Alive, packed, place
 from pcg.simulate.program import Program, Task
+from pcg.simulate.result import of_run
 from pcg.simulate.schedule import Options, run
 
 
@@ -38,6 +40,20 @@ def test_arguments_stay_and_values_die_at_their_last_reader():
     y = b.task(20, x)
     z = b.task(5, y)
     assert b.peak(z) == 100 + 10 + 20
+
+
+def test_constants_are_there_from_beginning_to_end():
+    b = Build(100)
+    x = b.task(10, 0)
+    y = b.task(20, x)
+    b.p.constants = 1000.0
+    b.p.results = (y,)
+    for options in (Options(), Options(packed=True)):
+        done = run(b.p, options)
+        assert done.peak == 100 + 10 + 20 + 1000
+        assert ("constants", 1000.0) in [(h.name, h.bytes) for h in held(done)]
+    # They are no part of what a step asks its host for.
+    assert of_run(done, "step").allocations == (20, 10)
 
 
 def test_an_elementwise_kernel_writes_over_what_dies():

@@ -86,6 +86,15 @@ def _broken(*path, value):
         (_broken("edges", "costs", value=[]), "1 edges, but 0 lists of edge costs"),
         (_broken("usage_limit", value="much"), "usage_limit is 'much'"),
         (_broken("usage_limit", value=-1), "usage_limit is -1"),
+        (_broken("usage_limit", value=True), "usage_limit is True; want a whole number"),
+        (_broken("nodes", "costs", 0, value=[True, 2]), "node 0: costs: entry 0 is True; want a whole number"),
+        (_broken("nodes", "costs", 0, value=[10**30, 2]), "node 0: costs: entry 0 is 1000.*, which does not fit in 64 bits"),
+        (_broken("nodes", "costs", 0, value=[1, 2**63]), "node 0: costs: entry 1 is 9223.*, which does not fit in 64 bits"),
+        (_broken("nodes", "costs", 0, value=[1.5, 2]), "node 0: costs: entry 0 is 1.5; want a whole number"),
+        (_broken("nodes", "costs", 0, value=[float("nan"), 2]), "entry 0 is nan; want a whole number"),
+        (_broken("nodes", "costs", 0, value="9" * 500), "node 0: costs is '999.* \\.\\.\\.; want a list"),
+        (_broken("nodes", "intervals", 0, value=[0, 10**30]), "node 0: interval: entry 1 is 1000.*64 bits"),
+        (_broken("nodes", "intervals", 0, value=[0, True]), "node 0: interval: entry 1 is True"),
     ],
 )
 def test_errors_name_the_place_and_the_value(data, message):
@@ -102,3 +111,14 @@ def test_files_that_are_not_json(tmp_path):
         read_problem(tmp_path / "b")
     with pytest.raises(OSError):
         read_problem(tmp_path / "none")
+    spoilt = bytearray(gzip.compress(json.dumps(GOOD).encode()))
+    spoilt[12] ^= 0xFF
+    odd = {
+        "digits": b'{"problem": ' + b"9" * 5000 + b"}", "deep": b"[" * 200_000, "bytes": b'{"a": "\xff"}',
+        "gzip": bytes(spoilt), "boolean": json.dumps(_broken("nodes", "costs", 0, value=[True, 2])).encode(),
+    }  # fmt: skip
+    for name, data in odd.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ProblemError, match=name if name == "gzip" else f"{name}: ") as caught:
+            read_problem(tmp_path / name)
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 400

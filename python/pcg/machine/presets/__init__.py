@@ -11,6 +11,7 @@ from importlib import resources
 from pcg.machine import toml
 from pcg.machine.cluster import Cluster
 from pcg.machine.errors import ClusterError
+from pcg.machine.figures import brief
 from pcg.machine.level import Level
 
 
@@ -24,7 +25,7 @@ def names() -> tuple[str, ...]:
 @lru_cache
 def _load(name: str) -> Cluster:
     if name not in names():
-        raise ClusterError(f"unknown preset {name!r}; there are {', '.join(names())}")
+        raise ClusterError(f"unknown preset {brief(name)}; there are {', '.join(names())}")
     text = (resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8")
     return toml.loads(text, name, f"preset {name}")
 
@@ -47,7 +48,7 @@ def _sized(level: Level, size: int | Sequence[int]) -> Level:
     shape = (size,) if isinstance(size, int) else tuple(size)
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape) or len(shape) != len(level.shape):
         dims = "a positive number" if len(level.shape) == 1 else f"{len(level.shape)} positive numbers"
-        raise ClusterError(f"{level.joins} is {size!r}; allowed: {dims}")
+        raise ClusterError(f"{level.joins} is {brief(size)}; allowed: {dims}")
     return replace(level, shape=shape)
 
 
@@ -61,9 +62,9 @@ def parse(text: str) -> Cluster:
     cluster = _load(name)
     sizes: dict[str, int | Sequence[int]] = {}
     for item in filter(None, rest.split(",")):
-        m = re.fullmatch(r"(?:([A-Za-z_]\w*)=)?(\d+(?:x\d+)*)", item.strip())
+        m = re.fullmatch(r"(?:([A-Za-z_]\w*)=)?([0-9]{1,18}(?:x[0-9]{1,18})*)", item.strip())
         if m is None:
-            raise ClusterError(f"cannot read size {item!r} of preset {name!r}; write 8, nodes=8 or 4x4x8")
+            raise ClusterError(f"cannot read size {brief(item)} of preset {name!r}; write 8, nodes=8 or 4x4x8")
         if m[1] is None and len(cluster.groups) > 1:
             known = ", ".join(f"{g.levels[-1].joins}=N" for g in cluster.groups)
             raise ClusterError(f"preset {name!r} has several groups; say which is {item!r}: {known}")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.search.network import FORBIDDEN, Network
+from pcg.search.network import Network
 from pcg.search.unity.algebra import min_plus
 
 #: What a new pair of principals that are not near weighs against the share of a neighbour in what binds a node.
@@ -81,13 +81,14 @@ def contract(
         principals are there when others are tied.
       plans: known choices of all nodes, the best last.
     """
+    network.settle()
     work = _Work(network, set(principals), set(near), plans)
     work.run(set(first) - work.keep)
     work.run(set(range(len(network.unary))) - work.keep)
     order = sorted(work.keep)
     index = {i: p for p, i in enumerate(order)}
     inner = Network(
-        [work.unary[i] for i in order], [{index[j]: m for j, m in work.pair[i].items()} for i in order]
+        [work.unary[i] for i in order], [{index[j]: m for j, m in work.pair[i].items()} for i in order], network.unit
     )
     return Contraction(inner, order, work.constant, work.tied, len(network.unary), work.trail)
 
@@ -216,7 +217,7 @@ class _Work:
                 cost = cost + (m + self.unary[q][None, :]).min(axis=1)[None, :]
         response = cost.argmin(axis=1)
         for plan in self.plans:
-            if cost[plan[p], plan[i]] < FORBIDDEN / 2:
+            if cost[plan[p], plan[i]] < self.source.limit:
                 response[plan[p]] = plan[i]
         return response
 
@@ -241,13 +242,13 @@ class _Work:
         """How much the choice of `j` says about that of `i`: what a random one costs more than the best, on average."""
         key = (i, j)
         if key not in self._strengths:
-            self._strengths[key] = spread(self.pair[j][i])
+            self._strengths[key] = spread(self.pair[j][i], self.source.limit)
         return self._strengths[key]
 
 
-def spread(m: np.ndarray) -> float:
-    """Mean cost above the row's least; what is forbidden counts as the dearest that is allowed."""
-    allowed = m < FORBIDDEN / 2
+def spread(m: np.ndarray, limit: float) -> float:
+    """Mean cost above the row's least; what is forbidden (from `limit` on) counts as the dearest that is allowed."""
+    allowed = m < limit
     if not allowed.any():
         return 0.0
     m = np.where(allowed, m, m[allowed].max())

@@ -74,13 +74,13 @@ class UnityOptimizer(Optimizer):
         if self.limit is not None and self.peak(x) > self.limit:
             plans.append(("fastest, ignoring memory", x))
             x = self._within(network, x, self.limit)
-        alternatives = [self._alternative(name, network.cost(plan), plan) for name, plan in plans if plan != x]
+        alternatives = [self._alternative(name, network.seconds(plan), plan) for name, plan in plans if plan != x]
         if self.rules.disjoint:
             with self._phase("disjoint"):
                 seconds, plan = self._at_once(self._task(network, [*self._known, x]))
             alternatives.append(self._alternative("branches on disjoint devices (priced only)", seconds, plan))
         return Outcome(
-            x, network.cost(x), _floor(network), self.peak(x), alternatives, self.classes, 0, dict(self.phases)
+            x, network.seconds(x), _floor(network), self.peak(x), alternatives, self.classes, 0, dict(self.phases)
         )
 
     def problem(self) -> Pcg:
@@ -121,7 +121,7 @@ class UnityOptimizer(Optimizer):
         pair = contraction.network.pair
         index = {n: p for p, n in enumerate(contraction.principals)}
         near = {(index[i], index[j]) for i, j in found.near}
-        matters = {(i, j): spread(pair[i][j]) if j in pair[i] else 0.0 for i, j in near}
+        matters = {(i, j): spread(pair[i][j], contraction.network.limit) if j in pair[i] else 0.0 for i, j in near}
         extras = [(i, j) for i, row in enumerate(pair) for j in row if i < j and (i, j) not in near]
         succ, left = backbone(len(pair), matters, extras)
         task = _Task(network, contraction, plans, succ, [(i, j) for i, j in left if j in pair[i]])
@@ -168,13 +168,13 @@ class UnityOptimizer(Optimizer):
         for i, j in task.left:
             seen[i] = seen[i] + inner.pair[i][j][:, x[j]]
             seen[j] = seen[j] + inner.pair[j][i][:, x[i]]
-        return seen
+        return {i: np.where(s < inner.limit, s, FORBIDDEN) for i, s in seen.items()}
 
     def _completed(self, task: _Task, x: Sequence[int]) -> list[int]:
         """The plan with these forward decisions: what follows them may do better than its response."""
         network, kept = task.network, task.contraction.principals
         expanded = task.contraction.expand(x)
-        fixed = {n: FORBIDDEN * (np.arange(len(network.unary[n])) != expanded[n]) for n in kept}
+        fixed = {n: np.where(np.arange(len(network.unary[n])) != expanded[n], FORBIDDEN, 0.0) for n in kept}
         return solve(network.penalised(fixed), [expanded], quick=True, depth=0, patience=1e-2).x
 
     def _dynamic(self, task: _Task, inner: Network) -> list[int]:
@@ -202,7 +202,7 @@ class UnityOptimizer(Optimizer):
 
         def on(axes: int) -> Network:
             # Gradients and updates of a branch stay on its devices, too.
-            bad = {n: FORBIDDEN * ((uses[n] & ~axes) != 0) for n in range(len(nodes)) if n not in kept}
+            bad = {n: np.where((uses[n] & ~axes) != 0, FORBIDDEN, 0.0) for n in range(len(nodes)) if n not in kept}
             found = self._forward
             return contract(task.network.penalised(bad), principals, found.near, found.trunk, task.plans).network
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.search.network import FORBIDDEN, Network
+from pcg.search.network import Network
+
+#: Differences of costs that rounding makes, as a share of the network's unit.
+_SAME = 2.0**-42
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,9 @@ class Pcg:
     _known: dict[tuple, int] = field(default_factory=dict)
     _networks: dict[int, Network] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.network.settle()
+
     @property
     def sink(self) -> int:
         """The number of the sink of all."""
@@ -91,7 +97,7 @@ class Pcg:
         if key not in self._unary:
             u = self.network_on(axes).unary[i]
             if axes != self.axes and self.uses:
-                u = u + FORBIDDEN * ((self.uses[i] & ~axes) != 0)
+                u = u + self.network.forbidden * ((self.uses[i] & ~axes) != 0)
             self._unary[key] = u
         return self._unary[key]
 
@@ -130,22 +136,21 @@ class Pcg:
         key = (i, axes)
         if key not in self._known:
             more = self.whole[i].tobytes() if self.whole else b""
-            self._known[key] = self._id(_rounded(self.unary(i, axes)) + more)
+            self._known[key] = self._id(self._rounded(self.unary(i, axes)) + more)
         return self._known[key]
 
     def _pair_id(self, i: int, j: int, axes: int, given_up: int) -> int:
         key = (i, j, axes, given_up)
         if key not in self._known:
-            self._known[key] = self._id(_rounded(self.pair(i, j, axes, given_up)))
+            self._known[key] = self._id(self._rounded(self.pair(i, j, axes, given_up)))
         return self._known[key]
+
+    def _rounded(self, seconds: np.ndarray) -> bytes:
+        """Costs that differ in rounding only are the same."""
+        return bytes(str(seconds.shape), "ascii") + np.rint(seconds / (_SAME * self.network.unit)).tobytes()
 
     def _id(self, text: bytes) -> int:
         return self._ids.setdefault(text, len(self._ids))
-
-
-def _rounded(seconds: np.ndarray) -> bytes:
-    """Costs that differ in rounding only are the same: a tenth of a picosecond."""
-    return bytes(str(seconds.shape), "ascii") + np.rint(seconds * 1e13).tobytes()
 
 
 def _bits(mask: int) -> list[int]:

@@ -1,0 +1,133 @@
+"""A program with its floats in double precision: the same text, computed with rounding that no longer matters.
+
+Every value of a floating-point type becomes f64 (complex ones complex<f64>), in bodies of loops and reductions too, so
+that a conversion which rounded (f32 -> bf16) now changes nothing.  Ops whose meaning is that of the bits of their type
+stay as they are, between conversions: constants (a narrow constant is the number it was rounded to), bit casts (a
+uniform random number made from bits is the same number), random numbers, and calls of foreign code.  Of the latter
+those of LAPACK and BLAS are called by their name in double precision.
+
+Works on programs for one device and on lowered ones for one device of many: collectives only move wider numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import functions, walk
+
+#: Ops that mean the bits of their operands or results.
+_BITS = frozenset(
+    {
+        "stablehlo.constant", "chlo.constant", "chlo.constant_like", "stablehlo.bitcast_convert", "stablehlo.rng",
+        "stablehlo.custom_call",
+    }
+)  # fmt: skip
+#: LAPACK and BLAS routines of jaxlib in single precision: `lapack_spotrf_ffi`, `blas_ctrsm`.
+_SINGLE = re.compile(r"^(lapack|blas)_([sc])(?=[a-z]+(_ffi)?$)")
+#: Attributes that fix the arithmetic of an op.
+_ARITHMETIC = {"stablehlo.dot_general": ("algorithm",), "stablehlo.dot": ("algorithm",)}
+
+
+def is_float(type_: ir.Type) -> bool:
+    """Whether a tensor has real or complex floating-point elements."""
+    return isinstance(type_, ir.RankedTensorType) and str(type_.element_type).startswith(("f", "bf", "complex<"))
+
+
+def wide_type(type_: ir.Type) -> ir.Type:
+    """The type of a value in the widened program: f64 for floats, the same for everything else."""
+    if not is_float(type_):
+        return type_
+    element: ir.Type = ir.F64Type.get()
+    if isinstance(type_.element_type, ir.ComplexType):
+        element = ir.ComplexType.get(element)
+    return ir.RankedTensorType.get(type_.shape, element, type_.encoding)
+
+
+def wide_element(element: str) -> str:
+    """`wide_type` on the name of an element type."""
+    if element.startswith("complex<"):
+        return "complex<f64>"
+    return "f64" if element.startswith(("f", "bf")) else element
+
+
+def is_wide(module: ir.Module | ir.Operation) -> bool:
+    """Whether widening would change nothing: no value of the program is a float narrower than f64."""
+    for op in walk(module.operation):
+        for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)):
+            if is_float(value.type) and "f64" not in str(value.type.element_type):
+                return False
+    return True
+
+
+def stays_narrow(op: ir.Operation) -> bool:
+    """Whether an op keeps its types."""
+    return op.name in _BITS and not (op.name == "stablehlo.custom_call" and _SINGLE.match(_target(op)))
+
+
+def widen(module: ir.Module | ir.Operation) -> None:
+    """Widen every float of `module`, in place; signatures change too.
+
+    Raises:
+      PcgError: a value of a quantized type, or the widened program is not valid; at the op's location.
+    """
+    root = module.operation
+    with root.context, ir.Location.unknown():
+        ops = list(walk(root))
+        narrow = [(op, [v.type for v in op.operands]) for op in ops if stays_narrow(op)]
+        for op in ops:
+            if not stays_narrow(op):
+                _retype(op)
+        for op, takes in narrow:
+            _between_conversions(op, takes)
+        for func in functions(root):
+            kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+            func.attributes["function_type"] = ir.TypeAttr.get(_wide_function(kind))
+        if "pcg.global_type" in root.attributes:
+            kind = ir.FunctionType(ir.TypeAttr(root.attributes["pcg.global_type"]).value)
+            root.attributes["pcg.global_type"] = ir.TypeAttr.get(_wide_function(kind))
+        try:
+            root.verify()
+        except ir.MLIRError as error:
+            said = next((d.message for d in getattr(error, "error_diagnostics", ())), str(error))
+            raise PcgError(f"cannot be computed in double precision: {said}") from None
+
+
+def _wide_function(kind: ir.FunctionType) -> ir.FunctionType:
+    return ir.FunctionType.get([wide_type(t) for t in kind.inputs], [wide_type(t) for t in kind.results])
+
+
+def _retype(op: ir.Operation) -> None:
+    values = [*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)]
+    for value in values:
+        if "quant." in str(value.type):
+            raise PcgError(f"'{op.name}' op has quantized values, which have no wider type", op.location)
+        if (wide := wide_type(value.type)) != value.type:
+            value.set_type(wide)
+    for name in _ARITHMETIC.get(op.name, ()):
+        if name in op.attributes:
+            del op.attributes[name]
+    if op.name == "stablehlo.custom_call":
+        op.attributes["call_target_name"] = ir.StringAttr.get(
+            _SINGLE.sub(lambda m: f"{m[1]}_{'d' if m[2] == 's' else 'z'}", _target(op))
+        )
+
+
+def _between_conversions(op: ir.Operation, takes: list[ir.Type]) -> None:
+    """Narrow the widened operands of `op` to what it takes, and widen its results."""
+    for i, wanted in enumerate(takes):
+        value = op.operands[i]
+        if value.type != wanted:
+            with ir.InsertionPoint(op), op.location:
+                op.operands[i] = ir.Operation.create("stablehlo.convert", [wanted], [value]).result
+    for result in op.results:
+        if (wide := wide_type(result.type)) != result.type:
+            with ir.InsertionPoint.after(op), op.location:
+                new = ir.Operation.create("stablehlo.convert", [wide], [result])
+            result.replace_all_uses_except(new.result, [new])
+
+
+def _target(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["call_target_name"]).value

@@ -1,0 +1,135 @@
+"""What a jax function calls on the host: `jax.pure_callback`, `io_callback`, `jax.debug.print` and the like.
+
+jax lowers a callback to a custom call with a number in a list that goes with the module; the list travels beside the
+program here.  The order of ordered ones is that of a token which each takes and hands on.  Tokens have no layout and
+cannot be sent to other devices, so here the order is held by a number instead: the callback hands it through like any
+other value, and what depends on a value comes after it.  Imports jax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jax.extend import source_info_util
+from jax.extend.mlir import ir
+
+from pcg.frontend.program import ProgramError
+from pcg.runtime import jax_compat
+
+_TOKEN = "!stablehlo.token"
+#: Attribute of arguments and results that are tokens.
+_MARK = "jax.token"
+_ALIAS = "tf.aliasing_output"
+
+
+def check(jaxpr: Any) -> None:
+    """Refuse what cannot run on several devices, with the user's line.
+
+    Raises:
+      ProgramError: the program stops in a debugger, or asks XLA's partitioner for a sharding.
+    """
+    for eqn in jax_compat.equations(jaxpr):
+        if eqn.primitive.name == "inspect_sharding":
+            raise ProgramError(
+                f"{source_info_util.summarize(eqn.source_info)}: jax.debug.inspect_array_sharding (or"
+                " visualize_array_sharding) asks XLA's partitioner, which does not run here; use Compiled.why(\"file:"
+                'line") for values, and inspect results outside of the program'
+            )
+        if jax_compat.is_breakpoint(eqn):
+            raise ProgramError(
+                f"{source_info_util.summarize(eqn.source_info)}: jax.debug.breakpoint would stop one device while the"
+                " others wait for it, which XLA takes for a deadlock; use jax.debug.print, or run the function itself"
+            )
+
+
+def without_tokens(module: Any) -> None:
+    """Hold the order of ordered calls of a jax module by numbers instead of tokens; the entry has neither."""
+    with module.context, ir.Location.unknown():
+        number = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
+        for func in [op.operation for op in module.body.operations if op.operation.name == "func.func"]:
+            _entry(func, number)
+            _signature(func, number)
+        for op in list(_walk(module.operation)):
+            if op.name in ("stablehlo.create_token", "stablehlo.after_all"):
+                _joined(op, number)
+                continue
+            for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)):
+                if str(value.type) == _TOKEN:
+                    value.set_type(number)
+
+
+def _walk(op: Any) -> Iterator[Any]:
+    """`op` and the ops inside it, outer ones first."""
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in list(block.operations):
+                yield from _walk(inner.operation)
+
+
+def _zero(number: Any, ip: Any) -> Any:
+    value = ir.DenseElementsAttr.get_splat(number, ir.IntegerAttr.get(number.element_type, 0))
+    return ir.Operation.create("stablehlo.constant", results=[number], attributes={"value": value}, ip=ip).result
+
+
+def _joined(op: Any, number: Any) -> None:
+    """A number after those of all operands."""
+    *values, = op.operands
+    with ir.InsertionPoint(op), op.location:
+        found = values[0] if values else _zero(number, ir.InsertionPoint(op))
+        for value in values[1:]:
+            found = ir.Operation.create("stablehlo.add", results=[number], operands=[found, value]).result
+    op.results[0].replace_all_uses_with(found)
+    op.erase()
+
+
+def _entry(func: Any, number: Any) -> None:
+    """A public function starts its own order: it neither takes nor returns a token."""
+    if "sym_visibility" in func.attributes and ir.StringAttr(func.attributes["sym_visibility"]).value == "private":
+        return
+    block = func.regions[0].blocks[0]
+    *_, last = block.operations
+    kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    inputs, results = ([i for i, t in enumerate(types) if str(t) == _TOKEN] for types in (kind.inputs, kind.results))
+    if not inputs and not results:
+        return
+    start = _zero(number, ir.InsertionPoint.at_block_begin(block))
+    for i in reversed(inputs):
+        block.arguments[i].set_type(number)
+        block.arguments[i].replace_all_uses_with(start)
+        block.erase_argument(i)
+    kept = [v for i, v in enumerate(last.operation.operands) if i not in results]
+    ir.Operation.create("func.return", operands=kept, loc=last.operation.location, ip=ir.InsertionPoint(last))
+    last.operation.erase()
+    func.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(
+            [t for i, t in enumerate(kind.inputs) if i not in inputs],
+            [t for i, t in enumerate(kind.results) if i not in results],
+        )
+    )
+    for name, gone in (("arg_attrs", inputs), ("res_attrs", results)):
+        if name in func.attributes:
+            rows = [row for i, row in enumerate(ir.ArrayAttr(func.attributes[name])) if i not in gone]
+            func.attributes[name] = ir.ArrayAttr.get([_moved(ir.DictAttr(row), results) for row in rows])
+
+
+def _moved(row: Any, gone: list[int]) -> Any:
+    """Attributes of an argument; the number of the result that it shares memory with counts those that stay."""
+    attributes = {a.name: a.attr for a in row}
+    if _ALIAS in attributes:
+        old = ir.IntegerAttr(attributes[_ALIAS])
+        attributes[_ALIAS] = ir.IntegerAttr.get(old.type, old.value - sum(i < old.value for i in gone))
+    return ir.DictAttr.get(attributes)
+
+
+def _signature(func: Any, number: Any) -> None:
+    """Numbers in place of tokens in the type of a function."""
+    kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    sides = [[number if str(t) == _TOKEN else t for t in side] for side in (kind.inputs, kind.results)]
+    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*sides))
+    for name in ("arg_attrs", "res_attrs"):
+        if name in func.attributes:
+            rows = [ir.DictAttr(row) for row in ir.ArrayAttr(func.attributes[name])]
+            plain = [ir.DictAttr.get({a.name: a.attr for a in row if a.name != _MARK}) for row in rows]
+            func.attributes[name] = ir.ArrayAttr.get(plain)

@@ -1,0 +1,51 @@
+"""What the constants of a program take: memory that every device holds from beginning to end."""
+
+from __future__ import annotations
+
+import math
+
+from torch_mlir import ir
+
+from pcg.ir.types import element_bytes
+from pcg.ir.walk import functions, walk
+
+#: Bytes up to which a constant is part of the code that reads it.
+_SMALL = 4096
+
+
+def constant_bytes(func: ir.Operation) -> float:
+    """Bytes on one device of the constants in `func` and in the functions that it calls.
+
+    One whose elements are all the same takes none: it is made where it is read.  Others are held whole, also where
+    each device reads only a part (`pcg.lower.local_constant` cuts it there); equal ones once.
+    """
+    sizes: dict[ir.Attribute | ir.Operation, float] = {}
+    known: dict[str, ir.Operation] = {}
+    todo, seen = [func.operation], {func.operation}
+    while todo:
+        for op in walk(todo.pop()):
+            if op.name == "stablehlo.constant":
+                if (size := _bytes(op.results[0])) > _SMALL and (held := _held(op)) is not None:
+                    sizes[held] = size
+            elif op.name == "func.call":
+                if not known and func.operation.parent is not None:
+                    known = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(func.operation.parent)}
+                callee = known.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+                if callee is not None and callee not in seen:
+                    seen.add(callee)
+                    todo.append(callee)
+    return math.fsum(sizes.values())
+
+
+def _bytes(value: ir.Value) -> float:
+    t = value.type
+    return math.prod(t.shape) * element_bytes(t.element_type) if isinstance(t, ir.RankedTensorType) else 0.0
+
+
+def _held(op: ir.Operation) -> ir.Attribute | ir.Operation | None:
+    """What tells a constant from others; None if all its elements are the same."""
+    if isinstance(ir.RankedTensorType(op.results[0].type).element_type, ir.ComplexType):
+        # The bindings cannot read the value; printed, one of many elements is left out.
+        return op if "__elided__" in op.get_asm(large_elements_limit=2) else None
+    value = op.attributes["value"]
+    return None if isinstance(value, ir.DenseElementsAttr) and value.is_splat else value

@@ -1,0 +1,37 @@
+"""What the figures of clusters and profiles may be, and how errors show them.
+
+The bounds are far beyond any machine; within them no product or quotient that a price is made of overflows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pcg.layout.mesh import MOST_DEVICES
+from pcg.machine.errors import ClusterError
+
+#: Rates, bytes, sizes and times that are above 0.
+LEAST, MOST = 1e-30, 1e30
+#: Counts of what is not devices: ports, groups of processes.
+MOST_COUNT = MOST_DEVICES
+
+
+def brief(value: Any) -> str:
+    """A value in an error: in one line, and not the whole of a long one."""
+    try:
+        text = f"{value:g}" if isinstance(value, float) else repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+
+
+def positive(what: str, value: float, key: str = "") -> None:
+    """Raise ClusterError unless `value` is a number above 0, within bounds."""
+    if isinstance(value, bool) or not LEAST <= value <= MOST:
+        raise ClusterError(f"{what} is {brief(value)}; allowed: a number above 0 ({LEAST:g} to {MOST:g})", key)
+
+
+def count(what: str, value: int, least: int = 1, most: int = MOST_DEVICES, key: str = "") -> None:
+    """Raise ClusterError unless `value` is a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ClusterError(f"{what} is {brief(value)}; allowed: {least} or more, up to {most}", key)

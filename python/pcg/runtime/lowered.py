@@ -1,0 +1,78 @@
+"""Running what pcg-lower-spmd wrote: a per-device program with its mesh and layouts, without the plan behind it.
+
+Imports jax.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, cast
+
+from torch_mlir import ir
+
+from pcg.compiler import Compilation
+from pcg.emulate.program import global_types, lowered_layouts
+from pcg.frontend.module_program import module_program
+from pcg.frontend.program import Program
+from pcg.ir.errors import PcgError
+from pcg.layout import Mesh, ShardSpec
+from pcg.runtime.executable import Executable
+
+
+def is_lowered(module: ir.Module) -> bool:
+    """Whether a module is a program for one device of many."""
+    return "pcg.in_specs" in module.operation.attributes
+
+
+def lowered_mesh(module: ir.Module) -> Mesh:
+    """The mesh of a lowered module."""
+    return lowered_layouts(module)[0]
+
+
+def lowered_program(module: ir.Module, source: str | bytes, path: str | None) -> Program:
+    """The program that a lowered module is part of: its arguments and results are the global tensors.
+
+    Raises:
+      PcgError: the layouts that it has do not go with its signature.
+    """
+    mesh, ins, outs = lowered_layouts(module)
+    local = module_program(module, source, path=path)
+    whole = global_types(module)
+    sides = []
+    for leaves, specs, types in (
+        (local.arguments, ins, whole.inputs if whole else None),
+        (local.results, outs, whole.results if whole else None),
+    ):
+        if len(leaves) != len(specs) or any(len(x.shape) != len(s.dims) for x, s in zip(leaves, specs, strict=True)):
+            raise PcgError("the layouts of the lowered program do not go with its signature", path)
+        shapes = (
+            [tuple(ir.RankedTensorType(t).shape) for t in types] if types is not None
+            else [_whole(x.shape, s, mesh) for x, s in zip(leaves, specs, strict=True)]
+        )  # fmt: skip
+        sides.append(tuple(dataclasses.replace(x, shape=n) for x, n in zip(leaves, shapes, strict=True)))
+    return dataclasses.replace(local, arguments=sides[0], results=sides[1])
+
+
+def lowered_executable(module: ir.Module, program: Program, devices: list[Any]) -> Executable:
+    """A lowered module on `devices`, one for each position of its mesh.
+
+    Raises:
+      PcgError: an argument or result is cut into blocks of unlike sizes, which jax cannot hold.
+    """
+    mesh, ins, outs = lowered_layouts(module)
+    for leaf, spec in ((*zip(program.arguments, ins, strict=True), *zip(program.results, outs, strict=True))):
+        for size, count in zip(leaf.shape, spec.shards(mesh), strict=True):
+            if size % count:
+                raise PcgError(
+                    f"{leaf.name} is {leaf}, cut by {spec} on mesh {mesh} into {count} blocks of unlike sizes; a"
+                    " lowered program runs only with even ones at its boundary (pcg.compile makes them so)",
+                    program.path,
+                )
+    compilation = Compilation(
+        program, mesh, cast(Any, None), tuple(ins), tuple(outs), {"local": module}, remarks=[], seconds={}
+    )  # fmt: skip
+    return Executable(compilation, devices)
+
+
+def _whole(shape: tuple[int, ...], spec: ShardSpec, mesh: Mesh) -> tuple[int, ...]:
+    return tuple(n * k for n, k in zip(shape, spec.shards(mesh), strict=True))
