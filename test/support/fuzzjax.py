@@ -105,6 +105,8 @@ def _ask(
     program: Program, g: Grower, mesh: tuple[tuple[str, int], ...], rng: random.Random, uneven: bool, tiny: bool
 ) -> Program:  # fmt: skip
     """With layouts asked for, of nested variables too; one at the top is uneven if `uneven`, as far as shapes allow."""
+    ranked = rng.random() < 0.1
+    parts = rng.random() < 0.12  # of axes
     renamed: dict[int, Var] = {}
     many = rng.choice((0.4, 0.8) if tiny else (0.05, 0.2, 0.4))
     top = [v for s in program.statements for v in s.results] + list(program.arguments)
@@ -114,9 +116,11 @@ def _ask(
     def ask(v: Var, into: list[Statement]) -> None:
         if v.id != forced and (not v.rank or rng.random() >= many):
             return
-        layout = _layout(v, mesh, rng, uneven=v.id == forced or rng.random() < 0.6, forced=v.id == forced)
+        axes = _halves(mesh, rng) if parts and v.id != forced and rng.random() < 0.5 else mesh
+        layout = _layout(v, axes, rng, uneven=v.id == forced or rng.random() < 0.6, forced=v.id == forced)
         new = g.new(v.shape, v.dtype, v.bound, v.soft, v.wild)
-        into.append(Statement((new,), f"shard({{0}}, {layout})", (v,), family="shard", shard=True))
+        more = f", priority={rng.randrange(3)}" if ranked and rng.random() < 0.5 else ""
+        into.append(Statement((new,), f"shard({{0}}, {layout}{more})", (v,), family="shard", shard=True))
         renamed[v.id] = new
 
     def walk(statements: Sequence[Statement]) -> list[Statement]:
@@ -141,6 +145,14 @@ def _ask(
         ask(v, statements)
     statements += walk(program.statements)
     return Program(program.arguments, tuple(statements), tuple(renamed.get(v.id, v) for v in program.returns))
+
+
+def _halves(mesh: Sequence[tuple[str, int]], rng: random.Random) -> tuple[tuple[str, int], ...]:
+    """Parts of the axes that have an even number of devices beyond 2."""
+    found: list[tuple[str, int]] = []
+    for name, n in mesh:
+        found += [(f"{name}:(1)2", 2), (f"{name}:(2){n // 2}", n // 2)] if n in (4, 6, 8) else [(name, n)]
+    return tuple(found)
 
 
 def rename(s: Statement, by: dict[int, Var]) -> Statement:

