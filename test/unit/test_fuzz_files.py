@@ -9,8 +9,8 @@ import pytest
 from support import filekinds, mutate
 
 #: Seeds by kind: what the default suite runs, and what the slow one does.
-FEW = {"plan": 16, "mlir": 12, "bytecode": 8}
-MANY = {"plan": 400, "mlir": 400, "bytecode": 400}
+FEW = {"plan": 16, "mlir": 12, "bytecode": 8, "cluster": 4, "profile": 12, "contest": 8}
+MANY = {name: 400 for name in FEW}
 
 
 def sweep(name: str, seeds: range, few: bool) -> None:
