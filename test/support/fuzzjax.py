@@ -249,7 +249,7 @@ def script(case: Case) -> str:
     lines += [f"    {a}," for a in arguments(case)]
     lines += [")", "want = jax.jit(f)(*args())", f"compiled = pcg.compile({call(case)})"]
     if case.setting.strategy == "plan":
-        lines += ["compiled.lower(*args()).plan.save('plan.json')", f"compiled = pcg.compile({from_plan(case, 'plan.json')})"]
+        lines += ["compiled.lower(*args()).plan.save('/tmp/plan.json')", f"compiled = pcg.compile({from_plan(case, '/tmp/plan.json')})"]
     lines += [
         "got = compiled(*args())",
         "for i, (g, w) in enumerate(zip(got, want, strict=True)):",
