@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.identities import check_partial
 from pcg.ir.mesh_names import mesh_name_of
 from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
 from pcg.ir.walk import functions, walk
@@ -132,7 +133,7 @@ class VerifyPass(Pass):
             symbol = shardings.mesh_symbol(attr)
         except ValueError as error:
             raise PassError(op, f"{what}: {error}") from None
-        key = (attr, tuple(type_.shape))
+        key = (attr, type_)
         if key in self._checked:
             return spec
         if symbol not in self.meshes:  # V1
@@ -143,6 +144,7 @@ class VerifyPass(Pass):
         self.symbol, self.mesh = symbol, self.meshes[symbol]
         try:  # V2, V3
             spec.check(self.mesh, tuple(type_.shape))
+            check_partial(spec, type_)
         except SpecError as error:
             raise PassError(op, f"{what} ({type_}) has layout {spec}: {error}") from None
         self._checked.add(key)

@@ -21,13 +21,13 @@ from torch_mlir.passmanager import PassManager
 from pcg.emulate.build import create, padded_high, slice_box
 from pcg.emulate.lockstep import LockStep
 from pcg.ir import stablehlo as _stablehlo
+from pcg.ir.identities import limits
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.in_range import keep_in_range
 from pcg.lower.local import clone_mapped
 from pcg.lower.spmd import SpmdLowering
 from pcg.rules import Assignment, rule_for
-from pcg.rules.regions import limits
 from pcg.tools.op_variants import COMPILED, CRASHES, NOT_EXECUTED, Variant
 from support import rulecheck
 from support.rulecheck import context, last_op, local_type

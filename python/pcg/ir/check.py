@@ -17,6 +17,7 @@ from pcg.dialects.dist import ShardSpecAttr
 from pcg.ir import given, mesh_names, shardings
 from pcg.ir.check_lowered import check_lowered
 from pcg.ir.errors import PcgError
+from pcg.ir.identities import check_partial
 from pcg.ir.walk import body, entry, functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError, refine
 
@@ -339,6 +340,7 @@ class _Check:
             raise PcgError(f"{what} has a layout on @{symbol}; declared meshes: {declared}", op.location)
         try:
             refine.check(spec, self.meshes[symbol], shape if shape is not None else ())
+            check_partial(spec, type_)
         except SpecError as error:
             raise PcgError(f"{what} ({type_}) has layout {spec}: {error}", op.location) from None
         self._fine[attr, type_] = spec

@@ -19,11 +19,11 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.identities import limits
 from pcg.ir.loops import trip_count
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.ir.walk import walk
 from pcg.lower.intervals import Intervals
-from pcg.rules.regions import limits
 
 
 def keep_in_range(root: ir.Operation, devices: int) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.identities import limits
 from pcg.ir.loops import trip_count
-from pcg.rules.regions import limits
 
 Interval = tuple[int, int]
 #: How far back through a program it looks.

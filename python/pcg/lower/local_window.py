@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.identities import identity
 from pcg.lower.blocks import cut, i64s, pad, per_device, window
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, clone_local, local_form
@@ -15,7 +16,7 @@ from pcg.lower.neutral import neutral
 from pcg.lower.windows import read_range
 from pcg.rules.blocks import counts_of
 from pcg.rules.halo import halo, scatter_halo
-from pcg.rules.regions import identity, reduction
+from pcg.rules.regions import reduction
 from pcg.rules.registry import shape
 from pcg.rules.values import splat
 from pcg.rules.window import cumulative, selection, sliding, window_numbers

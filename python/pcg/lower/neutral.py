@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pcg.ir.identities import identity
 from pcg.ir.types import number_attr
-from pcg.rules.regions import identity
 
 #: Floats whose only zero is positive: the bits of -0.0 are their NaN.
 _ONE_ZERO = frozenset({"f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU"})

@@ -13,9 +13,10 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
+from pcg.ir.identities import identity
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear
-from pcg.rules.regions import identity, is_bool, is_identity, reduction, returns_element
+from pcg.rules.regions import is_bool, is_identity, reduction, returns_element
 from pcg.rules.registry import rule, shape
 
 _INDEX_VECTOR = "it holds the components of one index"

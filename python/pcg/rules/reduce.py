@@ -7,9 +7,10 @@ from functools import lru_cache
 
 from torch_mlir import ir
 
+from pcg.ir.identities import identity
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
-from pcg.rules.regions import REDUCERS, identity, is_bool, is_identity
+from pcg.rules.regions import REDUCERS, is_bool, is_identity
 from pcg.rules.registry import rule, shape
 from pcg.rules.scalars import repeatable
 

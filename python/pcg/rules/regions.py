@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pcg.ir.identities import identity, limits
+
 #: Reduction of a binary op, and its value on booleans (where `add` is `or` and `multiply` is `and`).
 KINDS = {
     "stablehlo.add": ("sum", "or"),
@@ -112,37 +114,3 @@ def is_identity(value: ir.Value, kind: str) -> bool:
     if isinstance(element, ir.IntegerType):
         return number == float(limits(element)[0 if kind == "max" else 1])
     return number == identity(element, kind)
-
-
-def limits(element: ir.IntegerType) -> tuple[int, int]:
-    """Smallest and largest value of an integer element type."""
-    if element.is_unsigned:
-        return 0, 2**element.width - 1
-    if element.width == 1:
-        return 0, 1
-    return -(2 ** (element.width - 1)), 2 ** (element.width - 1) - 1
-
-
-def identity(element: ir.Type, kind: str) -> float | int | None:
-    """Neutral element of reduction `kind` on `element`; None where there is none (max of complex numbers)."""
-    if isinstance(element, ir.IntegerType):
-        low, high = limits(element)
-        neutral = {"sum": 0, "or": 0, "prod": 1, "max": low, "min": high, "and": high if low == 0 else -1}
-        return neutral[kind]
-    if kind in ("sum", "prod"):
-        if kind == "sum" and str(element) == "f8E8M0FNU":
-            return None  # it has no zero
-        return 0.0 if kind == "sum" else 1.0
-    if kind in ("max", "min") and isinstance(element, ir.FloatType):
-        largest = _LARGEST.get(str(element), float("inf"))
-        if str(element) == "f8E8M0FNU":
-            return 1 / largest if kind == "max" else largest
-        return -largest if kind == "max" else largest
-    return None
-
-
-#: The largest number of float types without an infinity.
-_LARGEST = {
-    "f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E4M3B11FNUZ": 30.0, "f8E5M2FNUZ": 57344.0,
-    "f8E8M0FNU": 2.0**127, "f6E2M3FN": 7.5, "f6E3M2FN": 28.0, "f4E2M1FN": 6.0,
-}  # fmt: skip

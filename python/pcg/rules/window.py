@@ -13,11 +13,12 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.identities import identity
 from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule, Linear
 from pcg.rules.halo import Sliding, halo, scatter_halo
 from pcg.rules.reduce import once
-from pcg.rules.regions import identity, is_bool, is_identity, reduction
+from pcg.rules.regions import is_bool, is_identity, reduction
 from pcg.rules.registry import rule, shape
 from pcg.rules.scalars import repeatable
 from pcg.rules.windows import Windows, around

@@ -54,6 +54,10 @@ CASES = [
     (program(argument="dist.mesh = 3"), "dist.mesh is 3 : i64; declared meshes: @mesh"),
     (program(argument="tf.aliasing_output = 7 : i32"), "tf.aliasing_output is 7 : i32; allowed: 0 to 0"),
     (program(result='pcg.state = "a"'), 'pcg.state is "a"; allowed: 0 to 0'),
+    (
+        program(op='dist.specs = [#dist.shard_spec<@mesh, [[], []], {x = "and"}>]'),
+        "has layout [-, -] and(x): partial over 'x' by 'and', which f32 has no neutral element for; allowed: sum, max, min, prod",
+    ),
     (program(op="dist.specs = 3"), "'stablehlo.tanh' has 1 results but 3 : i64 entries in dist.specs"),
     (program(op="dist.specs = []"), "'stablehlo.tanh' has 1 results but 0 entries in dist.specs"),
     (program(op="dist.specs = [3]"), "result 0 of 'stablehlo.tanh': 3 : i64 is not a #dist.shard_spec"),

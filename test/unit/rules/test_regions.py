@@ -3,7 +3,8 @@
 import pytest
 from torch_mlir import ir
 
-from pcg.rules.regions import identity, is_identity, splat
+from pcg.ir.identities import identity
+from pcg.rules.regions import is_identity, splat
 from support.rulecheck import context
 
 
