@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 #: Programs per process: contexts keep every constant for ever.
-BATCH = 50
+BATCH = 100
 #: Every so many programs, one has ops that only XLA runs, and one runs on devices too.
-EXOTIC, DEVICES = 20, 12
+EXOTIC, DEVICES = 100, 12
 
 
 def case_of(seed: int) -> Any:
@@ -102,8 +102,11 @@ def main(argv: list[str] | None = None) -> int:
     engines: Counter[str] = Counter()
     devices: Counter[int] = Counter()
     failures = []
-    uneven = on_devices = 0
+    uneven = on_devices = done = 0
     for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise, args.jobs):
+        done += 1
+        if done % 1000 == 0:
+            print(f"{done} programs, {len(failures)} failures, {time.perf_counter() - start:.0f} s", flush=True)
         if found["failure"]:
             failures.append(found)
             details = found.get("error", ""), found.get("program", "")

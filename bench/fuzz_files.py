@@ -124,6 +124,9 @@ def main(argv: list[str] | None = None) -> int:
             counts.update(found["counts"])
             continue
         files += 1
+        if files % 1000 == 0:
+            bad = sum(map(len, faults.values()))
+            print(f"{files} files, {bad} faults, {time.perf_counter() - start:.0f} s", flush=True)
         slowest = max(slowest, (found["seconds"], found["seed"]))
         if found["fault"]:
             if found["fault"] not in faults:

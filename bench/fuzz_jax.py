@@ -170,6 +170,9 @@ def campaign(seeds: list[int], args: argparse.Namespace) -> int:
                 strategies[case.setting.strategy] += 1
                 devices[case.setting.devices] += 1
                 families.update(s.family for s in case.program.every())
+                if (done := strategies.total()) % 100 == 0:
+                    took = time.perf_counter() - start
+                    print(f"{done} programs, {counts['failures']} failures, {took:.0f} s", flush=True)
                 if text:
                     print(text, flush=True)
         worker.close()
