@@ -28,7 +28,7 @@ BATCH = 500
 #: Bytes that a worker may address beyond what it starts with.
 MEMORY = 8 << 30
 #: Kinds that run jax on forced CPU devices.
-WITH_JAX = ("plan",)
+WITH_JAX = ("plan", "run")
 
 
 def work(name: str, first: int, last: int, limit: float, cut: bool) -> None:
@@ -95,7 +95,7 @@ def outcomes(name: str, first: int, last: int, limit: float, cut: bool) -> Itera
 
 
 def main(argv: list[str] | None = None) -> int:
-    kinds = ("plan", "mlir", "bytecode", "cluster", "profile", "contest")
+    kinds = ("plan", "mlir", "run", "bytecode", "cluster", "profile", "contest")
     p = argparse.ArgumentParser(prog="fuzz_files", description=__doc__)
     p.add_argument("--kind", choices=kinds, required=True, help="which files")
     p.add_argument("--files", type=int, default=5000, metavar="N", help="how many (default: %(default)s)")

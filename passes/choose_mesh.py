@@ -105,7 +105,7 @@ class ChooseMeshPass(Pass):
                 module.attributes[CHOSEN] = ir.UnitAttr.get()
         how = ""
         if best < math.inf:
-            gap = max(0.0, 1 - self.bound / best)
+            gap = max(0.0, 1 - self.bound / best) if best else 0.0
             how = f", {1e6 * best:.1f} us per step by estimate; no other can be more than {100 * gap:.1f}% better"
         elif len(candidates) > 1:
             how = ": no plan fits as it is, this mesh needs the least memory"

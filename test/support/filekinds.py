@@ -418,6 +418,49 @@ def _flags(text: str) -> str:
     return "--dist-verify"
 
 
+class Programs(Texts):
+    """MLIR text of every stage, given to `pcg-run`: planned, lowered, compiled by XLA, run and compared."""
+
+    made = "programs.pickle"
+
+    def _seeds(self) -> list[tuple[str, str]]:
+        """Half of them programs that run."""
+        found, path = super()._seeds(), _FOLDER / "seed.mlir"
+        running = [(MLP, ""), (CALLS, "")]
+        for text, _ in running[:2]:
+            path.write_text(text)
+            for stage in _STAGES:
+                run = opt([str(path), *stage])
+                if run.accepted:
+                    running.append((run.out, ""))
+        return found + running * max(1, len(found) // len(running))
+
+    def mutated(self, rng: random.Random) -> bytes:
+        while True:
+            data = super().mutated(rng)
+            if not _ENDLESS.search(data):
+                return data
+
+    def runs(self, path: Path, rng: random.Random) -> Iterator[Run]:
+        import jax
+
+        from pcg.tools import pcg_run
+
+        argv = [str(path), "--repeat=1"]
+        for options, often in (
+            (["--mesh=x=2"], 0.5), (["--check"], 0.7), (["--strategy=search"], 0.3), (["--json"], 0.3), (["--explain"], 0.2),
+            (["--seeds=2"], 0.1), (["--simulate"], 0.2), (["--cluster=preset:cpu:4"], 0.2),
+        ):  # fmt: skip
+            argv += options if rng.random() < often else []
+        run = run_tool(shlex.join(["pcg-run", *argv[1:]]), pcg_run.main, argv)
+        jax.clear_caches()
+        yield run
+
+
+#: What may run for ever, or asks for a host that is not there.
+_ENDLESS = re.compile(rb"while|infeed|outfeed|send|recv")
+
+
 class Bytecodes(Texts):
     """The same as bytecode, portable artifacts, and what jax.export writes."""
 
@@ -760,7 +803,7 @@ class Contests(Kind):
 
 
 KINDS: dict[str, type[Kind]] = {
-    "plan": Plans, "mlir": Texts, "bytecode": Bytecodes, "cluster": Clusters, "profile": Profiles, "contest": Contests,
+    "plan": Plans, "mlir": Texts, "run": Programs, "bytecode": Bytecodes, "cluster": Clusters, "profile": Profiles, "contest": Contests,
 }  # fmt: skip
 
 

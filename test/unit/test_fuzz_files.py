@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import shlex
 
 import pytest
 
 from support import filekinds, mutate
 
 #: Seeds by kind: what the default suite runs, and what the slow one does.
-FEW = {"plan": 16, "mlir": 12, "bytecode": 8, "cluster": 4, "profile": 12, "contest": 8}
+FEW = {"plan": 16, "mlir": 12, "run": 4, "bytecode": 8, "cluster": 4, "profile": 12, "contest": 8}
 MANY = {name: 400 for name in FEW}
 
 
@@ -29,6 +30,26 @@ def test_damaged_files(name):
 @pytest.mark.parametrize("name", MANY)
 def test_many_damaged_files(name):
     sweep(name, range(10_000, 10_000 + MANY[name]), few=False)
+
+
+#: Programs with nothing, with nothing to do, and of nothing.
+SMALLEST = {
+    "no function": "module {}",
+    "no op": "func.func @main() { return }",
+    "a number": "func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }",
+    "empty": "func.func @main(%a: tensor<0x4xf32>) -> tensor<0x4xf32> { return %a : tensor<0x4xf32> }",
+}
+
+
+@pytest.mark.parametrize("what", SMALLEST)
+def test_smallest_programs(what, tmp_path):
+    """Whatever pcg-opt can do, it does to programs that have next to nothing."""
+    path = tmp_path / "program.mlir"
+    path.write_text(SMALLEST[what])
+    for flags in filekinds.PIPELINES:
+        run = filekinds.opt([str(path), *shlex.split(flags)])
+        run.reader = f"pcg-opt {flags}"
+        assert not run.fault()
 
 
 def test_files_follow_from_their_seed():
