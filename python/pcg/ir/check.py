@@ -221,7 +221,7 @@ class _Check:
     def own(self, op: ir.Operation) -> None:
         """Ops of the dialects `dist` and `pcg`, and those of `sdy`, which nobody verifies."""
         name = op.name
-        if name in ("dist.mesh", "builtin.module"):
+        if name in ("dist.mesh", "sdy.mesh", "builtin.module"):
             raise PcgError(f"'{name}' inside of a function; allowed: at the top of the module", op.location)
         if name.startswith("sdy."):
             self.sdy(op)

@@ -83,6 +83,7 @@ CASES = [
         "'@dist.manual' calls @nowhere; allowed: one function",
     ),
     (f"{MESH}func.func @main(%a: {T}) -> {T} {{\n  {MESH}  return %a : {T}\n}}", "'dist.mesh' inside of a function"),
+    (f"{MESH}func.func @main(%a: {T}) -> {T} {{\n  sdy.mesh @m = <[\"x\"=2]>\n  return %a : {T}\n}}", "'sdy.mesh' inside of a function"),
     # Functions.
     (f"{MESH}func.func private @main(%a: {T}) -> {T}", "function 'main' has no body; allowed for what the module runs: one"),
     (f'{MESH.replace("mesh"+chr(34)+", value", "main"+chr(34)+", value")}func.func @main() {{\n  return\n}}', "main"),
