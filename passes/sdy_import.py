@@ -83,7 +83,7 @@ class SdyImportPass(Pass):
         self._meshes(module)
         main = entry(module)
         for func in functions(module):
-            self._signature(func, func == main)
+            self._signature(func, main is not None and func == main)
         self._regions(module)
         for op in self._declared:
             op.erase()

@@ -52,6 +52,25 @@ def test_smallest_programs(what, tmp_path):
         assert not run.fault()
 
 
+MESH = '"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x"], [2], []>, axes = 3 : i64} : () -> ()\n'
+T = "tensor<8xf32>"
+#: Programs that some pass ended in an internal error for, and what they are given to.
+FOUND = [
+    (f"func.func @other(%a: {T}) -> {T} {{ return %a : {T} }}", "--pcg-recompute=memory-limit=10", "32 B"),
+    (f"func.func public @a(%a: {T}) -> {T} {{ return %a : {T} }} func.func public @b() {{ return }}", "--sdy-import", ""),
+    (f"{MESH}func.func @main(%a: {T}) -> {T} {{ return %a : {T} }}", "--dist-refine-mesh", ""),
+    (f"{MESH}func.func @main(%a: {T}) -> {T} {{ return %a : {T} }}", "--auto-parallel", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "flags", "says"), FOUND)
+def test_what_was_found(text, flags, says, tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text(text)
+    run = filekinds.opt([str(path), *shlex.split(flags)])
+    assert not run.fault() and says in run.err and run.accepted == (not says)
+
+
 def test_files_follow_from_their_seed():
     kind = filekinds.Contests()
     files = [kind.mutated(random.Random(s)) for s in range(30)]

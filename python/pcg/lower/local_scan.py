@@ -121,18 +121,26 @@ def top_k(ctx: LocalContext) -> Sequence[ir.Value]:
     last = len(ctx.rule.operands[0]) - 1
     factors = ctx.rule.operands[0][last]
     axes = ctx.axes_of(factors[0]) if factors else ()
-    if not axes:
-        return ctx.same_op()
     value_type, index_type = ctx.result_types
-    k = value_type.shape[last]
+    element = value_type.element_type
     value = ctx.operands[0]
+    if isinstance(element, ir.IntegerType) and element.width in (2, 4):  # XLA:CPU compiles those of whole bytes only
+        element = ir.IntegerType.get_unsigned(8) if element.is_unsigned else ir.IntegerType.get_signless(8)
+        value = ctx.create("stablehlo.convert", [value], [_tensor(value.type.shape, element)]).result
+    elif not axes:
+        return ctx.same_op()
+    k = value_type.shape[last]
+    if not axes:
+        wide = [_tensor(value_type.shape, element), index_type]
+        values, places = ctx.create("chlo.top_k", [value], wide, k=_i64(k)).results
+        return [_converted(ctx, values, value_type), places]
     part = min(k, value.type.shape[last])
     length = ctx.shard_length(factors[0]) if ctx.padded(factors[0]) else None
     if length is not None:
         value = _without_padding(ctx, value, last, length)
     local = [*value_type.shape[:last], part]
     values, places = ctx.create(
-        "chlo.top_k", [value], [_tensor(local, value_type.element_type), _tensor(local, index_type.element_type)],
+        "chlo.top_k", [value], [_tensor(local, element), _tensor(local, index_type.element_type)],
         k=_i64(part),
     ).results
     start = ctx.shard_start(factors[0], index_type.element_type)
@@ -154,7 +162,6 @@ def top_k(ctx: LocalContext) -> Sequence[ir.Value]:
     )
     scalars = [_tensor([], t.type.element_type) for t in (values, places) for _ in range(2)]
     block = sort.regions[0].blocks.append(*scalars)
-    element = value_type.element_type
     kind = "TOTALORDER" if isinstance(element, ir.FloatType) else (
         "UNSIGNED" if isinstance(element, ir.IntegerType) and (element.is_unsigned or element.width == 1) else "SIGNED"
     )
@@ -167,10 +174,15 @@ def top_k(ctx: LocalContext) -> Sequence[ir.Value]:
             greater = ctx.create("stablehlo.or", [greater, first], [greater.type]).result
         ctx.create("stablehlo.return", [greater], [])
     rank = last + 1
-    return [
+    first_k = [
         ctx.create(
-            "stablehlo.slice", [v], [t], start_indices=_i64s([0] * rank), limit_indices=_i64s(t.shape),
-            strides=_i64s([1] * rank),
+            "stablehlo.slice", [v], [_tensor(t.shape, v.type.element_type)], start_indices=_i64s([0] * rank),
+            limit_indices=_i64s(t.shape), strides=_i64s([1] * rank),
         ).result
         for v, t in zip(sort.results, ctx.result_types, strict=True)
     ]
+    return [_converted(ctx, first_k[0], value_type), first_k[1]]
+
+
+def _converted(ctx: LocalContext, value: ir.Value, type_: ir.Type) -> ir.Value:
+    return value if value.type == type_ else ctx.create("stablehlo.convert", [value], [type_]).result

@@ -123,6 +123,8 @@ def least(line: Line) -> Recomputation:
 
 def _splits(line: Line, alive: np.ndarray) -> list[int]:
     """Where the backward part may begin: where most is idle between two uses, and where most is alive."""
+    if not line.steps:
+        return []
     first, last = line.lives()
     idle = np.zeros(len(line.steps) + 2)
     uses: dict[int, list[int]] = {}

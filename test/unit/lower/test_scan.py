@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -45,7 +46,7 @@ def test_cumulative(op: str, reverse: bool) -> None:
             assert f"tensor<{rows}x{columns}x" in gathered.split("->")[1]
 
 
-@pytest.mark.parametrize("element", ["f32", "i32", "ui8"])
+@pytest.mark.parametrize("element", ["f32", "i32", "ui8", "ui4", "i4"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_top_k(element: str, layout: str) -> None:
     rows = layout.split(",")[0]
@@ -57,7 +58,7 @@ func.func @main(%x: {t} {{dist.spec = {spec(layout)}}})
   func.return %0#0, %0#1 : {v}, {p}
 }}"""
     # Many equal values: among equals the lower index comes first, across shards too.
-    dtype = {"f32": np.float32, "i32": np.int32, "ui8": np.uint8}[element]
+    dtype = {"f32": np.float32, "i32": np.int32, "ui8": np.uint8, "ui4": ml_dtypes.uint4, "i4": ml_dtypes.int4}[element]
     values = np.random.default_rng(0).integers(0, 4, (4, 8)).astype(dtype)
     counts, _ = check(text, [values])
     assert dict(counts) == ({"all_gather": 2} if layout.split(",")[1] != "-" else {})
