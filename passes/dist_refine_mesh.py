@@ -12,9 +12,9 @@ from torch_mlir import ir
 
 from pcg.dialects.dist import ShardSpecAttr
 from pcg.ir import shardings
+from pcg.ir.check import ALONG_AXES
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-from pcg.lower.moves import MOVES
 from pcg.passes.base import Pass, PassError, option
 from pcg.rules import rule_for
 from pcg.rules.manual import IN_SPECS, OUT_SPECS
@@ -183,7 +183,7 @@ def rewrite(module: ir.Operation, mesh: Mesh, symbol: str = shardings.MESH) -> N
             for name in _SIGNATURE if op.name == "func.func" else _LAYOUTS:
                 if name in attrs:
                     attrs[name] = new(attrs[name])
-            if "axes" in attrs and op.name in MOVES:
+            if op.name in ALONG_AXES and "axes" in attrs:
                 axes = _strings(attrs["axes"])
                 parts = refine.part_names(refine.origin_names(axes, old), mesh)
                 attrs["axes"] = ir.ArrayAttr.get([ir.StringAttr.get(a) for a in parts])

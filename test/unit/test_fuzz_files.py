@@ -60,6 +60,10 @@ FOUND = [
     (f"func.func public @a(%a: {T}) -> {T} {{ return %a : {T} }} func.func public @b() {{ return }}", "--sdy-import", ""),
     (f"{MESH}func.func @main(%a: {T}) -> {T} {{ return %a : {T} }}", "--dist-refine-mesh", ""),
     (f"{MESH}func.func @main(%a: {T}) -> {T} {{ return %a : {T} }}", "--auto-parallel", ""),
+    (
+        MESH + f"func.func @main(%a: {T}) -> {T} {{ %0 = \"dist.constraint\"(%a) {{axes = 3, spec = #dist.shard_spec<@mesh, [[]], {{}}>}} : ({T}) -> {T} return %0 : {T} }}",
+        "--dist-refine-mesh", "",
+    ),
 ]
 
 

@@ -24,7 +24,7 @@ from pcg.layout import Mesh, ShardSpec, SpecError, refine
 #: Regions inside of each other that passes follow.
 DEEPEST = 64
 #: Ops that move a value along `axes` of the mesh.
-_MOVES = frozenset(
+ALONG_AXES = frozenset(
     ("pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce", "pcg.mask", "dist.all_reduce", "dist.all_gather",
      "dist.reduce_scatter", "dist.all_to_all", "dist.mask", "dist.slice")
 )  # fmt: skip
@@ -227,7 +227,7 @@ class _Check:
             self.sdy(op)
         elif name in _REQUESTS:
             self.layout(op, f"spec of '{name}'", op.attributes["spec"], op.results[0].type)
-        elif name in _MOVES:
+        elif name in ALONG_AXES:
             if not self.meshes:
                 raise PcgError(f"'{name}' moves a value along axes; the module has no dist.mesh", op.location)
             known = {n for mesh in self.meshes.values() for n in mesh.names}
