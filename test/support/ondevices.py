@@ -65,19 +65,33 @@ def run_blocks(
         wide = any(str(t.element_type).rstrip(">").endswith("64") for t in [*types.inputs, *types.results])
         results = tuple(jax.ShapeDtypeStruct(tuple(t.shape), dtype_of(t.element_type)) for t in types.results)
     local = jax_compat.LocalProgram(text, results)
-    in_specs, out_specs = ([placement.partition_spec(s) for s in side] for side in (ins, outs))
-    body = jax_compat.shard_map(lambda *a: jax_compat.inline_call(local, *a), on, tuple(in_specs), out_specs)
+    # What has no elements is made where it is wanted, as the runtime does: XLA cannot take it apart.
+    in_specs = [placement.partition_spec(s) for s, parts in zip(ins, given, strict=True) if parts[0].size]
+    out_specs = [placement.partition_spec(s) for s, t in zip(outs, results, strict=True) if t.size]
+
+    def on_device(*values: jax.Array) -> list[jax.Array]:
+        left = iter(values)
+        every = [next(left) if parts[0].size else jax.numpy.asarray(parts[0]) for parts in given]
+        return [x for x in jax_compat.inline_call(local, *every) if x.size]
+
+    body = jax_compat.shard_map(on_device, on, tuple(in_specs), out_specs)
     with jax_compat.x64(wide):
-        arrays = []
-        for parts, spec, named in zip(given, ins, in_specs, strict=True):
+        arrays, names = [], iter(in_specs)
+        for parts, spec in zip(given, ins, strict=True):
+            if not parts[0].size:
+                continue
             shape = tuple(n * k for n, k in zip(parts[0].shape, spec.shards(mesh), strict=True))
             held = [jax.device_put(x, d) for x, d in zip(parts, on.devices.flat, strict=True)]
-            sharding = jax.sharding.NamedSharding(on, named)
+            sharding = jax.sharding.NamedSharding(on, next(names))
             arrays.append(jax.make_array_from_single_device_arrays(shape, sharding, held))
-        made = jax.jit(body)(*arrays)
+        made = iter(jax.jit(body)(*arrays))
         order = {d: p for p, d in enumerate(on.devices.flat)}
-        out = []
-        for x in made:
+        out: list[list[np.ndarray]] = []
+        for t in results:
+            if not t.size:
+                out.append([np.zeros(t.shape, t.dtype)] * mesh.size)
+                continue
+            x = next(made)
             row = sorted(x.addressable_shards, key=lambda s: order[s.device])
             out.append([np.asarray(s.data) for s in row])
     return out

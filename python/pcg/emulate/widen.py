@@ -4,7 +4,8 @@ Every value of a floating-point type becomes f64 (complex ones complex<f64>), in
 that a conversion which rounded (f32 -> bf16) now changes nothing.  Ops whose meaning is that of the bits of their type
 stay as they are, between conversions: constants (a narrow constant is the number it was rounded to), bit casts (a
 uniform random number made from bits is the same number), random numbers, and calls of foreign code.  Of the latter
-those of LAPACK and BLAS are called by their name in double precision.
+those of LAPACK and BLAS are called by their name in double precision.  Floats that collectives reduce as integers of
+the same order (`pcg.lower.ordered`) are integers of 64 bits then.
 
 Works on programs for one device and on lowered ones for one device of many: collectives only move wider numbers.
 """
@@ -17,6 +18,7 @@ from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, walk
+from pcg.lower.ordered import ordered, unordered
 
 #: Ops that mean the bits of their operands or results.
 _BITS = frozenset(
@@ -25,6 +27,8 @@ _BITS = frozenset(
         "stablehlo.custom_call",
     }
 )  # fmt: skip
+#: Collectives that reduce.
+_REDUCING = frozenset({"stablehlo.all_reduce", "stablehlo.reduce_scatter"})
 #: LAPACK and BLAS routines of jaxlib in single precision: `lapack_spotrf_ffi`, `blas_ctrsm`.
 _SINGLE = re.compile(r"^(lapack|blas)_([sc])(?=[a-z]+(_ffi)?$)")
 #: Attributes that fix the arithmetic of an op.
@@ -75,6 +79,8 @@ def widen(module: ir.Module | ir.Operation) -> None:
     """
     root = module.operation
     with root.context, ir.Location.unknown():
+        for op in [o for o in walk(root) if o.name in _REDUCING]:
+            _widen_order(op)
         ops = list(walk(root))
         narrow = [(op, [v.type for v in op.operands]) for op in ops if stays_narrow(op)]
         for op in ops:
@@ -127,6 +133,62 @@ def _between_conversions(op: ir.Operation, takes: list[ir.Type]) -> None:
             with ir.InsertionPoint.after(op), op.location:
                 new = ir.Operation.create("stablehlo.convert", [wide], [result])
             result.replace_all_uses_except(new.result, [new])
+
+
+def _widen_order(op: ir.Operation) -> None:
+    """Make a collective maximum of floats as integers one of integers of 64 bits; any other is left as it is.
+
+    bits = bitcast(x); r = reduce(select(isnan, beyond, flipped(bits))); y = bitcast(flipped(r))
+    """
+    if len(op.operands) != 1:
+        return
+    select = _defining(op.operands[0], "stablehlo.select")
+    flipped = _defining(select.operands[2], "stablehlo.xor") if select is not None else None
+    bits = _defining(flipped.operands[0], "stablehlo.bitcast_convert") if flipped is not None else None
+    readers = [use.owner.operation for use in op.results[0].uses]
+    backs = [r for r in readers if r.name == "stablehlo.xor"]
+    floats = [use.owner.operation for r in backs for use in r.results[0].uses]
+    if bits is None or len(backs) != 1 or any(f.name != "stablehlo.bitcast_convert" for f in floats):
+        return
+    x = bits.operands[0]
+    body = op.regions[0].blocks[0]
+    reducer = body.operations[0].operation.name
+    kind = {"stablehlo.maximum": "max", "stablehlo.minimum": "min"}.get(reducer)
+    types = {f.results[0].type.element_type for f in floats}
+    if kind is None or not is_float(x.type) or types - {x.type.element_type}:
+        return
+    with ir.InsertionPoint(op), op.location:
+        wide = ordered(_convert(x, wide_type(x.type)), kind, op.location)
+        i64 = wide.type.element_type
+        result = ir.RankedTensorType.get(op.results[0].type.shape, i64)
+        attributes = {a: op.attributes[a] for a in op.attributes}
+        new = ir.Operation.create(op.name, results=[result], operands=[wide], regions=1, attributes=attributes)
+        scalar = ir.RankedTensorType.get([], i64)
+        block = new.regions[0].blocks.append(scalar, scalar)
+        with ir.InsertionPoint(block):
+            made = ir.Operation.create(reducer, results=[scalar], operands=list(block.arguments)).result
+            ir.Operation.create("stablehlo.return", operands=[made])
+        y = unordered(new.result, ir.F64Type.get(), op.location)
+        for f in floats:
+            f.results[0].replace_all_uses_with(_convert(y, f.results[0].type))
+    # A collective that nothing reads would still be one.
+    unread = [*floats, *backs]
+    while unread:
+        dead = unread.pop(0)
+        if not any(True for r in dead.results for _ in r.uses):
+            behind = dict.fromkeys(o for v in dead.operands if (o := _defining(v)) is not None)
+            dead.erase()
+            unread += [o for o in behind if o not in unread]
+
+
+def _defining(value: ir.Value, name: str | None = None) -> ir.Operation | None:
+    """The op that yields `value`, if it is one of this name."""
+    op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+    return op if op is not None and name in (None, op.name) else None
+
+
+def _convert(value: ir.Value, type_: ir.Type) -> ir.Value:
+    return value if value.type == type_ else ir.Operation.create("stablehlo.convert", [type_], [value]).result
 
 
 def _target(op: ir.Operation) -> str:

@@ -140,6 +140,8 @@ class _Check:
                     self.number(func, text, own["tf.aliasing_output"], kind.results)
                 if what == "result" and "pcg.state" in own:
                     self.number(func, f"{what} {i} of function '{symbol}': pcg.state", own["pcg.state"], kind.inputs)
+        for name in func.attributes:
+            func.attributes[name]  # lowering copies them all
         self.notes(func, {"argument": len(kind.inputs), "result": len(kind.results)})
         for name, what, wanted in (
             ("pcg.microbatches", "an integer from 1", ir.IntegerAttr), ("pcg.memory_limit", "a float", ir.FloatAttr)
@@ -216,7 +218,7 @@ class _Check:
             elif n == mesh_names.ON:
                 self.mesh_symbol(op, f"'{name}': {n}", attr)
             else:
-                self.notes(op, {"result": len(op.results), "argument": len(op.operands)})
+                self.notes(op, {"result": len(op.results), "argument": 0})
 
     def own(self, op: ir.Operation) -> None:
         """Ops of the dialects `dist` and `pcg`, and those of `sdy`, which nobody verifies."""
@@ -383,9 +385,10 @@ class _Check:
             items: list[Any] = list(entry_) if isinstance(entry_, ir.ArrayAttr) else []
             if len(items) == 3 and isinstance(items[0], ir.StringAttr) and isinstance(items[2], ir.StringAttr):
                 slot, _, number = items[0].value.partition(" ")
-                if slot in counts and number.isdecimal() and len(number) < 9 and isinstance(items[1], ShardSpecAttr):
+                known = slot in counts and number.isdecimal() and len(number) < 9 and int(number) < counts[slot]
+                if known and isinstance(items[1], ShardSpecAttr):
                     continue
-            text = f'{given.GIVEN} has the entry {_short(entry_)}; allowed: ["argument 0", a layout, text]'
+            text = f"{given.GIVEN} has the entry {_short(entry_)}; allowed: [an argument or result, a layout, text]"
             raise PcgError(text, op.location)
 
 

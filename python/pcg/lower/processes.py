@@ -149,6 +149,15 @@ class ProcessLowering:
 
     # -- stages --------------------------------------------------------------------------------
 
+    def _here(self, stage: ir.Operation, process: _Process) -> Sequence[ir.Value]:
+        """The inputs of a stage, which are in its processes."""
+        for i, value in enumerate(inputs_of(stage)):
+            if value not in process.values:
+                symbol = mesh_symbol(stage)
+                text = f"input {i} of the stage on @{symbol} is not on its mesh; pcg.transfer moves it there"
+                raise PcgError(text, stage.location)
+        return inputs_of(stage)
+
     def stage(self, stage: ir.Operation) -> None:
         """Put the stage's local program into the processes of its mesh."""
         mesh, func = self.meshes[mesh_symbol(stage)], self.local[stage]
@@ -157,7 +166,7 @@ class ProcessLowering:
         channels: dict[int, int] = {}
         for position, number in enumerate(ids):
             process = self.processes[number]
-            given = [process.values[v] for v in inputs_of(stage)]
+            given = [process.values[v] for v in self._here(stage, process)]
             values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, given, strict=True))
             *ops, last = (op.operation for op in block.operations)
             with ir.InsertionPoint(process.block):

@@ -8,6 +8,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.loops import counted_trips
 from pcg.ir.stages import mesh_symbol
 from pcg.layout import Mesh, ShardSpec
@@ -57,7 +58,9 @@ def traffic_of(
 
 def _placed(value: ir.Value) -> tuple[ShardSpec, str]:
     spec, name = shardings.get(value), mesh_names.mesh_name_of(value)
-    assert spec is not None and name is not None, "a program of placed stages has all layouts"
+    if spec is None or name is None:
+        what = "no layout" if spec is None else "no mesh"
+        raise PcgError(f"a value that moves between stages has {what}; pcg-place-stages gives it one", value.location)
     return spec, name
 
 

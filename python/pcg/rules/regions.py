@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir.identities import identity, limits
+from pcg.rules.values import splat
 
 #: Reduction of a binary op, and its value on booleans (where `add` is `or` and `multiply` is `and`).
 KINDS = {
@@ -20,7 +21,6 @@ REDUCERS = {
     "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
     "and": "stablehlo.and", "or": "stablehlo.or",
 }  # fmt: skip
-_SPLAT_THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
 
 
 def is_bool(type_: ir.Type) -> bool:
@@ -64,39 +64,6 @@ def returns_element(region: ir.Region, count: int) -> bool:
 
 def _argument(value: ir.Value) -> int:
     return value.arg_number if isinstance(value, ir.BlockArgument) else -1
-
-
-def splat(value: ir.Value) -> float | None:
-    """The number every element of `value` is, if it is a real constant (or a broadcast of one)."""
-    for _ in range(4):
-        if isinstance(value, ir.BlockArgument):
-            return None
-        op = value.owner
-        if op.name == "stablehlo.constant":
-            return _number(op)
-        if op.name not in _SPLAT_THROUGH:
-            return None
-        value = op.operands[0]
-    return None
-
-
-def _number(constant: ir.Operation) -> float | None:
-    try:
-        attr = constant.attributes["value"]
-    except TypeError:  # the bindings have no class for complex elements
-        zero = "dense<(0.000000e+00,0.000000e+00)>"
-        return 0.0 if zero in constant.get_asm(assume_verified=True) else None
-    if not isinstance(attr, ir.DenseElementsAttr) or not attr.is_splat:
-        return None
-    element = attr.get_splat_value()
-    if isinstance(element, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
-        return float(element.value)
-    return None
-
-
-def is_zero(value: ir.Value) -> bool:
-    """Whether `value` is known to be zero everywhere."""
-    return splat(value) == 0.0
 
 
 def is_identity(value: ir.Value, kind: str) -> bool:

@@ -16,7 +16,6 @@ from pcg.rules.blocks import FEW, Pieces, Span, beside, common, padded, reversed
 from pcg.rules.build import FREE, Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule, Linear
 from pcg.rules.regions import is_bool
-from pcg.rules.regions import is_zero as converts_to_zero
 from pcg.rules.registry import rule, shape
 from pcg.rules.values import is_zero
 
@@ -72,7 +71,7 @@ def pad_cuts(op: ir.Operation) -> list[Cut | None]:
 
 def pads_with_zeros(op: ir.Operation) -> bool:
     """Whether the padding of a pad is known to be 0; jax writes it as a conversion of one."""
-    return is_zero(op.operands[1]) or converts_to_zero(op.operands[1])
+    return is_zero(op.operands[1])
 
 
 @rule("stablehlo.slice")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from torch_mlir import ir
 
+#: Floats with infinities, of those that programs convert to.
+_INFINITE = frozenset({"f64", "f32", "f16", "bf16"})
 # Ops whose result holds only elements of their first operand.
 _SAME_ELEMENTS = frozenset({
     "stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice", "stablehlo.reverse",
@@ -16,8 +20,10 @@ _SAME_ELEMENTS = frozenset({
 def splat(value: ir.Value) -> bool | int | float | None:
     """The number that every element of `value` is, when the program text says so; else None.
 
-    Looks through broadcasts and through PCG operators, which are the identity on values.
+    Looks through broadcasts, through PCG operators, which are the identity on values, and through conversions that
+    keep the number: of 0 and 1, and of infinities to other floats.
     """
+    converted: list[ir.Type] = []
     while True:
         owner = value.owner
         if isinstance(owner, ir.Block):
@@ -25,12 +31,21 @@ def splat(value: ir.Value) -> bool | int | float | None:
         owner = owner.operation
         name = owner.name
         if name == "stablehlo.constant":
-            if isinstance(value.type.element_type, ir.ComplexType):
-                return _complex(owner)
-            return _splat(owner.attributes["value"])
-        if name not in _SAME_ELEMENTS:
+            complex_ = isinstance(value.type.element_type, ir.ComplexType)
+            number = _complex(owner) if complex_ else _splat(owner.attributes["value"])
+            return number if number is not None and all(_keeps(number, t) for t in converted) else None
+        if name == "stablehlo.convert":
+            converted.append(value.type.element_type)
+        elif name not in _SAME_ELEMENTS:
             return None
         value = owner.operands[0]
+
+
+def _keeps(number: float, element: ir.Type) -> bool:
+    """Whether a conversion to `element` surely keeps a number."""
+    if number in (0, 1):
+        return str(element) != "f8E8M0FNU"  # it has no zero
+    return math.isinf(number) and str(element) in _INFINITE
 
 
 def _complex(constant: ir.Operation) -> float | None:

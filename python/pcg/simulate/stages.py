@@ -17,6 +17,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import mesh_names, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
@@ -172,7 +173,11 @@ class _Staged:
         combine(inner, COMBINED, model)
         self.constants[place_] = self.constants.get(place_, 0.0) + inner.constants
         number: dict[int, int] = {}
-        for v, outer in zip(inner.arguments, inputs_of(stage), strict=True):
+        for i, (v, outer) in enumerate(zip(inner.arguments, inputs_of(stage), strict=True)):
+            if (outer, place_) not in self.values:
+                symbol = mesh_symbol(stage)
+                text = f"input {i} of the stage on @{symbol} is not on its mesh; pcg.transfer moves it there"
+                raise PcgError(text, stage.location)
             number[v] = self.values[outer, place_]
         for v, bytes_ in enumerate(inner.sizes):
             if v not in number:

@@ -1,5 +1,6 @@
 """Reading programs: every form, names and lines in locations, and the errors."""
 
+import base64
 import io
 import re
 
@@ -44,6 +45,18 @@ def load(source, name=None, **kwargs):
 
 def names(module):
     return [op.name for op in walk(module.operation)]
+
+
+DAMAGED = (
+    "TUzvUg1NTElSMjQuMC4wZ2l0AAEnCQEFCQ0LAQMTAwMXBQULGwcDHwNnTQsBRgsPCwsTGwsLCxMTCwsPEwsPEwsTCwsTExMTIwsLCwsPCxMTAw"
+    "eVjakBCxMTBxcXAsYDBREBA0cFEwUVFwEDAwMFDQ8RSQUXBQsFGRcBBQcDAxcZBRsFHQEDHQMDBUcNBwEDIwMDBUsFHxcBBwcNCQUhFwERBxcB"
+    "ExEXARULFwEJEQMHNwM5AzsDBSMFJQUnBSkBA0EJBxcBCxUXAQ0LI2Rpc3Quc2hhcmRfc3BlYzxAbWVzaCwgW1sieCJdXSwge30+ACNkaXN0Ln"
+    "Byb2Nlc3NfbWVzaDxbIngiXSwgWzJdLCBbXT4AI2Rpc3Quc2hhcmRfc3BlYzxAbWVzaCwgW1sieCIsICJ4Il1dLCB7fT4AGwMhBRsDEQULBQMB"
+    "AwEFAwMDAwR/BQFQCQEHBG8DAQ0DARMLBVEnFQMHBCsDBQsDAzMACUdDNQUDAQMBBwRFAwMFUC0HBwQZAwMHAwcvAAcEMQMBBgMBBQEA7gIrGR"
+    "UTFxELDxkNEwsVBRkPCw8VCwsRYnVpbHRpbgBkaXN0AGZ1bmMAc3RhYmxlaGxvAG1vZHVsZQBtZXNoAHJldHVybgBjdXN0b21fY2FsbAAtAGRp"
+    "c3Quc3BlYwBib2R5AHN5bV9uYW1lAHZhbHVlAGRpc3QuZW5naW5lAHNlYXJjaABtYWluAHByaXZhdGUAZGlzdC5zcGVjcwBpbl9zcGVjcwBvdX"
+    "Rfc3BlY3MAZGlzdC5tYW51YWwACDkJBQEBDTcfAUMlARMBAT1/AQEBAQENASkBAQdX"
+)
 
 
 def test_text_bytes_and_paths(tmp_path):
@@ -104,6 +117,30 @@ def test_generic_text_of_sdy_loads_too():
 def test_errors_say_what_and_where(source, error):
     with pytest.raises(PcgError, match=error if "\\d" in error else re.escape(error)):
         load(source, "model")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'func.func @main() attributes {a.b = "\FFx"} { return }', r'func.func @"\E3ain"() { return }',
+        r'func.func @main() attributes {"a.\B2" = 1} { return }',
+    ],
+)  # fmt: skip
+def test_strings_are_utf8(text):
+    with pytest.raises(PcgError, match=r"1:\d+: the string .* is not UTF-8"):
+        load_module(text, make_context(), "a.mlir")
+
+
+def test_configurations_of_custom_calls_are_bytes():
+    text = r'func.func @main() { stablehlo.custom_call @f() {backend_config = "\FF\00"} : () -> () return }'
+    assert load_module(text, make_context())
+
+
+def test_bytecode_that_mlirs_reader_does_not_survive():
+    """Reading this in our own process ends it: what is damaged is read by another one."""
+    data = base64.b64decode(DAMAGED)
+    with pytest.raises(PcgError, match="cannot read the bytecode: "):
+        load_module(data, make_context())
 
 
 def test_dynamic_results_name_the_op():

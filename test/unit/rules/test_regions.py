@@ -4,7 +4,8 @@ import pytest
 from torch_mlir import ir
 
 from pcg.ir.identities import identity
-from pcg.rules.regions import is_identity, splat
+from pcg.rules.regions import is_identity
+from pcg.rules.values import splat
 from support.rulecheck import context
 
 
@@ -36,6 +37,24 @@ def test_neutral_elements():
         assert identity(powers, "max") == 2.0**-127 and identity(powers, "sum") is None
         assert identity(ir.Type.parse("complex<f32>"), "sum") == 0.0
         assert identity(ir.Type.parse("complex<f32>"), "max") is None
+
+
+@pytest.mark.parametrize(
+    ("ops", "number"),
+    [
+        ('%0 = stablehlo.constant dense<2.0> : tensor<4xf32> %1 = "pcg.combine"(%0) {dim = 0, axes = ["x"]} : (tensor<4xf32>) -> tensor<4xf32>', 2),
+        ("%0 = stablehlo.constant dense<0> : tensor<4xi32> %1 = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xf32>", 0),
+        ("%0 = stablehlo.constant dense<300> : tensor<4xi32> %1 = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xui8>", None),
+        ("%0 = stablehlo.constant dense<0xFF800000> : tensor<f32> %1 = stablehlo.convert %0 : (tensor<f32>) -> tensor<bf16>", float("-inf")),
+        ("%0 = stablehlo.constant dense<0xFF800000> : tensor<f32> %1 = stablehlo.convert %0 : (tensor<f32>) -> tensor<i32>", None),
+        ('%0 = stablehlo.constant dense<2.0> : tensor<4xf32> %1 = "pcg.mask"(%0) {axes = ["x"], kind = "sum"} : (tensor<4xf32>) -> tensor<4xf32>', None),
+    ],
+)  # fmt: skip
+def test_splats_behind_other_ops(ops, number):
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse(f"func.func @main() {{ {ops} return }}")
+        op = list(module.body.operations)[0].regions[0].blocks[0].operations[1].operation
+        assert splat(op.results[0]) == number
 
 
 def test_splat_of_an_argument_is_unknown():

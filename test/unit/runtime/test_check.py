@@ -44,6 +44,22 @@ def test_right_programs_that_are_mostly_rounding_agree(name):
     assert not wrong(checked(executable, unsharded(executable, text), values))
 
 
+@pytest.mark.parametrize("reduce", [jnp.max, jnp.min])
+def test_a_largest_value_is_judged_in_double_precision(reduce):
+    """Devices compare floats as integers of their order; a value that they agree on is not rounded by that."""
+
+    def f(x, w):
+        y = jnp.sin(x @ w)
+        return y / reduce(y), reduce(y, axis=0)
+
+    args = [np.random.default_rng(i).standard_normal(s).astype(np.float32) for i, s in enumerate(((8, 12), (12, 6)))]
+    executable = compiled(text_of(f, args), "a=4", "dataflow", (P("a"), P()))
+    text = executable.compilation.local_text
+    assert "all_reduce" in text and "bitcast_convert" in text
+    for row in checked(executable, unsharded(executable, text_of(f, args)), args):
+        assert row.agrees and row.double < 1e-12
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_right_program_agrees(name, capsys):

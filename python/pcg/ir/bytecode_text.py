@@ -1,0 +1,44 @@
+"""`python -m pcg.ir.bytecode_text`: MLIR bytecode on stdin, its text on stdout.
+
+A program of its own because MLIR's reader does not hold against damaged bytecode: it may read beyond its end, write
+where it must not, or never return.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from pcg.ir.context import make_context
+
+PORTABLE_PRODUCER = b"StableHLO_v"
+
+
+def main() -> int:
+    """Convert stdin to stdout; 1, and a line on stderr, where it is not what MLIR reads."""
+    data, said = sys.stdin.buffer.read(), list[str]()
+    with make_context() as context, ir.Location.unknown():
+        # Ops that nobody registered are refused when the text is read, by their names.
+        context.allow_unregistered_dialects = True
+        handler = context.attach_diagnostic_handler(lambda d: bool(said.append(d.message)) or True)
+        try:
+            if PORTABLE_PRODUCER in data[:64]:
+                module = _stablehlo.deserialize_portable_artifact(context, data)
+            else:
+                module = ir.Module.parse(data)
+            text = module.operation.get_asm(enable_debug_info=True, binary=True)
+        except (ValueError, RuntimeError, ir.MLIRError) as error:
+            said += [d.message for d in getattr(error, "error_diagnostics", ())]
+            why = [line for message in (*said, str(error)) for line in message.splitlines() if line.strip()]
+            sys.stderr.write(why[0].strip() if why else "malformed")
+            return 1
+        finally:
+            handler.detach()
+    sys.stdout.buffer.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
