@@ -71,7 +71,7 @@ def run_blocks(
 
     def on_device(*values: jax.Array) -> list[jax.Array]:
         left = iter(values)
-        every = [next(left) if parts[0].size else jax.numpy.asarray(parts[0]) for parts in given]
+        every = [next(left) if parts[0].size else jax.numpy.zeros(parts[0].shape, parts[0].dtype) for parts in given]
         return [x for x in jax_compat.inline_call(local, *every) if x.size]
 
     body = jax_compat.shard_map(on_device, on, tuple(in_specs), out_specs)
