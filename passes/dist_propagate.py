@@ -23,7 +23,7 @@ from pcg.propagate import ENGINES as LOCAL
 from pcg.propagate import Problem, Solution, propagate
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
-from pcg.rules.manual import manual_bodies
+from pcg.rules.manual import computations
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 from pcg.search.assign import Decided, assign
 from pcg.search.measure import Measure, NotPlaced, measure
@@ -98,7 +98,7 @@ class PropagatePass(Pass):
             raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
         model = CostModel(self.machine, mesh)
         with module.context:
-            bodies = manual_bodies(module)
+            bodies = computations(module)
             for func in functions(module):
                 own = ir.StringAttr(func.attributes["sym_name"]).value in bodies
                 if len(func.regions[0].blocks) and not own:

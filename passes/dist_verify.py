@@ -17,7 +17,7 @@ from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
 from pcg.passes.base import Pass, PassError, option
 from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
-from pcg.rules.manual import is_manual, manual_bodies
+from pcg.rules.manual import computations, is_manual
 
 
 @dataclass
@@ -38,7 +38,7 @@ class VerifyPass(Pass):
         """Raises PassError at the first op that breaks a constraint."""
         module = module.operation
         self.meshes = shardings.meshes_of(module)
-        bodies = manual_bodies(module)
+        bodies = computations(module)
         for func in functions(module):
             if ir.StringAttr(func.attributes["sym_name"]).value in bodies or not len(func.regions[0].blocks):
                 continue

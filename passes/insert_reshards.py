@@ -19,7 +19,7 @@ from pcg.machine import Machine
 from pcg.passes.base import Pass, PassError
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
-from pcg.rules.manual import is_manual, manual_bodies
+from pcg.rules.manual import computations, is_manual
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 
 #: Up to so many wanted layouts of one value, every order of producing them is tried.
@@ -62,7 +62,7 @@ class InsertReshardsPass(Pass):
         if mesh is None:
             return
         with module.context:
-            bodies = manual_bodies(module)
+            bodies = computations(module)
             for func in functions(module):
                 if ir.StringAttr(func.attributes["sym_name"]).value in bodies:
                     continue

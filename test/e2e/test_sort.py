@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from jax.sharding import PartitionSpec as P
 
 import pcg
@@ -52,3 +53,16 @@ def test_the_machine_decides() -> None:
     compiled = pcg.compile(jnp.sort, MESH, in_shardings=VECTOR, out_shardings=VECTOR)
     np.testing.assert_array_equal(compiled(x), np.sort(x))
     assert of_stablehlo_text(compiled.lower(x).as_text("local")).counts() == {"all_gather": 1}
+
+
+@pytest.mark.parametrize("strategy", ["search", "dataflow"])
+def test_a_custom_call_with_a_comparison(strategy: str) -> None:
+    """The function that the call is given is part of it: nothing in it has a layout."""
+    x = np.random.default_rng(0).normal(size=(12, 9)).astype(np.float32)
+
+    def largest(x: jax.Array) -> Any:
+        return lax.approx_max_k(x, 3), lax.approx_min_k(x, 2, reduction_dimension=0)
+
+    got = pcg.compile(largest, {"a": 3}, strategy=strategy, in_shardings=(P("a"),))(x)
+    for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(jax.jit(largest)(x)), strict=True):
+        assert np.array_equal(g, w)

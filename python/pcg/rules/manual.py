@@ -69,6 +69,15 @@ def manual_bodies(root: ir.Operation) -> set[str]:
     }
 
 
+def computations(root: ir.Operation) -> set[str]:
+    """Symbols of the functions that custom calls inside `root` are given, manual computations or others.
+
+    They are part of what their op means (the comparison of an `ApproxTopK`): nothing in them has a layout.
+    """
+    calls = (op for op in walk(root) if op.name == "stablehlo.custom_call" and "called_computations" in op.attributes)
+    return {ir.FlatSymbolRefAttr(a).value for op in calls for a in op.attributes["called_computations"]}
+
+
 def manual_rule(op: ir.Operation) -> ManualRule:
     """The rule of a manual computation."""
     ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (IN_SPECS, OUT_SPECS))
