@@ -405,6 +405,8 @@ class Texts(Kind):
             run = opt([str(path), *shlex.split(flags)])
             run.reader = f"pcg-opt {flags}"
             yield run
+            if "cannot read the bytecode" in run.err:
+                return  # whatever it was to be done with
         yield right(path)
 
 
