@@ -19,6 +19,7 @@ from torch_mlir import ir
 from pcg.ir.check import check
 from pcg.ir.errors import PcgError, describe
 from pcg.ir.sdy_text import to_generic
+from pcg.ir.strings import check_strings
 from pcg.ir.walk import functions, walk
 
 #: What a process that reads bytecode may take, starting jaxlib included, and what it reads at least.
@@ -46,13 +47,12 @@ def load_module(
         if isinstance(data, bytes):
             at = data.find(BYTECODE_MAGIC)
             if at >= 0:
-                data = _from_bytecode(data if at == 0 else _embedded(data, at), name)
-            else:
-                try:
-                    data = data.decode()
-                except UnicodeDecodeError:
-                    text = "neither MLIR text, MLIR bytecode nor a jax.export artifact"
-                    raise PcgError(text, f"{name}:1:1") from None
+                module = _from_bytecode(data if at == 0 else _embedded(data, at), context, name)
+                return _checked(module, static, layouts)
+            try:
+                data = data.decode()
+            except UnicodeDecodeError:
+                raise PcgError("neither MLIR text, MLIR bytecode nor a jax.export artifact", f"{name}:1:1") from None
         module = parse_text(data, context, name)
         return _checked(module, static, layouts)
 
@@ -70,7 +70,7 @@ def parse_text(text: str, context: ir.Context, name: str = "-") -> ir.Module:
     if not text.strip():
         raise PcgError("the program is empty", f"{name}:1:1")
     _check_nesting(text, name)
-    _check_strings(text, name)
+    check_strings(text, name)
     with context, ir.Location.unknown():
         if not context.allow_unregistered_dialects:
             _check_dialects(text, context, name)
@@ -144,26 +144,6 @@ def _check_nesting(text: str, name: str) -> None:
             raise PcgError(f"brackets are nested more than {_NESTED} deep", f"{name}:{line}:{column}")
 
 
-#: A byte of a string that is not ASCII, as MLIR prints it, and a string.
-_ESCAPED = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
-_STRING = re.compile(r'(backend_config = )?"((?:[^"\\\n]|\\.)*)"')
-
-
-def _check_strings(text: str, name: str) -> None:
-    """Refuse strings that are not UTF-8, which the bindings cannot read; configurations of custom calls are bytes."""
-    if not _ESCAPED.search(text):
-        return
-    for m in _STRING.finditer(text):
-        if m[1] or not _ESCAPED.search(m[2]):
-            continue
-        data = re.sub(rb"\\([0-9A-Fa-f]{2})", lambda x: bytes([int(x[1], 16)]), m[2].encode())
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            line, column = text.count("\n", 0, m.start()) + 1, m.start() - text.rfind("\n", 0, m.start())
-            raise PcgError(f"the string {m[0][:80]} is not UTF-8", f"{name}:{line}:{column}") from None
-
-
 def uses_sdy(text: str) -> bool:
     """Whether text has Shardy ops or attributes."""
     # The first test is for speed: large constants are a hundred megabytes of digits.
@@ -220,11 +200,29 @@ def _embedded(data: bytes, at: int) -> bytes:
     return data[at : at + size] if 0 < size <= len(data) - at else data[at:]
 
 
-def _from_bytecode(data: bytes, name: str) -> str:
-    """The text of bytecode, by a process of its own; the bindings lack Shardy's, but jaxlib, if installed, has it."""
+def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
+    """A module from bytecode that another process has read first, and written again."""
     sdy = b"sdy" in data
-    by_jaxlib = sdy and importlib.util.find_spec("jaxlib") is not None
-    reader = "pcg.frontend.artifact_text" if by_jaxlib else "pcg.ir.bytecode_text"
+    if sdy and importlib.util.find_spec("jaxlib"):
+        # The bindings lack Shardy's bytecode; jaxlib, if installed, has it.
+        text = _reread("pcg.frontend.artifact_text", data, name)
+        try:
+            return parse_text(text.decode(), context, name)
+        except UnicodeDecodeError:
+            raise PcgError("cannot read the bytecode: it is damaged", name) from None
+    data = _reread("pcg.ir.bytecode", data, name)
+    with context, ir.Location.unknown():
+        try:
+            return ir.Module.parse(data)
+        except (ValueError, ir.MLIRError) as error:
+            found = [d.message for d in getattr(error, "error_diagnostics", ())]
+            why = next((x for text in (*found, str(error)) for x in text.splitlines() if x.strip()), "malformed").strip()
+            missing = "; its Shardy attributes need jaxlib to be installed" if sdy else ""
+            raise PcgError(f"cannot read the bytecode: {why}{missing}", name) from None
+
+
+def _reread(reader: str, data: bytes, name: str) -> bytes:
+    """What a module of ours, run by a process of its own, makes of bytecode."""
     seconds = _SECONDS + len(data) / _BYTES_PER_SECOND
     try:
         found = subprocess.run(
@@ -235,12 +233,8 @@ def _from_bytecode(data: bytes, name: str) -> str:
     if found.returncode:
         lines = [x for x in found.stderr.decode(errors="replace").strip().splitlines() if x.strip()]
         why = lines[-1].strip() if lines and found.returncode > 0 else "it is damaged"
-        missing = "; its Shardy attributes need jaxlib to be installed" if sdy and not by_jaxlib else ""
-        raise PcgError(f"cannot read the bytecode: {why}{missing}", name)
-    try:
-        return found.stdout.decode()
-    except UnicodeDecodeError:
-        raise PcgError("cannot read the bytecode: it is damaged", name) from None
+        raise PcgError(f"cannot read the bytecode: {why}", name)
+    return found.stdout
 
 
 # -- checks ----------------------------------------------------------------------------------------
