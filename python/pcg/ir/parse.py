@@ -216,9 +216,9 @@ def _from_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
             return ir.Module.parse(data)
         except (ValueError, ir.MLIRError) as error:
             found = [d.message for d in getattr(error, "error_diagnostics", ())]
-            why = next((x for text in (*found, str(error)) for x in text.splitlines() if x.strip()), "malformed").strip()
+            lines = [x.strip() for text in (*found, str(error)) for x in text.splitlines() if x.strip()]
             missing = "; its Shardy attributes need jaxlib to be installed" if sdy else ""
-            raise PcgError(f"cannot read the bytecode: {why}{missing}", name) from None
+            raise PcgError(f"cannot read the bytecode: {lines[0] if lines else 'malformed'}{missing}", name) from None
 
 
 def _reread(reader: str, data: bytes, name: str) -> bytes:
