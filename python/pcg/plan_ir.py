@@ -15,6 +15,7 @@ from pcg.ir import shardings
 from pcg.ir.locations import place
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
+from pcg.layout.brief import brief
 from pcg.plan import Decision, Plan, PlanError, Reshard, Value
 
 #: Ops that carry no decision of their own.
@@ -75,7 +76,7 @@ def _placed(d: Decision, ops: Sequence[ir.Operation], mesh: Mesh, at: str) -> ir
     op = ops[d.at]
     if op.name != d.op or op.name in _SILENT:
         allowed = "an op that a plan places" if op.name in _SILENT else repr(op.name)
-        raise PlanError(f"{at}.op is {d.op!r}; allowed for operation {d.at}: {allowed}")
+        raise PlanError(f"{at}.op is {brief(d.op)}; allowed for operation {d.at}: {allowed}")
     for what, specs, values in (("operands", d.operands, op.operands), ("results", d.results, op.results)):
         if specs is None:
             continue
@@ -101,7 +102,7 @@ def check(plan: Plan, module: ir.Module) -> None:
     """Raise `PlanError` unless `plan` was made for the normalised `module`."""
     if fingerprint(module) == plan.fingerprint:
         return
-    mismatch = f"plan of program {plan.program!r} ({plan.fingerprint[:12]}) does not fit this one"
+    mismatch = f"plan of program {brief(plan.program)} ({plan.fingerprint[:12]}) does not fit this one"
     arguments, results = _types(module)
     for what, mine, theirs in (("argument", plan.arguments, arguments), ("result", plan.results, results)):
         if len(mine) != len(theirs):
@@ -224,11 +225,11 @@ def _insert_reshard(
     """
     value = _resharded(r.value, function, ops, made)
     if value is None or not isinstance(value.type, ir.RankedTensorType):
-        raise PlanError(f"{at}.value is {r.value!r}; the program has no such tensor")
+        raise PlanError(f"{at}.value is {brief(r.value)}; the program has no such tensor")
     _fits(r.spec, value, mesh, f"{at}.spec")
     for n, (reader, i) in enumerate(r.uses or ()):
         if reader >= len(ops) or i >= len(ops[reader].operands) or ops[reader].operands[i] != value:
-            raise PlanError(f"{at}.uses[{n}] is operand {i} of operation {reader}; that is not {r.value!r}")
+            raise PlanError(f"{at}.uses[{n}] is operand {i} of operation {reader}; that is not {brief(r.value)}")
     if r.apart and r.uses:
         point, location = ir.InsertionPoint(ops[r.uses[0][0]]), ops[r.uses[0][0]].location
         with function.context:

@@ -18,6 +18,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
+from pcg.layout.brief import brief
 from pcg.machine import Cluster, Machine, mapping, toml
 from pcg.passes import PIPELINES
 from pcg.passes.dist_refine_mesh import rewrite
@@ -99,7 +100,7 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
         module = load_module(plan.source, make_context(), "<plan>")
         _declare(module, plan.mesh.origin)
     else:
-        raise PlanError(f"the plan of {plan.program!r} was saved without its program; give the program, too")
+        raise PlanError(f"the plan of {brief(plan.program)} was saved without its program; give the program, too")
     if rewrites := memory.rewrites(plan.memory):
         run(module, rewrites, [], {})
     plan_ir.check(plan, module)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcg.layout.brief import brief
 from pcg.layout.hashing import hashed_once
 
 #: An axis, or a part of one in a refined mesh: `x.0` is the major part of `x`.
@@ -29,14 +30,6 @@ def _is_whole(value: Any) -> bool:
 def _whole(value: Any) -> Any:
     """A whole number of another type (numpy's) as Python's; anything else as it is, for the check that follows."""
     return value if isinstance(value, bool) or not hasattr(value, "__index__") else operator.index(value)
-
-
-def _brief(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of thousands of digits
-        return "a number of thousands of digits"
-    return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"
 
 
 @hashed_once
@@ -70,7 +63,7 @@ class Mesh:
             if name in seen:
                 raise MeshError(f"mesh has two axes named {name!r}")
             if not _is_whole(size) or not 1 <= size <= MOST_DEVICES:
-                raise MeshError(f"axis {name!r} has size {_brief(size)}; sizes are at least 1, at most {MOST_DEVICES}")
+                raise MeshError(f"axis {name!r} has size {brief(size)}; sizes are at least 1, at most {MOST_DEVICES}")
             seen.add(name)
         if self.size > MOST_DEVICES:
             raise MeshError(f"mesh {self} has {self.size} positions; allowed: at most {MOST_DEVICES}")
@@ -78,9 +71,9 @@ class Mesh:
             if len(self.device_ids) != self.size:
                 raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
             if bad := [d for d in self.device_ids if not _is_whole(d)]:
-                raise MeshError(f"device id {_brief(bad[0])} is not a whole number")
+                raise MeshError(f"device id {brief(bad[0])} is not a whole number")
             if len(set(self.device_ids)) != self.size or min(self.device_ids) < 0:
-                raise MeshError(f"device ids {_brief(list(self.device_ids))} are not distinct and non-negative")
+                raise MeshError(f"device ids {brief(list(self.device_ids))} are not distinct and non-negative")
 
     def _check_part(self, name: str, axis: str, part: int) -> None:
         """Raise unless the parts of `axis` are `axis.0`, `axis.1`, ..., side by side and at least two."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import brief
 from pcg.machine.kind import DeviceKind, slowest
 from pcg.machine.level import Level
 from pcg.machine.machine import Link, Machine

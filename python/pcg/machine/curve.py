@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from pcg.layout.brief import brief
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import LEAST, MOST, brief
+from pcg.machine.figures import LEAST, MOST
 
 #: One size or one per strategy of an op; seconds come back in the same form.
 Amount = TypeVar("Amount", float, np.ndarray)

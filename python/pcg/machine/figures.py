@@ -5,8 +5,7 @@ The bounds are far beyond any machine; within them no product or quotient that a
 
 from __future__ import annotations
 
-from typing import Any
-
+from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.errors import ClusterError
 
@@ -14,15 +13,6 @@ from pcg.machine.errors import ClusterError
 LEAST, MOST = 1e-30, 1e30
 #: Counts of what is not devices: ports, groups of processes.
 MOST_COUNT = MOST_DEVICES
-
-
-def brief(value: Any) -> str:
-    """A value in an error: in one line, and not the whole of a long one."""
-    try:
-        text = f"{value:g}" if isinstance(value, float) else repr(value)
-    except ValueError:  # an integer of thousands of digits
-        return "a number of thousands of digits"
-    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
 
 
 def positive(what: str, value: float, key: str = "") -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pcg.layout.brief import brief
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import brief, positive
+from pcg.machine.figures import positive
 from pcg.machine.profile import Profile
 
 #: Element types whose rate a kind may give (MLIR names).

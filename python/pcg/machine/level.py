@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import MOST_COUNT, brief, count, positive
+from pcg.machine.figures import MOST_COUNT, count, positive
 
 #: Topology -> what it is.
 TOPOLOGIES = {

@@ -26,9 +26,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcg.layout.brief import brief
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import brief
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.curve import Amount, Curve, between
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import LEAST, MOST, brief
+from pcg.machine.figures import LEAST, MOST
 
 #: The version of the format.
 VERSION = 1

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pcg.layout.brief import brief
 from pcg.machine.curve import Curve
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import MOST, brief
+from pcg.machine.figures import MOST
 from pcg.machine.lines import read
 from pcg.machine.profile import CLASSES, COLLECTIVES, VERSION, Profile, Rates
 

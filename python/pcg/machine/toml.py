@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine import profile_text
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import brief
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
 from pcg.machine.lines import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from pcg.machine.figures import brief
+from pcg.layout.brief import brief
 
 _DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {f"{p}i": 2.0 ** (10 * (i + 1)) for i, p in enumerate("KMGTP")}

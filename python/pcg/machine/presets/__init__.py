@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 
+from pcg.layout.brief import brief
 from pcg.machine import toml
 from pcg.machine.cluster import Cluster
 from pcg.machine.errors import ClusterError
-from pcg.machine.figures import brief
 from pcg.machine.level import Level
 
 
