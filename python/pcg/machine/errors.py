@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
 
 class ClusterError(ValueError):
     """A cluster, or a reference to part of one, is malformed; the text says where, what, and what is allowed.
@@ -10,5 +14,6 @@ class ClusterError(ValueError):
     """
 
     def __init__(self, text: str, key: str = "") -> None:
-        super().__init__(text)
+        # A key of a file may have line breaks; an error is one line.
+        super().__init__(_CONTROL.sub(lambda m: repr(m[0])[1:-1], text))
         self.key = key

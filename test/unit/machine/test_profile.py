@@ -304,3 +304,11 @@ def test_detect_takes_the_profile_in_the_users_cache(tmp_path, monkeypatch):
     path.write_text("nonsense")
     with pytest.raises(ClusterError, match="cpu-8.toml: not TOML"):
         found(8)
+
+
+def test_an_error_is_one_line_whatever_keys_a_file_has(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text('pcg_profile = 1\nname = "cpu"\ndevices = 2\nkernel = 1e-6\ndispatch = 1e-5\nargument = 1e-7\n[waits."a\\nb"]\nsizes = [1.0]\nseconds = [1.0]\n')
+    with pytest.raises(ClusterError, match=r"waits\.a\\nb: .* is no group size") as error:
+        load(path)
+    assert "\n" not in str(error.value)
