@@ -144,3 +144,15 @@ def test_narrow_and_wide_elements(dtype: str) -> None:
         for a, b in zip(got, want, strict=True):
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(np.asarray(a).astype(wide), np.asarray(b).astype(wide))
+
+
+@pytest.mark.parametrize(("initial", "op", "want"), [(3.0, lax.add, lambda x: x.sum(2) + 3), (5.0, lax.max, lambda x: np.maximum(x.max(2), 5))])
+def test_initial_value_behind_an_all_to_all(initial, op, want):
+    """XLA reduces what an all-to-all brought part by part, and would start each from the initial value."""
+    x = np.arange(256, dtype=np.float32).reshape(4, 4, 16)
+    step = pcg.compile(
+        lambda x: lax.reduce(pcg.shard(x, P("a", "b")), initial, op, (2,)), {"a": 4, "b": 2}, strategy="dataflow",
+        in_shardings=(P(None, None, "a"),), out_shardings=P("a", "b"),
+    )  # fmt: skip
+    assert "all_to_all" in step.lower(x).as_text("local")
+    assert np.array_equal(step(x), want(x))

@@ -1,12 +1,14 @@
 """Local form of reduce: initial values that count once, and reducers that no collective knows.
 
 XLA takes initial values for neutral: a reduction over dimensions of size 1, as a shard may have them, is a reshape to
-it, and one of a concatenation is taken of each part.  So a reduction of a shard starts from the neutral element, and
-an initial value that is another is combined with what it makes.
+it, and one of a concatenation is taken of each part; what an all-to-all or a halo brings is one, so that this is said
+of dimensions that are not split, too.  So a reduction of a shard starts from the neutral element, and an initial value
+that is another is combined with what it makes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from torch_mlir import ir
@@ -16,6 +18,7 @@ from pcg.lower.local import LocalContext, local_form
 from pcg.lower.neutral import neutral
 from pcg.rules.reduce import once, reducer_kinds
 from pcg.rules.regions import REDUCERS, is_identity
+from pcg.rules.scalars import repeatable
 
 
 @local_form("stablehlo.reduce")
@@ -25,7 +28,7 @@ def reduce(ctx: LocalContext) -> Sequence[ir.Value]:
     reduced = [f for d in ctx.op.attributes["dimensions"] for f in ctx.rule.operands[0][d]]
     axes = [a for f in reduced for a in ctx.axes_of(f)]
     if not axes:
-        return ctx.same_op()
+        return _unsplit(ctx, n)
     if ctx.rule.exchanges:
         return _again(ctx, ctx.same_op(), ctx.operands[n:], axes)
     kinds = reducer_kinds(ctx.op)
@@ -38,6 +41,28 @@ def reduce(ctx: LocalContext) -> Sequence[ir.Value]:
     return [
         _started(ctx, kinds[0], value, start, other, where)
         for value, start, other in zip(made, ctx.operands[n:], nothing, strict=True)
+    ]
+
+
+def _unsplit(ctx: LocalContext, n: int) -> Sequence[ir.Value]:
+    """The same op where no reduced dimension is split."""
+    sizes = [ctx.op.operands[0].type.shape[d] for d in ctx.op.attributes["dimensions"]]
+    kinds = reducer_kinds(ctx.op)
+    starts = ctx.op.operands[n:]
+    # XLA takes a reduction over size 1 for a reshape on one device, too.
+    if math.prod(sizes) <= 1 or (kinds is not None and all(map(is_identity, starts, kinds))):
+        return ctx.same_op()
+    if kinds is None:
+        if n > 1 or repeatable(ctx.op.regions[0], starts):
+            return ctx.same_op()
+        value = ctx.operands[0]
+        apart = ctx.create("stablehlo.optimization_barrier", [value], [value.type]).result
+        return ctx.same_op([apart, *ctx.operands[n:]])
+    nothing = [neutral(v.type.element_type, k, ctx.op.location) for v, k in zip(ctx.operands[n:], kinds, strict=True)]
+    made = ctx.same_op([*ctx.operands[:n], *nothing])
+    return [
+        _started(ctx, k, value, start, start, ())
+        for k, value, start in zip(kinds, made, ctx.operands[n:], strict=True)
     ]
 
 
