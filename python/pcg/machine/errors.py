@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LONG = re.compile(r"\S{300,}")
 
 
 class ClusterError(ValueError):
@@ -14,6 +15,7 @@ class ClusterError(ValueError):
     """
 
     def __init__(self, text: str, key: str = "") -> None:
-        # A key of a file may have line breaks; an error is one line.
-        super().__init__(_CONTROL.sub(lambda m: repr(m[0])[1:-1], text))
+        # A key of a file may have line breaks, or no end; an error is one line.
+        text = _CONTROL.sub(lambda m: repr(m[0])[1:-1], text)
+        super().__init__(_LONG.sub(lambda m: f"{m[0][:40]}... ({len(m[0])} characters)", text))
         self.key = key

@@ -312,3 +312,7 @@ def test_an_error_is_one_line_whatever_keys_a_file_has(tmp_path):
     with pytest.raises(ClusterError, match=r"waits\.a\\nb: .* is no group size") as error:
         load(path)
     assert "\n" not in str(error.value)
+    path.write_text(path.read_text().replace("a\\nb", "9" * 5000))
+    with pytest.raises(ClusterError, match=r"9\.\.\. \(50\d\d characters\)") as error:
+        load(path)
+    assert len(str(error.value)) < 500 + len(str(path))
