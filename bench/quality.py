@@ -67,7 +67,6 @@ from pcg.layout import Mesh
 from pcg.lower.causes import times_of
 from pcg.machine import Cluster, mapping
 from pcg.passes import PIPELINES
-from pcg.passes.base import PassError
 from pcg.passes.pcg_select import Candidate, SelectPass, unity_meshes
 from pcg.passes.pipeline import Pipeline, split
 from pcg.rules import rule_for
@@ -175,7 +174,7 @@ class Cell:
             shardings.set_mesh(module, places[0].mesh)
             try:
                 self.run(f"pcg-search{{algorithm=unity}},{_INSERT}", module)
-            except (PassError, PcgError) as error:
+            except PcgError as error:
                 best = best or {"error": str(error)}
                 continue
             found = self.price(module, places[:_PLACES])
@@ -218,7 +217,7 @@ def work(model: str, cluster: str, side: str, limit: int) -> None:
     label = "ours" if side == "plans" else side
     try:
         result = {"plans": cell.plans, "unity": cell.unity, "whole": cell.whole, "least": cell.least}[side]()
-    except (PassError, PcgError) as error:
+    except PcgError as error:
         result = {"error": str(error)}
     print(json.dumps({"label": label, "group": label, **result}), flush=True)
 

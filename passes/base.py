@@ -16,39 +16,7 @@ from typing import Any, ClassVar
 
 from torch_mlir import ir
 
-from pcg.ir.walk import entry
-
-
-class PassError(Exception):
-    """A pass could not do its work; `op` (anything with a location, or a location) is where."""
-
-    def __init__(self, op: Any, message: str) -> None:
-        super().__init__(message)
-        self.needed: float | None = None
-        """Where no plan fits in memory: the least bytes per device that one was found for."""
-        self.op = op
-        self.location = location_of(op)
-
-
-def entry_of(module: Any) -> ir.Operation:
-    """The function that a module runs.
-
-    Raises:
-      PassError: it has none, or several that could be it.
-    """
-    func = entry(module)
-    if func is None:
-        raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
-    return func
-
-
-def location_of(where: Any) -> ir.Location:
-    """The location of an op, an op view, a value, a module, or a location itself."""
-    if isinstance(where, ir.Location):
-        return where
-    if isinstance(where, ir.Module):
-        return where.operation.location
-    return where.location
+from pcg.ir.errors import location_of
 
 
 class Bytes(int):
@@ -98,7 +66,7 @@ class Pass(abc.ABC):
 
     @abc.abstractmethod
     def run(self, module: ir.Operation) -> None:
-        """Transform `module` (the builtin.module operation) in place.  Raise `PassError` to fail."""
+        """Transform `module` (the builtin.module operation) in place.  Raise `PcgError` to fail."""
 
     def remark(self, op: Any, message: str) -> None:
         """Tell the user something about `op` (an op, a value or a location); shown with `--remarks`."""

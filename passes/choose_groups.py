@@ -11,14 +11,15 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import mesh_names, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
-from pcg.ir.walk import entry
+from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
 from pcg.lower.moves import itemsize
 from pcg.lower.shares import batch_of
 from pcg.machine import Cluster, ClusterError, Group, Machine
 from pcg.machine.shares import proportional
-from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.passes.choose_mesh import ChooseMeshPass
 from pcg.passes.dist_propagate_meshes import PropagateMeshesPass
 from pcg.passes.dist_refine_mesh import RefineMeshPass
@@ -108,18 +109,18 @@ class ChooseGroupsPass(Pass):
         self.chosen: Way | None = None
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError where no way has a plan that fits."""
+        """Raises PcgError where no way has a plan that fits."""
         module = module.operation
         cluster = self.machine.cluster
         if cluster is None or self.devices or shardings.meshes_of(module) or len(kinds_of(cluster)) < 2:
             return
         if bad := [w for w in self.ways if w not in WAYS]:
-            raise PassError(module, f"option 'ways': unknown way {bad[0]!r}; allowed: {', '.join(WAYS)}")
+            raise PcgError(f"option 'ways': unknown way {bad[0]!r}; allowed: {', '.join(WAYS)}", module)
         func = entry_of(module)
         self.tried = [w for w in self._ways(module, cluster)]
         found = [w for w in self.tried if not w.why]
         if not found:
-            raise PassError(func, "no way to use the groups has a plan; " + "; ".join(map(str, self.tried)))
+            raise PcgError("no way to use the groups has a plan; " + "; ".join(map(str, self.tried)), func)
         self.chosen = min(found, key=lambda w: w.seconds)
         assert self.chosen.apply is not None
         self.chosen.apply(module)
@@ -168,8 +169,8 @@ class ChooseGroupsPass(Pass):
             for step in (RefineMeshPass(reshapes=True, max_axes=2), search, InsertReshardsPass(machine=machine),
                          FuseCollectivesPass(machine=machine), LowerSpmdPass()):  # fmt: skip
                 step.run(copy)
-        except (PassError, ClusterError) as error:
-            return Way(name, kind, math.inf, math.inf, str(error)), None
+        except (PcgError, ClusterError) as error:
+            return Way(name, kind, math.inf, math.inf, getattr(error, "message", str(error))), None
         main = entry(copy)
         assert main is not None
         found = simulate(main, CostModel(machine, mesh))
@@ -260,8 +261,8 @@ class ChooseGroupsPass(Pass):
             func = entry(copy)
             assert func is not None
             keep, local = lower_stages(self, copy, stages_of(func), self.machine)
-        except PassError as error:
-            return Way(name, kind, math.inf, math.inf, str(error)), {}
+        except PcgError as error:
+            return Way(name, kind, math.inf, math.inf, error.message), {}
         found = simulate_stages(func, local, self.machine)
         del keep
         meshes = shardings.meshes_of(copy)

@@ -12,10 +12,11 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
-from pcg.ir.walk import entry
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, DeviceKind, Machine, mapping
-from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.passes.dist_refine_mesh import RefineMeshPass
 from pcg.passes.pcg_search import Progress, check_possible
 from pcg.search.build import Builder, Built
@@ -78,7 +79,7 @@ class ChooseMeshPass(Pass):
         self._programs: dict[tuple[tuple[str, int], ...], _Program] = {}
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError where no candidate has a plan that fits, or the mesh does not go on the cluster."""
+        """Raises PcgError where no candidate has a plan that fits, or the mesh does not go on the cluster."""
         module = module.operation
         meshes = shardings.meshes_of(module)
         found = next(iter(meshes.values())) if len(meshes) == 1 else None
@@ -89,7 +90,7 @@ class ChooseMeshPass(Pass):
         try:
             candidates = list(self._candidates(found))
         except ClusterError as error:
-            raise PassError(module, str(error)) from None
+            raise PcgError(str(error), module) from None
         self.statistics["candidates"] = len(candidates)
         best = math.inf
         if len(candidates) > 1:
@@ -125,7 +126,7 @@ class ChooseMeshPass(Pass):
         """Choose among several candidates; the seconds of the plan that won, infinite if no plan as such fits."""
         best, losers = math.inf, 0
         free: list[tuple[float, int, float]] = []
-        failures: list[PassError] = []
+        failures: list[PcgError] = []
         for n, c in enumerate(candidates):
             progress(f"mesh {n + 1} of {len(candidates)}: {c}")
             priced = self._price(module, c.mesh, best * (1 - _WORTH), math.inf, failures)
@@ -162,7 +163,7 @@ class ChooseMeshPass(Pass):
         return self.machine.cluster.machine(mesh).device.memory if self.machine.cluster is not None else math.inf
 
     def _price(
-        self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PassError]
+        self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PcgError]
     ) -> _Priced:
         """A good plan on `mesh` within `limit` bytes; `failures` gets why there is none."""
         nothing = _Priced(math.inf, math.inf, math.inf, math.inf)
@@ -171,9 +172,9 @@ class ChooseMeshPass(Pass):
                 self._programs[mesh.axes] = _Program.of(module, mesh, self.refine)
             outcome = self._programs[mesh.axes].plan(mesh, self.machine, cutoff, limit)
         except DoesNotFit as error:
-            failures.append(PassError(entry(module), str(error)))
+            failures.append(error.at(entry(module)))
             return dataclasses.replace(nothing, needed=error.needed)
-        except PassError as error:
+        except PcgError as error:
             failures.append(error)
             return nothing
         seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
@@ -201,7 +202,7 @@ class _Program:
         """`module` on `mesh`; it stays as it is.
 
         Raises:
-          PassError: its layouts do not go with the mesh, or there is nothing to place.
+          PcgError: its layouts do not go with the mesh, or there is nothing to place.
         """
         copy = module.clone().operation
         for symbol in list(shardings.meshes_of(copy)) or ["mesh"]:
@@ -217,7 +218,7 @@ class _Program:
 
         Raises:
           DoesNotFit: no plan that was found takes at most `limit` bytes.
-          PassError: the layouts that are fixed contradict each other.
+          PcgError: the layouts that are fixed contradict each other.
         """
         model = CostModel(machine, Mesh(self.axes, mesh.device_ids))
         device = model.machine.device

@@ -9,10 +9,11 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, is_private
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError
-from pcg.search.measure import Measure, NotPlaced, measure
+from pcg.passes.base import Pass
+from pcg.search.measure import Measure, measure
 from pcg.search.roles import state_of
 
 
@@ -45,18 +46,15 @@ class MeasurePass(Pass):
         self.measures: dict[str, Measure] = {}
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError at an op that lacks layouts, or cannot have those that it has."""
+        """Raises PcgError at an op that lacks layouts, or cannot have those that it has."""
         mesh = shardings.mesh_of(module)
         if mesh is None:
-            raise PassError(module, "there is no dist.mesh, so nothing is placed")
+            raise PcgError("there is no dist.mesh, so nothing is placed", module)
         model = CostModel(self.machine, mesh)
         for func in functions(module):
             if is_private(func) or not len(func.regions[0].blocks):
                 continue
-            try:
-                found = measure(func, model, state_of(func))
-            except NotPlaced as error:
-                raise PassError(error.op, str(error)) from None
+            found = measure(func, model, state_of(func))
             self.measures[ir.StringAttr(func.attributes["sym_name"]).value] = found
             self.statistics["bytes sent"] += round(found.bytes)
             self.remark(func, str(found))

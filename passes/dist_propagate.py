@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.locations import file_line_col
 from pcg.ir.strategies import strategy_of
 from pcg.ir.walk import functions, is_private
@@ -17,7 +18,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.layout.strategy import format_strategy
 from pcg.lower.moves import itemsize
 from pcg.machine import Machine
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.passes.pcg_search import Progress
 from pcg.propagate import ENGINES as LOCAL
 from pcg.propagate import Problem, Solution, propagate
@@ -95,7 +96,7 @@ class PropagatePass(Pass):
         if mesh is None:
             return
         if self.engine not in ENGINES:
-            raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
+            raise PcgError(f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}", module)
         model = CostModel(self.machine, mesh)
         with module.context:
             bodies = computations(module)
@@ -127,9 +128,9 @@ class PropagatePass(Pass):
             try:
                 found = assign(func, decided, model, state_of(func), limit, progress)
             except DoesNotFit as error:
-                raise PassError(func, str(error)) from None
+                raise error.at(func) from None
         if not found.possible:
-            raise PassError(func, "the annotations contradict each other: no assignment has them all")
+            raise PcgError("the annotations contradict each other: no assignment has them all", func)
         found.write()
         self.outcome = found.outcome
         self.statistics["decisions"] += len(found.built.graph.nodes)
@@ -144,7 +145,7 @@ class PropagatePass(Pass):
         try:
             self.note(func, measure(func, model, state_of(func)))
         except NotPlaced as error:
-            self.remark(error.op, f"the outcome has no measure: {error}")
+            self.remark(error.location, f"the outcome has no measure: {error.message}")
 
     def note(self, func: ir.Operation, found: Measure, more: str = "") -> None:
         """Say what the outcome costs."""

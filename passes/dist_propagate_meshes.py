@@ -15,7 +15,7 @@ from pcg.ir.stages import free_values
 from pcg.ir.walk import entry, functions, walk
 from pcg.layout import Mesh, SpecError
 from pcg.lower.moves import itemsize
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 from pcg.propagate.meshes import MeshConflict, MeshProblem, propagate_meshes
 from pcg.rules.registry import shape
 
@@ -56,12 +56,12 @@ class PropagateMeshesPass(Pass):
         func = entry(module)
         if not meshes or func is None:
             what = "dist.mesh" if not meshes else "entry function: a public one, or one named main"
-            raise PassError(module, f"the module has no {what}")
+            raise PcgError(f"the module has no {what}", module)
         self.declared = frozenset(meshes)
         self._check_layouts(func, meshes)
         for other in functions(module):
             if other != func and next(self._named(other), None) is not None:
-                raise PassError(other, "only the entry function may have layouts; run pcg-normalize first")
+                raise PcgError("only the entry function may have layouts; run pcg-normalize first", other)
         devices = {n: frozenset(m.device_ids or range(m.size)) for n, m in meshes.items()}
         self.problem = problem = MeshProblem(devices)
         ops: list[ir.Operation | None] = []
@@ -99,9 +99,9 @@ class PropagateMeshesPass(Pass):
         except MeshConflict as error:
             at = ops[error.thing] if error.thing < len(ops) else None
             where = at if at is not None else func
-            raise PassError(where, f"'{where.name}' op {error}") from None
+            raise PcgError(f"'{where.name}' op {error}", where) from None
         except PcgError as error:
-            raise PassError(error.location or func, error.message) from None
+            raise PcgError(error.message, error.location or func) from None
         count = len(block.arguments)
         mesh_names.set_signature_meshes(func, "arg_attrs", list(solution.meshes[:count]))
         for at, mesh, distance in zip(ops, solution.meshes, solution.distance, strict=True):
@@ -123,7 +123,7 @@ class PropagateMeshesPass(Pass):
                     try:
                         shardings.from_attr(attr).check(meshes[name])
                     except (ValueError, SpecError) as error:
-                        raise PassError(op, f"{what} of '{op.name}' op, on @{name}: {error}") from None
+                        raise PcgError(f"{what} of '{op.name}' op, on @{name}: {error}", op) from None
 
     def _named(self, op: ir.Operation) -> Iterator[str]:
         """Every mesh that an op, or its signature, names."""
@@ -139,7 +139,7 @@ class PropagateMeshesPass(Pass):
     def _known(self, op: ir.Operation, name: str | None) -> str | None:
         if name is not None and name not in self.declared:
             declared = ", ".join("@" + n for n in sorted(self.declared))
-            raise PassError(op, f"'{op.name}' op names the mesh @{name}; declared meshes: {declared}")
+            raise PcgError(f"'{op.name}' op names the mesh @{name}; declared meshes: {declared}", op)
         return name
 
 

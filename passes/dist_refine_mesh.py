@@ -13,9 +13,10 @@ from torch_mlir import ir
 from pcg.dialects.dist import ShardSpecAttr
 from pcg.ir import shardings
 from pcg.ir.check import ALONG_AXES
+from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.rules import rule_for
 from pcg.rules.manual import IN_SPECS, OUT_SPECS
 
@@ -64,13 +65,13 @@ class RefineMeshPass(Pass):
     max_axes: int = option(4, "`reshapes` makes no mesh with more axes: each makes a search many times longer")
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError for a sub-axis that its axis does not have, and where there is no common refinement."""
+        """Raises PcgError for a sub-axis that its axis does not have, and where there is no common refinement."""
         module = module.operation
         meshes = shardings.meshes_of(module)
         if len(meshes) > 1:
             used = [op for op in walk(module) for _, s in layouts(op) if refine.uses_sub_axes(s)]
             if used:
-                raise PassError(used[0], f"uses a sub-axis in a module with {len(meshes)} meshes; allowed: one")
+                raise PcgError(f"uses a sub-axis in a module with {len(meshes)} meshes; allowed: one", used[0])
             return
         if not meshes:
             return
@@ -136,7 +137,7 @@ def wanted_by_layouts(module: ir.Operation, mesh: Mesh) -> Mesh:
     """The mesh on which every layout of the module can be written.
 
     Raises:
-      PassError: at the op whose layout is not one of `mesh`, or does not go with those before it.
+      PcgError: at the op whose layout is not one of `mesh`, or does not go with those before it.
     """
     seen: set[ShardSpec] = set()
     for op in walk(module):
@@ -148,7 +149,7 @@ def wanted_by_layouts(module: ir.Operation, mesh: Mesh) -> Mesh:
                 refine.check(spec, mesh.origin)
                 mesh = refine.refinement(mesh, spec.used_axes)
             except (SpecError, MeshError) as error:
-                raise PassError(op, f"layout {spec}: {error}") from None
+                raise PcgError(f"layout {spec}: {error}", op) from None
     return mesh
 
 

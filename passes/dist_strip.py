@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import inline_stage
 from pcg.ir.walk import functions, walk
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 from pcg.rules.manual import is_manual
 
 #: Identities on the logical value: the program is the same without them.
@@ -42,7 +43,7 @@ class StripPass(Pass):
     name = "dist-strip"
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError where placement cannot be removed."""
+        """Raises PcgError where placement cannot be removed."""
         for stage in [op for func in functions(module) for op in walk(func) if op.name == "pcg.stage"]:
             inline_stage(stage)
             self.statistics["stages"] += 1
@@ -51,7 +52,7 @@ class StripPass(Pass):
                 self._remove(op)
                 continue
             if is_manual(op):
-                raise PassError(op, "a manual computation is written for its mesh; its placement cannot be removed")
+                raise PcgError("a manual computation is written for its mesh; its placement cannot be removed", op)
             attrs = op.attributes
             for name in [n for n in attrs if n.startswith("dist.")]:
                 del attrs[name]
@@ -61,7 +62,7 @@ class StripPass(Pass):
 
     def _remove(self, op: ir.Operation) -> None:
         if op.name in ("dist.send", "dist.recv"):
-            raise PassError(op, f"'{op.name}' cannot be removed; allowed: operators on one value, stages, and meshes")
+            raise PcgError(f"'{op.name}' cannot be removed; allowed: operators on one value, stages, and meshes", op)
         if len(op.results) == 1 and len(op.operands) == 1:
             op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()

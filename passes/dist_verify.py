@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.identities import check_partial
 from pcg.ir.mesh_names import mesh_name_of
 from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.manual import computations, is_manual
@@ -35,7 +36,7 @@ class VerifyPass(Pass):
     complete: bool = option(True, "Demand a layout of every value; without, ops with unknown ones are skipped.")
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError at the first op that breaks a constraint."""
+        """Raises PcgError at the first op that breaks a constraint."""
         module = module.operation
         self.meshes = shardings.meshes_of(module)
         bodies = computations(module)
@@ -64,7 +65,7 @@ class VerifyPass(Pass):
         self.specs: dict[ir.Value, ShardSpec | None] = {}
         block = func.regions[0].blocks[0]
         if not self.meshes:
-            raise PassError(func, f"function '{symbol}' has layouts, but the module has no dist.mesh")  # V1
+            raise PcgError(f"function '{symbol}' has layouts, but the module has no dist.mesh", func)  # V1
         for i, argument in enumerate(block.arguments):
             what = f"argument {i} of function '{symbol}'"
             attr = _signature_attr(func, "arg_attrs", i)
@@ -84,12 +85,12 @@ class VerifyPass(Pass):
             symbol = mesh_symbol(stage)
             if symbol not in self.meshes:  # V1
                 declared = ", ".join("@" + n for n in self.meshes) or "none"
-                raise PassError(stage, f"stage on @{symbol}; declared meshes: {declared}")
+                raise PcgError(f"stage on @{symbol}; declared meshes: {declared}", stage)
             ins = shardings.boundary_specs(stage, shardings.IN_SPECS)
             for i, (value, spec) in enumerate(zip(inputs_of(stage), ins, strict=True)):
                 where, have = mesh_name_of(value), shardings.get(value)
                 if where is not None and where != symbol:  # V10
-                    raise PassError(stage, f"input {i} of the stage on @{symbol} is on @{where}; pcg.transfer moves it")
+                    raise PcgError(f"input {i} of the stage on @{symbol} is on @{where}; pcg.transfer moves it", stage)
                 self._equal(stage, f"input {i}", have, spec)  # V10
             VerifyPass(complete=self.complete).run(stage_module(stage, self.meshes[symbol]).operation)  # V10
         for op in func.regions[0].blocks[0].operations:
@@ -107,16 +108,16 @@ class VerifyPass(Pass):
         spec, name = shardings.get(value), mesh_name_of(value)
         if spec is None or name is None:
             if self.complete:  # V4
-                raise PassError(op, f"{what} 0 of '{op.name}' has no layout; every tensor needs one")
+                raise PcgError(f"{what} 0 of '{op.name}' has no layout; every tensor needs one", op)
             return
         if name not in self.meshes:  # V1
-            raise PassError(op, f"{what} 0 of '{op.name}' is on @{name}; declared meshes: {', '.join(self.meshes)}")
+            raise PcgError(f"{what} 0 of '{op.name}' is on @{name}; declared meshes: {', '.join(self.meshes)}", op)
         try:  # V2, V3
             spec.check(self.meshes[name], tuple(value.type.shape))
         except SpecError as error:
-            raise PassError(op, f"{what} 0 of '{op.name}' has layout {spec} on @{name}: {error}") from None
+            raise PcgError(f"{what} 0 of '{op.name}' has layout {spec} on @{name}: {error}", op) from None
         if spec.partial:
-            raise PassError(op, f"{what} 0 of '{op.name}' is partial ({spec}); allowed: whole values")
+            raise PcgError(f"{what} 0 of '{op.name}' is partial ({spec}); allowed: whole values", op)
 
     # -- V1 to V4: single layouts --------------------------------------------------------------
 
@@ -126,27 +127,27 @@ class VerifyPass(Pass):
             return None
         if attr is None or isinstance(attr, ir.UnitAttr):
             if self.complete:  # V4
-                raise PassError(op, f"{what} has no layout; every tensor needs one")
+                raise PcgError(f"{what} has no layout; every tensor needs one", op)
             return None
         try:
             spec = shardings.from_attr(attr)
             symbol = shardings.mesh_symbol(attr)
         except ValueError as error:
-            raise PassError(op, f"{what}: {error}") from None
+            raise PcgError(f"{what}: {error}", op) from None
         key = (attr, type_)
         if key in self._checked:
             return spec
         if symbol not in self.meshes:  # V1
             declared = ", ".join("@" + n for n in self.meshes)
-            raise PassError(op, f"{what} has a layout on @{symbol}; declared meshes: {declared}")
+            raise PcgError(f"{what} has a layout on @{symbol}; declared meshes: {declared}", op)
         if self.symbol and symbol != self.symbol:  # V1
-            raise PassError(op, f"{what} is on @{symbol}, others are on @{self.symbol}; allowed: one mesh per function")
+            raise PcgError(f"{what} is on @{symbol}, others are on @{self.symbol}; allowed: one mesh per function", op)
         self.symbol, self.mesh = symbol, self.meshes[symbol]
         try:  # V2, V3
             spec.check(self.mesh, tuple(type_.shape))
             check_partial(spec, type_)
         except SpecError as error:
-            raise PassError(op, f"{what} ({type_}) has layout {spec}: {error}") from None
+            raise PcgError(f"{what} ({type_}) has layout {spec}: {error}", op) from None
         self._checked.add(key)
         return spec
 
@@ -156,7 +157,7 @@ class VerifyPass(Pass):
             return [self._attr(op, f"{what} {i} of '{op.name}'", None, v.type) for i, v in enumerate(values)]
         if not isinstance(attr, ir.ArrayAttr) or len(attr) != len(values):  # V5
             have = len(attr) if isinstance(attr, ir.ArrayAttr) else str(attr)
-            raise PassError(op, f"'{op.name}' has {len(values)} {what}s but {have} entries in {name}")
+            raise PcgError(f"'{op.name}' has {len(values)} {what}s but {have} entries in {name}", op)
         return [
             self._attr(op, f"{what} {i} of '{op.name}'", a, v.type)
             for i, (a, v) in enumerate(zip(attr, values, strict=True))
@@ -212,9 +213,9 @@ class VerifyPass(Pass):
             rule.infer(known[:count], known[count:], self.mesh)  # type: ignore[arg-type]
         except RuleError as error:
             because = f" ({rule.reason})" if rule.reason else ""
-            raise PassError(
-                op, f"'{op.name}' with operands {_list(known[:count])} and results {_list(known[count:])}: "
-                f"{error}; its rule is {rule}{because}",
+            raise PcgError(
+                f"'{op.name}' with operands {_list(known[:count])} and results {_list(known[count:])}: "
+                f"{error}; its rule is {rule}{because}", op,
             ) from None
 
     def _move(self, op: ir.Operation, result: ShardSpec | None) -> None:
@@ -237,9 +238,9 @@ class VerifyPass(Pass):
                         raise ReshardError(f"unknown axis {axis!r}; the mesh has {known}")
                 made = _step(op, result).apply(source)
         except ReshardError as error:
-            raise PassError(op, f"'{op.name}': {error}") from None
+            raise PcgError(f"'{op.name}': {error}", op) from None
         if made != result:
-            raise PassError(op, f"'{op.name}' makes {made} of {source}, but its result has layout {result}")
+            raise PcgError(f"'{op.name}' makes {made} of {source}, but its result has layout {result}", op)
 
     def _control_flow(self, op: ir.Operation, results: Sequence[ShardSpec | None]) -> None:
         """V8: carries and branch results keep one layout; predicates are replicated."""
@@ -261,11 +262,11 @@ class VerifyPass(Pass):
         for i, (h, w) in enumerate(zip(have, wanted, strict=True)):
             self._equal(op, f"operand {i}", h, w)
             if op.name == "func.return" and h is not None and h.partial:  # V9
-                raise PassError(op, f"operand {i} of '{op.name}' is partial ({h}); allowed: whole values")
+                raise PcgError(f"operand {i} of '{op.name}' is partial ({h}); allowed: whole values", op)
 
     def _equal(self, op: ir.Operation, what: str, have: ShardSpec | None, want: ShardSpec | None) -> None:
         if have is not None and want is not None and have != want:
-            raise PassError(op, f"{what} of '{op.name}' has layout {have}; allowed: {want}")
+            raise PcgError(f"{what} of '{op.name}' has layout {have}; allowed: {want}", op)
 
 
 def _signature_attr(func: ir.Operation, where: str, i: int) -> ir.Attribute | None:

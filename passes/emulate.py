@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.emulate import GLOBAL_TYPE, emulate_in_place, global_types, lowered_layouts
 from pcg.ir.errors import PcgError
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 
 
 @dataclass
@@ -42,7 +42,7 @@ class EmulatePass(Pass):
             mesh, ins, outs = lowered_layouts(module)
             emulate_in_place(module, mesh, ins, outs, self.check_replicas, global_types(module))
         except PcgError as error:
-            raise PassError(error.location or module, error.message) from None
+            raise PcgError(error.message, error.location or module) from None
         for name in ("pcg.mesh", "pcg.in_specs", "pcg.out_specs", GLOBAL_TYPE, "mhlo.num_partitions"):
             if name in module.attributes:
                 del module.attributes[name]

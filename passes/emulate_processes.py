@@ -10,7 +10,7 @@ from torch_mlir import ir
 from pcg.emulate.processes import emulate_processes
 from pcg.ir.errors import PcgError
 from pcg.lower.processes import PROCESSES, SIGNATURE, process_modules
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 
 
 @dataclass
@@ -42,7 +42,7 @@ class EmulateProcessesPass(Pass):
                 signature = ir.FunctionType(ir.TypeAttr(module.attributes[SIGNATURE]).value)
                 self.statistics["messages"] += emulate_processes(module, programs, signature, self.check_replicas)
             except PcgError as error:
-                raise PassError(error.location or module, error.message) from None
+                raise PcgError(error.message, error.location or module) from None
         for program in programs.values():
             program.erase()
         for name in (PROCESSES, SIGNATURE):

@@ -15,7 +15,6 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.lower.microbatches import is_placed
 from pcg.lower.temporal import CannotSplit, batch_arguments
-from pcg.passes.base import PassError
 from pcg.passes.memory_plans import UNLIMITED, Candidate, Sharded, Variant, copy_of, moved
 from pcg.passes.pcg_accumulate import AccumulatePass
 from pcg.search.build import Builder, Built
@@ -79,7 +78,7 @@ class MemoryPlanner:
         return self._at(self.whole, self.whole.frontier.fastest)
 
     def run(self, limit: float) -> Candidate:
-        """Raises PassError, which names the smallest limit that would work, where no plan fits."""
+        """Raises PcgError, which names the smallest limit that would work, where no plan fits."""
         best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
         if best is not None and limit <= min(c.peak for c in self.tried):
             return best
@@ -107,11 +106,10 @@ class MemoryPlanner:
             most = max(c.microbatches for c in self.tried)
             means = ["sharding"] + ["recomputation"] * self.search.recompute
             means += [f"{most} microbatches"] if most > 1 else []
-            text = f"{DoesNotFit(limit, needed)} ({math.ceil(needed)} bytes, by {', '.join(means)})"
-            text += f", where it holds {', '.join(least.sharded.largest)}" if least.sharded.largest else ""
-            error = PassError(entry(self.whole.base), text + (f"; {self.why_whole}" if self.why_whole else ""))
-            error.needed = needed
-            raise error
+            details = f" ({math.ceil(needed)} bytes, by {', '.join(means)})"
+            details += f", where it holds {', '.join(least.sharded.largest)}" if least.sharded.largest else ""
+            details += f"; {self.why_whole}" if self.why_whole else ""
+            raise DoesNotFit(limit, needed, details).at(entry(self.whole.base))
         return best
 
     # -- programs ------------------------------------------------------------------------------
@@ -175,9 +173,9 @@ class MemoryPlanner:
         try:
             batch_arguments(func, data_of(func, state_of(func)), count)
             AccumulatePass(count).run(copy)
-        except (CannotSplit, PcgError, PassError) as error:
+        except PcgError as error:
             if not self.why_whole:
-                self.why_whole = f"the batch cannot be split into microbatches: {getattr(error, 'message', error)}"
+                self.why_whole = f"the batch cannot be split into microbatches: {error.message}"
             return None
         return copy
 

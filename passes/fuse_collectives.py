@@ -10,12 +10,13 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.reshard import ReshardError, plan
 from pcg.reshard.planner import LinkCost
 from pcg.rules.registry import shape
@@ -49,7 +50,7 @@ class FuseCollectivesPass(Pass):
 
     def run(self, module: ir.Operation) -> None:
         if has_stages(module):
-            raise PassError(module, "the program is in stages on several meshes; lower it with --lower-processes")
+            raise PcgError("the program is in stages on several meshes; lower it with --lower-processes", module)
         mesh = shardings.mesh_of(module)
         if mesh is None:
             return
@@ -87,7 +88,7 @@ class FuseCollectivesPass(Pass):
         try:
             steps = plan(src, dst, shape(value), itemsize(value), mesh, link if self.reduce_scatter else _Whole(link))
         except ReshardError as error:
-            raise PassError(last, f"'{last.name}' op: {error}") from None
+            raise PcgError(f"'{last.name}' op: {error}", last) from None
         made = emit_dist(steps, value, src, last.location, ir.InsertionPoint(first))
         result.replace_all_uses_with(made)
         for step in steps:

@@ -10,13 +10,14 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
 from pcg.lower.replicated import replicated
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
 from pcg.rules.manual import computations, is_manual
@@ -127,8 +128,8 @@ class _Inserter:
         if needs is None:
             needs = self.derive(op) if len(op.operands) else []
         elif len(needs) != len(op.operands):
-            raise PassError(
-                op, f"'{op.name}' op has {len(op.operands)} operands but {len(needs)} dist.operand_specs"
+            raise PcgError(
+                f"'{op.name}' op has {len(op.operands)} operands but {len(needs)} dist.operand_specs", op
             )
         for i, spec in enumerate(needs):
             self.need(op, i, spec if spec is not None else ShardSpec.replicated(len(shape(op.operands[i]))))
@@ -190,8 +191,8 @@ class _Inserter:
                 best = price, wants
         if best is None:
             layouts = ", ".join(map(str, results))
-            raise PassError(
-                op, f"'{op.name}' op cannot give its results the layout {layouts}: {why}; its rule is {rule}"
+            raise PcgError(
+                f"'{op.name}' op cannot give its results the layout {layouts}: {why}; its rule is {rule}", op
             )
         return list(best[1])
 
@@ -222,7 +223,7 @@ class _Inserter:
                     user.operands[i] = at_hand[spec][0]
         except ReshardError as error:
             operand = wanted[spec][0][1]
-            raise PassError(op, f"'{op.name}' op operand {operand}: {error}") from None
+            raise PcgError(f"'{op.name}' op operand {operand}: {error}", op) from None
 
     def price(self, src: ShardSpec, dst: ShardSpec, dims: tuple[int, ...], size: float) -> float:
         try:

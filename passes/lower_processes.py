@@ -11,10 +11,10 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import functions_besides, mesh_symbol, stage_module, stages_of
-from pcg.ir.walk import entry
+from pcg.ir.walk import entry, entry_of
 from pcg.lower.processes import ProcessLowering
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError, entry_of
+from pcg.passes.base import Pass
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.lower_spmd import LowerSpmdPass
 
@@ -48,16 +48,16 @@ class LowerProcessesPass(Pass):
         func = entry_of(module)
         stages = stages_of(func)
         if not stages:
-            raise PassError(func, "the entry function has no stages; run pcg-split-meshes first")
+            raise PcgError("the entry function has no stages; run pcg-split-meshes first", func)
         if others := functions_besides(module, func):
-            raise PassError(others[0], "only the entry function can be lowered to processes; run pcg-normalize first")
+            raise PcgError("only the entry function can be lowered to processes; run pcg-normalize first", others[0])
         inner, local = lower_stages(self, module, stages, self.machine)
         with module.context, func.location:
             try:
                 lowering = ProcessLowering(module, func, local)
                 lowering.run()
             except PcgError as error:
-                raise PassError(error.location or func, error.message) from None
+                raise PcgError(error.message, error.location or func) from None
         del inner
         self.statistics["processes"] += len(lowering.processes)
         self.statistics["messages"] += len(lowering.messages)
@@ -80,7 +80,7 @@ def lower_stages(
     for stage in stages:
         if mesh_symbol(stage) not in meshes:
             names = ", ".join("@" + m for m in meshes) or "none"
-            raise PassError(stage, f"stage on @{mesh_symbol(stage)}; declared meshes: {names}")
+            raise PcgError(f"stage on @{mesh_symbol(stage)}; declared meshes: {names}", stage)
         made = stage_module(stage, meshes[mesh_symbol(stage)])
         for step in (FuseCollectivesPass(machine=machine), LowerSpmdPass()):
             step.run(made.operation)

@@ -9,12 +9,13 @@ from torch_mlir import ir
 
 from pcg.emulate import GLOBAL_TYPE
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry, functions, walk
 from pcg.layout import ShardSpec
 from pcg.lower.in_range import keep_in_range
 from pcg.lower.permutes import join_permutes
-from pcg.lower.spmd import LoweringError, SpmdLowering
-from pcg.passes.base import Pass, PassError
+from pcg.lower.spmd import SpmdLowering
+from pcg.passes.base import Pass
 from pcg.rules.collectives import check_replicas
 from pcg.rules.manual import manual_bodies
 from pcg.rules.registry import shape
@@ -56,20 +57,17 @@ class LowerSpmdPass(Pass):
     def run(self, module: ir.Operation) -> None:
         mesh = shardings.mesh_of(module)
         if mesh is None:
-            raise PassError(module, "the module has no dist.mesh; add one with --mesh name=size,...")
+            raise PcgError("the module has no dist.mesh; add one with --mesh name=size,...", module)
         main = entry(module)
         if main is None:
             names = ", ".join(ir.StringAttr(f.attributes["sym_name"]).value for f in functions(module)) or "none"
-            raise PassError(module, f"the module has no function @main to lower; its functions: {names}")
+            raise PcgError(f"the module has no function @main to lower; its functions: {names}", module)
         check_replicas(module)
         with module.context, main.location:
             lowering = SpmdLowering(mesh)
             arguments = main.regions[0].blocks[0].arguments
             in_specs = [lowering.spec(a) for a in arguments]
-            try:
-                new = lowering.function(main)
-            except LoweringError as error:
-                raise PassError(error.op, error.message) from None
+            new = lowering.function(main)
             results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
             out_specs = [lowering.spec(v) for v in results]
             signature = [*zip(arguments, in_specs, strict=True), *zip(results, out_specs, strict=True)]

@@ -8,13 +8,15 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
 from pcg.lower.traffic import traffic_of
 from pcg.machine import Cluster, ClusterError, Machine
 from pcg.machine.ranks import METHODS, Ranking, map_ranks
-from pcg.passes.base import Pass, PassError, entry_of, option
+from pcg.passes.base import Pass, option
 from pcg.passes.lower_processes import lower_stages
 
 
@@ -55,7 +57,7 @@ class MapRanksPass(Pass):
         func, cluster = entry_of(module), self.machine.cluster
         stages = stages_of(func)
         if not stages:
-            raise PassError(func, "the entry function has no stages; run pcg-split-meshes and pcg-place-stages first")
+            raise PcgError("the entry function has no stages; run pcg-split-meshes and pcg-place-stages first", func)
         if cluster is None:
             return
         meshes = shardings.meshes_of(module)
@@ -65,7 +67,7 @@ class MapRanksPass(Pass):
             usable = set(processes) <= set(cluster.devices)
             self.ranking = found = map_ranks(cluster, traffic, self.method, processes if usable else None)
         except ClusterError as error:
-            raise PassError(func, str(error)) from None
+            raise PcgError(str(error), func) from None
         del keep
         device = dict(zip(processes, found.devices, strict=True))
         for name, mesh in meshes.items():
@@ -84,7 +86,7 @@ class MapRanksPass(Pass):
             name, given, kind = item.partition("=")
             if not given or name not in meshes:
                 known = ", ".join(meshes)
-                raise PassError(module, f"option 'kinds': {item!r}; expected mesh=kind, of the meshes {known}")
+                raise PcgError(f"option 'kinds': {item!r}; expected mesh=kind, of the meshes {known}", module)
             asked[name] = kind
         out: dict[int, str | None] = {}
         for name, mesh in meshes.items():

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
-from pcg.ir.inline import InlineError, Inliner
+from pcg.ir.inline import Inliner
 from pcg.ir.joins import join
 from pcg.ir.walk import functions, is_private, walk
 from pcg.lower.local_collectives import alone
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.collectives import check_replicas, is_plain, why_refused
 from pcg.rules.custom_call import has_side_effect
@@ -72,14 +72,11 @@ class NormalizePass(Pass):
     max_constant: int = option(65536, "Largest number of elements of a constant that is copied per use.")
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError for recursive calls and calls of functions without a body, PcgError for collectives."""
+        """Raises PcgError for recursive calls, calls of functions without a body, and collectives."""
         module = module.operation
         check_replicas(module)
         inliner = Inliner(module)
-        try:
-            inliner.run()
-        except InlineError as error:
-            raise PassError(error.op, str(error)) from None
+        inliner.run()
         self.statistics["inlined calls"] += inliner.inlined
         self._remove_functions(module)
         per_device = manual_bodies(module)

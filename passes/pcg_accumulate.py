@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
+from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.lower.microbatches import Microbatches, is_placed
 from pcg.lower.temporal import Temporal, batch_arguments
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.search.roles import data_of, state_of
 
 #: On the entry function: into how many microbatches its step was split.
@@ -55,11 +56,11 @@ class AccumulatePass(Pass):
     def run(self, module: ir.Operation) -> None:
         func = entry(module)
         if self.microbatches < 1:
-            raise PassError(module, f"{self.microbatches} microbatches; allowed: 1 or more")
+            raise PcgError(f"{self.microbatches} microbatches; allowed: 1 or more", module)
         if func is None or self.microbatches == 1:
             return
         if is_placed(func):
-            raise PassError(func, "the program has layouts already; pcg-accumulate runs before they are chosen")
+            raise PcgError("the program has layouts already; pcg-accumulate runs before they are chosen", func)
         state = state_of(func)
         data, batch = batch_arguments(func, data_of(func, state), self.microbatches)
         what = Temporal(func, self.microbatches, data, batch)

@@ -11,7 +11,9 @@ from pcg.baselines.annotate import annotate
 from pcg.baselines.layouts import decide, read
 from pcg.baselines.recipe import PLANS, SYNONYMS, RecipeError, recipe, roles
 from pcg.ir import shardings
-from pcg.passes.base import Pass, PassError, entry_of, option
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import entry_of
+from pcg.passes.base import Pass, option
 from pcg.search.roles import state_of
 
 
@@ -55,11 +57,11 @@ class BaselinePass(Pass):
     zero: tuple[str, ...] = option((), "Axes over which ZeRO splits state; default: all data axes.")
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError where there is no mesh, or the axes named are not its."""
+        """Raises PcgError where there is no mesh, or the axes named are not its."""
         module = module.operation
         mesh = shardings.mesh_of(module)
         if mesh is None:
-            raise PassError(module, "there is no mesh to plan for; give --mesh name=size,... or a dist.mesh")
+            raise PcgError("there is no mesh to plan for; give --mesh name=size,... or a dist.mesh", module)
         func = entry_of(module)
         try:
             scheme = recipe(self.plan)
@@ -67,7 +69,7 @@ class BaselinePass(Pass):
             program = read(func, state_of(func))
             layouts = decide(program, scheme, who, mesh)
         except RecipeError as error:
-            raise PassError(func, str(error)) from None
+            raise PcgError(str(error), func) from None
         given = {i: s for i, a in enumerate(func.regions[0].blocks[0].arguments) if (s := shardings.get(a)) is not None}
         self.statistics["redistributions"] = annotate(program, layouts, mesh, given)
         held = [i for i in layouts.kept if i not in layouts.data]

@@ -10,11 +10,13 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
+from pcg.ir.walk import entry_of
 from pcg.lint import Advice, Finding, Space, advise, findings
 from pcg.lint.annotations import spec_text
 from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.passes.dist_propagate import FunctionGraph
 from pcg.passes.pcg_search import Progress
 from pcg.propagate import ENGINES, propagate
@@ -54,24 +56,24 @@ class LintPass(Pass):
         """What arguments and results are called, if the caller knows better than the program."""
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError without a mesh, and for a program that is placed already."""
+        """Raises PcgError without a mesh, and for a program that is placed already."""
         module = module.operation
         mesh = shardings.mesh_of(module)
         if mesh is None:
             text = "there is no mesh that the annotations are for; give --mesh name=size,... or a dist.mesh"
-            raise PassError(module, text)
+            raise PcgError(text, module)
         func = entry_of(module)
         try:
             model = CostModel(self.machine, mesh)
         except ClusterError as error:
-            raise PassError(module, str(error)) from None
+            raise PcgError(str(error), module) from None
         limit: float | None = self.memory_limit
         if limit is None and model.machine.cluster is not None:
             limit = model.machine.device.memory
         graph = FunctionGraph(func, mesh)
         if graph.opaque:
             op = graph.opaque[0]
-            raise PassError(op, f"'{op.name}' op: the program is placed already; lint it before it is")
+            raise PcgError(f"'{op.name}' op: the program is placed already; lint it before it is", op)
         names = self.names or (argument_names(func), result_names(func))
         with module.context, Progress(self.progress, self.name) as progress:
             solutions = {e: propagate(graph.problem, True, e, model.link) for e in ENGINES}

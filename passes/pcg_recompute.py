@@ -10,11 +10,12 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.clone import remap
+from pcg.ir.errors import PcgError
 from pcg.ir.locations import place
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.search.line import Replay
 from pcg.search.optimize import DoesNotFit
 from pcg.search.read_line import Reader, ReadLine
@@ -88,7 +89,7 @@ class RecomputePass(Pass):
         try:
             model = CostModel(self.machine, mesh)
         except ClusterError as error:
-            raise PassError(module, str(error)) from None
+            raise PcgError(str(error), module) from None
         read = read_placed(func, model)
         before = read.line.peak()
         found = self.known
@@ -96,7 +97,7 @@ class RecomputePass(Pass):
             solver = Recomputer(read.line)
             found = solver.fit(limit) if limit else solver.least()
             if found is None:
-                raise PassError(func, str(DoesNotFit(limit, solver.least().peak)))
+                raise DoesNotFit(limit, solver.least().peak).at(func)
         assert found is not None
         self.found = found
         if not found.redo:

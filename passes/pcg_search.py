@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import sys
 import threading
 import time
@@ -14,12 +13,13 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.loops import MOST_RUNS
 from pcg.ir.stages import has_stages
-from pcg.ir.walk import entry
+from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh, MeshError
 from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.network import FORBIDDEN
@@ -90,8 +90,6 @@ class SearchPass(Pass):
         self.built: Built | None = None
         self.fitted = False
         """Whether the fastest plan did not fit, and memory was bought with time."""
-        self.needed = math.inf
-        """Where no plan fits: the least bytes per device that one was found for."""
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -102,14 +100,14 @@ class SearchPass(Pass):
             return
         for name in ("hidden", "overlapped"):
             if not 0 <= getattr(self, name) <= 1:
-                raise PassError(module, f"{name}={getattr(self, name):g}; allowed: 0 to 1")
+                raise PcgError(f"{name}={getattr(self, name):g}; allowed: 0 to 1", module)
         mesh = self._mesh(module)
         func = entry_of(module)
         given.mark(func, "search", state_of(func))
         try:
             model = CostModel(self.machine, mesh, self.hidden, self.overlapped)
         except ClusterError as error:
-            raise PassError(module, str(error)) from None
+            raise PcgError(str(error), module) from None
         limit: float | None = self.memory_limit
         if limit is None and model.machine.cluster is not None:
             limit = model.machine.device.memory
@@ -138,8 +136,7 @@ class SearchPass(Pass):
             try:
                 self.outcome = outcome = optimizer.run()
             except DoesNotFit as error:
-                self.needed = error.needed
-                raise PassError(func, str(error)) from None
+                raise error.at(func) from None
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if means and limit is not None and (outcome.peak_bytes > _NEAR * limit or kept is not None):
@@ -176,11 +173,7 @@ class SearchPass(Pass):
 
         with Progress(self.progress) as progress:
             planner.progress = progress
-            try:
-                chosen = planner.run(limit)
-            except PassError as error:
-                self.needed = error.needed if error.needed is not None else math.inf
-                raise
+            chosen = planner.run(limit)
         take(module, chosen)
         variant, fastest = chosen.sharded.variant, planner.whole.outcome
         found, point = variant.outcome, chosen.sharded.point
@@ -219,33 +212,33 @@ class SearchPass(Pass):
         """Which parts of Unity's algorithm are used; what is wrong with the options that say so."""
         if self.algorithm not in ALGORITHMS:
             text = f"option 'algorithm' is {self.algorithm!r}; expected one of {', '.join(ALGORITHMS)}"
-            raise PassError(module, text)
+            raise PcgError(text, module)
         if self.algorithm != "unity" and (self.ablation or self.disjoint):
-            raise PassError(module, "options 'ablation' and 'disjoint' are for algorithm=unity")
+            raise PcgError("options 'ablation' and 'disjoint' are for algorithm=unity", module)
         try:
             return Rules.without(self.ablation, disjoint=self.disjoint)
         except ValueError as error:
-            raise PassError(module, f"option 'ablation': {error}") from None
+            raise PcgError(f"option 'ablation': {error}", module) from None
 
     def _mesh(self, module: ir.Operation) -> Mesh:
         if self.mesh:
             try:
                 mesh = Mesh.parse(self.mesh)
             except MeshError as error:
-                raise PassError(module, str(error)) from None
+                raise PcgError(str(error), module) from None
             shardings.set_mesh(module, mesh)
             return mesh
         found = shardings.mesh_of(module)
         if found is None:
-            raise PassError(module, "there is no mesh to plan for; give --mesh name=size,... or a dist.mesh")
+            raise PcgError("there is no mesh to plan for; give --mesh name=size,... or a dist.mesh", module)
         return found
 
 
 def check_possible(func: ir.Operation, outcome: Outcome) -> None:
-    """Raises PassError where the best plan breaks a layout that is fixed in the program."""
+    """Raises PcgError where the best plan breaks a layout that is fixed in the program."""
     if outcome.seconds == FORBIDDEN:
         text = "the layouts that are fixed in the program contradict each other: no plan has them all"
-        raise PassError(func, text)
+        raise PcgError(text, func)
 
 
 class Progress:

@@ -23,7 +23,7 @@ from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import Cluster, ClusterError, Machine, mapping
-from pcg.passes.base import Bytes, Pass, PassError, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.passes.choose_mesh import CHOSEN
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.dist_refine_mesh import RefineMeshPass
@@ -141,7 +141,7 @@ class SelectPass(Pass):
         """The graph of the search that found the chosen plan, if one did."""
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError where no candidate fits."""
+        """Raises PcgError where no candidate fits."""
         module = module.operation
         free = self.meshes == "any" or (self.meshes == "auto" and CHOSEN in module.attributes)
         if CHOSEN in module.attributes:
@@ -150,14 +150,14 @@ class SelectPass(Pass):
             return
         func = entry(module)
         if func is None:
-            raise PassError(module, "the module has no entry function; it needs a public function, or one named main")
+            raise PcgError("the module has no entry function; it needs a public function, or one named main", module)
         mesh = shardings.mesh_of(module)
         if mesh is None:
-            raise PassError(module, "there is no mesh to plan for; give --mesh name=size,... or a dist.mesh")
+            raise PcgError("there is no mesh to plan for; give --mesh name=size,... or a dist.mesh", module)
         try:
             model = CostModel(self.machine, mesh)
         except ClusterError as error:
-            raise PassError(module, str(error)) from None
+            raise PcgError(str(error), module) from None
         self._limit = math.inf
         if self.memory_limit is not None:
             self._limit = float(self.memory_limit)
@@ -165,7 +165,7 @@ class SelectPass(Pass):
             self._limit = model.machine.device.memory
         self._seen: dict[str, Candidate] = {}
         self._seconds_of: dict[str, float] = {}
-        self._failures: list[PassError] = []
+        self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         own_layouts = given.annotated(func)
         mark_given(module)
@@ -186,7 +186,7 @@ class SelectPass(Pass):
             if self._failures:
                 raise self._failures[0]
             why = f"; the one that needs least is {min(self.tried, key=lambda c: c.peak_bytes)}" if self.tried else ""
-            raise PassError(func, f"no plan fits in {self._limit / 2**20:.1f} MiB per device{why}")
+            raise PcgError(f"no plan fits in {self._limit / 2**20:.1f} MiB per device{why}", func)
         best = self.chosen = min(fitting, key=lambda c: c.seconds)  # of equals the first: the exact search
         others = sorted((c for c in self.tried if c is not best), key=lambda c: (not c.fits, c.seconds))
         found = best.search.outcome if best.search is not None else None
@@ -268,9 +268,9 @@ class SelectPass(Pass):
                 if self.refine is not None and not unity:
                     RefineMeshPass(self.refine.reshapes, self.refine.max_axes).run(copy)
             search.run(copy)
-        except PassError as error:
+        except PcgError as error:
             if unity:
-                self._dropped.append(f"{name} is no candidate: {error}")
+                self._dropped.append(f"{name} is no candidate: {error.message}")
             else:
                 self._failures.append(error)
             return False
@@ -338,8 +338,8 @@ class SelectPass(Pass):
             PropagatePass(engine="dataflow", machine=self.machine, measured=False).run(copy)
             made = self._try(plan.label, plan.group, copy, places, hopeless=_HOPELESS * best)
             self._seconds_of[plan.label] = made.seconds
-        except (PassError, PcgError) as error:
-            self._dropped.append(f"{plan.label} is no candidate: {getattr(error, 'message', error)}")
+        except PcgError as error:
+            self._dropped.append(f"{plan.label} is no candidate: {error.message}")
 
     # -- simulation ----------------------------------------------------------------------------
 

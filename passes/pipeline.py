@@ -19,7 +19,7 @@ from pcg.ir.check import check, check_axes
 from pcg.ir.errors import PcgError
 from pcg.layout import MeshError, SpecError
 from pcg.machine import ClusterError
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 
 #: One pipeline runs at a time in a process: passes share tables of layouts and costs, which grow while they are read.
 _RUNNING = threading.RLock()
@@ -100,7 +100,7 @@ class Pipeline:
         self.elements: list[str | Pass] = []
         for part in [source] if isinstance(source, str) else source:
             self.elements += [part] if isinstance(part, Pass) else list(elements(part.strip()))
-        self.failure: tuple[Pass, PassError | PcgError] | None = None
+        self.failure: tuple[Pass, PcgError] | None = None
 
     def __str__(self) -> str:
         return f"builtin.module({','.join(map(str, self.elements))})"
@@ -154,7 +154,7 @@ class Pipeline:
             except ir.MLIRError as error:
                 if self.failure is not None:
                     p, cause = self.failure
-                    raise PcgError(f"{p.name}: {message_of(cause)}", cause.location) from cause
+                    raise cause.by(p.name) from cause
                 found = getattr(error, "error_diagnostics", None) or []
                 raise PcgError(
                     found[0].message if found else str(error), found[0].location if found else op.location
@@ -173,11 +173,11 @@ class Pipeline:
                 if p.plain_axes:
                     check_axes(op.operation)
                 p.run(op.operation)
-            except (PassError, PcgError, MeshError, SpecError, ClusterError) as cause:
-                error = cause if isinstance(cause, PassError | PcgError) else PcgError(str(cause), op.location)
+            except (PcgError, MeshError, SpecError, ClusterError) as cause:
+                error = cause if isinstance(cause, PcgError) else PcgError(str(cause), op)
                 self.failure = (p, error)
                 where = error.location if isinstance(error.location, ir.Location) else op.location
-                where.emit_error(f"{p.name}: {message_of(error)}")
+                where.emit_error(f"{p.name}: {error.message}")
                 external.signal_pass_failure()
             except Exception as error:
                 error.add_note(f"in pass '{p.name}'")
@@ -203,11 +203,6 @@ def add_native(pm: passmanager.PassManager, text: str) -> None:
     if unknown:
         raise UnknownPass(unknown[1]) from None
     raise PipelineError(f"'{text}': {problems[0]}") from None
-
-
-def message_of(error: PassError | PcgError) -> str:
-    """What is wrong, without the place."""
-    return error.message if isinstance(error, PcgError) else str(error)
 
 
 def suggestions(name: str, extra: Sequence[str] = (), dashes: str = "") -> str:

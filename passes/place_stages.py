@@ -11,13 +11,14 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
-from pcg.ir.walk import entry
+from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
 from pcg.machine import Machine
-from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
+from pcg.passes.base import Bytes, Pass, option
 from pcg.passes.dist_propagate import ENGINES as PROPAGATION
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.insert_reshards import InsertReshardsPass
@@ -68,17 +69,17 @@ class PlaceStagesPass(Pass):
     def run(self, module: ir.Operation) -> None:
         func = entry_of(module)
         if self.engine not in ENGINES:
-            raise PassError(module, f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}")
+            raise PcgError(f"option 'engine' is {self.engine!r}; expected one of {', '.join(ENGINES)}", module)
         stages = stages_of(func)
         if not stages:
-            raise PassError(func, "the entry function has no stages; run pcg-split-meshes first")
+            raise PcgError("the entry function has no stages; run pcg-split-meshes first", func)
         meshes = self.meshes = shardings.meshes_of(module)
         last = list(func.regions[0].blocks[0].operations)[-1].operation
         with module.context:
             wanted: dict[ir.Value, ShardSpec] = {}
             for value, spec in zip(last.operands, shardings.function_result_specs(func), strict=True):
                 if spec is not None and wanted.get(value, spec) != spec:
-                    raise PassError(last, f"a value is returned as {wanted[value]} and as {spec}; allowed: one layout")
+                    raise PcgError(f"a value is returned as {wanted[value]} and as {spec}; allowed: one layout", last)
                 if spec is not None:
                     wanted[value] = spec
             for value, spec in wanted.items():
@@ -87,7 +88,7 @@ class PlaceStagesPass(Pass):
             for stage in stages:
                 if mesh_symbol(stage) not in meshes:
                     names = ", ".join("@" + m for m in meshes) or "none"
-                    raise PassError(stage, f"stage on @{mesh_symbol(stage)}; declared meshes: {names}")
+                    raise PcgError(f"stage on @{mesh_symbol(stage)}; declared meshes: {names}", stage)
                 self._stage(stage, wanted, meshes[mesh_symbol(stage)])
             self._rest(func, last, wanted)
         self.statistics["stages"] += len(stages)
@@ -173,7 +174,7 @@ class PlaceStagesPass(Pass):
             assert symbol is not None
             if value in wanted and spec is not None and wanted[value] != spec:
                 text = f"result {i} has layout {wanted[value]}, but what is returned has {spec} on @{symbol}"
-                raise PassError(last, f"{text}; allowed: the same, or a result that a stage computes")
+                raise PcgError(f"{text}; allowed: the same, or a result that a stage computes", last)
             shardings.set_function_result_spec(func, i, spec, symbol)
         mesh_names.set_signature_meshes(func, "arg_attrs", [None] * len(block.arguments))
         mesh_names.set_signature_meshes(func, "res_attrs", [None] * len(last.operands))

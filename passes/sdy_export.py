@@ -8,12 +8,13 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.given import strip
 from pcg.ir.walk import body, functions, walk
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.collectives import Collectives
 from pcg.lower.manual import body_of, inlined
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual, manual_bodies
 
 #: Ops of ours that are the identity on logical values, so that Shardy need not see them.
@@ -59,7 +60,7 @@ class SdyExportPass(Pass):
         module = module.operation
         mesh = shardings.mesh_of(module)
         if mesh is None:
-            raise PassError(module, "the module has no dist.mesh, so there are no layouts to export")
+            raise PcgError("the module has no dist.mesh, so there are no layouts to export", module)
         self.mesh = mesh
         self.collectives = Collectives(mesh)
         context = module.context

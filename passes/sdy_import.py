@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.sdy_attrs import (
     SdyMesh,
     SdySharding,
@@ -21,7 +22,7 @@ from pcg.ir.sdy_attrs import (
 )  # fmt: skip
 from pcg.ir.walk import body, entry, functions, walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 from pcg.passes.dist_refine_mesh import rewrite, wanted_by_layouts
 from pcg.rules.manual import IN_SPECS, MANUAL, OUT_SPECS, REPEATS
 
@@ -76,7 +77,7 @@ class SdyImportPass(Pass):
     name = "sdy-import"
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError for annotations that cannot be kept: unknown axes, overlapping sub-axes, uneven sizes."""
+        """Raises PcgError for annotations that cannot be kept: unknown axes, overlapping sub-axes, uneven sizes."""
         self.module = module = module.operation
         self._bodies: set[str] = _called_in_manual(module)
         self._refine = False
@@ -116,21 +117,21 @@ class SdyImportPass(Pass):
                 continue
             if len(given) > 1:
                 names = ", ".join("@" + n for n in given)
-                raise PassError(op, f"mesh @{symbol} and the meshes {names}; allowed beside a sdy.mesh: one dist.mesh")
+                raise PcgError(f"mesh @{symbol} and the meshes {names}; allowed beside a sdy.mesh: one dist.mesh", op)
             try:
                 made = Mesh.of(mesh.axes, mesh.device_ids).origin
             except MeshError as error:
-                raise PassError(op, str(error)) from None
+                raise PcgError(str(error), op) from None
             if given:
                 for axis in made.names:
                     if axis not in self.mesh.parts:  # type: ignore[union-attr]
-                        raise PassError(op, f"mesh @{symbol} has axis {axis!r}; {self._allowed_axes()}")
+                        raise PcgError(f"mesh @{symbol} has axis {axis!r}; {self._allowed_axes()}", op)
                 continue
             if self.mesh is None:
                 self.mesh, first = made, symbol
             elif made != self.mesh:
-                raise PassError(
-                    op, f"mesh @{symbol} ({made}) differs from @{first} ({self.mesh}); allowed: one mesh per program"
+                raise PcgError(
+                    f"mesh @{symbol} ({made}) differs from @{first} ({self.mesh}); allowed: one mesh per program", op
                 )
         if not given and self.mesh is not None:
             shardings.set_mesh(module, self.mesh)
@@ -142,7 +143,7 @@ class SdyImportPass(Pass):
         try:
             return parse(str(attr))
         except SdySyntaxError as error:
-            raise PassError(op, str(error)) from None
+            raise PcgError(str(error), op) from None
 
     # -- shardings -----------------------------------------------------------------------------
 
@@ -151,7 +152,7 @@ class SdyImportPass(Pass):
         mesh = self._known.get(s.mesh)
         if mesh is None:
             if not s.mesh.startswith("mesh<"):
-                raise PassError(where, f"unknown mesh @{s.mesh}; declared: {', '.join('@' + k for k in self._known)}")
+                raise PcgError(f"unknown mesh @{s.mesh}; declared: {', '.join('@' + k for k in self._known)}", where)
             mesh = self._read(where, parse_mesh, s.mesh)
         if self.mesh is None or not mesh.axes or s.is_fully_open:
             self.statistics["dropped"] += 1
@@ -167,7 +168,7 @@ class SdyImportPass(Pass):
             if replicated:
                 refine.check(ShardSpec((*spec.dims, replicated), spec.partial), self.mesh)
         except SpecError as error:
-            raise PassError(where, f"sharding {spec}: {error}") from None
+            raise PcgError(f"sharding {spec}: {error}", where) from None
         self._refine |= not spec.used_axes.issubset(self.mesh.names)
         self.statistics["shardings"] += 1
         priorities = [d.priority or 0 for d in s.dims]
@@ -195,7 +196,7 @@ class SdyImportPass(Pass):
                 found = self._spec(place, types[i], self._read(place, parse_sharding, own[_ATTR]))
                 if found and is_entry and found[0].partial:
                     axes = ", ".join(map(repr, found[0].partial_axes))
-                    raise PassError(place, f"{what} is unreduced over {axes}; allowed: whole values")
+                    raise PcgError(f"{what} is unreduced over {axes}; allowed: whole values", place)
                 attrs = {own[k].name: own[k].attr for k in range(len(own))}
                 del attrs[_ATTR]
                 if found and is_entry:
@@ -256,15 +257,15 @@ class SdyImportPass(Pass):
             elif name == "sdy.manual_computation":
                 self._manual(op)
             elif name == "sdy.return":
-                raise PassError(op, "'sdy.return' outside of sdy.manual_computation")
+                raise PcgError("'sdy.return' outside of sdy.manual_computation", op)
             elif name != "sdy.mesh":
-                raise PassError(op, f"'{name}' is not supported; allowed: meshes, shardings and manual computations")
+                raise PcgError(f"'{name}' is not supported; allowed: meshes, shardings and manual computations", op)
             return
         if _ATTR in attrs:
             shardings_ = self._read(op, parse_per_value, attrs[_ATTR])
             # An op without results has one sharding all the same, which says where it runs: on one device.
             if len(shardings_) != max(len(op.results), 1):
-                raise PassError(op, f"has {len(shardings_)} shardings for {len(op.results)} results")
+                raise PcgError(f"has {len(shardings_)} shardings for {len(op.results)} results", op)
             del op.attributes[_ATTR]
             for value, s in zip(op.results, shardings_ if not self._in_manual(op) else [], strict=False):
                 if (found := self._spec(op, value.type, s)) is not None:
@@ -284,9 +285,9 @@ class SdyImportPass(Pass):
     def _refuse_mhlo(self, where, what: str, attr: ir.Attribute) -> None:
         text = attr.value if isinstance(attr, ir.StringAttr) else str(attr)
         if not text.startswith(_HARMLESS_MHLO[:3]) and text:
-            raise PassError(
-                where,
+            raise PcgError(
                 f"{what} has the GSPMD sharding {text!r}; allowed: Shardy's (leave jax_use_shardy_partitioner on)",
+                where,
             )
 
     # -- shard_map -----------------------------------------------------------------------------
@@ -306,14 +307,14 @@ class SdyImportPass(Pass):
         )
         used = [self._known.get(s.mesh) for s in (*ins, *outs)]
         if self.mesh is None:
-            raise PassError(op, "is manual over a mesh that the program does not declare")
+            raise PcgError("is manual over a mesh that the program does not declare", op)
         whole = [(n, k) for n, k in self.mesh.origin.axes if k > 1]
         for m in used:
             # Bodies number their devices by their own mesh.
             if m is not None and m.axes and [a for a in Mesh.of(m.axes).origin.axes if a[1] > 1] != whole:
-                raise PassError(
-                    op, f"is written for the mesh {Mesh.of(m.axes).origin}, the program is placed on "
-                    f"{self.mesh.origin}; allowed: the same axes in the same order",
+                raise PcgError(
+                    f"is written for the mesh {Mesh.of(m.axes).origin}, the program is placed on "
+                    f"{self.mesh.origin}; allowed: the same axes in the same order", op,
                 )
         over = {a.partition(".")[0] for a in axes}
         free = [(n, k) for n, k in whole if n not in over]

@@ -9,10 +9,12 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
 from pcg.lower.shares import Sharing, batch_of, owners
-from pcg.passes.base import Pass, PassError, entry_of, option
+from pcg.passes.base import Pass, option
 from pcg.passes.dist_propagate_meshes import outer_values
 from pcg.search.roles import data_of, state_of
 
@@ -55,20 +57,20 @@ class ShareBatchPass(Pass):
         func = entry_of(module)
         meshes = shardings.meshes_of(module)
         if len(meshes) < 2:
-            raise PassError(module, f"the module declares {len(meshes)} meshes; allowed: two or more to share among")
+            raise PcgError(f"the module declares {len(meshes)} meshes; allowed: two or more to share among", module)
         ids = [d for m in meshes.values() for d in devices(m)]
         if ALL in meshes or len(set(ids)) != len(ids):
             what = f"is called @{ALL}" if ALL in meshes else "shares devices with another"
-            raise PassError(module, f"a mesh {what}; allowed: disjoint meshes with other names")
+            raise PcgError(f"a mesh {what}; allowed: disjoint meshes with other names", module)
         state = state_of(func)
         batch, numbers = batch_of(func, data_of(func, state))
         if not batch:
-            raise PassError(func, "no argument is data with a dimension 0 of two elements or more: there is no batch")
+            raise PcgError("no argument is data with a dimension 0 of two elements or more: there is no batch", func)
         if len(self.shares) != len(meshes) or min(self.shares, default=0) < 1 or sum(self.shares) != batch:
             given = ",".join(map(str, self.shares)) or "none"
-            raise PassError(
-                func, f"shares {given} of a batch of {batch} for {len(meshes)} meshes; allowed: a positive number for"
-                " each, which add up to the batch"
+            raise PcgError(
+                f"shares {given} of a batch of {batch} for {len(meshes)} meshes; allowed: a positive number for"
+                " each, which add up to the batch", func
             )
         with module.context, func.location:
             sharing = Sharing(func, numbers, self.shares, list(meshes))

@@ -8,12 +8,13 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.lower.processes import PROCESSES
 from pcg.machine import Machine
-from pcg.passes.base import Pass, PassError, option
+from pcg.passes.base import Pass, option
 from pcg.passes.lower_processes import lower_stages
 from pcg.simulate import ProcessSimulation, Simulation, simulate, simulate_processes
 from pcg.simulate.run import BACKENDS
@@ -52,7 +53,7 @@ class SimulatePass(Pass):
         self.staged: StagedSimulation | None = None
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PassError: the module is not a lowered one."""
+        """Raises PcgError: the module is not a lowered one."""
         attrs = module.attributes
         func = entry(module)
         if func is not None and (stages := stages_of(func)):
@@ -64,12 +65,12 @@ class SimulatePass(Pass):
             self._write(module, several)
             return
         if "pcg.mesh" not in attrs:
-            raise PassError(module, "the module has no pcg.mesh: it is not lowered; run --lower first")
+            raise PcgError("the module has no pcg.mesh: it is not lowered; run --lower first", module)
         ids = list(ir.DenseI64ArrayAttr(attrs["pcg.device_ids"])) if "pcg.device_ids" in attrs else None
         mesh = Mesh(Mesh.parse(ir.StringAttr(attrs["pcg.mesh"]).value).axes, None if ids is None else tuple(ids))
         main = entry(module)
         if main is None:
-            raise PassError(module, "the module has no function @main to simulate")
+            raise PcgError("the module has no function @main to simulate", module)
         model = CostModel(self.machine, mesh)
         found = simulate(main, model, backend=self.backend, overlap=self.overlap and self.backend != "cpu")
         self.simulation = found
@@ -92,4 +93,4 @@ class SimulatePass(Pass):
             try:
                 found.write_trace(self.trace)
             except OSError as error:
-                raise PassError(main, f"cannot write the trace: {error}") from None
+                raise PcgError(f"cannot write the trace: {error}", main) from None

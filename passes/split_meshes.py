@@ -9,8 +9,10 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import create_stage, free_values, symbols_used
-from pcg.passes.base import Pass, PassError, entry_of
+from pcg.ir.walk import entry_of
+from pcg.passes.base import Pass
 from pcg.passes.dist_propagate_meshes import outer_values
 
 #: Ops that are worth starting early.
@@ -78,9 +80,9 @@ class _Splitter:
             self.home[argument] = self._named(mesh_names.signature_mesh(self.func, "arg_attrs", i), f"argument {i}")
         for op in self.ops:
             if op.name in ("pcg.stage", "pcg.transfer"):
-                raise PassError(op, f"the program is split already: it has a '{op.name}' op")
+                raise PcgError(f"the program is split already: it has a '{op.name}' op", op)
             if found := symbols_used(op):
-                raise PassError(op, f"'{op.name}' op refers to the function {found[0]}; allowed: ops without calls")
+                raise PcgError(f"'{op.name}' op refers to the function {found[0]}; allowed: ops without calls", op)
             self.mesh[op] = self._named(mesh_names.op_mesh(op), f"'{op.name}' op", op)
             self.home.update(dict.fromkeys(op.results, self.mesh[op]))
         self.results = [
@@ -103,9 +105,9 @@ class _Splitter:
     def _named(self, name: str | None, what: str, op: ir.Operation | None = None) -> str:
         where = op if op is not None else self.func
         if name is None:
-            raise PassError(where, f"{what} says on no mesh; run dist-propagate-meshes first")
+            raise PcgError(f"{what} says on no mesh; run dist-propagate-meshes first", where)
         if name not in self.meshes:
-            raise PassError(where, f"{what} is on @{name}; declared meshes: {', '.join('@' + m for m in self.meshes)}")
+            raise PcgError(f"{what} is on @{name}; declared meshes: {', '.join('@' + m for m in self.meshes)}", where)
         return name
 
     def _stages(self) -> list[tuple[str, list[ir.Operation]]]:
@@ -153,7 +155,7 @@ class _Splitter:
         self.at[value, self.home[value]] = now
         for mesh in self.needed.get(value, ()):
             if not isinstance(value.type, ir.RankedTensorType):
-                raise PassError(value.owner, f"a {value.type} cannot go from @{self.home[value]} to @{mesh}")
+                raise PcgError(f"a {value.type} cannot go from @{self.home[value]} to @{mesh}", value.owner)
             self.at[value, mesh] = ir.Operation.create(
                 "pcg.transfer", results=[value.type], operands=[now], loc=value.location,
                 attributes={"mesh": ir.FlatSymbolRefAttr.get(mesh)},

@@ -131,8 +131,8 @@ def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Pr
     try:
         built = builder.build(func, {})
     except NotPlaced as error:
-        where = plan_ir.where(error.op.location)
-        raise PlanError(f"malformed plan: {error}" + (f" ({where})" if where else "")) from None
+        where = plan_ir.where(error.location)
+        raise PlanError(f"malformed plan: {error.message}" + (f" ({where})" if where else "")) from None
     close_loop(built, state, func)
     moves, choice = Moves(model), [0] * len(built.graph.nodes)
     keep_values(built, choice, moves)

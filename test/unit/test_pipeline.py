@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
-from pcg.passes.base import Pass, PassError
+from pcg.passes.base import Pass
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, split
 
 PROGRAM = """
@@ -37,7 +37,7 @@ class CountPass(Pass):
                 self.statistics["tanh"] += 1
                 self.remark(op, "a tanh")
                 if self.limit is not None and self.statistics["tanh"] > self.limit:
-                    raise PassError(op, f"more than {self.limit} tanh")
+                    raise PcgError(f"more than {self.limit} tanh", op)
 
 
 @dataclass

@@ -1,17 +1,50 @@
-"""Errors that point into a program."""
+"""The one error that points into a program; subtypes are for what a caller may want to catch."""
 
 from __future__ import annotations
+
+from typing import Any, Self
 
 from torch_mlir import ir
 
 
 class PcgError(Exception):
-    """A program cannot be handled.  `location` says where; it is copied as text so that it outlives the IR."""
+    """A program cannot be handled.
 
-    def __init__(self, message: str, location: ir.Location | str | None = None) -> None:
+    `where` is anything that has a location (an op, a value, a module), a location, or its text.  `message` is what is
+    wrong without the place, `location` the place, if it is known.
+    """
+
+    def __init__(self, message: str, where: Any = None) -> None:
         self.message = message
-        self.location = location
-        super().__init__(message if location is None else f"{describe(location)}: {message}")
+        self.location = None if where is None else location_of(where)
+        super().__init__(self._text())
+
+    def at(self, where: Any) -> Self:
+        """This error with a place, if it has none."""
+        if self.location is None:
+            self.location = location_of(where)
+            self.args = (self._text(),)
+        return self
+
+    def by(self, name: str) -> Self:
+        """A copy of this error that says what ran, of the same type, with the same other attributes."""
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.message = f"{name}: {self.message}"
+        copy.args = (copy._text(),)
+        return copy
+
+    def _text(self) -> str:
+        return self.message if self.location is None else f"{describe(self.location)}: {self.message}"
+
+
+def location_of(where: Any) -> ir.Location | str:
+    """The location of an op, an op view, a value, a module, or a location (or its text) itself."""
+    if isinstance(where, ir.Location | str):
+        return where
+    if isinstance(where, ir.Module):
+        return where.operation.location
+    return where.location
 
 
 def describe(location: ir.Location | str) -> str:

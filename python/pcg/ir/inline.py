@@ -9,16 +9,8 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.check import DEEPEST
 from pcg.ir.clone import clone_mapped
+from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, walk
-
-
-class InlineError(ValueError):
-    """A call cannot be inlined: the function calls itself, is missing, or has no body.  `op` is the call."""
-
-    def __init__(self, op: ir.Operation, message: str) -> None:
-        super().__init__(message)
-        self.op = op
-
 
 #: Ops that a program may become: calls of calls multiply.
 MOST = 2_000_000
@@ -35,7 +27,7 @@ class Inliner:
         self._depth: dict[str, int] = {}
 
     def run(self) -> None:
-        """Raises InlineError."""
+        """Raises PcgError at a call of a function that calls itself, is missing, or has no body."""
         for symbol in self._callees_first():
             func = self.functions[symbol]
             for op in list(walk(func)):
@@ -61,7 +53,7 @@ class Inliner:
                         names = list(on_path)
                         path = " -> ".join("@" + s for s in [*names[names.index(callee) :], callee])
                         text = f"recursive call {path if len(path) < 400 else path[:200] + ' -> ...'} cannot be inlined"
-                        raise InlineError(op, f"{text}; allowed: calls without cycles")
+                        raise PcgError(f"{text}; allowed: calls without cycles", op)
                     if callee not in self._size:
                         active.append((callee, iter(calls[callee])))
                         on_path[callee] = None
@@ -81,7 +73,7 @@ class Inliner:
             if callee is None or self._is_chlo(op):
                 continue
             if callee not in self.functions:
-                raise InlineError(op, f"call of @{callee}, which the module does not define")
+                raise PcgError(f"call of @{callee}, which the module does not define", op)
             found.append((callee, op, depth))
         return found
 
@@ -92,9 +84,9 @@ class Inliner:
         for callee, op, depth in calls:
             size, deepest = size + self._size[callee], max(deepest, depth + self._depth[callee])
             if size > MOST:
-                raise InlineError(op, f"the calls up to this one become more than {MOST} ops; allowed: that many")
+                raise PcgError(f"the calls up to this one become more than {MOST} ops; allowed: that many", op)
             if deepest > DEEPEST:
-                raise InlineError(op, f"this call is nested {deepest} regions deep, calls inlined; allowed: {DEEPEST}")
+                raise PcgError(f"this call is nested {deepest} regions deep, calls inlined; allowed: {DEEPEST}", op)
         self._size[symbol], self._depth[symbol] = size, deepest
 
     def _is_chlo(self, op: ir.Operation) -> bool:
@@ -126,7 +118,7 @@ class Inliner:
         if len(blocks) != 1:
             symbol = ir.StringAttr(callee.attributes["sym_name"]).value
             what = f"has {len(blocks)} blocks; allowed: one" if blocks else "has no body"
-            raise InlineError(call, f"call of @{symbol}, which {what}")
+            raise PcgError(f"call of @{symbol}, which {what}", call)
         block = blocks[0]
         values: dict[ir.Value, ir.Value] = {}
         with ir.InsertionPoint(call):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
+from pcg.ir.errors import PcgError
+
 
 def walk(root: ir.Operation) -> Iterator[ir.Operation]:
     """Yield `root` and all operations nested in it, in pre-order.
@@ -56,6 +58,18 @@ def entry(module: ir.Module | ir.Operation) -> ir.Operation | None:
         if len(candidates) == 1:
             return candidates[0]
     return None
+
+
+def entry_of(module: ir.Module | ir.Operation) -> ir.Operation:
+    """The function that a module runs.
+
+    Raises:
+      PcgError: it has none, or several that could be it.
+    """
+    func = entry(module)
+    if func is None:
+        raise PcgError("the module has no entry function; it needs a public function, or one named main", module)
+    return func
 
 
 def is_private(func: ir.Operation) -> bool:

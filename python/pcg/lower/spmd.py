@@ -30,14 +30,6 @@ from pcg.rules.registry import shape
 _NEVER_COPIED = frozenset({"stablehlo.custom_call", *COLLECTIVES})
 
 
-class LoweringError(PcgError):
-    """An op cannot be lowered; `op` is which."""
-
-    def __init__(self, op: ir.Operation, message: str) -> None:
-        super().__init__(message, op.location)
-        self.op = op
-
-
 class SpmdLowering:
     """Lowers one function; `values` maps its values to local ones."""
 
@@ -73,11 +65,11 @@ class SpmdLowering:
             found = type_
             if isinstance(type_, ir.RankedTensorType) and any(spec.dims):
                 if spec.rank != type_.rank:
-                    raise LoweringError(_owner(value), f"layout {spec} is not one of a value of type {type_}")
+                    raise PcgError(f"layout {spec} is not one of a value of type {type_}", _owner(value))
                 try:
                     dims = spec.local_shape(type_.shape, self.mesh)
                 except (SpecError, ValueError) as error:
-                    raise LoweringError(_owner(value), f"value of type {type_} has layout {spec}: {error}") from None
+                    raise PcgError(f"value of type {type_} has layout {spec}: {error}", _owner(value)) from None
                 found = ir.RankedTensorType.get(dims, type_.element_type)
             self._types[type_, spec] = found
         return found
@@ -85,8 +77,8 @@ class SpmdLowering:
     def expect(self, op: ir.Operation, what: str, have: ShardSpec, want: ShardSpec) -> None:
         """Raise unless the layouts agree."""
         if have != want:
-            raise LoweringError(
-                op, f"'{op.name}' op: {what} has layout {have}, {want} is needed; run dist-insert-reshards first"
+            raise PcgError(
+                f"'{op.name}' op: {what} has layout {have}, {want} is needed; run dist-insert-reshards first", op
             )
 
     def expect_replicated(self, op: ir.Operation, what: str, have: ShardSpec) -> None:
@@ -132,8 +124,8 @@ class SpmdLowering:
             if spec is not None:
                 self.expect(terminator, f"operand {i}", self.spec(value), spec)
             if self.spec(value).partial:
-                raise LoweringError(
-                    terminator, f"'func.return' op: operand {i} is partial ({self.spec(value)}); results must be whole"
+                raise PcgError(
+                    f"'func.return' op: operand {i} is partial ({self.spec(value)}); results must be whole", terminator
                 )
         return [self.local_type(v) for v in terminator.operands]
 
@@ -148,7 +140,7 @@ class SpmdLowering:
                 )
                 return list(op.operands)
             self.op(op)
-        raise LoweringError(_owner(block), "block has no terminator")
+        raise PcgError("block has no terminator", _owner(block))
 
     def op(self, op: ir.Operation) -> None:
         """Lower one op and map its results."""
@@ -158,7 +150,7 @@ class SpmdLowering:
         elif name in DIST_MOVES or name in PCG_MOVES or name in REQUESTS:
             results = [self._move(op)]
         elif name.startswith(("pcg.", "dist.")) or name == "func.call":
-            raise LoweringError(op, f"'{name}' op cannot be lowered to one program per device")
+            raise PcgError(f"'{name}' op cannot be lowered to one program per device", op)
         else:
             results = self._ordinary(op)
         for channel in range(first + 1, self.collectives.channels + 1):
@@ -179,7 +171,7 @@ class SpmdLowering:
                 value = self.collectives.take(step, value, src, shape(op.operands[0]), op.location)
                 src = step.apply(src)
         except ReshardError as error:
-            raise LoweringError(op, f"'{op.name}' op: {error}") from None
+            raise PcgError(f"'{op.name}' op: {error}", op) from None
         return value
 
     def _ordinary(self, op: ir.Operation) -> Sequence[ir.Value]:
@@ -193,9 +185,9 @@ class SpmdLowering:
             assignment = rule.infer(have, want, self.mesh)
         except RuleError as error:
             because = f" ({rule.reason})" if rule.reason else ""
-            raise LoweringError(
-                op, f"'{op.name}' op with operands {_list(have)} and results {_list(want)}: {error}; "
-                f"its rule is {rule}{because}"
+            raise PcgError(
+                f"'{op.name}' op with operands {_list(have)} and results {_list(want)}: {error}; "
+                f"its rule is {rule}{because}", op
             ) from None
         types = [self.local_type(r) for r in op.results]
         operands = [self.values[v] for v in op.operands]
@@ -204,7 +196,7 @@ class SpmdLowering:
         results = list(local_form_of(op)(context))
         for result, type_ in zip(results, types, strict=True):
             if result.type != type_:
-                raise LoweringError(op, f"the local form of '{op.name}' makes {result.type}, {type_} is needed")
+                raise PcgError(f"the local form of '{op.name}' makes {result.type}, {type_} is needed", op)
             if len(op.regions) and not isinstance(result.owner, ir.Block):
                 self._capture(result)
         return results

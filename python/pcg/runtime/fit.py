@@ -11,7 +11,7 @@ from pcg.ir.errors import PcgError
 from pcg.machine.units import bytes_text
 from pcg.passes.fit_memory import Remembered
 from pcg.runtime.executable import Executable
-from pcg.search.optimize import Outcome
+from pcg.search.optimize import DoesNotFit, Outcome
 
 #: How often a plan is sought that needs less, because the compiler allocates more than was predicted.
 _ROUNDS = 4
@@ -33,12 +33,9 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
     for _ in range(_ROUNDS):
         try:
             made = build(replace(options, memory_limit=int(aim)))
-        except PcgError as error:
-            needed = getattr(error.__cause__, "needed", None)
-            if needed is None:
-                raise
+        except DoesNotFit as error:
             cause = error
-            made = build(replace(options, memory_limit=math.ceil(needed)))
+            made = build(replace(options, memory_limit=math.ceil(error.needed)))
             peak = made.allocated()
             if peak is None:
                 raise

@@ -17,6 +17,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.errors import PcgError
 from pcg.layout import ShardSpec
 from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
@@ -27,12 +28,8 @@ from pcg.search.network import FORBIDDEN
 from pcg.search.table import Table, Tables
 
 
-class NotPlaced(ValueError):
-    """An op has no layouts, or has some under which it cannot run; `op` is where."""
-
-    def __init__(self, op: ir.Operation, message: str) -> None:
-        super().__init__(message)
-        self.op = op
+class NotPlaced(PcgError):
+    """An op has no layouts, or has some under which it cannot run."""
 
 
 @dataclass(frozen=True)
@@ -194,22 +191,22 @@ class PlacedBuilder(MadeBuilder):
     ) -> Table:
         if fixed is None:
             if isinstance(what, ir.OpResult):
-                raise NotPlaced(what.owner, f"result {what.result_number} has no layout")
+                raise NotPlaced(f"result {what.result_number} has no layout", what.owner)
             name = f"result {what}" if isinstance(what, int) else f"argument {ir.BlockArgument(what).arg_number}"
-            raise NotPlaced(self.func, f"{name} has no layout")
+            raise NotPlaced(f"{name} has no layout", self.func)
         return self.tables.fixed(fixed)
 
     def _strategies(self, op: ir.Operation, rule: FactorRule) -> Table:
         operands, results = shardings.operand_specs(op) or [], shardings.result_specs(op)
         if len(operands) != len(op.operands) or None in operands or None in results:
-            raise NotPlaced(op, f"'{op.name}' op lacks the layout of an operand or result")
+            raise NotPlaced(f"'{op.name}' op lacks the layout of an operand or result", op)
         key = (rule, *operands, *results)  # not its id: that of a rule that is gone may be another's
         found = self._inferred.get(key)
         if found is None:
             try:
                 a = rule.infer(operands, results, self.tables.mesh)  # type: ignore[arg-type]
             except RuleError as error:
-                raise NotPlaced(op, f"'{op.name}' op cannot have these layouts: {error}") from None
+                raise NotPlaced(f"'{op.name}' op cannot have these layouts: {error}", op) from None
             found = self._inferred[key] = self.tables.only(rule, a)
         return found
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pcg.cost import CostModel
+from pcg.ir.errors import PcgError
 from pcg.search.frontier import Frontier, Point
 from pcg.search.graph import Graph
 from pcg.search.ilp import Limit, first_guess, merge, solve
@@ -18,12 +19,12 @@ from pcg.search.prices import Prices
 from pcg.search.table import Port, Table
 
 
-class DoesNotFit(ValueError):
+class DoesNotFit(PcgError):
     """No plan fits the memory limit; `needed` is the least bytes per device that a plan was found for."""
 
-    def __init__(self, limit: float, needed: float) -> None:
+    def __init__(self, limit: float, needed: float, details: str = "") -> None:
         super().__init__(
-            f"no plan fits in {_bytes(limit)} per device; the smallest one found needs {_bytes(needed)}"
+            f"no plan fits in {_bytes(limit)} per device; the smallest one found needs {_bytes(needed)}{details}"
         )
         self.needed = needed
 

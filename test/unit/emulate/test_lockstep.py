@@ -7,7 +7,6 @@ from torch_mlir import ir
 from pcg.emulate import emulate_in_place
 from pcg.ir.errors import PcgError
 from pcg.layout import Mesh, ShardSpec
-from pcg.passes.base import PassError
 from pcg.passes.emulate import EmulatePass
 from support import rulecheck
 from support.rulecheck import context
@@ -138,5 +137,5 @@ def test_layouts_must_match_the_function():
 def test_a_program_that_was_not_lowered_is_refused():
     with context():
         module = ir.Module.parse("func.func @main() { func.return }")
-        with pytest.raises(PassError, match=r"no pcg\.mesh"):
+        with pytest.raises(PcgError, match=r"no pcg\.mesh"):
             EmulatePass().run(module.operation)

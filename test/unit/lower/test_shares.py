@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch_mlir import ir
 
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.passes.base import PassError
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.share_batch import ShareBatchPass
 from support.close import assert_close
@@ -208,12 +208,12 @@ def test_nothing_is_made_for_the_whole_batch():
 )
 def test_errors(meshes, shares, message):
     module = load_module(meshes + PROGRAMS["step of a linear layer"][0], make_context(), "<test>")
-    with pytest.raises(PassError, match=re.escape(message)):
+    with pytest.raises(PcgError, match=re.escape(message)):
         ShareBatchPass(shares=shares).run(module.operation)
 
 
 def test_a_program_without_data_has_no_batch():
     text = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     module = load_module(MESHES + text, make_context(), "<test>")
-    with pytest.raises(PassError, match="there is no batch"):
+    with pytest.raises(PcgError, match="there is no batch"):
         ShareBatchPass(shares=(1, 1)).run(module.operation)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcg.passes.base import PassError
+from pcg.ir.errors import PcgError
 from support.lowercheck import check, lower, mesh_op, spec
 
 MESH = mesh_op(data=2, model=4)
@@ -160,14 +160,14 @@ def test_every_reduction(dtype, op, kind, scatter):
 
 def test_partial_value_may_not_reach_a_nonlinear_op():
     text = mlp().replace(f"%2 {{dist.specs = [{X}], dist.operand_specs = [{X}]}}", f"%2 {{dist.specs = [{P}]}}")
-    with pytest.raises(PassError, match="tanh.*cannot give its results"):
+    with pytest.raises(PcgError, match="tanh.*cannot give its results"):
         lower(text)
 
 
 def test_an_op_that_is_not_linear_takes_no_addends():
     whole = f"%x {{dist.specs = [{P}], dist.operand_specs = [{P}]}}"
     text = mlp().replace(f"%2 {{dist.specs = [{X}], dist.operand_specs = [{X}]}}", whole)
-    with pytest.raises(PassError, match="partial over 'model', which the op cannot pass through"):
+    with pytest.raises(PcgError, match="partial over 'model', which the op cannot pass through"):
         lower(text)
 
 

@@ -7,11 +7,11 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import DeviceKind, Link, Machine
-from pcg.passes.base import PassError
 from pcg.passes.normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
 
@@ -95,7 +95,7 @@ def test_memory_limit_is_kept_or_the_least_need_is_named() -> None:
     _, tight = search(text, memory_limit=int(whole * 0.98), **alone)
     assert tight.outcome is not None and tight.outcome.peak_bytes <= whole * 0.98
     assert tight.outcome.seconds >= found.outcome.seconds
-    with pytest.raises(PassError, match=r"no plan fits in 100 B per device; the smallest one found needs \d"):
+    with pytest.raises(PcgError, match=r"no plan fits in 100 B per device; the smallest one found needs \d"):
         search(text, memory_limit=100, **alone)
 
 
@@ -103,7 +103,7 @@ def test_a_mesh_is_needed() -> None:
     context = make_context()
     with context, ir.Location.unknown():
         module = load_module(MLP.format(b=4, d=4, h=4), context, "test")
-        with pytest.raises(PassError, match="no mesh to plan for"):
+        with pytest.raises(PcgError, match="no mesh to plan for"):
             SearchPass().run(module.operation)
 
 

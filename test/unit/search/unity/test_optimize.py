@@ -10,9 +10,9 @@ import pcg
 from bench.zoo import ZOO
 from pcg.ir import shardings
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
-from pcg.passes.base import PassError
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
 from support.training import SLOW_DEVICES, assert_trees_close
@@ -80,16 +80,16 @@ def test_a_memory_limit_is_kept(texts: dict[str, str]) -> None:
     assert tight.outcome is not None
     assert tight.outcome.peak_bytes <= limit
     assert tight.outcome.seconds >= free.outcome.seconds
-    with pytest.raises(PassError, match=r"no plan fits in 100 B per device; the smallest one found needs \d"):
+    with pytest.raises(PcgError, match=r"no plan fits in 100 B per device; the smallest one found needs \d"):
         search(texts["mlp"], algorithm="unity", memory_limit=100)
 
 
 def test_options_are_checked(texts: dict[str, str]) -> None:
-    with pytest.raises(PassError, match="option 'ablation': cannot leave out 'memo'; allowed: split, cache, dp"):
+    with pytest.raises(PcgError, match="option 'ablation': cannot leave out 'memo'; allowed: split, cache, dp"):
         search(texts["mlp"], algorithm="unity", ablation=("memo",))
-    with pytest.raises(PassError, match="option 'algorithm' is 'dp'; expected one of exact, unity"):
+    with pytest.raises(PcgError, match="option 'algorithm' is 'dp'; expected one of exact, unity"):
         search(texts["mlp"], algorithm="dp")
-    with pytest.raises(PassError, match="options 'ablation' and 'disjoint' are for algorithm=unity"):
+    with pytest.raises(PcgError, match="options 'ablation' and 'disjoint' are for algorithm=unity"):
         search(texts["mlp"], ablation=("dp",))
     with pytest.raises(ValueError, match="algorithm 'exact' and strategy 'unity' are given"):
         step, args = ZOO["mlp"].make_tiny()
