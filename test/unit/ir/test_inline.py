@@ -35,7 +35,7 @@ def test_captured_values_of_regions_are_mapped():
         module.operation.verify()
 
 
-def test_twenty_thousand_ops_are_normalised_in_under_three_seconds():
+def test_twenty_thousand_ops_are_normalised():
     body = "".join(
         f"  %m{i} = stablehlo.multiply %v{i}, %b : tensor<4xf32>\n  %v{i + 1} = func.call @f(%m{i}) : (tensor<4xf32>) -> tensor<4xf32>\n"
         for i in range(4000)
