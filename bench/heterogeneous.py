@@ -120,7 +120,7 @@ def ranks(seed: int, cluster: Cluster) -> None:
     count, size = 4, n // 4
     meshes = {f"m{i}": pcg.Mesh.of({"x": size}, [i * size + k for k in range(size)]) for i in range(count)}
     shapes = jax.ShapeDtypeStruct((8192, 1024), jnp.float32), [jax.ShapeDtypeStruct((1024, 1024), jnp.float32)] * count
-    program = pcg.processes.lower(towers, meshes, *shapes)
+    program = pcg.api.processes.lower(towers, meshes, *shapes)
     module = load_module(program.as_text("stages"), make_context(), "<bench>")
     rank = MapRanksPass(machine=cluster.machine())
     simulated = []

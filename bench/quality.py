@@ -58,13 +58,13 @@ from bench import quality_table
 from bench.zoo import ZOO
 from pcg.baselines.forward import CONTRACTIONS
 from pcg.cost import CostModel
+from pcg.explain.causes import times_of
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh
-from pcg.lower.causes import times_of
 from pcg.machine import Cluster, mapping
 from pcg.passes import PIPELINES
 from pcg.passes.pcg_select import Candidate, SelectPass, unity_meshes

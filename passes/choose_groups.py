@@ -11,12 +11,12 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import mesh_names, shardings
+from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
 from pcg.lower.moves import itemsize
-from pcg.lower.shares import batch_of
 from pcg.machine import Cluster, ClusterError, Group, Machine
 from pcg.machine.shares import proportional
 from pcg.passes.base import Bytes, Pass, option
@@ -31,6 +31,7 @@ from pcg.passes.pcg_search import SearchPass
 from pcg.passes.place_stages import PlaceStagesPass
 from pcg.passes.share_batch import ShareBatchPass
 from pcg.passes.split_meshes import SplitMeshesPass
+from pcg.rewrite.shares import batch_of
 from pcg.search.roles import data_of, state_of
 from pcg.simulate import simulate
 from pcg.simulate.stages import simulate_stages
@@ -158,7 +159,7 @@ class ChooseGroupsPass(Pass):
         self, module: ir.Operation, name: str, kind: str, cluster: Cluster
     ) -> tuple[Way, Mesh | None]:
         """The best mesh of all usable devices of `cluster`, and the plan on it."""
-        kept = _copy(module)
+        kept = clone_module(module)
         copy = kept.operation
         machine = cluster.machine()
         try:
@@ -254,7 +255,7 @@ class ChooseGroupsPass(Pass):
         self, module: ir.Operation, name: str, kind: str, apply: Callable[[ir.Operation], None]
     ) -> tuple[Way, Mapping[str, float]]:
         """A way that ends in placed stages, and the seconds that each mesh computes."""
-        kept = _copy(module)
+        kept = clone_module(module)
         copy = kept.operation
         try:
             apply(copy)
@@ -278,18 +279,6 @@ class ChooseGroupsPass(Pass):
             if peak > limit:
                 return f"needs {peak / 2**30:.2f} GiB per device of {name}; there are {limit / 2**30:.2f} GiB"
         return ""
-
-
-def _copy(module: ir.Operation) -> ir.Module:
-    """The module again, as one of its own."""
-    with module.context:
-        copy = ir.Module.create(module.location)
-        for name in module.attributes:
-            key = name if isinstance(name, str) else name.name
-            copy.operation.attributes[key] = module.attributes[key]
-        for op in module.regions[0].blocks[0].operations:
-            copy.body.append(op.operation.clone())
-    return copy
 
 
 def groups_of(cluster: Cluster) -> list[tuple[Group, list[int]]]:

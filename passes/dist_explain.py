@@ -8,12 +8,12 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.explain.causes import Causes
+from pcg.explain.chains import chain_text
+from pcg.explain.conflicts import conflicts
+from pcg.explain.origins import Origins, Result, Site
 from pcg.ir import shardings
 from pcg.ir.walk import functions, is_private
-from pcg.lower.causes import Causes
-from pcg.lower.chains import chain_text
-from pcg.lower.conflicts import conflicts
-from pcg.lower.origins import Origins, Result, Site
 from pcg.machine import Machine
 from pcg.passes.base import Pass, option
 

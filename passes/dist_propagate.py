@@ -12,10 +12,8 @@ from pcg.cost import CostModel
 from pcg.ir import given, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import file_line_col
-from pcg.ir.strategies import strategy_of
 from pcg.ir.walk import functions, is_private
 from pcg.layout import Mesh, ShardSpec
-from pcg.layout.strategy import format_strategy
 from pcg.lower.moves import itemsize
 from pcg.machine import Machine
 from pcg.passes.base import Bytes, Pass, option
@@ -25,7 +23,9 @@ from pcg.propagate import Problem, Solution, propagate
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
 from pcg.rules.manual import computations
+from pcg.rules.op_strategy import strategy_of
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
+from pcg.rules.strategy import format_strategy
 from pcg.search.assign import Decided, assign
 from pcg.search.measure import Measure, NotPlaced, measure
 from pcg.search.optimize import DoesNotFit, Outcome

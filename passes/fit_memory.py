@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
-from pcg.lower.microbatches import is_placed
-from pcg.lower.temporal import CannotSplit, batch_arguments
-from pcg.passes.memory_plans import UNLIMITED, Candidate, Sharded, Variant, copy_of, moved
+from pcg.passes.memory_plans import UNLIMITED, Candidate, Sharded, Variant, moved
 from pcg.passes.pcg_accumulate import AccumulatePass
+from pcg.rewrite.microbatches import is_placed
+from pcg.rewrite.temporal import CannotSplit, batch_arguments
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import NEAR, Frontier, Point
 from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
@@ -166,7 +167,7 @@ class MemoryPlanner:
         return self._splits[count]
 
     def _splitted(self, count: int) -> ir.Operation | None:
-        copy = copy_of(self.whole.base)
+        copy = clone_module(self.whole.base).operation
         func = entry(copy)
         if not self.search.accumulate or func is None or is_placed(func):
             return None
@@ -340,7 +341,7 @@ def planner_of(
     search: SearchPass, module: ir.Operation, built: Built, optimizer: Optimizer, outcome: Outcome
 ) -> MemoryPlanner:
     """For the program `module`, which has no layouts yet, and the plan of it that ignores memory."""
-    base = copy_of(module)
+    base = clone_module(module).operation
     frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
     whole = Variant(1, base, moved(built, module, base), outcome, frontier)
     return MemoryPlanner(search, optimizer.model, whole)

@@ -9,13 +9,13 @@ from typing import ClassVar
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.explain.replicated import replicated
 from pcg.ir import given, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
-from pcg.lower.replicated import replicated
 from pcg.machine import Machine
 from pcg.passes.base import Pass
 from pcg.reshard import ReshardError, cost, plan

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.clone import clone_module
 from pcg.ir.walk import entry, walk
 from pcg.machine.units import bytes_text
 from pcg.passes.fuse_collectives import FuseCollectivesPass
@@ -62,7 +63,7 @@ class Sharded:
     def module(self) -> ir.Operation:
         """The program with layouts."""
         v = self.variant
-        copy = copy_of(v.base)
+        copy = clone_module(v.base).operation
         func = entry(copy)
         assert func is not None
         choice = v.frontier.optimizer.per_node(self.point.choice)
@@ -72,14 +73,14 @@ class Sharded:
     @cached_property
     def placed(self) -> ir.Operation:
         """The program with its redistributions."""
-        copy = copy_of(self.module)
+        copy = clone_module(self.module).operation
         InsertReshardsPass(machine=self._search.machine).run(copy)
         return copy
 
     @cached_property
     def solver(self) -> Recomputer:
         """What may be recomputed."""
-        copy = copy_of(self.placed)
+        copy = clone_module(self.placed).operation
         func = entry(copy)
         assert func is not None
         return Recomputer(read_placed(func, self._model).line)
@@ -88,7 +89,7 @@ class Sharded:
         """Peak of the lowered program, by simulation: as it is, or by what pcg-recompute is to do with it."""
         key = known.redo if known is not None else None
         if key not in self._peaks:
-            copy = copy_of(self.placed)
+            copy = clone_module(self.placed).operation
             if known is not None:
                 again = RecomputePass(machine=self._search.machine)
                 again.known = known
@@ -149,17 +150,6 @@ def moved(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
     )  # fmt: skip
 
 
-def copy_of(module: ir.Operation) -> ir.Operation:
-    """A module of its own with the same contents (a clone of an op alone has no parent to ask for)."""
-    with module.context:
-        copy = ir.Module.create(module.location)
-        for name in module.attributes:
-            copy.operation.attributes[name] = module.attributes[name]
-        for op in module.regions[0].blocks[0].operations:
-            copy.body.append(op.operation.clone())
-    return copy.operation
-
-
 def mark_given(module: ir.Operation) -> None:
     """Mark the `dist.reshard` ops of the program itself: the search adds its own."""
     for op in walk(module):
@@ -172,7 +162,7 @@ def take(module: ir.Operation, chosen: Candidate) -> None:
     """Make `module` the program of `chosen`, and note what is to be recomputed."""
     other = chosen.sharded.module
     if other.context == module.context:
-        other = copy_of(other)
+        other = clone_module(other).operation
     else:  # planned for an earlier limit, in another context
         text = other.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
         with module.context:

@@ -9,9 +9,9 @@ from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
-from pcg.lower.microbatches import Microbatches, is_placed
-from pcg.lower.temporal import Temporal, batch_arguments
 from pcg.passes.base import Pass, option
+from pcg.rewrite.microbatches import Microbatches, is_placed
+from pcg.rewrite.temporal import Temporal, batch_arguments
 from pcg.search.roles import data_of, state_of
 
 #: On the entry function: into how many microbatches its step was split.

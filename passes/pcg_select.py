@@ -18,6 +18,7 @@ from pcg.baselines.plans import Expert, Kinds
 from pcg.baselines.tensor import experts, tables
 from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import entry
@@ -30,7 +31,7 @@ from pcg.passes.dist_refine_mesh import RefineMeshPass
 from pcg.passes.fuse_collectives import FuseCollectivesPass
 from pcg.passes.insert_reshards import InsertReshardsPass
 from pcg.passes.lower_spmd import LowerSpmdPass
-from pcg.passes.memory_plans import copy_of, mark_given
+from pcg.passes.memory_plans import mark_given
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_recompute import RecomputePass
@@ -260,7 +261,7 @@ class SelectPass(Pass):
     ) -> bool:
         """Try what one search finds on `mesh`; False if that is nothing."""
         self._progress(name)
-        copy = copy_of(module)
+        copy = clone_module(module).operation
         unity = search.algorithm == "unity" and self.search.algorithm != "unity"
         try:
             if shardings.mesh_of(copy) != mesh:
@@ -329,7 +330,7 @@ class SelectPass(Pass):
             self.statistics["hopeless plans left out"] += 1
             return
         self._progress(plan.label)
-        copy = copy_of(module)
+        copy = clone_module(module).operation
         if places:
             _set_mesh(copy, places[0])
         baseline = BaselinePass(plan.plan, plan.model, plan.experts, plan.zero)
@@ -364,7 +365,7 @@ class SelectPass(Pass):
         best, found = chosen
         if best:
             # What is fused and how values are redistributed depends on the place.
-            there = copy_of(placed)
+            there = clone_module(placed).operation
             _set_mesh(there, places[best])
             if found.seconds > hopeless:
                 mesh, placed = places[best], there
@@ -386,7 +387,7 @@ class SelectPass(Pass):
 
     def _lower(self, placed: ir.Operation) -> ir.Operation:
         """What one device runs, by the passes that follow this one."""
-        lowered = copy_of(placed)
+        lowered = clone_module(placed).operation
         for p in (
             InsertReshardsPass(machine=self.machine), RecomputePass(machine=self.machine),
             FuseCollectivesPass(machine=self.machine), LowerSpmdPass(),

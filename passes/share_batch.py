@@ -13,9 +13,9 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
-from pcg.lower.shares import Sharing, batch_of, owners
 from pcg.passes.base import Pass, option
 from pcg.passes.dist_propagate_meshes import outer_values
+from pcg.rewrite.shares import Sharing, batch_of, owners
 from pcg.search.roles import data_of, state_of
 
 #: The mesh of all devices, on which the batch comes in.

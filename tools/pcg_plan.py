@@ -16,11 +16,11 @@ SAME, DIFFERENT, FAILED = 0, 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 done (or equal), 1 the plans differ or do not fit, 2 cannot be read."""
     args = parser().parse_args(argv)
-    from pcg.frontend.program import ProgramError
+    from pcg.driver.plan import PlanError
+    from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import MeshError, SpecError
     from pcg.machine import ClusterError
-    from pcg.plan import PlanError
 
     try:
         return {"show": _show, "diff": _diff, "price": _price}[args.command](args)
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from pcg.plan import Plan
+    from pcg.driver.plan import Plan
     from pcg.viz.plan import show
 
     sys.stdout.write(show(Plan.load(args.plan)))
@@ -60,7 +60,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace) -> int:
-    from pcg.plan import Plan
+    from pcg.driver.plan import Plan
 
     text = Plan.load(args.old).diff(Plan.load(args.new))
     sys.stdout.write(text)
@@ -68,7 +68,7 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _price(args: argparse.Namespace) -> int:
-    from pcg.plan import Plan
+    from pcg.driver.plan import Plan
     from pcg.viz.plan import prices
 
     plan = Plan.load(args.plan)

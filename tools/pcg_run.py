@@ -18,7 +18,7 @@ from pcg.tools import arguments
 if TYPE_CHECKING:
     import numpy as np
 
-    from pcg.frontend.program import Program
+    from pcg.driver.program import Program
     from pcg.layout import Mesh
     from pcg.machine import Cluster
 
@@ -28,10 +28,10 @@ AGREES, DIFFERS, FAILED = 0, 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 agrees (or ran), 1 differs, 2 could not be run."""
     args = parser().parse_args(argv)
-    from pcg.frontend.program import ProgramError
+    from pcg.driver.plan import PlanError
+    from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import MeshError
-    from pcg.plan import PlanError
 
     try:
         return _run(args)
@@ -99,8 +99,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from pcg.compiler import load_program
-    from pcg.frontend.program import module_source
+    from pcg.driver.compile import load_program
+    from pcg.driver.program import module_source
     from pcg.ir.context import make_context
     from pcg.ir.parse import load_module
     from pcg.layout import Mesh
@@ -190,7 +190,7 @@ def run(
 
 def run_processes(program: Program, args: argparse.Namespace) -> dict[str, Any]:
     """Split a program on several meshes, run all its processes on one device, and (with `--check`) compare."""
-    from pcg import processes
+    from pcg.api import processes
     from pcg.runtime import check
 
     engine = {"auto": "dataflow", "propagate": "dataflow"}.get(args.strategy, args.strategy)
@@ -275,8 +275,8 @@ def _reference(args: argparse.Namespace, program: Program) -> Any:
 
 def _referred(path: str, program: Program) -> Program:
     """The program in `path`, which must have the arguments and results of `program`."""
-    from pcg.compiler import load_program
-    from pcg.frontend.program import ProgramError, module_source
+    from pcg.driver.compile import load_program
+    from pcg.driver.program import ProgramError, module_source
 
     source = module_source(Path(path))
     assert source is not None

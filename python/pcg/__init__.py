@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pcg.api import Compiled, compile
+    from pcg.api.compile import Compiled, compile
+    from pcg.driver.plan import Plan, PlanError
+    from pcg.driver.program import ProgramError
     from pcg.frontend.annotate import shard, shard_op
-    from pcg.frontend.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
-    from pcg.layout.strategy import StrategyError
     from pcg.machine import Cluster, ClusterError
-    from pcg.plan import Plan, PlanError
+    from pcg.rules.strategy import StrategyError
 
 __all__ = [
     "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError",
@@ -24,20 +24,23 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
-    "Compiled": "pcg.api", "compile": "pcg.api",
-    "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.layout.strategy",
-    "Plan": "pcg.plan", "PlanError": "pcg.plan",
-    "PcgError": "pcg.ir.errors", "ProgramError": "pcg.frontend.program",
+    "Compiled": "pcg.api.compile", "compile": "pcg.api.compile",
+    "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.rules.strategy",
+    "Plan": "pcg.driver.plan", "PlanError": "pcg.driver.plan",
+    "PcgError": "pcg.ir.errors", "ProgramError": "pcg.driver.program",
     "Cluster": "pcg.machine", "ClusterError": "pcg.machine",
     "Mesh": "pcg.layout", "MeshError": "pcg.layout", "ShardSpec": "pcg.layout", "SpecError": "pcg.layout",
 }  # fmt: skip
+
+#: Modules that are part of the API.
+_MODULES = {"processes": "pcg.api.processes", "reshard": "pcg.reshard"}
 
 
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in ("processes", "reshard"):
-        return importlib.import_module(f"pcg.{name}")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'pcg' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -9,16 +9,16 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from pcg.driver.module_program import entry_function
+from pcg.driver.signature import mark_state
+from pcg.driver.state import state_of
 from pcg.frontend import jax_program
-from pcg.frontend.module_program import entry_function
-from pcg.frontend.state import state_of
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import jax_compat
-from pcg.signature import mark_state
 from support.close import assert_close
 
 STEPS, TOKENS, WIDTH = 4, 512, 256

@@ -16,7 +16,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.decide import BASELINES
+from pcg.driver.decide import BASELINES
 from support.close import assert_close
 from support.training import assert_trees_close, mlp, train
 

@@ -14,7 +14,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.frontend.program import ProgramError
+from pcg.driver.program import ProgramError
 from pcg.runtime.executable import SignatureError
 
 MESH = {"a": 2, "b": 2}

@@ -9,8 +9,8 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from pcg.driver.plan import Plan, PlanError
 from pcg.ir.errors import PcgError
-from pcg.plan import Plan, PlanError
 
 WIDTH = 256
 W = jnp.asarray(np.random.default_rng(0).standard_normal((WIDTH, WIDTH)), jnp.float32) / 16

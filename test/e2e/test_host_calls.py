@@ -14,10 +14,10 @@ from jax.experimental import checkify, io_callback
 from jax.sharding import PartitionSpec as P
 
 import pcg
+from pcg.driver.plan import Plan
+from pcg.driver.program import ProgramError
 from pcg.frontend import jax_program
-from pcg.frontend.program import ProgramError
 from pcg.ir.errors import PcgError
-from pcg.plan import Plan
 from pcg.tools import pcg_run
 
 X = np.arange(32, dtype=np.float32).reshape(8, 4) - 3

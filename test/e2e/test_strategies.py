@@ -14,7 +14,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.decide import STRATEGIES
+from pcg.driver.decide import STRATEGIES
 from support.close import assert_close
 from support.training import SLOW_DEVICES
 

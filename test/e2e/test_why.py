@@ -12,11 +12,11 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from bench import propagation_vs_shardy as bench
 from bench.annotated import CASES
-from pcg.compiler import compile_program, load_program
-from pcg.decide import Options
+from pcg.driver.compile import compile_program, load_program
+from pcg.driver.cost import cost_of
+from pcg.driver.decide import Options
+from pcg.explain.causes import Causes
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.causes import Causes
-from pcg.viz.cost import cost_of
 from pcg.viz.why import Reasons, why
 
 MESH = {"data": 2, "model": 4}

@@ -222,11 +222,11 @@ def opt(argv: Sequence[str]) -> Run:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    from pcg.frontend.program import ProgramError
+    from pcg.driver.plan import PlanError
+    from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import MeshError, SpecError
     from pcg.machine import ClusterError
-    from pcg.plan import PlanError
 
     return PcgError, PlanError, MeshError, SpecError, ClusterError, ProgramError
 

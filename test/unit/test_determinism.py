@@ -110,7 +110,7 @@ def test_same_input_same_output_of_large_programs(name, tmp_path):
 PLAN = """
 import sys, pcg
 from pathlib import Path
-from pcg.compiler import compile_program, load_program
+from pcg.driver.compile import compile_program, load_program
 from pcg.layout import Mesh
 sys.stdout.write(compile_program(load_program(Path(sys.argv[1]).read_text()), Mesh.parse("data=2,model=4")).plan.to_json())
 """

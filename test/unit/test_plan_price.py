@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import pcg
-from pcg.compiler import Compilation, compile_program, load_program
 from pcg.cost import CostModel
-from pcg.decide import Options
+from pcg.driver.compilation import Compilation
+from pcg.driver.compile import compile_program, load_program
+from pcg.driver.decide import Options
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.simulate import simulate

@@ -25,10 +25,10 @@ from jax.interpreters import mlir as jax_mlir
 from jax.sharding import NamedSharding, PartitionSpec
 from jaxlib.mlir.dialects import sdy
 
+from pcg.driver.program import ProgramError
 from pcg.frontend.function_rule import rule_of
-from pcg.frontend.program import ProgramError
 from pcg.layout import Mesh, ShardSpec, SpecError, refine
-from pcg.layout.strategy import StrategyError, TensorLayout, derive, parse_slices, parse_strategy
+from pcg.rules.strategy import StrategyError, TensorLayout, derive, parse_slices, parse_strategy
 from pcg.runtime import jax_compat
 
 source_info_util.register_exclusion(__file__)
@@ -89,7 +89,7 @@ def shard(x: Any, spec: Any, *, mesh: str | None = None, priority: int = 0) -> A
         a PartitionSpec or a NamedSharding; a tuple of numbers, the slices per dimension; or None, which
         asks nothing.
 
-      mesh: name of the mesh, in a program on several (`pcg.processes.lower`).  With `spec` None, `x` is to be on
+      mesh: name of the mesh, in a program on several (`pcg.api.processes.lower`).  With `spec` None, `x` is to be on
         that mesh in whatever layout.
       priority: with `strategy="priority"`, the round in which this layout spreads to other values: 0 is first.  It
         is kept in any case.
@@ -361,7 +361,7 @@ def check(jaxpr: Any, mesh: jax.sharding.Mesh) -> None:
             where = source_info_util.summarize(eqn.source_info)
             raise ProgramError(
                 f"{where}: pcg.shard: mesh {request.mesh!r}: the program is compiled for one mesh; leave mesh out,"
-                " or use pcg.processes.lower for several"
+                " or use pcg.api.processes.lower for several"
             )
         try:
             refine.check(request.spec(ours_), ours_, eqn.invars[0].aval.shape)

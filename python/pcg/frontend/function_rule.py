@@ -8,7 +8,7 @@ from typing import Any
 import jax
 from torch_mlir import ir
 
-from pcg.frontend.module_program import entry_function
+from pcg.driver.module_program import entry_function
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline

@@ -14,7 +14,7 @@ from typing import Any
 from jax.extend import source_info_util
 from jax.extend.mlir import ir
 
-from pcg.frontend.program import ProgramError
+from pcg.driver.program import ProgramError
 from pcg.runtime import jax_compat
 
 _TOKEN = "!stablehlo.token"

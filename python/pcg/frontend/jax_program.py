@@ -13,14 +13,14 @@ import jax
 import numpy as np
 from jax.extend import source_info_util
 
+from pcg.driver.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.frontend import annotate, constants, host_calls
-from pcg.frontend.program import ELEMENT_DTYPES, Leaf, Program, ProgramError
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.search.roles import CONSTANT
 
 # Locations in the module are those of the user's frames, not of ours.
-for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api.py")):
+for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api/compile.py")):
     source_info_util.register_exclusion(_file)
 
 _ELEMENTS = {dtype: element for element, dtype in ELEMENT_DTYPES.items()}

@@ -25,7 +25,7 @@ def check_lowered(module: ir.Operation) -> None:
     attrs = module.attributes
     if "pcg.mesh" in attrs or any(name in attrs for name, _ in _SIDES):
         _device_program(module)
-    if "pcg.processes" in attrs:
+    if "pcg.api.processes" in attrs:
         _process_programs(module)
 
 
@@ -117,13 +117,13 @@ def _positions(func: ir.Operation, known: Any) -> None:
 
 
 def _process_programs(module: ir.Operation) -> None:
-    attr = module.attributes["pcg.processes"]
+    attr = module.attributes["pcg.api.processes"]
     numbers = [a.value for a in attr if isinstance(a, ir.IntegerAttr)] if isinstance(attr, ir.ArrayAttr) else [-1]
     if not isinstance(attr, ir.ArrayAttr) or len(numbers) != len(attr) or min(numbers, default=0) < 0:
-        raise _refuse(module, "pcg.processes", attr, "a list of numbers")
-    if "pcg.signature" not in module.attributes:
-        raise PcgError("the module has pcg.processes but no pcg.signature", module.location)
-    kind = _function_type(module, "pcg.signature")
+        raise _refuse(module, "pcg.api.processes", attr, "a list of numbers")
+    if "pcg.driver.signature" not in module.attributes:
+        raise PcgError("the module has pcg.api.processes but no pcg.driver.signature", module.location)
+    kind = _function_type(module, "pcg.driver.signature")
     found = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
         for op in body(module).operations

@@ -1,4 +1,4 @@
-"""Cloning operations for other operands."""
+"""Cloning operations for other operands, and whole modules."""
 
 from __future__ import annotations
 
@@ -24,3 +24,15 @@ def remap(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
         for block in region.blocks:
             for inner in block.operations:
                 remap(inner.operation, values)
+
+
+def clone_module(module: ir.Module | ir.Operation) -> ir.Module:
+    """A module of its own with the same contents (a clone of the op alone has no module to ask for)."""
+    op = module.operation
+    with op.context:
+        copy = ir.Module.create(op.location)
+        for name in op.attributes:
+            copy.operation.attributes[name] = op.attributes[name]
+        for inner in op.regions[0].blocks[0].operations:
+            copy.body.append(inner.operation.clone())
+    return copy

@@ -7,6 +7,9 @@ import threading
 from torch_mlir import ir, passmanager
 from torch_mlir._mlir_libs import _mlir, _stablehlo
 
+from pcg.dialects.dist import Dist
+from pcg.dialects.pcg import Pcg
+from pcg.ir.load import load_dialects
 from pcg.ir.version import warn_if_untested
 
 # `ext.Dialect.load` writes process-wide registries: concurrent loads crash.
@@ -23,13 +26,11 @@ def make_context(*, allow_unregistered: bool = False) -> ir.Context:
 
     The context is single-threaded and must stay so: verifiers written in Python deadlock otherwise.
     """
-    from pcg import dialects
-
     context = ir.Context()
     context.allow_unregistered_dialects = allow_unregistered
     with _LOAD_LOCK, context, ir.Location.unknown():
         _stablehlo.register_dialect(context, True)
-        dialects.load_all()
+        load_dialects(Dist, Pcg)
         # Registering StableHLO does not load CHLO; running a pass that depends on CHLO does.
         chlo = passmanager.PassManager.parse("builtin.module(func.func(stablehlo-complex-math-expander))")
         chlo.run(ir.Module.create().operation)

@@ -24,9 +24,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from pcg.driver.program import Leaf, Program
 from pcg.emulate.rounding import Noise, perturbed, unit
 from pcg.emulate.widen import is_wide, wide_element, widen
-from pcg.frontend.program import Leaf, Program
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.sdy_text import without_second_regions

@@ -11,11 +11,11 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from pcg.compiler import Compilation
-from pcg.frontend.program import PACKED, Leaf, ProgramError
+from pcg.driver.compilation import Compilation
+from pcg.driver.plan import Plan
+from pcg.driver.program import PACKED, Leaf, ProgramError
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec, refine
-from pcg.plan import Plan
 from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.host import HostErrors
@@ -308,20 +308,20 @@ class Executable:
 
     @property
     def cost(self) -> Any:
-        """Estimated time, communication and memory; see `pcg.viz.cost.Cost`."""
-        from pcg.viz.cost import cost_of
+        """Estimated time, communication and memory; see `pcg.driver.cost.Cost`."""
+        from pcg.driver.cost import cost_of
 
         return cost_of(self.compilation)
 
     def simulate(self, machine: Any = None, **options: Any) -> Any:
         """One step on `machine` (default: that of the plan); see `pcg.simulate.simulate` for the options."""
-        from pcg.viz.cost import simulation_of
+        from pcg.driver.cost import simulation_of
 
         return simulation_of(self.compilation, machine, **options)
 
     def lint(self, budget: int | None = None) -> Any:
         """What the annotations cost, and which to change first; see `Compiled.lint`."""
-        from pcg.compiler import lint_program
+        from pcg.viz.lint import lint_program
 
         c = self.compilation
         return lint_program(c.program, c.asked or c.mesh, c.options, budget)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from pcg.decide import Options
+from pcg.driver.decide import Options
 from pcg.ir.errors import PcgError
 from pcg.machine.units import bytes_text
 from pcg.passes.fit_memory import Remembered

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
-from pcg.frontend.program import Leaf
+from pcg.driver.program import Leaf
 from pcg.ir.walk import entry
 
 #: Ops through which an element of a tensor goes unmixed with others of the same tensor.

@@ -23,7 +23,7 @@ from jax.extend import core as jex_core
 from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
-from pcg.frontend.program import ELEMENT_DTYPES
+from pcg.driver.program import ELEMENT_DTYPES
 from pcg.layout import Mesh
 from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype

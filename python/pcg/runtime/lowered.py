@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from torch_mlir import ir
 
-from pcg.compiler import Compilation
+from pcg.driver.compilation import Compilation
+from pcg.driver.module_program import module_program
+from pcg.driver.program import Program
 from pcg.emulate.program import global_types, lowered_layouts
-from pcg.frontend.module_program import module_program
-from pcg.frontend.program import Program
 from pcg.ir.errors import PcgError
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime.executable import Executable

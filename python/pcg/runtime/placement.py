@@ -9,9 +9,9 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
-from pcg.frontend.program import Leaf
+from pcg.driver.plan import Plan
+from pcg.driver.program import Leaf
 from pcg.layout import Mesh, MeshError, ShardSpec, refine
-from pcg.plan import Plan
 from pcg.runtime import jax_compat
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pcg.compiler import Compilation
-from pcg.frontend.module_program import entry_function
-from pcg.frontend.program import Leaf, element_bytes
+from pcg.driver.compilation import Compilation
+from pcg.driver.cost import Collective, Cost
+from pcg.driver.module_program import entry_function
+from pcg.driver.program import Leaf, element_bytes
+from pcg.explain.replicated import Replicated, replicated
 from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
-from pcg.lower.replicated import Replicated, replicated
 from pcg.machine.units import bytes_text, time_text
-from pcg.viz.cost import Collective, Cost
 from pcg.viz.names import common, pattern
 from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section

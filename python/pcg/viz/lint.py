@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +10,18 @@ from typing import Any
 
 from torch_mlir import ir
 
+from pcg.driver.decide import Options, around_decision, refinement_of, run
+from pcg.driver.program import Program
+from pcg.driver.signature import annotate, check_mesh, declare_mesh
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
 from pcg.lint import Advice, Annotation, Figures, Finding
 from pcg.lint.annotations import spec_text
+from pcg.machine import Machine
 from pcg.machine.units import bytes_text, time_text
-from pcg.passes.base import Pass
+from pcg.passes.base import Bytes, Pass
 from pcg.passes.pcg_lint import LintPass
 from pcg.viz.table import table
 
@@ -84,6 +91,29 @@ class Lint:
                 for f in self.findings
             ],
         }  # fmt: skip
+
+
+def lint_program(program: Program, mesh: Mesh, options: Options | None = None, budget: int | None = None) -> Lint:
+    """What the layouts that `program` and `options` give cost on `mesh`, and which to change first.
+
+    Raises:
+      PcgError: the program is not valid, or does not go with the mesh; at the op's location.
+    """
+    options = options or Options()
+    module = load_module(program.source, make_context(), program.path or "<program>")
+    declare_mesh(module, mesh)
+    before, _ = around_decision()
+    run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
+    check_mesh(module, mesh)
+    annotate(module, program, mesh, options)
+    run(module, [refinement_of(options)], [], {})
+    limit = None if options.memory_limit is None else Bytes(options.memory_limit)
+    chosen = LintPass(memory_limit=limit, machine=options.search.get("machine") or Machine.default())
+    if budget is not None:
+        chosen.budget = budget
+    chosen.names = [x.name for x in program.arguments], [x.name for x in program.results]
+    run(module, [chosen], [], {})
+    return dataclasses.replace(of_pass(chosen, module), program=program.name)
 
 
 def of_pass(done: Pass, module: ir.Module | ir.Operation) -> Lint:

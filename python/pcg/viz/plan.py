@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pcg.driver.plan import Decision, Plan, Value
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
-from pcg.plan import Decision, Plan, Value
 from pcg.viz.names import common, pattern
 from pcg.viz.table import table
 
 if TYPE_CHECKING:
-    from pcg.plan_price import Price
+    from pcg.driver.plan_price import Price
 
 #: Rows of a section that are shown.
 _ROWS = 40

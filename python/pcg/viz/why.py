@@ -13,19 +13,19 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.compiler import Compilation
 from pcg.cost import CostModel
-from pcg.frontend.module_program import entry_function
+from pcg.driver.compilation import Compilation
+from pcg.driver.cost import Collective, Cost
+from pcg.driver.module_program import entry_function
+from pcg.explain.causes import Cause, Causes
+from pcg.explain.chains import annotation, chain_text, chains, elsewhere, steps
+from pcg.explain.conflicts import conflicts
+from pcg.explain.origins import Origins, Result, Site
 from pcg.ir.locations import place
 from pcg.ir.walk import walk
-from pcg.lower.causes import Cause, Causes
-from pcg.lower.chains import annotation, chain_text, chains, elsewhere, steps
-from pcg.lower.conflicts import conflicts
 from pcg.lower.moves import DIST_MOVES
-from pcg.lower.origins import Origins, Result, Site
 from pcg.machine.units import bytes_text, time_text
 from pcg.rules.manual import is_manual
-from pcg.viz.cost import Collective, Cost
 
 #: Groups of collectives in the report, those that take longest.
 TOP = 8

@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from pcg.layout.strategy import StrategyError
+from pcg.rules.strategy import StrategyError
 from support.close import assert_close
 
 MESH = {"data": 2, "model": 4}

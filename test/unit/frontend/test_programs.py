@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pcg.compiler import load_program
+from pcg.driver.compile import load_program
+from pcg.driver.program import element_bytes, module_source
 from pcg.frontend import Leaf, ProgramError, jax_program
-from pcg.frontend.program import element_bytes, module_source
 
 MODULE = """
 func.func @main(%a: tensor<4x8xf32> loc("params['w']"), %b: tensor<i64>) -> (tensor<4x8xf32>, tensor<i64>) {

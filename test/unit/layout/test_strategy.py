@@ -3,7 +3,9 @@
 import pytest
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.layout.strategy import (
+from pcg.rules.dot import dot_rule
+from pcg.rules.factor import Factor, FactorRule
+from pcg.rules.strategy import (
     StrategyError,
     TensorLayout,
     derive,
@@ -15,8 +17,6 @@ from pcg.layout.strategy import (
     tensor_map,
     to_slices,
 )
-from pcg.rules.dot import dot_rule
-from pcg.rules.factor import Factor, FactorRule
 
 DOT = dot_rule((64, 32), (32, 16), (), (), (1,), (0,), True)
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pcg.frontend.module_program import module_program
+from pcg.driver.module_program import module_program
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline

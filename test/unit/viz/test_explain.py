@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pcg.compiler import compile_program, load_program
-from pcg.decide import Options
+from pcg.driver.compile import compile_program, load_program
+from pcg.driver.cost import cost_of
+from pcg.driver.decide import Options
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine.units import bytes_text, time_text
 from pcg.simulate.collectives import axes_of_groups
-from pcg.viz.cost import cost_of
 from pcg.viz.explain import common, explain, pattern
 from pcg.viz.table import table
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pcg.compiler import compile_program, load_program
-from pcg.decide import Options
+from pcg.driver.compile import compile_program, load_program
+from pcg.driver.cost import cost_of
+from pcg.driver.decide import Options
+from pcg.explain.origins import Result
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.origins import Result
-from pcg.viz.cost import cost_of
 from pcg.viz.explain import explain
 from pcg.viz.why import Reasons, why
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg import plan_ir
 from pcg.baselines.recipe import PLANS, SYNONYMS
-from pcg.frontend.module_program import entry_function
+from pcg.driver import plan_ir
+from pcg.driver.module_program import entry_function
+from pcg.driver.plan import Plan
 from pcg.ir import given
 from pcg.layout import ShardSpec
 from pcg.machine import Machine
@@ -23,7 +24,6 @@ from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_search import SELECTED, SearchPass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline, split
-from pcg.plan import Plan
 
 #: How placement is decided.  `auto`: `global` if the program or its user annotates something, else `select` on a
 #: cluster, `search` without; `select`: the best of several plans by simulation; `unity`: the search as Unity does it;

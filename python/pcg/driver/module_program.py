@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pcg.frontend.program import Leaf, Program, ProgramError
+from pcg.driver.program import Leaf, Program, ProgramError
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
 from pcg.ir.walk import entry, functions, walk

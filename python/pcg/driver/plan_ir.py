@@ -9,14 +9,14 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.frontend.module_program import entry_function
-from pcg.frontend.program import Leaf
+from pcg.driver.module_program import entry_function
+from pcg.driver.plan import Decision, Plan, PlanError, Reshard, Value
+from pcg.driver.program import Leaf
 from pcg.ir import shardings
 from pcg.ir.locations import place
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.layout.brief import brief
-from pcg.plan import Decision, Plan, PlanError, Reshard, Value
 
 #: Ops that carry no decision of their own.
 _SILENT = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "dist.mesh"})

@@ -9,11 +9,12 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg import memory, plan_ir
 from pcg.cost import CostModel
-from pcg.decide import around_decision, run
-from pcg.frontend.module_program import entry_function
-from pcg.frontend.program import module_source
+from pcg.driver import memory, plan_ir
+from pcg.driver.decide import around_decision, run
+from pcg.driver.module_program import entry_function
+from pcg.driver.plan import Plan, PlanError
+from pcg.driver.program import module_source
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
@@ -23,7 +24,6 @@ from pcg.machine import Cluster, Machine, mapping, toml
 from pcg.passes import PIPELINES
 from pcg.passes.dist_refine_mesh import rewrite
 from pcg.passes.pipeline import split
-from pcg.plan import Plan, PlanError
 from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
 from pcg.search.table import Tables
 from pcg.simulate import Simulation, simulate

@@ -9,9 +9,9 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.compiler import Compilation
 from pcg.cost import CostModel
-from pcg.frontend.program import element_bytes
+from pcg.driver.compilation import Compilation
+from pcg.driver.program import element_bytes
 from pcg.ir.locations import place as where
 from pcg.ir.loops import counted_trips
 from pcg.layout import refine

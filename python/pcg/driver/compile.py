@@ -5,20 +5,23 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch_mlir import ir
 
-from pcg import memory, plan_ir
-from pcg.decide import Options, around_decision, decide, refinement_of, run, select
-from pcg.frontend.module_program import entry_function, module_program
-from pcg.frontend.program import Program
+from pcg.driver import memory, plan_ir
+from pcg.driver.compilation import Compilation
+from pcg.driver.cost import cost_of
+from pcg.driver.decide import Options, around_decision, decide, refinement_of, run, select
+from pcg.driver.module_program import entry_function, module_program
+from pcg.driver.plan import Plan, PlanError
+from pcg.driver.program import Program
+from pcg.driver.signature import annotate, check_mesh, declare_mesh, hold_uneven_whole, mark_state
 from pcg.ir import given, shardings
+from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.ir.sdy_text import without_second_regions
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Cluster, Machine, toml
@@ -30,75 +33,8 @@ from pcg.passes.dist_refine_mesh import RefineMeshPass, rewrite
 from pcg.passes.lower_spmd import LowerSpmdPass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pipeline import Pipeline, split
-from pcg.plan import Plan, PlanError
 from pcg.search.optimize import Outcome
 from pcg.search.roles import state_of as kept_state
-from pcg.signature import annotate, check_mesh, declare_mesh, hold_uneven_whole, mark_state
-
-if TYPE_CHECKING:
-    from pcg.viz.lint import Lint
-
-#: Stages of `Compilation.as_text`.
-STAGES = ("stablehlo", "plan", "pcg", "collectives", "local", "sdy")
-
-
-@dataclass
-class Compilation:
-    """One program, compiled for one mesh: a module per stage.
-
-    `mesh` is refined where the plan uses parts of axes (`mesh.origin` is the user's).  `in_specs` /
-    `out_specs` are the layouts of the lowered function; `remarks` are `(pass, where, text)`; `seconds` is
-    the time of each step; `report` is what the search says about its choice.
-    """
-
-    program: Program
-    mesh: Mesh
-    plan: Plan
-    in_specs: tuple[ShardSpec, ...]
-    out_specs: tuple[ShardSpec, ...]
-    modules: dict[str, ir.Module] = field(repr=False)
-    remarks: list[tuple[str, str, str]] = field(repr=False)
-    seconds: dict[str, float] = field(repr=False)
-    report: Any = field(default=None, repr=False)
-    machine: Machine = field(default_factory=Machine.default, repr=False)
-    sources: dict[int, int] = field(default_factory=dict, repr=False)
-    """Channel of each collective of the lowered program -> the op it comes from, by its number in the walk of the entry
-    function at stage `collectives`."""
-    options: Options = field(default_factory=Options, repr=False)
-    """What the user fixed."""
-    asked: Mesh | None = field(default=None, repr=False)
-    """The mesh that it was compiled for, before it was refined."""
-    _texts: dict[str, str] = field(default_factory=dict, repr=False)
-
-    def as_text(self, stage: str = "pcg", *, generic: bool | None = None) -> str:
-        """The module at `stage`: one of `STAGES`.
-
-        `stablehlo` is the normalised program, `plan` the program with every layout, `pcg` the
-        parallel computation graph, `collectives` the graph with collectives, `local` what one
-        device runs, `sdy` the plan as StableHLO with Shardy attributes.
-
-        Raises:
-          ValueError: unknown stage.
-        """
-        if stage not in STAGES:
-            raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
-        if stage == "sdy" and stage not in self._texts:
-            copy = _clone(self.modules["plan"])
-            run(copy, ["sdy-export"], [], {})
-            self.modules["sdy"] = copy
-            generic = True if generic is None else generic
-        key = f"{stage}{generic}"
-        if key not in self._texts:
-            generic = stage == "sdy" if generic is None else generic
-            self._texts[key] = without_second_regions(
-                self.modules[stage].operation.get_asm(print_generic_op_form=generic, assume_verified=True)
-            )
-        return self._texts[key]
-
-    @property
-    def local_text(self) -> str:
-        """The lowered module in the form that jax reads."""
-        return self.as_text("local", generic=True)
 
 
 def compile_program(
@@ -122,7 +58,7 @@ def compile_program(
     before, after = around_decision()
     run(module, before, remarks, seconds)
     check_mesh(module, mesh)
-    modules = {"stablehlo": _clone(module)}
+    modules = {"stablehlo": clone_module(module)}
     if isinstance(options.strategy, Plan) and (rewrites := memory.rewrites(options.strategy.memory)):
         run(module, rewrites, remarks, seconds)
     identity = plan_ir.identity(module)
@@ -140,7 +76,7 @@ def compile_program(
         report = decide(module, options, remarks, seconds, on_cpu, program.donated)
         if rewrites := memory.rewrites(memory.decisions(module)):
             # The program that the plan is for is the rewritten one, as the loop over microbatches.
-            rewritten = _clone(modules["stablehlo"])
+            rewritten = clone_module(modules["stablehlo"])
             run(rewritten, rewrites, [], {})
             identity = plan_ir.identity(rewritten)
         own = memory.given_reshards(module, own)
@@ -167,13 +103,13 @@ def compile_program(
     if program.constants:
         plan = dataclasses.replace(plan, constants=program.constant_digests)
     mesh = plan.mesh
-    modules["plan"] = _clone(module)
+    modules["plan"] = clone_module(module)
     machine = options.search.get("machine") or Machine.default()
     run(module, after, remarks, seconds, machine)
-    modules["pcg"] = _clone(module)
+    modules["pcg"] = clone_module(module)
     *fuse, _ = split(PIPELINES["lower"].elements)
     run(module, fuse, remarks, seconds, machine)
-    modules["collectives"] = _clone(module)
+    modules["collectives"] = clone_module(module)
     lower = LowerSpmdPass()
     run(module, [lower], remarks, seconds)
     if on_cpu:
@@ -211,7 +147,7 @@ def choose_mesh(
     refinement = next(iter(Pipeline([refinement_of(options)]).python_passes))
     assert isinstance(refinement, RefineMeshPass)
     limit = None if options.memory_limit is None else Bytes(options.memory_limit)
-    # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
+    # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.api.processes`.
     some = 0 if count is None or count == len(cluster.devices) else count
     groups = ChooseGroupsPass(
         ways=("slowest", "alone"), devices=some, memory_limit=limit, machine=cluster.machine()
@@ -232,36 +168,8 @@ def choose_mesh(
     return found.origin
 
 
-def lint_program(program: Program, mesh: Mesh, options: Options | None = None, budget: int | None = None) -> Lint:
-    """What the layouts that `program` and `options` give cost on `mesh`, and which to change first.
-
-    Raises:
-      PcgError: the program is not valid, or does not go with the mesh; at the op's location.
-    """
-    from pcg.passes.pcg_lint import LintPass
-    from pcg.viz.lint import of_pass
-
-    options = options or Options()
-    module = load_module(program.source, make_context(), program.path or "<program>")
-    declare_mesh(module, mesh)
-    before, _ = around_decision()
-    run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
-    check_mesh(module, mesh)
-    annotate(module, program, mesh, options)
-    run(module, [refinement_of(options)], [], {})
-    limit = None if options.memory_limit is None else Bytes(options.memory_limit)
-    chosen = LintPass(memory_limit=limit, machine=options.search.get("machine") or Machine.default())
-    if budget is not None:
-        chosen.budget = budget
-    chosen.names = [x.name for x in program.arguments], [x.name for x in program.results]
-    run(module, [chosen], [], {})
-    return dataclasses.replace(of_pass(chosen, module), program=program.name)
-
-
 def _check_memory(done: Compilation, limit: int) -> None:
     """A placement that was given, not searched, must fit as it is."""
-    from pcg.viz.cost import cost_of
-
     if (needed := cost_of(done).peak_bytes) > limit:
         raise PcgError(f"the given placement needs {needed:.0f} bytes per device; the memory limit is {limit}")
 
@@ -306,13 +214,3 @@ def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> 
 
 def _spec_texts(module: ir.Module, name: str) -> list[str]:
     return [ir.StringAttr(a).value for a in ir.ArrayAttr(module.operation.attributes[name])]
-
-
-def _clone(module: ir.Module) -> ir.Module:
-    with module.context, ir.Location.unknown():
-        copy = ir.Module.create(module.operation.location)
-        for name in module.operation.attributes:
-            copy.operation.attributes[name] = module.operation.attributes[name]
-        for op in module.body.operations:
-            copy.body.append(op.operation.clone())
-    return copy

@@ -1,7 +1,7 @@
 """Plans as JSON text: what a document may say, checked where it is read, and how it is written.
 
 What is checked here needs only the document: kinds of values, layouts on the mesh, counts.  Whether a plan fits
-a program is checked against that (`pcg.plan_ir`).
+a program is checked against that (`pcg.driver.plan_ir`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from pcg.driver.plan import Decision, Plan, PlanError, Reshard, Value
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-from pcg.plan import Decision, Plan, PlanError, Reshard, Value
 
 #: Version of the document's format.
 VERSION = 1

@@ -21,7 +21,7 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import REQUESTS
 from pcg.lower.neutral import neutral
-from pcg.lower.temporal import CannotSplit, Temporal, captured
+from pcg.rewrite.temporal import CannotSplit, Temporal, captured
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
 from pcg.rules.regions import REDUCERS

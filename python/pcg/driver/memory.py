@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from pcg.frontend.module_program import entry_function
+from pcg.driver.module_program import entry_function
 from pcg.ir.walk import walk
 from pcg.passes.base import Pass
 from pcg.passes.memory_plans import GIVEN, microbatches_of

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from torch_mlir import ir
 
-from pcg.decide import Options
-from pcg.frontend.module_program import entry_function
-from pcg.frontend.program import Program
-from pcg.frontend.state import state_of
+from pcg.driver.decide import Options
+from pcg.driver.module_program import entry_function
+from pcg.driver.program import Program
+from pcg.driver.state import state_of
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pcg.explain.origins import Chain, Origins, Result, Site
 from pcg.lower.moves import MOVES
-from pcg.lower.origins import Chain, Origins, Result, Site
 
 #: Values of a chain that are named in one line; those between are counted.
 _NAMED = 6

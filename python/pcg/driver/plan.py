@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pcg.layout import Mesh, ShardSpec
 
 if TYPE_CHECKING:
+    from pcg.driver.plan_price import Price
     from pcg.machine import Cluster
-    from pcg.plan_price import Price
 
 
 class PlanError(ValueError):
@@ -99,7 +99,7 @@ class Plan:
 
     def to_json(self, program: bool = True) -> str:
         """The plan as text: one line per argument, result and op; the last has the program, unless it is left out."""
-        from pcg import plan_document
+        from pcg.driver import plan_document
 
         return plan_document.write(self, program)
 
@@ -115,7 +115,7 @@ class Plan:
           PlanError: not a plan, or of a version that this pcg does not read; one line that names the place in the
             document, the value there and what is allowed.
         """
-        from pcg import plan_document
+        from pcg.driver import plan_document
 
         return plan_document.read(text)
 
@@ -150,7 +150,7 @@ class Plan:
           PlanError: the program is missing, or another one.
           ClusterError: the mesh does not fit on the cluster.
         """
-        from pcg.plan_price import price
+        from pcg.driver.plan_price import price
 
         return price(self, cluster, program=program, remap=remap, simulated=simulate)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pcg.frontend.program import Leaf, Program
+from pcg.driver.program import Leaf, Program
 
 _ROOT = re.compile(r"result\[\d+\]|[^\[.]+")
 

@@ -7,7 +7,7 @@ def f(x, w1, w2):
     h = pcg.shard(x, (None, None), mesh="first") @ pcg.shard(w1, (None, "x"), mesh="first")
     return h @ pcg.shard(w2, ("x", None), mesh="second")
 
-programs = pcg.processes.lower(f, meshes, x, w1, w2)
+programs = pcg.api.processes.lower(f, meshes, x, w1, w2)
 print(programs.text(0))
 ```
 """
@@ -22,10 +22,10 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg import plan_ir
-from pcg.compiler import load_program
-from pcg.frontend.module_program import entry_function
-from pcg.frontend.program import Program, ProgramError, module_source
+from pcg.driver import plan_ir
+from pcg.driver.compile import load_program
+from pcg.driver.module_program import entry_function
+from pcg.driver.program import Program, ProgramError, module_source
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module

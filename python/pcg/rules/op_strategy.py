@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.layout import Mesh, ShardSpec
-from pcg.layout.strategy import Strategy
+from pcg.rules.strategy import Strategy
 
 _BROADCAST = "stablehlo.broadcast_in_dim"
 _CONSTANT = frozenset({"stablehlo.constant", "stablehlo.iota"})

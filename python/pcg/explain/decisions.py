@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pcg.explain.origins import Chain, Origins, Result, Site
+from pcg.explain.words import axis_place, maker, op_place, short
 from pcg.ir.given import Given
 from pcg.layout import ShardSpec
 from pcg.lower.moves import MOVES
-from pcg.lower.origins import Chain, Origins, Result, Site
-from pcg.lower.words import axis_place, maker, op_place, short
 from pcg.rules import CONTROL_FLOW, TERMINATORS
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.manual import is_manual

@@ -24,7 +24,7 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import itemsize
 from pcg.lower.neutral import neutral
-from pcg.lower.share_states import (
+from pcg.rewrite.share_states import (
     AXIS,
     COMBINE,
     Choice,

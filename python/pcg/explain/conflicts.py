@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
 
+from pcg.explain.causes import Cause, Causes
+from pcg.explain.decisions import Rival
+from pcg.explain.origins import Chain, Origins, Result, Site
+from pcg.explain.words import axis_place
 from pcg.ir import shardings
 from pcg.ir.given import Given
-from pcg.lower.causes import Cause, Causes
-from pcg.lower.decisions import Rival
-from pcg.lower.origins import Chain, Origins, Result, Site
-from pcg.lower.words import axis_place
 
 
 def conflicts(causes: Causes, found: Sequence[Cause]) -> Iterator[str]:

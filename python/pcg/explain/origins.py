@@ -15,13 +15,13 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
+from pcg.explain.words import DECIDERS, axis_place, names_all, op_place, short
 from pcg.ir import shardings
 from pcg.ir.given import Given, engine_of, kept_state, read
 from pcg.ir.locations import argument_names
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.moves import MOVES
-from pcg.lower.words import DECIDERS, axis_place, names_all, op_place, short
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.factor import Assignment, FactorRule, name
 from pcg.rules.manual import is_manual

@@ -12,15 +12,15 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.compile needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
-from pcg.compiler import choose_mesh, compile_program, load_program
-from pcg.decide import BASELINES, Options, check_strategy
+from pcg.driver.compile import choose_mesh, compile_program, load_program
+from pcg.driver.decide import BASELINES, Options, check_strategy
+from pcg.driver.plan import Plan
+from pcg.driver.program import Program, ProgramError, module_source
 from pcg.frontend import jax_program
-from pcg.frontend.program import Program, ProgramError, module_source
 from pcg.layout import Mesh
-from pcg.layout.strategy import StrategyError, factorise
 from pcg.machine import Cluster, ClusterError
 from pcg.passes.base import Bytes
-from pcg.plan import Plan
+from pcg.rules.strategy import StrategyError, factorise
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.executable import Executable, SignatureError
 from pcg.runtime.fit import within

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.explain.decisions import Decision, Decisions
+from pcg.explain.origins import Origins
+from pcg.explain.replicated import op_seconds
+from pcg.explain.words import axis_place, maker, op_place
 from pcg.ir.loops import counted_trips
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
-from pcg.lower.decisions import Decision, Decisions
 from pcg.lower.moves import DIST_MOVES, MOVES, PCG_MOVES, dist_step, itemsize
-from pcg.lower.origins import Origins
-from pcg.lower.replicated import op_seconds
-from pcg.lower.words import axis_place, maker, op_place
 from pcg.reshard import Mask, ReshardError, Slice, cost, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS
 from pcg.rules.factor import Assignment, FactorRule

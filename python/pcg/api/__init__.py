@@ -1,0 +1,1 @@
+"""What a user calls: `pcg.compile`, and programs on several meshes."""

@@ -1,0 +1,1 @@
+"""Choosing a plan: one way to evaluate a candidate, and the strategies that make candidates."""

@@ -1,0 +1,1 @@
+"""Programs to programs: microbatches, rematerialisation, fused collectives, shares of a batch."""
