@@ -41,9 +41,9 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Link, Machine
-from pcg.passes.fuse_collectives import FuseCollectivesPass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.lower_spmd import LowerSpmdPass
+from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
+from pcg.passes.dist_insert_reshards import InsertReshardsPass
+from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.runtime import jax_compat, placement
 
 SHAPES = {1: (1 << 20,), 2: (1024, 1024), 3: (128, 128, 64)}

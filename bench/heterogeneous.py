@@ -34,9 +34,9 @@ from pcg.ir.parse import load_module
 from pcg.machine import Cluster
 from pcg.machine.ranks import map_ranks
 from pcg.machine.traffic import Messages, Together, Traffic
-from pcg.passes.choose_groups import ChooseGroupsPass
-from pcg.passes.lower_processes import LowerProcessesPass
-from pcg.passes.map_ranks import MapRanksPass
+from pcg.passes.pcg_choose_groups import ChooseGroupsPass
+from pcg.passes.pcg_lower_processes import LowerProcessesPass
+from pcg.passes.pcg_map_ranks import MapRanksPass
 from pcg.passes.pipeline import Pipeline
 from pcg.simulate import simulate_processes
 
@@ -120,7 +120,7 @@ def ranks(seed: int, cluster: Cluster) -> None:
     count, size = 4, n // 4
     meshes = {f"m{i}": pcg.Mesh.of({"x": size}, [i * size + k for k in range(size)]) for i in range(count)}
     shapes = jax.ShapeDtypeStruct((8192, 1024), jnp.float32), [jax.ShapeDtypeStruct((1024, 1024), jnp.float32)] * count
-    program = pcg.api.processes.lower(towers, meshes, *shapes)
+    program = pcg.processes.lower(towers, meshes, *shapes)
     module = load_module(program.as_text("stages"), make_context(), "<bench>")
     rank = MapRanksPass(machine=cluster.machine())
     simulated = []

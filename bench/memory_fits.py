@@ -63,13 +63,13 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     from bench.zoo import ZOO
     from pcg.cost import CostModel
     from pcg.ir import shardings
+    from pcg.ir.clone import clone_module
     from pcg.ir.context import make_context
     from pcg.ir.errors import PcgError
     from pcg.ir.parse import load_module
     from pcg.layout import Mesh
     from pcg.machine import mapping
     from pcg.passes import PIPELINES
-    from pcg.passes.memory_plans import copy_of
     from pcg.passes.pcg_baseline import BaselinePass
     from pcg.passes.pcg_recompute import RecomputePass
     from pcg.passes.pcg_search import SearchPass
@@ -97,7 +97,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
         found = simulate(what, CostModel(machine, mesh))
         return found.seconds, float(found.peak_bytes)
 
-    plain = copy_of(module.operation)
+    plain = clone_module(module.operation).operation
     mesh = mapping.placements(machine.cluster, Mesh.of({"data": count}))[0].mesh
     shardings.set_mesh(plain, mesh)
     run(f"dist-propagate{{engine=dataflow}},{_INSERT}", plain, [BaselinePass(plan="data")])

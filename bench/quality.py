@@ -67,8 +67,9 @@ from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh
 from pcg.machine import Cluster, mapping
 from pcg.passes import PIPELINES
-from pcg.passes.pcg_select import Candidate, SelectPass, unity_meshes
+from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline, split
+from pcg.planning.select import Candidate, unity_meshes
 from pcg.rules import rule_for
 from pcg.simulate import simulate
 

@@ -33,7 +33,7 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.machine import Cluster
-from pcg.passes.choose_mesh import ChooseMeshPass
+from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
 

@@ -2,75 +2,28 @@
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 import math
-import re
 import shlex
 import types
 import typing
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch_mlir import ir
-
-from pcg.ir.errors import location_of
-
-
-class Bytes(int):
-    """A number of bytes that may be written `16GiB`, `512MB`, `1.5e9` or `4096`."""
-
-    _UNITS: ClassVar[dict[str, int]] = {
-        "": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-        "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
-        "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
-    }  # fmt: skip
-
-    def __new__(cls, value: str | float) -> Bytes:
-        if not isinstance(value, str):
-            if not 0 <= value < math.inf:
-                raise ValueError(f"{value} is not a number of bytes; allowed: 0 or more")
-            return super().__new__(cls, int(value))
-        m = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)\s*([A-Za-z]*)\s*", value)
-        if m is None or m[2].lower() not in cls._UNITS:
-            raise ValueError(f"'{value}' is not a number of bytes; write 16GiB, 512MB or 4096")
-        size = float(m[1]) * cls._UNITS[m[2].lower()]
-        if not math.isfinite(size):
-            raise ValueError(f"'{value}' is not a number of bytes; it is too large")
-        return super().__new__(cls, int(size))
-
-
-def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any:
-    """A dataclass field that is a pass option with a help sentence."""
-    return dataclasses.field(default=default, metadata={"help": help, "choices": choices})
+from pcg.ir.transformation import Bytes, Transformation
 
 
 @dataclass
-class Pass(abc.ABC):
-    """A module pass.  Its dataclass fields are its options, its docstring its documentation.
+class Pass(Transformation):
+    """A module pass: a transformation with a name.  Its fields are its options, its docstring its documentation.
 
-    Subclasses set `name`, are decorated with `@dataclass` and implement `run`.  Field types may be
-    bool, int, float, str, `Bytes`, `tuple[T, ...]`, or one of these with `| None`; an underscore
-    in a field name is a dash in the textual option.
+    Subclasses set `name`, are decorated with `@dataclass`, and implement `run` or inherit it from a library's
+    transformation.  An underscore in a field name is a dash in the textual option.
     """
 
     name: ClassVar[str]
     #: Whether layouts must name axes of the mesh as it is, not parts of them (`x:(1)2`); see `dist-refine-mesh`.
     plain_axes: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        self.statistics: Counter[str] = Counter()
-        self.remarks: list[tuple[ir.Location, str]] = []
-
-    @abc.abstractmethod
-    def run(self, module: ir.Operation) -> None:
-        """Transform `module` (the builtin.module operation) in place.  Raise `PcgError` to fail."""
-
-    def remark(self, op: Any, message: str) -> None:
-        """Tell the user something about `op` (an op, a value or a location); shown with `--remarks`."""
-        self.remarks.append((location_of(op), message))
 
     @classmethod
     def option_fields(cls) -> dict[str, dataclasses.Field[Any]]:

@@ -13,9 +13,10 @@ from pcg.explain.chains import chain_text
 from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
 from pcg.ir import shardings
+from pcg.ir.transformation import option
 from pcg.ir.walk import functions, is_private
 from pcg.machine import Machine
-from pcg.passes.base import Pass, option
+from pcg.passes.base import Pass
 
 
 @dataclass

@@ -12,10 +12,11 @@ from pcg.ir.errors import PcgError
 from pcg.ir.identities import check_partial
 from pcg.ir.mesh_names import mesh_name_of
 from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
+from pcg.ir.transformation import option
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
-from pcg.passes.base import Pass, option
+from pcg.passes.base import Pass
 from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.manual import computations, is_manual

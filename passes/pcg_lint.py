@@ -12,13 +12,14 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
+from pcg.ir.transformation import Bytes, option
 from pcg.ir.walk import entry_of
 from pcg.lint import Advice, Finding, Space, advise, findings
 from pcg.lint.annotations import spec_text
 from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, option
-from pcg.passes.dist_propagate import FunctionGraph
-from pcg.passes.pcg_search import Progress
+from pcg.passes.base import Pass
+from pcg.planning.progress import Progress
+from pcg.planning.propagation import FunctionGraph
 from pcg.propagate import ENGINES, propagate
 from pcg.search.roles import state_of
 

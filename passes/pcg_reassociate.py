@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
-from pcg.ir import shardings
-from pcg.ir.walk import functions, walk
 from pcg.passes.base import Pass
-
-_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.convolution"})
-#: What may stand between a contraction and the addition: partial sums pass through all of them.
-_BETWEEN = frozenset({"stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.negate"})
+from pcg.rewrite.reassociate import Reassociate
 
 
 @dataclass
-class ReassociatePass(Pass):
+class ReassociatePass(Reassociate, Pass):
     """Reorder sums of several terms so that results of contractions are added to each other first.
 
     When a contraction is split, its result is a partial sum.  Partial sums can be added before they
@@ -41,68 +34,3 @@ class ReassociatePass(Pass):
     """
 
     name: ClassVar[str] = "pcg-reassociate"
-
-    def run(self, module: ir.Operation) -> None:
-        for func in functions(module):
-            for op in [op for op in walk(func) if op.name == "stablehlo.add"]:
-                users = list(op.results[0].uses)
-                if len(users) == 1 and _inner(op, users[0].owner.operation):
-                    continue  # part of a longer sum
-                terms: list[ir.Value] = []
-                adds: list[ir.Operation] = []
-                _flatten(op, terms, adds)
-                if len(terms) > 2:
-                    self.reorder(op, terms, adds)
-
-    def reorder(self, root: ir.Operation, terms: list[ir.Value], adds: list[ir.Operation]) -> None:
-        first = [is_contraction(t) for t in terms]
-        if sum(first) < 2 or all(first) or first == sorted(first, reverse=True):
-            return
-        ordered = [t for t, c in zip(terms, first, strict=True) if c]
-        ordered += [t for t, c in zip(terms, first, strict=True) if not c]
-        total = ordered[0]
-        with ir.InsertionPoint(root):
-            for term in ordered[1:]:
-                total = ir.Operation.create(
-                    "stablehlo.add", results=[root.results[0].type], operands=[total, term], loc=root.location
-                ).results[0]
-        root.results[0].replace_all_uses_with(total)
-        for add in adds:  # from the root down, so each is unused when its turn comes
-            add.erase()
-        self.statistics["sums reordered"] += 1
-
-
-def _inner(op: ir.Operation, user: ir.Operation) -> bool:
-    """Whether `op` may be flattened into its only user."""
-    same = user.name == "stablehlo.add" and user.block == op.block
-    return same and shardings.SPECS not in op.attributes and shardings.SPECS not in user.attributes
-
-
-def _flatten(root: ir.Operation, terms: list[ir.Value], adds: list[ir.Operation]) -> None:
-    """Terms of the sum `root` in order, and the additions it is made of, users before producers."""
-    stack: list[ir.Value] = list(reversed(root.operands))
-    adds.append(root)
-    while stack:
-        value = stack.pop()
-        op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-        if op is not None and op.name == "stablehlo.add" and _uses(value) == 1 and _inner(op, adds[0]):
-            adds.append(op)
-            stack.extend(reversed(op.operands))
-        else:
-            terms.append(value)
-
-
-def _uses(value: ir.Value) -> int:
-    return len(list(value.uses))
-
-
-def is_contraction(value: ir.Value) -> bool:
-    """Whether `value` is the result of a contraction that is used nowhere else, maybe moved or scaled."""
-    while not isinstance(value, ir.BlockArgument) and _uses(value) == 1:
-        op = value.owner.operation
-        if op.name in _CONTRACTIONS:
-            return True
-        if op.name not in _BETWEEN:
-            return False
-        value = op.operands[0]
-    return False

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from torch_mlir import ir
-
-from pcg.cost import CostModel
-from pcg.ir import shardings
-from pcg.ir.clone import remap
-from pcg.ir.errors import PcgError
-from pcg.ir.locations import place
-from pcg.ir.walk import entry
-from pcg.layout import Mesh
-from pcg.machine import ClusterError, Machine
-from pcg.passes.base import Bytes, Pass, option
-from pcg.search.line import Replay
-from pcg.search.optimize import DoesNotFit
-from pcg.search.read_line import Reader, ReadLine
-from pcg.search.recompute import Recomputation, Recomputer
-from pcg.search.roles import donated_of
-
-#: On a barrier: the copies behind it are there to save memory, and must not be merged with what they copy.
-COPIES = "pcg.copies"
-#: On the entry function: bytes per device that recomputation has to bring it to.
-LIMIT = "pcg.memory_limit"
+from pcg.passes.base import Pass
+from pcg.rewrite.recompute import Recompute
 
 
 @dataclass
-class RecomputePass(Pass):
+class RecomputePass(Recompute, Pass):
     """Compute values again where they are next needed instead of keeping them, to fit a memory limit.
 
     A value that the forward part makes for the backward part of a training step may be dropped and made again right
@@ -60,160 +41,3 @@ class RecomputePass(Pass):
 
     name: ClassVar[str] = "pcg-recompute"
     plain_axes = True
-
-    memory_limit: Bytes | None = option(None, "bytes per device that the step may need, as 16GiB")
-    planned: bool = option(False, "do what pcg-search decided, whatever the limit; nothing if it decided nothing")
-    machine: Machine = field(default_factory=Machine.default)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.found: Recomputation | None = None
-        self.known: Recomputation | None = None
-        """What to do, if it is known already for the program as `read_placed` reads it."""
-
-    def run(self, module: ir.Operation) -> None:
-        func = entry(module)
-        if func is None:
-            return
-        limit: float | None = None if self.planned else self.memory_limit
-        if LIMIT in func.attributes:
-            limit = ir.FloatAttr(func.attributes[LIMIT]).value
-        if LIMIT in func.attributes:
-            del func.attributes[LIMIT]
-        if limit is None and self.known is None:
-            return
-        if self.known is not None and not self.known.redo:
-            sink_moves(func)
-            return
-        mesh = shardings.mesh_of(module) or Mesh.of({"devices": 1})
-        try:
-            model = CostModel(self.machine, mesh)
-        except ClusterError as error:
-            raise PcgError(str(error), module) from None
-        read = read_placed(func, model)
-        before = read.line.peak()
-        found = self.known
-        if found is None and limit is not None:
-            solver = Recomputer(read.line)
-            found = solver.fit(limit) if limit else solver.least()
-            if found is None:
-                raise DoesNotFit(limit, solver.least().peak).at(func)
-        assert found is not None
-        self.found = found
-        if not found.redo:
-            return
-        count = write(read, Replay(read.line, found.split, found.redo))
-        self.statistics["ops done again"] = count
-        places = dict.fromkeys(x for i in sorted(found.redo) if (x := place(read.ops[i].location)))
-        at = ", ".join(list(places)[:3]) + (f" and {len(places) - 3} more lines" if len(places) > 3 else "")
-        self.remark(
-            func,
-            f"{count} ops are done again in the backward part: {before / 2**20:.4g} MiB become "
-            f"{found.peak / 2**20:.4g} MiB per device, the step takes {1e6 * found.seconds:.1f} us longer by estimate"
-            + (f"; from {at}" if at else ""),
-        )
-
-
-def read_placed(func: ir.Operation, model: CostModel) -> ReadLine:
-    """The steps of a function; redistributions are put first where they are needed."""
-    sink_moves(func)
-    return Reader(model, func).read(donated_of(func))
-
-
-def sink_moves(func: ir.Operation) -> None:
-    """Put redistributions that gather a value, or move an argument, right before what first reads the result.
-
-    They stand behind the value that they move: for an argument at the start of the program, for what the forward part
-    makes for the backward part in the forward part.
-    """
-    block = func.regions[0].blocks[0]
-    ops = [op.operation for op in block.operations]
-    at = {op: i for i, op in enumerate(ops)}
-    for op in reversed(ops):
-        if op.name in ("pcg.combine", "pcg.replicate") or (op.name == "pcg.partition" and _of_gathered(op)):
-            readers = [_in_block(use.owner.operation, func) for use in op.results[0].uses]
-            first = min(readers, key=lambda o: at[o], default=None)
-            if first is not None:
-                op.move_before(first)
-                at[op] = at[first]
-
-
-def _of_gathered(op: ir.Operation) -> bool:
-    """Whether an operator moves an argument, or what was just gathered."""
-    value = op.operands[0]
-    return isinstance(value, ir.BlockArgument) or value.owner.operation.name in ("pcg.combine", "pcg.replicate")
-
-
-def _in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
-    """The op of the function's own block that `op` is in."""
-    while op.parent is not None and op.parent.operation != func:
-        op = op.parent.operation
-    return op
-
-
-def write(read: ReadLine, replay: Replay) -> int:
-    """Write the copies of `replay` into the program that was read; returns how many ops are done again."""
-    copies: dict[ir.Value, ir.Value] = {}
-    behind: dict[ir.Value, ir.Value] = {}
-    opened: set[int] = set()
-    count = 0
-    for item in replay.items:
-        op, target = read.ops[item.step], read.ops[item.before]
-        if item.before not in opened and item.before in replay.guarded:
-            opened.add(item.before)
-            _barrier([read.values[v] for v in replay.guarded[item.before]], target, read, replay.split, behind)
-        numbers = replay.line.steps[item.step].reads
-        again = {read.values[v] for v, is_copy in zip(numbers, item.reads, strict=True) if is_copy}
-        if not item.copies:
-            if again:
-                remap(op, {v: copies[v] for v in again})
-            continue
-        new = op.clone(ip=ir.InsertionPoint(target))
-        remap(new, {v: copies[v] for v in again} if again else behind)
-        copies.update(zip(op.results, new.results, strict=True))
-        count += 1
-    return count
-
-
-def _barrier(
-    values: list[ir.Value], reader: ir.Operation, read: ReadLine, split: int, behind: dict[ir.Value, ir.Value]
-) -> None:
-    """A barrier before `reader` that `values` go through together with a gradient that it reads."""
-    gradient = _gradient(reader, read, split)
-    operands = values + ([gradient] if gradient is not None and gradient not in values else [])
-    specs = [shardings.get(v) for v in operands]
-    with reader.context:
-        op = ir.Operation.create(
-            "stablehlo.optimization_barrier", results=[v.type for v in operands], operands=operands,
-            attributes={COPIES: ir.UnitAttr.get()}, loc=reader.location, ip=ir.InsertionPoint(reader),
-        )
-        shardings.set_result_specs(op, specs)
-    for v, r in zip(values, op.results, strict=False):
-        behind[v] = r
-    if len(operands) > len(values):
-        for i, v in enumerate(reader.operands):
-            if v == gradient:
-                reader.operands[i] = op.results[len(values)]
-
-
-def _gradient(reader: ir.Operation, read: ReadLine, split: int) -> ir.Value | None:
-    """What `reader` reads that is made latest behind the split; else what is made right before it."""
-    at = {op: i for i, op in enumerate(read.ops)}
-    found = [v for v in reader.operands if not isinstance(v, ir.BlockArgument) and _is_gradient(v)]
-    found = [v for v in found if at.get(v.owner.operation, -1) > split]
-    if found:
-        return max(found, key=lambda v: at[v.owner.operation])
-    for op in reversed(read.ops[split + 1 : at[reader]]):
-        for r in op.results:
-            if _is_gradient(r):
-                return r
-    return None
-
-
-def _is_gradient(value: ir.Value) -> bool:
-    """Whether a value is a tensor of floats that a barrier may hold: whole, not waiting for a reduction."""
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, ir.FloatType):
-        return False
-    spec = shardings.get(value)
-    return value.owner.operation.name != "stablehlo.constant" and (spec is None or not spec.partial)

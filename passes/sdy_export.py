@@ -10,11 +10,12 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.given import strip
+from pcg.ir.transformation import option
 from pcg.ir.walk import body, functions, walk
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.collectives import Collectives
 from pcg.lower.manual import body_of, inlined
-from pcg.passes.base import Pass, option
+from pcg.passes.base import Pass
 from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual, manual_bodies
 
 #: Ops of ours that are the identity on logical values, so that Shardy need not see them.

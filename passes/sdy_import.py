@@ -23,7 +23,7 @@ from pcg.ir.sdy_attrs import (
 from pcg.ir.walk import body, entry, functions, walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
 from pcg.passes.base import Pass
-from pcg.passes.dist_refine_mesh import rewrite, wanted_by_layouts
+from pcg.rewrite.refine_mesh import rewrite, wanted_by_layouts
 from pcg.rules.manual import IN_SPECS, MANUAL, OUT_SPECS, REPEATS
 
 _ATTR = "sdy.sharding"

@@ -20,11 +20,11 @@ from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.sdy_text import without_second_regions
+from pcg.ir.transformation import Bytes
 from pcg.ir.walk import body
 from pcg.layout import Mesh
 from pcg.layout.mesh import MeshError
 from pcg.machine import Cluster, ClusterError
-from pcg.passes.base import Bytes
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
 from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.options import UsageError, flag_suggestions, parse

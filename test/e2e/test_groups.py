@@ -16,7 +16,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.stages import has_stages
 from pcg.machine import Cluster, DeviceKind, Group, Level
-from pcg.passes.choose_groups import ChooseGroupsPass
+from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import jax_compat
 from pcg.simulate import simulate_processes
@@ -101,7 +101,7 @@ def test_the_simulator_of_processes_agrees(shared):
 
 def test_its_processes_compute_the_step():
     args = arguments()
-    programs = pcg.api.processes.lower(step, cluster(), *args)
+    programs = pcg.processes.lower(step, cluster(), *args)
     assert programs.processes == (0, 1, 2, 3)
     crossing = [m for m in programs.messages if (m.sender < 2) != (m.receiver < 2)]
     assert crossing
@@ -113,7 +113,7 @@ def test_with_a_slow_network_the_better_group_works_alone():
     args = arguments()
     p, module = chosen(cluster(network=1e5), *args)
     assert p.chosen.name.startswith("fast alone") and not has_stages(module)
-    programs = pcg.api.processes.lower(step, cluster(network=1e5), *args)
+    programs = pcg.processes.lower(step, cluster(network=1e5), *args)
     assert programs.processes == (0, 1)
     got, want = programs.emulate(*args), step(*args)
     jax.tree.map(lambda a, b: assert_close(a, b, 2e-4), got, want)
@@ -171,4 +171,4 @@ def test_errors():
     with pytest.raises(PcgError, match="no way to use the groups has a plan; all devices as the slowest: no plan fits"):
         chosen(cluster(memory=1e3), *args, ways=("slowest", "alone"))
     with pytest.raises(pcg.layout.MeshError, match="given both as meshes and as cluster"):
-        pcg.api.processes.lower(step, cluster(), *args, cluster=cluster())
+        pcg.processes.lower(step, cluster(), *args, cluster=cluster())

@@ -1,4 +1,4 @@
-"""Paddle's example of two meshes from Python: `pcg.api.processes.lower`, with gradients and training steps."""
+"""Paddle's example of two meshes from Python: `pcg.processes.lower`, with gradients and training steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def agree(got, want):
 
 
 def test_four_programs():
-    programs = pcg.api.processes.lower(two_matmuls, MESHES, X, W1, W2)
+    programs = pcg.processes.lower(two_matmuls, MESHES, X, W1, W2)
     assert programs.processes == (0, 1, 2, 3)
     assert programs.messages == (Message(0, 2, 0, (0, 0), (4, 8)), Message(1, 3, 1, (0, 8), (4, 16)))
     ops = [re.findall(r"dot_general|dist\.send|dist\.recv|all_reduce", programs.text(n)) for n in range(4)]
@@ -43,7 +43,7 @@ def loss(weights, x, t):
 
 def test_gradients_go_the_other_way():
     gradient = jax.grad(loss)
-    programs = pcg.api.processes.lower(gradient, MESHES, (W1, W2), X, T)
+    programs = pcg.processes.lower(gradient, MESHES, (W1, W2), X, T)
     assert re.findall(r"index = (\d) : i64, mesh = @(\w+)", programs.as_text("stages")) == [
         ("0", "first"), ("1", "second"), ("2", "first"),
     ]  # fmt: skip
@@ -58,7 +58,7 @@ def test_training_step_in_bfloat16():
         value, gradient = jax.value_and_grad(loss)(cast, x, t)
         return [w - 0.1 * g.astype(w.dtype) for w, g in zip(weights, gradient, strict=True)], value
 
-    programs = pcg.api.processes.lower(step, MESHES, [W1, W2], X, T)
+    programs = pcg.processes.lower(step, MESHES, [W1, W2], X, T)
     assert programs.as_text("stages").count('"pcg.stage"') == 3
     for a, b in zip(jax.tree.leaves(programs.emulate([W1, W2], X, T)), jax.tree.leaves(step([W1, W2], X, T)), strict=True):
         assert_close(a, b, 2e-2)
@@ -69,7 +69,7 @@ def test_a_mesh_without_a_layout():
         return jnp.sin(pcg.shard(jnp.cos(pcg.shard(x, ("x",), mesh="first")), None, mesh="second"))
 
     x = RNG.normal(size=(8, 4)).astype(np.float32)
-    programs = pcg.api.processes.lower(f, MESHES, x)
+    programs = pcg.processes.lower(f, MESHES, x)
     # Nothing asks for a layout on the second mesh, so it stays as it was.
     assert [(m.sender, m.receiver) for m in programs.messages] == [(0, 2), (1, 3)]
     agree(programs.emulate(x), f(x))
@@ -83,20 +83,20 @@ def test_loops_and_typed_keys():
 
     key, x = jax.random.key(0), RNG.normal(size=(4, 8)).astype(np.float32)
     w = RNG.normal(size=(8, 8)).astype(np.float32)
-    programs = pcg.api.processes.lower(f, MESHES, key, x, w)
+    programs = pcg.processes.lower(f, MESHES, key, x, w)
     assert "stablehlo.tanh" in programs.text(2) and "stablehlo.tanh" not in programs.text(0)
     agree(programs.emulate(jax.random.key_data(key), x, w), f(key, x, w))
 
 
 def test_modules_declare_their_meshes():
-    text = pcg.api.processes.lower(two_matmuls, MESHES, X, W1, W2).as_text("stablehlo")
-    programs = pcg.api.processes.lower(text)
+    text = pcg.processes.lower(two_matmuls, MESHES, X, W1, W2).as_text("stablehlo")
+    programs = pcg.processes.lower(text)
     assert len(programs.messages) == 2
     agree(programs.emulate(X, W1, W2), two_matmuls(X, W1, W2))
 
 
 def test_a_shape_it_was_not_lowered_for():
-    programs = pcg.api.processes.lower(two_matmuls, MESHES, X, W1, W2)
+    programs = pcg.processes.lower(two_matmuls, MESHES, X, W1, W2)
     with pytest.raises(pcg.ProgramError, match=r"argument x has shape \(2, 8\); it was lowered for f32\[4,8\]"):
         programs.emulate(X[:2], W1, W2)
     with pytest.raises(ValueError, match="no process 4; processes are 0, 1, 2, 3"):
@@ -113,14 +113,14 @@ def test_a_shape_it_was_not_lowered_for():
 )
 def test_bad_requests_name_the_line(spec, mesh, message):
     with pytest.raises(pcg.ProgramError, match=rf"test_paddle_api.py:\d+.*pcg.shard: {message}"):
-        pcg.api.processes.lower(lambda x: pcg.shard(x, spec, mesh=mesh) * 2, MESHES, X)
+        pcg.processes.lower(lambda x: pcg.shard(x, spec, mesh=mesh) * 2, MESHES, X)
 
 
 def test_one_mesh_refuses_names_of_meshes():
     with pytest.raises(pcg.ProgramError, match="mesh 'first': the program is compiled for one mesh"):
         pcg.compile(two_matmuls, {"x": 2}).lower(X, W1, W2)
     with pytest.raises(pcg.MeshError, match="a function needs its meshes"):
-        pcg.api.processes.lower(two_matmuls, None, X, W1, W2)
+        pcg.processes.lower(two_matmuls, None, X, W1, W2)
 
 
 def test_transformer_training_step_is_three_stages():
@@ -148,7 +148,7 @@ def test_transformer_training_step_is_three_stages():
 
     params = [{k: 0.3 * RNG.normal(size=s).astype(np.float32) for k, s in shapes.items()} for _ in meshes]
     x, t = (RNG.normal(size=(4, 4, 8)).astype(np.float32) for _ in range(2))
-    programs = pcg.api.processes.lower(step, meshes, params, x, t)
+    programs = pcg.processes.lower(step, meshes, params, x, t)
     assert re.findall(r"index = (\d) : i64, mesh = @(\w+)", programs.as_text("stages")) == [
         ("0", "m0"), ("1", "m1"), ("2", "m0"),
     ]  # fmt: skip

@@ -16,8 +16,9 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.passes.pcg_baseline import BaselinePass
-from pcg.passes.pcg_select import Candidate, SelectPass
+from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
+from pcg.planning.select import Candidate
 from pcg.simulate import simulate
 from support.training import assert_trees_close, mlp
 

@@ -18,7 +18,7 @@ from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
-from pcg.passes.emulate import EmulatePass
+from pcg.passes.pcg_emulate import EmulatePass
 from pcg.passes.pipeline import Pipeline
 from support.close import assert_close
 from support.lowercheck import collectives

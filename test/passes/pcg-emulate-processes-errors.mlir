@@ -1,7 +1,7 @@
 // RUN: %pcg-opt %s --split-input-file --verify-diagnostics --pcg-emulate-processes
 
 // Two that want to give to each other first: nothing is buffered.
-module attributes {pcg.api.processes = [0, 1], pcg.driver.signature = () -> ()} {
+module attributes {pcg.processes = [0, 1], pcg.signature = () -> ()} {
   module @process_0 {
     func.func @main() {
       %c = stablehlo.constant dense<0.0> : tensor<2xf32>
@@ -24,7 +24,7 @@ module attributes {pcg.api.processes = [0, 1], pcg.driver.signature = () -> ()} 
 // -----
 
 // A message that is never sent.
-module attributes {pcg.api.processes = [0, 1], pcg.driver.signature = () -> ()} {
+module attributes {pcg.processes = [0, 1], pcg.signature = () -> ()} {
   module @process_0 {
     func.func @main() {
       return
@@ -42,7 +42,7 @@ module attributes {pcg.api.processes = [0, 1], pcg.driver.signature = () -> ()} 
 // -----
 
 // Both know the message, but not which piece it is.
-module attributes {pcg.api.processes = [0, 1], pcg.driver.signature = () -> ()} {
+module attributes {pcg.processes = [0, 1], pcg.signature = () -> ()} {
   module @process_0 {
     func.func @main() {
       %c = stablehlo.constant dense<0.0> : tensor<2xf32>
@@ -63,7 +63,7 @@ module attributes {pcg.api.processes = [0, 1], pcg.driver.signature = () -> ()} 
 
 // Nobody returns the second half.
 // expected-error @+1 {{result 0: the processes return [(0, 2)] of dimension 0, of size 4}}
-module attributes {pcg.api.processes = [0], pcg.driver.signature = () -> tensor<4xf32>} {
+module attributes {pcg.processes = [0], pcg.signature = () -> tensor<4xf32>} {
   module @process_0 {
     func.func @main() -> (tensor<2xf32> {pcg.result = 0 : i64, pcg.start = array<i64: 0>, pcg.limit = array<i64: 2>}) {
       %c = stablehlo.constant dense<0.0> : tensor<2xf32>
@@ -74,7 +74,7 @@ module attributes {pcg.api.processes = [0], pcg.driver.signature = () -> tensor<
 
 // -----
 
-// expected-error @+1 {{the module has no pcg.api.processes; only what pcg-lower-processes made has processes}}
+// expected-error @+1 {{the module has no pcg.processes; only what pcg-lower-processes made has processes}}
 module {
   func.func @main() {
     return

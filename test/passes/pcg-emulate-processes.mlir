@@ -7,7 +7,7 @@
 // CHECK-NEXT: %[[S:.*]] = stablehlo.add %[[A]], %[[B]] : tensor<2xf32>
 // CHECK-NEXT: %[[T:.*]] = stablehlo.tanh %[[S]]
 // CHECK-NEXT: stablehlo.concatenate %[[S]], %[[T]], dim = 0
-module attributes {pcg.api.processes = [0, 1, 5], pcg.driver.signature = (tensor<4xf32>) -> tensor<4xf32>} {
+module attributes {pcg.processes = [0, 1, 5], pcg.signature = (tensor<4xf32>) -> tensor<4xf32>} {
   module @process_0 {
     func.func @main(%a: tensor<2xf32> {pcg.argument = 0 : i64, pcg.start = array<i64: 0>, pcg.limit = array<i64: 2>})
         -> (tensor<2xf32> {pcg.result = 0 : i64, pcg.start = array<i64: 0>, pcg.limit = array<i64: 2>}) {

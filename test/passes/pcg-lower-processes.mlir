@@ -2,7 +2,7 @@
 
 // Paddle's example: two matmuls on two meshes are four programs.  One shard goes 0 -> 2, one 1 -> 3; then 2 and 3
 // add up.
-// CHECK: module attributes {pcg.api.processes = [0, 1, 2, 3], pcg.driver.signature = (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16x6xf32>) -> tensor<4x6xf32>}
+// CHECK: module attributes {pcg.processes = [0, 1, 2, 3], pcg.signature = (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16x6xf32>) -> tensor<4x6xf32>}
 // CHECK: module @process_0
 // CHECK-NEXT: func.func @main(%arg0: tensor<4x8xf32> {{{.*}}}, %arg1: tensor<8x8xf32> {pcg.argument = 1 : i64, pcg.limit = array<i64: 8, 8>, pcg.start = array<i64: 0, 0>}) {
 // CHECK-NEXT: %[[H:.*]] = stablehlo.dot_general %arg0, %arg1

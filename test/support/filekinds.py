@@ -601,7 +601,7 @@ def _compare(plain: str, local: str) -> str:
     from pcg.ir.context import make_context
     from pcg.ir.inline import Inliner
     from pcg.ir.walk import entry
-    from pcg.passes.emulate import EmulatePass
+    from pcg.passes.pcg_emulate import EmulatePass
     from support.fuzz import evaluate
     from support.rulecheck import random_value
 

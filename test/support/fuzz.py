@@ -22,13 +22,13 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.base import Pass
+from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
+from pcg.passes.dist_insert_reshards import InsertReshardsPass
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.dist_verify import VerifyPass
-from pcg.passes.emulate import EmulatePass
-from pcg.passes.fuse_collectives import FuseCollectivesPass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.lower_spmd import LowerSpmdPass
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.pcg_emulate import EmulatePass
+from pcg.passes.pcg_lower_spmd import LowerSpmdPass
+from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_reassociate import ReassociatePass
 from pcg.passes.pcg_search import SearchPass
 from support import fuzzindexing

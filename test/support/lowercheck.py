@@ -16,10 +16,10 @@ import pytest
 from torch_mlir import ir
 
 from pcg.ir.walk import walk
-from pcg.passes.emulate import EmulatePass
-from pcg.passes.fuse_collectives import FuseCollectivesPass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.lower_spmd import LowerSpmdPass
+from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
+from pcg.passes.dist_insert_reshards import InsertReshardsPass
+from pcg.passes.pcg_emulate import EmulatePass
+from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from support.rulecheck import context, random_value, run, run_xla
 
 #: One in so many programs runs on devices: XLA takes longer to compile one than everything else takes.

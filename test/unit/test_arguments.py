@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from pcg.passes.base import Bytes
+from pcg.ir.transformation import Bytes
 from pcg.tools import pcg_run
 from pcg.tools.options import UsageError, parse
 

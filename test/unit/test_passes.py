@@ -10,7 +10,8 @@ import pytest
 from torch_mlir import ir
 
 from pcg import passes
-from pcg.passes.base import Bytes, Pass, option
+from pcg.ir.transformation import Bytes, option
+from pcg.passes.base import Pass
 from pcg.passes.pipeline import Pipeline, summary
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,9 +17,9 @@ from pcg.driver.decide import BASELINES, Options, check_strategy
 from pcg.driver.plan import Plan
 from pcg.driver.program import Program, ProgramError, module_source
 from pcg.frontend import jax_program
+from pcg.ir.transformation import Bytes
 from pcg.layout import Mesh
 from pcg.machine import Cluster, ClusterError
-from pcg.passes.base import Bytes
 from pcg.rules.strategy import StrategyError, factorise
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.executable import Executable, SignatureError

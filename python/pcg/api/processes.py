@@ -7,7 +7,7 @@ def f(x, w1, w2):
     h = pcg.shard(x, (None, None), mesh="first") @ pcg.shard(w1, (None, "x"), mesh="first")
     return h @ pcg.shard(w2, ("x", None), mesh="second")
 
-programs = pcg.api.processes.lower(f, meshes, x, w1, w2)
+programs = pcg.processes.lower(f, meshes, x, w1, w2)
 print(programs.text(0))
 ```
 """
@@ -35,11 +35,11 @@ from pcg.layout import Mesh, MeshError, ShardSpec
 from pcg.lower.processes import process_modules
 from pcg.machine import Cluster, Machine
 from pcg.passes import PIPELINES
-from pcg.passes.choose_groups import ChooseGroupsPass
-from pcg.passes.choose_mesh import ChooseMeshPass
-from pcg.passes.map_ranks import MapRanksPass
+from pcg.passes.pcg_choose_groups import ChooseGroupsPass
+from pcg.passes.pcg_choose_mesh import ChooseMeshPass
+from pcg.passes.pcg_map_ranks import MapRanksPass
+from pcg.passes.pcg_place_stages import PlaceStagesPass
 from pcg.passes.pipeline import Pipeline, split
-from pcg.passes.place_stages import PlaceStagesPass
 from pcg.simulate import ProcessSimulation, simulate_processes
 
 #: Stages of `ProcessPrograms.as_text`.

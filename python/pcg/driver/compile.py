@@ -22,17 +22,18 @@ from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
+from pcg.ir.transformation import Bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Cluster, Machine, toml
 from pcg.passes import PIPELINES
-from pcg.passes.base import Bytes
-from pcg.passes.choose_groups import ChooseGroupsPass
-from pcg.passes.choose_mesh import ChooseMeshPass
-from pcg.passes.dist_refine_mesh import RefineMeshPass, rewrite
-from pcg.passes.lower_spmd import LowerSpmdPass
+from pcg.passes.dist_refine_mesh import RefineMeshPass
+from pcg.passes.pcg_choose_groups import ChooseGroupsPass
+from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
+from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.passes.pipeline import Pipeline, split
+from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.optimize import Outcome
 from pcg.search.roles import state_of as kept_state
 
@@ -147,7 +148,7 @@ def choose_mesh(
     refinement = next(iter(Pipeline([refinement_of(options)]).python_passes))
     assert isinstance(refinement, RefineMeshPass)
     limit = None if options.memory_limit is None else Bytes(options.memory_limit)
-    # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.api.processes`.
+    # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
     some = 0 if count is None or count == len(cluster.devices) else count
     groups = ChooseGroupsPass(
         ways=("slowest", "alone"), devices=some, memory_limit=limit, machine=cluster.machine()

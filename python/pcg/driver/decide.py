@@ -19,11 +19,13 @@ from pcg.layout import ShardSpec
 from pcg.machine import Machine
 from pcg.passes import PIPELINES, lookup
 from pcg.passes.base import Pass
-from pcg.passes.dist_propagate import ENGINES, PropagatePass
+from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.pcg_baseline import BaselinePass
-from pcg.passes.pcg_search import SELECTED, SearchPass
+from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline, split
+from pcg.planning.propagation import ENGINES
+from pcg.planning.search import SELECTED
 
 #: How placement is decided.  `auto`: `global` if the program or its user annotates something, else `select` on a
 #: cluster, `search` without; `select`: the best of several plans by simulation; `unity`: the search as Unity does it;

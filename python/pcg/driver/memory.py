@@ -9,9 +9,9 @@ from torch_mlir import ir
 from pcg.driver.module_program import entry_function
 from pcg.ir.walk import walk
 from pcg.passes.base import Pass
-from pcg.passes.memory_plans import GIVEN, microbatches_of
 from pcg.passes.pcg_accumulate import AccumulatePass
-from pcg.passes.pcg_recompute import LIMIT
+from pcg.planning.memory_plans import GIVEN, microbatches_of
+from pcg.rewrite.recompute import LIMIT
 
 #: Keys of `Plan.memory`.
 MICROBATCHES, RECOMPUTE = "microbatches", "recompute"

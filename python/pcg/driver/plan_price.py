@@ -22,8 +22,8 @@ from pcg.layout import Mesh
 from pcg.layout.brief import brief
 from pcg.machine import Cluster, Machine, mapping, toml
 from pcg.passes import PIPELINES
-from pcg.passes.dist_refine_mesh import rewrite
 from pcg.passes.pipeline import split
+from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
 from pcg.search.table import Tables
 from pcg.simulate import Simulation, simulate

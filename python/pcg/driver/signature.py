@@ -13,7 +13,7 @@ from pcg.driver.state import state_of
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-from pcg.passes.dist_refine_mesh import rewrite
+from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.roles import STATE
 
 

@@ -8,13 +8,12 @@ from torch_mlir import ir
 
 from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor
 from pcg.emulate.lockstep import LockStep
+from pcg.ir.check_lowered import GLOBAL_TYPE
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.uneven import blocks
 
-#: Attribute of a lowered module whose shards have padding: the signature before lowering.
-GLOBAL_TYPE = "pcg.global_type"
 #: Devices that one program is made of: each has a copy of every op.
 MOST = 4096
 

@@ -89,7 +89,7 @@ def shard(x: Any, spec: Any, *, mesh: str | None = None, priority: int = 0) -> A
         a PartitionSpec or a NamedSharding; a tuple of numbers, the slices per dimension; or None, which
         asks nothing.
 
-      mesh: name of the mesh, in a program on several (`pcg.api.processes.lower`).  With `spec` None, `x` is to be on
+      mesh: name of the mesh, in a program on several (`pcg.processes.lower`).  With `spec` None, `x` is to be on
         that mesh in whatever layout.
       priority: with `strategy="priority"`, the round in which this layout spreads to other values: 0 is first.  It
         is kept in any case.
@@ -361,7 +361,7 @@ def check(jaxpr: Any, mesh: jax.sharding.Mesh) -> None:
             where = source_info_util.summarize(eqn.source_info)
             raise ProgramError(
                 f"{where}: pcg.shard: mesh {request.mesh!r}: the program is compiled for one mesh; leave mesh out,"
-                " or use pcg.api.processes.lower for several"
+                " or use pcg.processes.lower for several"
             )
         try:
             refine.check(request.spec(ours_), ours_, eqn.invars[0].aval.shape)

@@ -16,6 +16,8 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import body, entry, walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
 
+#: On a lowered module whose shards have padding: the type of the function before lowering.
+GLOBAL_TYPE = "pcg.global_type"
 _SIDES = (("pcg.in_specs", "argument"), ("pcg.out_specs", "result"))
 _TABLES = ("replica_groups", "source_target_pairs")
 
@@ -25,7 +27,7 @@ def check_lowered(module: ir.Operation) -> None:
     attrs = module.attributes
     if "pcg.mesh" in attrs or any(name in attrs for name, _ in _SIDES):
         _device_program(module)
-    if "pcg.api.processes" in attrs:
+    if "pcg.processes" in attrs:
         _process_programs(module)
 
 
@@ -68,7 +70,7 @@ def _device_program(module: ir.Operation) -> None:
     if func is None or mesh is None:
         return
     local = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    whole = _function_type(module, "pcg.global_type") if "pcg.global_type" in attrs else None
+    whole = _function_type(module, GLOBAL_TYPE) if GLOBAL_TYPE in attrs else None
     for (name, what), have, total in zip(
         _SIDES, (local.inputs, local.results), (whole.inputs, whole.results) if whole else (None, None), strict=True
     ):  # fmt: skip
@@ -117,13 +119,13 @@ def _positions(func: ir.Operation, known: Any) -> None:
 
 
 def _process_programs(module: ir.Operation) -> None:
-    attr = module.attributes["pcg.api.processes"]
+    attr = module.attributes["pcg.processes"]
     numbers = [a.value for a in attr if isinstance(a, ir.IntegerAttr)] if isinstance(attr, ir.ArrayAttr) else [-1]
     if not isinstance(attr, ir.ArrayAttr) or len(numbers) != len(attr) or min(numbers, default=0) < 0:
-        raise _refuse(module, "pcg.api.processes", attr, "a list of numbers")
-    if "pcg.driver.signature" not in module.attributes:
-        raise PcgError("the module has pcg.api.processes but no pcg.driver.signature", module.location)
-    kind = _function_type(module, "pcg.driver.signature")
+        raise _refuse(module, "pcg.processes", attr, "a list of numbers")
+    if "pcg.signature" not in module.attributes:
+        raise PcgError("the module has pcg.processes but no pcg.signature", module.location)
+    kind = _function_type(module, "pcg.signature")
     found = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
         for op in body(module).operations

@@ -36,3 +36,12 @@ def clone_module(module: ir.Module | ir.Operation) -> ir.Module:
         for inner in op.regions[0].blocks[0].operations:
             copy.body.append(inner.operation.clone())
     return copy
+
+
+def take_contents(module: ir.Operation, other: ir.Operation) -> None:
+    """Make `module` the program of `other`, another module in its context, which is left empty."""
+    block = module.regions[0].blocks[0]
+    for op in [op.operation for op in block.operations]:
+        op.erase()
+    for op in [op.operation for op in other.regions[0].blocks[0].operations]:
+        block.append(op)

@@ -31,7 +31,7 @@ from pcg.reshard.cross import Box, shards
 #: what the tensor holds beyond the box is padding.
 ARGUMENT, RESULT, START, LIMIT = "pcg.argument", "pcg.result", "pcg.start", "pcg.limit"
 #: Attributes of the outer module: the signature of the program, and the processes.
-SIGNATURE, PROCESSES = "pcg.driver.signature", "pcg.api.processes"
+SIGNATURE, PROCESSES = "pcg.signature", "pcg.processes"
 #: Attribute of collectives: the process of each position.  Replica groups stay positions, because StableHLO
 #: has them count from 0.
 MEMBERS = "pcg.members"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pcg.driver.decide import Options
 from pcg.ir.errors import PcgError
 from pcg.machine.units import bytes_text
-from pcg.passes.fit_memory import Remembered
+from pcg.planning.fit_memory import Remembered
 from pcg.runtime.executable import Executable
 from pcg.search.optimize import DoesNotFit, Outcome
 

@@ -15,13 +15,14 @@ from pcg.driver.program import Program
 from pcg.driver.signature import annotate, check_mesh, declare_mesh
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
+from pcg.ir.transformation import Bytes
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
 from pcg.lint import Advice, Annotation, Figures, Finding
 from pcg.lint.annotations import spec_text
 from pcg.machine import Machine
 from pcg.machine.units import bytes_text, time_text
-from pcg.passes.base import Bytes, Pass
+from pcg.passes.base import Pass
 from pcg.passes.pcg_lint import LintPass
 from pcg.viz.table import table
 

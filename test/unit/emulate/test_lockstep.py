@@ -7,7 +7,7 @@ from torch_mlir import ir
 from pcg.emulate import emulate_in_place
 from pcg.ir.errors import PcgError
 from pcg.layout import Mesh, ShardSpec
-from pcg.passes.emulate import EmulatePass
+from pcg.passes.pcg_emulate import EmulatePass
 from support import rulecheck
 from support.rulecheck import context
 

@@ -102,8 +102,8 @@ CASES = [
     (LOWERED.format(mesh='"x=2"', ins='["[-] sum(x)"]', more=""), "pcg.in_specs 0: arguments are whole, not partial"),
     (LOWERED.format(mesh='"x=2"', ins='["[-]"]', more=", pcg.device_ids = array<i64: 1>"), "allowed: one number per device"),
     (LOWERED.format(mesh='"x=2"', ins='["[-]"]', more=", pcg.global_type = 3"), "pcg.global_type is 3 : i64; allowed: the type of a function"),
-    ("module attributes {pcg.api.processes = [0]} {}", "the module has pcg.api.processes but no pcg.driver.signature"),
-    ("module attributes {pcg.api.processes = [0], pcg.driver.signature = () -> ()} {}", "process 0 has no program"),
+    ("module attributes {pcg.processes = [0]} {}", "the module has pcg.processes but no pcg.signature"),
+    ("module attributes {pcg.processes = [0], pcg.signature = () -> ()} {}", "process 0 has no program"),
     ("module attributes {mhlo.num_partitions = []} {}", "mhlo.num_partitions is []; allowed: an integer"),
 ]  # fmt: skip
 

@@ -5,7 +5,7 @@ from pcg.ir.context import make_context
 from pcg.ir.inline import Inliner
 from pcg.ir.parse import load_module
 from pcg.ir.walk import functions, walk
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.pcg_normalize import NormalizePass
 
 
 def test_captured_values_of_regions_are_mapped():

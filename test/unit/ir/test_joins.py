@@ -7,7 +7,7 @@ import pytest
 from torch_mlir import ir
 
 from pcg.ir.walk import walk
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.pcg_normalize import NormalizePass
 from support.rulecheck import context, run
 
 A, B = "tensor<8x3xf32>", "tensor<8x3xi32>"

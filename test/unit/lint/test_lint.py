@@ -9,9 +9,9 @@ import pytest
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
+from pcg.ir.transformation import Bytes
 from pcg.ir.walk import entry, walk
 from pcg.layout import ShardSpec
-from pcg.passes.base import Bytes
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.pcg_lint import LintPass
 from pcg.passes.pipeline import Pipeline

@@ -13,8 +13,8 @@ from torch_mlir import ir
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
+from pcg.passes.pcg_share_batch import ShareBatchPass
 from pcg.passes.pipeline import Pipeline
-from pcg.passes.share_batch import ShareBatchPass
 from support.close import assert_close
 from support.processcheck import check, mesh
 from support.rulecheck import context, random_value, run

@@ -13,7 +13,7 @@ from bench.collectives import of_stablehlo
 from pcg.ir import shardings
 from pcg.ir.types import element_bytes
 from pcg.layout import Mesh
-from pcg.passes.emulate import EmulatePass
+from pcg.passes.pcg_emulate import EmulatePass
 from pcg.rules import Assignment, rule_for, sorting
 from support.lowercheck import collectives, lower, mesh_op, spec, strip
 from support.rulecheck import context, last_op, run_xla

@@ -13,9 +13,10 @@ from pcg.cost import CostModel
 from pcg.ir.context import make_context
 from pcg.ir.walk import entry
 from pcg.machine import Machine
-from pcg.passes.dist_propagate import ENGINES, PropagatePass
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.dist_propagate import PropagatePass
+from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
+from pcg.planning.propagation import ENGINES
 from pcg.propagate import ENGINES as LOCAL
 from pcg.search.measure import Measure, NotPlaced, measure
 from pcg.search.roles import state_of

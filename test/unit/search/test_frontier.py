@@ -14,8 +14,8 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
-from pcg.passes.fit_memory import numbers
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.pcg_normalize import NormalizePass
+from pcg.planning.fit_memory import numbers
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import Frontier
 from pcg.search.memory import Lifetimes

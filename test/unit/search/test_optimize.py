@@ -12,7 +12,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import DeviceKind, Link, Machine
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
 
 #: Arithmetic is slow and links are quick, so even small programs are worth splitting.

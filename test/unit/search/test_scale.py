@@ -18,7 +18,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
-from pcg.passes.normalize import NormalizePass
+from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
 from pcg.search.ilp import solve
 from pcg.search.network import FORBIDDEN, Network, reduce

@@ -12,7 +12,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import Cluster
-from pcg.passes.choose_mesh import ChooseMeshPass
+from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
 from pcg.search import prices, table

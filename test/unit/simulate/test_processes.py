@@ -29,7 +29,7 @@ func.func @main(%x: tensor<100xf32> {dist.spec = #dist.shard_spec<@first, [[]], 
 
 
 def lowered(text: str):
-    return pcg.api.processes.lower(text)
+    return pcg.processes.lower(text)
 
 
 def test_a_message_takes_both_ends_and_hides_behind_what_does_not_need_it():
@@ -82,5 +82,5 @@ def test_a_module_without_processes():
     from pcg.ir.parse import load_module
 
     module = load_module("func.func @main() { return }", make_context(), "test")
-    with pytest.raises(PcgError, match="has no pcg.api.processes"):
+    with pytest.raises(PcgError, match="has no pcg.processes"):
         simulate_processes(module, UNIT)

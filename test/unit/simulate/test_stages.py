@@ -11,10 +11,10 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.stages import stages_of
 from pcg.ir.walk import entry
+from pcg.lower.lower_processes import lower_stages
 from pcg.machine import DeviceKind, Link, Machine
-from pcg.passes.lower_processes import lower_stages
+from pcg.passes.pcg_simulate import SimulatePass
 from pcg.passes.pipeline import Pipeline
-from pcg.passes.simulate import SimulatePass
 from pcg.simulate.stages import StagedSimulation, simulate_stages
 from support.processcheck import mesh, spec
 

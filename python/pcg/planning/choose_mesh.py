@@ -1,4 +1,4 @@
-"""pcg-choose-mesh: choose the process mesh, and which device of a cluster each of its positions is."""
+"""Choose the process mesh, and which device of a cluster each of its positions is."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
+from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, DeviceKind, Machine, mapping
-from pcg.passes.base import Bytes, Pass, option
-from pcg.passes.dist_refine_mesh import RefineMeshPass
-from pcg.passes.pcg_search import Progress, check_possible
+from pcg.planning.progress import Progress
+from pcg.planning.search import check_possible
+from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Builder, Built
 from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
 from pcg.search.roles import state_of
@@ -44,31 +44,14 @@ class _Priced:
 
 
 @dataclass
-class ChooseMeshPass(Pass):
-    """Choose the process mesh and its place on the cluster: those of the fastest plan.
-
-    With a number of devices (or a cluster) and no mesh in the program, every mesh of that many devices with up to
-    `max-axes` axes is a candidate, in every distinct place on the cluster.  With a mesh that names no devices, and a
-    cluster, the candidates are the places of that mesh.  For each, `pcg-search` looks for a good plan on a copy of
-    the program; it stops as soon as it is proved that the candidate is not 0.1% better than the best before it.  The
-    winner becomes the module's `dist.mesh`, with its devices; how much better another one could be at most is said
-    in a remark.  Candidates come in a fixed order and only a better one replaces the best, so the same input gives
-    the same mesh.
-
-    Memory counts in a second round: where the fastest plan of a candidate does not fit, it is searched again within
-    the limit (the six fastest are, the others until one fits).  Where none fits, the mesh is the one on which the
-    least memory is needed: the search that follows may still make it fit by recomputation or gradient accumulation.
-
-    A program whose mesh names devices, or one without cluster and number of devices, stays as it is.
-    """
-
-    name: ClassVar[str] = "pcg-choose-mesh"
+class ChooseMesh(Transformation):
+    """Choose the process mesh and its place on the cluster: those of the fastest plan."""
 
     devices: int = option(0, "number of devices that the mesh is made of; 0: all usable ones of the cluster")
     max_axes: int = option(2, "meshes have no more axes: each makes a search many times longer")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
-    refine: RefineMeshPass | None = field(default_factory=lambda: RefineMeshPass(reshapes=True, max_axes=2))
+    refine: RefineMesh | None = field(default_factory=lambda: RefineMesh(reshapes=True, max_axes=2))
     """What cuts mesh axes before the search, as the pipelines do; its options are read."""
 
     def __post_init__(self) -> None:
@@ -94,7 +77,7 @@ class ChooseMeshPass(Pass):
         self.statistics["candidates"] = len(candidates)
         best = math.inf
         if len(candidates) > 1:
-            with Progress(True, self.name) as progress:
+            with Progress(True, "pcg-choose-mesh") as progress:
                 best = self._best(module, candidates, progress)
             self._programs.clear()
         else:
@@ -198,7 +181,7 @@ class _Program:
     """What `built` was made for."""
 
     @classmethod
-    def of(cls, module: ir.Operation, mesh: Mesh, refine: RefineMeshPass | None) -> _Program:
+    def of(cls, module: ir.Operation, mesh: Mesh, refine: RefineMesh | None) -> _Program:
         """`module` on `mesh`; it stays as it is.
 
         Raises:
@@ -208,7 +191,7 @@ class _Program:
         for symbol in list(shardings.meshes_of(copy)) or ["mesh"]:
             shardings.set_mesh(copy, mesh, symbol)
         if refine is not None:
-            RefineMeshPass(refine.reshapes, refine.max_axes).run(copy)
+            RefineMesh(refine.reshapes, refine.max_axes).run(copy)
         func, refined = entry_of(copy), shardings.mesh_of(copy)
         assert refined is not None
         return cls(copy, func, refined.axes, state_of(func))

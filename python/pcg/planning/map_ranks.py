@@ -1,49 +1,28 @@
-"""pcg-map-ranks: which device each process of a program on several meshes is."""
+"""Which device each process of a program on several meshes is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
+from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
+from pcg.lower.lower_processes import lower_stages
 from pcg.lower.processes import devices
 from pcg.lower.traffic import traffic_of
 from pcg.machine import Cluster, ClusterError, Machine
 from pcg.machine.ranks import METHODS, Ranking, map_ranks
-from pcg.passes.base import Pass, option
-from pcg.passes.lower_processes import lower_stages
 
 
 @dataclass
-class MapRanksPass(Pass):
-    """Give the processes of placed stages the devices of a cluster on which what they exchange takes least.
+class MapRanks(Transformation):
+    """Give the processes of placed stages the devices of a cluster on which what they exchange takes least."""
 
-    The devices that the meshes name are taken as processes.  What they send each other follows from the stages'
-    collectives and the transfers between them; a process that talks much with another goes near it.  A process stays on
-    devices of the kind on which it is, for which its stage was planned; `kinds` names another, and is needed where a
-    mesh names devices that the cluster does not have.  Its device must hold its arguments.  Greedily
-    as Paddle does it, then by exchanging two processes; of up to 8 processes the best of all placements.
-    Never slower than the order of numbers.  Without a cluster nothing happens.
-
-    Before, on nodes of two devices, where every process of @a talks to the one of @b at its position:
-    ```mlir
-    "dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
-    "dist.mesh"() {sym_name = "b", value = #dist.process_mesh<["x"], [2], [2, 3]>} : () -> ()
-    ```
-    After:
-    ```mlir
-    "dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 2]>} : () -> ()
-    "dist.mesh"() {sym_name = "b", value = #dist.process_mesh<["x"], [2], [1, 3]>} : () -> ()
-    ```
-    """
-
-    name: ClassVar[str] = "pcg-map-ranks"
     method: str = option("auto", "How placements are looked for; auto: optimal for up to 8 processes.", METHODS)
     kinds: tuple[str, ...] = option((), "Kinds of device that meshes need, as first=V100,second=A100.")
     machine: Machine = field(default_factory=Machine.default)

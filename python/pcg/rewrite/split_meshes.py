@@ -1,19 +1,18 @@
-"""pcg-split-meshes: one stage per mesh, and per turn of the data to it, with transfers between them."""
+"""One stage per mesh, and per turn of the data to it, with transfers between them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import create_stage, free_values, symbols_used
+from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry_of
-from pcg.passes.base import Pass
-from pcg.passes.dist_propagate_meshes import outer_values
+from pcg.rewrite.propagate_meshes import outer_values
 
 #: Ops that are worth starting early.
 _WORK = frozenset(
@@ -23,37 +22,8 @@ _WORK = frozenset(
 
 
 @dataclass
-class SplitMeshesPass(Pass):
-    """Outline a program on several meshes into stages, each on one mesh, with transfers between meshes.
-
-    Every op must say its mesh, as dist-propagate-meshes leaves it.  An op's *turn* is the largest number of
-    times that data must have changed mesh before it can run; ops of one mesh and one turn are a `pcg.stage`
-    (without products or loops, and without values for other meshes, they join the mesh's next stage).
-    Stages are in an order in which they can run.  A value that another mesh needs gets one `pcg.transfer`
-    to it, behind the stage that makes it; stages of one mesh pass values on as they are.  What depends on no
-    argument (constants, iotas, what follows from them) is made again wherever it is used.
-
-    Before:
-    ```mlir
-    %0 = stablehlo.tanh %x {dist.mesh = @a} : tensor<8x4xf32>
-    %1 = stablehlo.exponential %0 {dist.mesh = @b} : tensor<8x4xf32>
-    ```
-    After:
-    ```mlir
-    %in0 = stablehlo.tuple %x : tuple<tensor<8x4xf32>>
-    %out0 = "pcg.stage"(%in0) ({
-    ^bb0(%a: tensor<8x4xf32>):
-      %2 = stablehlo.tanh %a : tensor<8x4xf32>
-      ...
-    }) {index = 0, mesh = @a} : (tuple<tensor<8x4xf32>>) -> tuple<tensor<8x4xf32>>
-    %0 = stablehlo.get_tuple_element %out0[0] : (tuple<tensor<8x4xf32>>) -> tensor<8x4xf32>
-    %t = "pcg.transfer"(%0) {mesh = @b} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-    %in1 = stablehlo.tuple %t : tuple<tensor<8x4xf32>>
-    %out1 = "pcg.stage"(%in1) ... {index = 1, mesh = @b}
-    ```
-    """
-
-    name: ClassVar[str] = "pcg-split-meshes"
+class SplitMeshes(Transformation):
+    """Outline a program on several meshes into stages, each on one mesh, with transfers between meshes."""
 
     def run(self, module: ir.Operation) -> None:
         func = entry_of(module)
@@ -64,7 +34,7 @@ class SplitMeshesPass(Pass):
 class _Splitter:
     """Splits one function."""
 
-    def __init__(self, owner: SplitMeshesPass, func: ir.Operation, meshes: list[str]) -> None:
+    def __init__(self, owner: SplitMeshes, func: ir.Operation, meshes: list[str]) -> None:
         self.owner, self.func, self.meshes = owner, func, meshes
         self.block = func.regions[0].blocks[0]
         *self.ops, self.last = (op.operation for op in self.block.operations)

@@ -1,53 +1,28 @@
-"""pcg-lower-spmd: the program that every device runs."""
+"""The program that every device runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch_mlir import ir
 
-from pcg.emulate import GLOBAL_TYPE
 from pcg.ir import shardings
+from pcg.ir.check_lowered import GLOBAL_TYPE
 from pcg.ir.errors import PcgError
+from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry, functions, walk
 from pcg.layout import ShardSpec
 from pcg.lower.in_range import keep_in_range
 from pcg.lower.permutes import join_permutes
 from pcg.lower.spmd import SpmdLowering
-from pcg.passes.base import Pass
 from pcg.rules.collectives import check_replicas
 from pcg.rules.manual import manual_bodies
 from pcg.rules.registry import shape
 
 
 @dataclass
-class LowerSpmdPass(Pass):
-    """Replace the annotated program by per-device StableHLO with collectives.
-
-    `main` gets local shapes; layouts, `dist.mesh` and `dist` collectives disappear.  Replica groups
-    are positions in the mesh.  What a caller must know is left as module attributes:
-    `mhlo.num_partitions`, `pcg.mesh` (with `pcg.device_ids` if it names its devices), and per argument and
-    result `pcg.in_specs`, `pcg.out_specs`; where the shards of one have padding also `pcg.global_type`, the
-    signature before.
-    Indices of dynamic slices and updates, and those of gathers and scatters of one index, are clamped where they may be
-    out of range: XLA loses the clamp that they imply where one slice meets another.
-    Layouts must be complete and consistent, as dist-insert-reshards leaves them.
-
-    Before:
-    ```mlir
-    func.func @main(%x: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], []], {}>}) ... {
-      %0 = stablehlo.tanh %x {dist.specs = [#dist.shard_spec<@mesh, [["data"], []], {}>]} : tensor<8x4xf32>
-    ```
-    After, with `data` of size 2:
-    ```mlir
-    func.func @main(%x: tensor<4x4xf32>) ... {
-      %0 = stablehlo.tanh %x : tensor<4x4xf32>
-    ```
-    """
-
-    name: ClassVar[str] = "pcg-lower-spmd"
-    plain_axes = True
+class LowerSpmd(Transformation):
+    """Replace the annotated program by per-device StableHLO with collectives."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

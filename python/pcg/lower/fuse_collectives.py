@@ -1,10 +1,9 @@
-"""dist-fuse-collectives: chains of PCG operators become single collectives."""
+"""Chains of PCG operators become single collectives."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -12,38 +11,20 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
+from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
 from pcg.machine import Machine
-from pcg.passes.base import Pass, option
 from pcg.reshard import ReshardError, plan
 from pcg.reshard.planner import LinkCost
 from pcg.rules.registry import shape
 
 
 @dataclass
-class FuseCollectivesPass(Pass):
-    """Replace every chain of PCG operators by the cheapest collectives with the same effect.
+class FuseCollectives(Transformation):
+    """Replace every chain of PCG operators by the cheapest collectives with the same effect."""
 
-    A chain ends where a value in it has a second use.  `reduce` + `partition` becomes
-    `dist.reduce_scatter`, `combine` + `partition` of another dimension `dist.all_to_all`, a change
-    of device order `dist.permute`, `partition` alone `dist.slice`; `replicate` vanishes.
-    With `reduce-scatter=false` a reduction is always an `all_reduce`, and a `slice` follows it.
-
-    Before:
-    ```mlir
-    %1 = "pcg.reduce"(%0) {axes = ["model"], kind = "sum", ...}
-    %2 = "pcg.partition"(%1) {axes = ["model"], dim = 0, ...}
-    ```
-    After:
-    ```mlir
-    %1 = "dist.reduce_scatter"(%0) {axes = ["model"], dim = 0, kind = "sum", ...}
-    ```
-    """
-
-    name: ClassVar[str] = "dist-fuse-collectives"
-    plain_axes = True
     reduce_scatter: bool = option(True, "Use reduce_scatter where a reduced value is split at once.")
 
     machine: Machine = field(default_factory=Machine.default)

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
-from pcg.emulate import GLOBAL_TYPE, emulate_in_place, global_types, lowered_layouts
+from pcg.emulate import emulate_in_place, global_types, lowered_layouts
+from pcg.ir.check_lowered import GLOBAL_TYPE
 from pcg.ir.errors import PcgError
-from pcg.passes.base import Pass, option
+from pcg.ir.transformation import option
+from pcg.passes.base import Pass
 
 
 @dataclass

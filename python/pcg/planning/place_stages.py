@@ -1,4 +1,4 @@
-"""pcg-place-stages: layouts inside every stage, and where they meet."""
+"""Layouts inside every stage, and where they meet."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
+from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
 from pcg.machine import Machine
-from pcg.passes.base import Bytes, Pass, option
-from pcg.passes.dist_propagate import ENGINES as PROPAGATION
-from pcg.passes.dist_propagate import PropagatePass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.pcg_search import SearchPass
+from pcg.planning.propagation import ENGINES as PROPAGATION
+from pcg.planning.propagation import Propagate
+from pcg.planning.search import Search
 from pcg.propagate import ENGINES as LOCAL
 from pcg.reshard.cross import alike
+from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rules.registry import shape
 
 #: Bytes from which it matters how a value crosses.
@@ -34,31 +33,9 @@ ENGINES = (*PROPAGATION, "search")
 
 
 @dataclass
-class PlaceStagesPass(Pass):
-    """Decide all layouts of a program of stages: run the passes for one mesh on each stage in turn.
+class PlaceStages(Transformation):
+    """Decide all layouts of a program of stages: run the passes for one mesh on each stage in turn."""
 
-    Every stage goes, as a program of its own, through dist-propagate (or, with `engine=search`, pcg-search)
-    and dist-insert-reshards.  The engines that minimise time see one stage, not the transfers to it.
-    What a value has been given where it is made, or where a stage took it
-    before, is fixed for later stages of its mesh; a transfer goes to the layout that the first stage behind it
-    takes, which is the one on the other mesh, as far as both meshes have it, if nothing in the stage asks for any.
-    Then `in_specs` and `out_specs` of stages and the layouts of transfers, arguments and results are
-    known.
-
-    Before:
-    ```mlir
-    %t = "pcg.transfer"(%0) {mesh = @b} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-    %out = "pcg.stage"(%in) ... {index = 1, mesh = @b}
-    ```
-    After:
-    ```mlir
-    %t = "pcg.transfer"(%0) {mesh = @b, dist.specs = [#dist.shard_spec<@b, [["x"], []], {}>]} ...
-    %out = "pcg.stage"(%in) ... {index = 1, mesh = @b, in_specs = [#dist.shard_spec<@b, [["x"], []], {}>],
-                                 out_specs = [#dist.shard_spec<@b, [["x"], []], {}>]}
-    ```
-    """
-
-    name: ClassVar[str] = "pcg-place-stages"
     engine: str = option("dataflow", "How the layouts of a stage are found: as in dist-propagate, or search.", ENGINES)
     memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
     spread: bool = option(
@@ -114,22 +91,21 @@ class PlaceStagesPass(Pass):
                 known = [t if had is None else had for t, had in zip(told, known, strict=True)]
                 shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
                 inner, decide = self._decide(stage, mesh)
-        insert = InsertReshardsPass(machine=self.machine)
+        insert = InsertReshards(machine=self.machine)
         insert.run(inner.operation)
-        for step in (decide, insert):
-            self.remarks += step.remarks
-            self.statistics.update({f"{step.name}: {k}": n for k, n in step.statistics.items()})
+        self.take_notes(decide, "dist-propagate" if isinstance(decide, Propagate) else "pcg-search")
+        self.take_notes(insert, "dist-insert-reshards")
         take_body(stage, inner)
         for value, had, spec in zip(inputs, ins, shardings.boundary_specs(stage, shardings.IN_SPECS), strict=True):
             if had is None and spec is not None:
                 shardings.set(value, spec, symbol)
 
-    def _decide(self, stage: ir.Operation, mesh: Mesh) -> tuple[ir.Module, Pass]:
+    def _decide(self, stage: ir.Operation, mesh: Mesh) -> tuple[ir.Module, Search | Propagate]:
         """The stage as a program of its own, with all layouts, and the pass that found them."""
         inner = stage_module(stage, mesh)
-        decide: Pass = SearchPass(machine=self.machine, memory_limit=self.memory_limit, progress=False)
+        decide: Search | Propagate = Search(machine=self.machine, memory_limit=self.memory_limit, progress=False)
         if self.engine != "search":
-            decide = PropagatePass(engine=self.engine, machine=self.machine, progress=False)
+            decide = Propagate(engine=self.engine, machine=self.machine, progress=False)
         decide.run(inner.operation)
         return inner, decide
 

@@ -1,10 +1,9 @@
-"""dist-insert-reshards: make every change of layout an operator of the parallel computation graph."""
+"""Make every change of layout an operator of the parallel computation graph."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -13,11 +12,11 @@ from pcg.explain.replicated import replicated
 from pcg.ir import given, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
+from pcg.ir.transformation import Transformation
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
 from pcg.machine import Machine
-from pcg.passes.base import Pass
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
 from pcg.rules.manual import computations, is_manual
@@ -28,31 +27,8 @@ _TRY_ALL = 4
 
 
 @dataclass
-class InsertReshardsPass(Pass):
-    """Insert PCG operators where a value's layout is not what its consumer needs.
-
-    What an op needs is its `dist.operand_specs` (removed afterwards); without them it is derived from
-    the op's factor rule.  Function results, loop carries and branch results need the layout that the
-    function, the loop or the conditional gives its results.  `dist.constraint` and `dist.reshard`
-    become operators too.  Operators stand behind the producer, so those of loop-invariant values
-    are outside the loop, and consumers that need the same layout share them.  An op that runs
-    replicated over axes by which an operand was split gets a remark with the reason and the cost.
-
-    Before:
-    ```mlir
-    %0 = stablehlo.dot_general %x, %w, ... {dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "sum"}>]}
-    %1 = stablehlo.tanh %0 {dist.operand_specs = [#dist.shard_spec<@mesh, [[], []], {}>], ...}
-    ```
-    After:
-    ```mlir
-    %0 = stablehlo.dot_general %x, %w, ... {dist.specs = [#dist.shard_spec<@mesh, [[], []], {model = "sum"}>]}
-    %1 = "pcg.reduce"(%0) {axes = ["model"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]}
-    %2 = stablehlo.tanh %1 {...}
-    ```
-    """
-
-    name: ClassVar[str] = "dist-insert-reshards"
-    plain_axes = True
+class InsertReshards(Transformation):
+    """Insert PCG operators where a value's layout is not what its consumer needs."""
 
     machine: Machine = field(default_factory=Machine.default)
 
@@ -81,7 +57,7 @@ Uses = list[tuple[ir.Operation, int]]
 class _Inserter:
     """Inserts the operators of one function."""
 
-    def __init__(self, owner: InsertReshardsPass, mesh: Mesh, func: ir.Operation) -> None:
+    def __init__(self, owner: InsertReshards, mesh: Mesh, func: ir.Operation) -> None:
         self.owner, self.mesh, self.func = owner, mesh, func
         self.link = CostModel(owner.machine, mesh).link
         self.specs: dict[ir.Value, ShardSpec] = {}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -14,8 +13,9 @@ from pcg.cost import CostModel
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
-from pcg.passes.memory_plans import UNLIMITED, Candidate, Sharded, Variant, moved
-from pcg.passes.pcg_accumulate import AccumulatePass
+from pcg.planning.evaluate import Context
+from pcg.planning.memory_plans import UNLIMITED, Candidate, Sharded, Variant, moved
+from pcg.rewrite.accumulate import Accumulate
 from pcg.rewrite.microbatches import is_placed
 from pcg.rewrite.temporal import CannotSplit, batch_arguments
 from pcg.search.build import Builder, Built
@@ -24,9 +24,6 @@ from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
 from pcg.search.recompute import Recomputation
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
-
-if TYPE_CHECKING:
-    from pcg.passes.pcg_search import SearchPass
 
 _NOTHING = Recomputation(0, frozenset(), 0.0, 0.0)
 #: Most microbatches that are tried.
@@ -47,13 +44,16 @@ _LOW = 3
 
 @dataclass
 class MemoryPlanner:
-    """Finds the fastest plan for one program within limits on the bytes per device, by the means that `search` allows.
+    """Finds the fastest plan for one program within limits on the bytes per device, by the means that are allowed.
 
+    `recompute` and `accumulate`: whether values may be recomputed, and the batch split into microbatches.
     `whole` is the program as it is, with the plan that ignores memory.  What is found for one limit (searches,
     programs with layouts, what can be recomputed in them, peaks) is kept for the next.
     """
 
-    search: SearchPass
+    context: Context
+    recompute: bool
+    accumulate: bool
     model: CostModel
     whole: Variant
     tried: list[Candidate] = field(default_factory=list)
@@ -66,7 +66,7 @@ class MemoryPlanner:
         self._splits: dict[int, ir.Operation | None] = {}
         self._sharded: dict[tuple[ir.Operation, tuple[int, ...]], Sharded] = {}
         # Compute and memory are those of the lowered program, in which nothing of an exchange is taken to be hidden.
-        self._exact = CostModel(self.search.machine, self.model.mesh)
+        self._exact = CostModel(self.context.machine, self.model.mesh)
 
     @property
     def fastest(self) -> float:
@@ -105,7 +105,7 @@ class MemoryPlanner:
             least = min(self.tried, key=lambda c: c.peak)
             needed = least.peak
             most = max(c.microbatches for c in self.tried)
-            means = ["sharding"] + ["recomputation"] * self.search.recompute
+            means = ["sharding"] + ["recomputation"] * self.recompute
             means += [f"{most} microbatches"] if most > 1 else []
             details = f" ({math.ceil(needed)} bytes, by {', '.join(means)})"
             details += f", where it holds {', '.join(least.sharded.largest)}" if least.sharded.largest else ""
@@ -169,11 +169,11 @@ class MemoryPlanner:
     def _splitted(self, count: int) -> ir.Operation | None:
         copy = clone_module(self.whole.base).operation
         func = entry(copy)
-        if not self.search.accumulate or func is None or is_placed(func):
+        if not self.accumulate or func is None or is_placed(func):
             return None
         try:
             batch_arguments(func, data_of(func, state_of(func)), count)
-            AccumulatePass(count).run(copy)
+            Accumulate(count).run(copy)
         except PcgError as error:
             if not self.why_whole:
                 self.why_whole = f"the batch cannot be split into microbatches: {error.message}"
@@ -183,7 +183,7 @@ class MemoryPlanner:
     def _at(self, variant: Variant, point: Point) -> Sharded:
         key = variant.base, point.choice
         if key not in self._sharded:
-            self._sharded[key] = Sharded(variant, point, self.search, self._exact)
+            self._sharded[key] = Sharded(variant, point, self._exact, self.context)
         return self._sharded[key]
 
     # -- candidates ----------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class MemoryPlanner:
             least = self._fitted(self._at(variant, variant.frontier.least()), limit)
             if least is None:
                 return None
-            for factor in _LOOSER if self.search.recompute else ():
+            for factor in _LOOSER if self.recompute else ():
                 point = variant.frontier.fit(factor * first, fine=False)
                 if point is not None and (best := self._fitted(self._at(variant, point), limit)) is not None:
                     break
@@ -239,7 +239,7 @@ class MemoryPlanner:
     def _fitted(self, sharded: Sharded, limit: float) -> Candidate | None:
         """A plan brought to the limit; None if that takes more than recomputation."""
         made = self._as_it_is(sharded, limit)
-        if made.peak <= limit or not self.search.recompute:
+        if made.peak <= limit or not self.recompute:
             return made if made.peak <= limit else None
         solver = sharded.solver
         before = float(solver.alive.max())
@@ -312,7 +312,7 @@ class MemoryPlanner:
     def _again(self, sharded: Sharded) -> float:
         """Peak of a plan with as much done again as saves memory."""
         peak = self._as_it_is(sharded, 0.0).peak
-        if self.search.recompute and sharded.solver.floor() < min(peak, _HOPELESS * min(c.peak for c in self.tried)):
+        if self.recompute and sharded.solver.floor() < min(peak, _HOPELESS * min(c.peak for c in self.tried)):
             peak = min(peak, self._recomputed(sharded, sharded.solver.least(), 0.0).peak)
         return peak
 
@@ -338,13 +338,14 @@ class Remembered:
 
 
 def planner_of(
-    search: SearchPass, module: ir.Operation, built: Built, optimizer: Optimizer, outcome: Outcome
+    context: Context, recompute: bool, accumulate: bool, module: ir.Operation, built: Built, optimizer: Optimizer,
+    outcome: Outcome,
 ) -> MemoryPlanner:
     """For the program `module`, which has no layouts yet, and the plan of it that ignores memory."""
     base = clone_module(module).operation
     frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
     whole = Variant(1, base, moved(built, module, base), outcome, frontier)
-    return MemoryPlanner(search, optimizer.model, whole)
+    return MemoryPlanner(context, recompute, accumulate, optimizer.model, whole)
 
 
 def alternatives(planner: MemoryPlanner, chosen: Candidate, limit: float) -> list[Alternative]:

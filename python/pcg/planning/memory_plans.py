@@ -9,25 +9,20 @@ from typing import TYPE_CHECKING
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir.clone import clone_module
+from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.walk import entry, walk
 from pcg.machine.units import bytes_text
-from pcg.passes.fuse_collectives import FuseCollectivesPass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.lower_spmd import LowerSpmdPass
-from pcg.passes.pcg_accumulate import MICROBATCHES
-from pcg.passes.pcg_hold_copies import HoldCopiesPass
-from pcg.passes.pcg_recompute import LIMIT, RecomputePass, read_placed
+from pcg.rewrite.accumulate import MICROBATCHES
+from pcg.rewrite.recompute import LIMIT, read_placed
 from pcg.search.build import Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier, Point
 from pcg.search.optimize import Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.table import Tables
-from pcg.simulate import simulate
 
 if TYPE_CHECKING:
-    from pcg.passes.pcg_search import SearchPass
+    from pcg.planning.evaluate import Context, lowered, memory_of, resharded
 
 #: A limit that every plan fits in: pcg-recompute then only puts redistributions where they are first needed.
 UNLIMITED = float(1 << 62)
@@ -52,9 +47,9 @@ class Variant:
 class Sharded:
     """One plan of a variant: the program with its layouts, and what it needs as it is and with values recomputed."""
 
-    def __init__(self, variant: Variant, point: Point, search: SearchPass, model: CostModel) -> None:
+    def __init__(self, variant: Variant, point: Point, model: CostModel, context: Context) -> None:
         self.variant, self.point = variant, point
-        self._search, self._model = search, model
+        self._model, self._context = model, context
         self._peaks: dict[frozenset[int] | None, float] = {}
         self.largest: list[str] = []
         """What takes most at the least peak found."""
@@ -73,9 +68,7 @@ class Sharded:
     @cached_property
     def placed(self) -> ir.Operation:
         """The program with its redistributions."""
-        copy = clone_module(self.module).operation
-        InsertReshardsPass(machine=self._search.machine).run(copy)
-        return copy
+        return resharded(self.module, self._context)
 
     @cached_property
     def solver(self) -> Recomputer:
@@ -89,16 +82,7 @@ class Sharded:
         """Peak of the lowered program, by simulation: as it is, or by what pcg-recompute is to do with it."""
         key = known.redo if known is not None else None
         if key not in self._peaks:
-            copy = clone_module(self.placed).operation
-            if known is not None:
-                again = RecomputePass(machine=self._search.machine)
-                again.known = known
-                again.run(copy)
-            FuseCollectivesPass(machine=self._search.machine).run(copy)
-            LowerSpmdPass().run(copy)
-            if self._search.backend == "cpu":
-                HoldCopiesPass().run(copy)
-            found = simulate(copy, self._model, backend=self._search.backend)
+            found = memory_of(lowered(self.placed, self._context, known), self._model, self._context)
             self._peaks[key] = float(found.peak_bytes)
             if found.peak_bytes <= min(self._peaks.values()):
                 self.largest = [f"{bytes_text(h.bytes)} of {h}" for h in found.held[:_SHOWN]]
@@ -167,11 +151,7 @@ def take(module: ir.Operation, chosen: Candidate) -> None:
         text = other.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
         with module.context:
             other = ir.Module.parse(text).operation
-    block = module.regions[0].blocks[0]
-    for op in [op.operation for op in block.operations]:
-        op.erase()
-    for op in [op.operation for op in other.regions[0].blocks[0].operations]:
-        block.append(op)
+    take_contents(module, other)
     func = entry(module)
     assert func is not None
     if chosen.recompute is not None:

@@ -9,9 +9,9 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.inline import Inliner
 from pcg.ir.joins import join
+from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import functions, is_private, walk
 from pcg.lower.local_collectives import alone
-from pcg.passes.base import Pass, option
 from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.collectives import check_replicas, is_plain, why_refused
 from pcg.rules.custom_call import has_side_effect
@@ -29,46 +29,9 @@ _EFFECTS = frozenset(
 
 
 @dataclass
-class NormalizePass(Pass):
-    """Bring a program into the form that propagation and search work on.
+class Normalize(Transformation):
+    """Bring a program into the form that propagation and search work on."""
 
-    Every `func.call` and `stablehlo.composite` is replaced by the body of its function (a composite of
-    a CHLO op without attributes by that op), and functions that nothing refers to any more are
-    removed.  Constants, iotas and what is broadcast from a constant get one copy per use, next to it,
-    so that each use can have its own layout for nothing.  Ops that change nothing (conversions to the
-    same type, reshapes to the same shape, identity transposes) and ops that nobody uses are removed.
-    Shifts and rotations written as slices and concatenations become pads of the whole tensor (`low = 1,
-    high = -1` is a shift by one), which devices can split as they do the tensor.
-    Collectives among one device are replaced by what they are, their operands; others are refused, except
-    inside of manual computations (`shard_map`), where they stay as they are.
-    Locations and the attributes of the functions that stay are kept.
-
-    Before:
-    ```mlir
-    func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-      %c = stablehlo.constant dense<2.0> : tensor<4xf32>
-      %0 = func.call @f(%a, %c) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-      %1 = stablehlo.add %0, %c : tensor<4xf32>
-      return %1 : tensor<4xf32>
-    }
-    func.func private @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-      %0 = stablehlo.multiply %a, %b : tensor<4xf32>
-      return %0 : tensor<4xf32>
-    }
-    ```
-    After:
-    ```mlir
-    func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-      %cst = stablehlo.constant dense<2.0> : tensor<4xf32>
-      %0 = stablehlo.multiply %a, %cst : tensor<4xf32>
-      %cst_0 = stablehlo.constant dense<2.0> : tensor<4xf32>
-      %1 = stablehlo.add %0, %cst_0 : tensor<4xf32>
-      return %1 : tensor<4xf32>
-    }
-    ```
-    """
-
-    name = "pcg-normalize"
     max_constant: int = option(65536, "Largest number of elements of a constant that is copied per use.")
 
     def run(self, module: ir.Operation) -> None:

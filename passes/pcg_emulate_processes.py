@@ -9,8 +9,9 @@ from torch_mlir import ir
 
 from pcg.emulate.processes import emulate_processes
 from pcg.ir.errors import PcgError
+from pcg.ir.transformation import option
 from pcg.lower.processes import PROCESSES, SIGNATURE, process_modules
-from pcg.passes.base import Pass, option
+from pcg.passes.base import Pass
 
 
 @dataclass

@@ -1,20 +1,19 @@
-"""pcg-share-batch: unlike groups of devices each work on a share of the batch that suits them."""
+"""Unlike groups of devices each work on a share of the batch that suits them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
+from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
-from pcg.passes.base import Pass, option
-from pcg.passes.dist_propagate_meshes import outer_values
+from pcg.rewrite.propagate_meshes import outer_values
 from pcg.rewrite.shares import Sharing, batch_of, owners
 from pcg.search.roles import data_of, state_of
 
@@ -23,32 +22,8 @@ ALL = "all"
 
 
 @dataclass
-class ShareBatchPass(Pass):
-    """Share the batch unevenly among the meshes of the module, in the order in which they are declared.
-
-    Every op on the batch becomes one op per mesh on the mesh's share.  What is then known only in part (a gradient, a
-    loss) is added up where the whole of it is needed.  Weights are dealt to the meshes by bytes: a weight, what belongs
-    to it and its update are on one mesh, the other meshes are sent it at the start of a step, and send their parts
-    of its gradient.  The batch itself comes in whole on a mesh @all of all devices, so nothing of it travels.
-    The function and its signature stay what they are; dist-propagate-meshes and pcg-split-meshes go on from here.
-
-    Before, with meshes @a and @b and `shares=5,3`:
-    ```mlir
-    func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
-      %0 = stablehlo.dot_general %x, %w, ...
-    ```
-    After:
-    ```mlir
-    func.func @main(%x: tensor<8x4xf32> {dist.mesh = @all}, %w: tensor<4x2xf32> {dist.mesh = @a}) -> tensor<8x2xf32> {
-      %0 = stablehlo.slice %x [0:5, 0:4] {dist.mesh = @a} : (tensor<8x4xf32>) -> tensor<5x4xf32>
-      %1 = stablehlo.slice %x [5:8, 0:4] {dist.mesh = @b} : (tensor<8x4xf32>) -> tensor<3x4xf32>
-      %2 = stablehlo.dot_general %0, %w, ... {dist.mesh = @a}
-      %3 = stablehlo.dot_general %1, %w, ... {dist.mesh = @b}
-      %4 = stablehlo.concatenate %2, %3, dim = 0
-    ```
-    """
-
-    name: ClassVar[str] = "pcg-share-batch"
+class ShareBatch(Transformation):
+    """Share the batch unevenly among the meshes of the module, in the order in which they are declared."""
 
     shares: tuple[int, ...] = option((), "elements of the batch for each mesh, as 10,6; they add up to the batch")
 

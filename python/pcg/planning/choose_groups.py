@@ -1,11 +1,10 @@
-"""pcg-choose-groups: how to use a cluster of unlike groups of devices."""
+"""How to use a cluster of unlike groups of devices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -14,26 +13,23 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
+from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
+from pcg.lower.lower_processes import lower_stages
 from pcg.lower.moves import itemsize
 from pcg.machine import Cluster, ClusterError, Group, Machine
 from pcg.machine.shares import proportional
-from pcg.passes.base import Bytes, Pass, option
-from pcg.passes.choose_mesh import ChooseMeshPass
-from pcg.passes.dist_propagate_meshes import PropagateMeshesPass
-from pcg.passes.dist_refine_mesh import RefineMeshPass
-from pcg.passes.fuse_collectives import FuseCollectivesPass
-from pcg.passes.insert_reshards import InsertReshardsPass
-from pcg.passes.lower_processes import lower_stages
-from pcg.passes.lower_spmd import LowerSpmdPass
-from pcg.passes.pcg_search import SearchPass
-from pcg.passes.place_stages import PlaceStagesPass
-from pcg.passes.share_batch import ShareBatchPass
-from pcg.passes.split_meshes import SplitMeshesPass
+from pcg.planning.choose_mesh import ChooseMesh
+from pcg.planning.evaluate import Context, evaluate
+from pcg.planning.place_stages import PlaceStages
+from pcg.planning.search import Search
+from pcg.rewrite.propagate_meshes import PropagateMeshes
+from pcg.rewrite.refine_mesh import RefineMesh
+from pcg.rewrite.share_batch import ShareBatch
 from pcg.rewrite.shares import batch_of
+from pcg.rewrite.split_meshes import SplitMeshes
 from pcg.search.roles import data_of, state_of
-from pcg.simulate import simulate
 from pcg.simulate.stages import simulate_stages
 
 #: The ways to use unlike groups, in the order in which they are tried.
@@ -65,37 +61,8 @@ class Way:
 
 
 @dataclass
-class ChooseGroupsPass(Pass):
-    """On a cluster of unlike groups of devices, choose what each of them does.
-
-    Ways that are tried, each searched and then simulated:
-
-    - slowest: one mesh of all devices, at the pace and with the memory of the slowest kind.
-    - alone: one group, on the mesh and with the plan that suit it.
-    - shared: every group works on a share of the batch (see pcg-share-batch), at first in proportion to its speed
-      alone, then corrected by what each is found to take.  Weights are dealt to the groups, gradients cross.
-    - staged: the weights are cut in order of their first use, what uses them goes to their group, and only
-      activations cross.  Stages run one after another: this is for models that fit on no group alone.
-
-    Where one mesh is best, it becomes the module's `dist.mesh`, and the search goes on from there.  Else the module is
-    left as placed stages, one mesh per group, for `--lower-processes`; passes for one mesh leave it alone.
-    A program that has a mesh, and a cluster of one kind of device, stay as they are.
-
-    Before:
-    ```mlir
-    func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>) -> tensor<64x256xf32> { ... }
-    ```
-    After, if a share of the batch for each group is best:
-    ```mlir
-    "dist.mesh"() {sym_name = "gpu", value = #dist.process_mesh<["d0"], [8], [0, 1, 2, ...]>} : () -> ()
-    "dist.mesh"() {sym_name = "npu", value = #dist.process_mesh<["d0"], [8], [8, 9, 10, ...]>} : () -> ()
-    ...
-      %2 = "pcg.stage"(%1) ({ ... }) {index = 0, mesh = @gpu, ...}
-      %4 = "pcg.stage"(%3) ({ ... }) {index = 0, mesh = @npu, ...}
-    ```
-    """
-
-    name: ClassVar[str] = "pcg-choose-groups"
+class ChooseGroups(Transformation):
+    """On a cluster of unlike groups of devices, choose what each of them does."""
 
     ways: tuple[str, ...] = option(WAYS, "ways to try, of slowest, alone, shared, staged")
     devices: int = option(0, "number of devices asked for; if any, pcg-choose-mesh takes them instead")
@@ -163,18 +130,15 @@ class ChooseGroupsPass(Pass):
         copy = kept.operation
         machine = cluster.machine()
         try:
-            choose = ChooseMeshPass(max_axes=self.max_axes, memory_limit=self.memory_limit, machine=machine)
+            choose = ChooseMesh(max_axes=self.max_axes, memory_limit=self.memory_limit, machine=machine)
             choose.run(copy)
             mesh = next(iter(shardings.meshes_of(copy).values()))
-            search = SearchPass(machine=machine, memory_limit=self.memory_limit, progress=False)
-            for step in (RefineMeshPass(reshapes=True, max_axes=2), search, InsertReshardsPass(machine=machine),
-                         FuseCollectivesPass(machine=machine), LowerSpmdPass()):  # fmt: skip
+            search = Search(machine=machine, memory_limit=self.memory_limit, progress=False)
+            for step in (RefineMesh(reshapes=True, max_axes=2), search):
                 step.run(copy)
+            found = evaluate(copy, Context(machine)).step
         except (PcgError, ClusterError) as error:
             return Way(name, kind, math.inf, math.inf, getattr(error, "message", str(error))), None
-        main = entry(copy)
-        assert main is not None
-        found = simulate(main, CostModel(machine, mesh))
         mesh = Mesh.of(mesh.axes, cluster.device_of(mesh))
 
         def apply(target: ir.Operation) -> None:
@@ -211,7 +175,7 @@ class ChooseGroupsPass(Pass):
         def apply(target: ir.Operation) -> None:
             for n, mesh in meshes.items():
                 shardings.set_mesh(target, mesh, n)
-            ShareBatchPass(shares=tuple(shares.values())).run(target)
+            ShareBatch(shares=tuple(shares.values())).run(target)
             self._place(target)
 
         text = "batch shared " + ", ".join(f"{n} {s}" for n, s in shares.items())
@@ -246,8 +210,8 @@ class ChooseGroupsPass(Pass):
         """From meshes of arguments and ops to placed stages."""
         limit = self.memory_limit
         for step in (
-            PropagateMeshesPass(), SplitMeshesPass(),
-            PlaceStagesPass(engine="search", memory_limit=limit, spread=True, machine=self.machine),
+            PropagateMeshes(), SplitMeshes(),
+            PlaceStages(engine="search", memory_limit=limit, spread=True, machine=self.machine),
         ):  # fmt: skip
             step.run(module)
 

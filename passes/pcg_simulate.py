@@ -10,12 +10,13 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
+from pcg.ir.transformation import option
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
+from pcg.lower.lower_processes import lower_stages
 from pcg.lower.processes import PROCESSES
 from pcg.machine import Machine
-from pcg.passes.base import Pass, option
-from pcg.passes.lower_processes import lower_stages
+from pcg.passes.base import Pass
 from pcg.simulate import ProcessSimulation, Simulation, simulate, simulate_processes
 from pcg.simulate.run import BACKENDS
 from pcg.simulate.stages import StagedSimulation, simulate_stages

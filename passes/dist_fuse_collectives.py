@@ -1,0 +1,33 @@
+"""dist-fuse-collectives: chains of PCG operators become single collectives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pcg.lower.fuse_collectives import FuseCollectives
+from pcg.passes.base import Pass
+
+
+@dataclass
+class FuseCollectivesPass(FuseCollectives, Pass):
+    """Replace every chain of PCG operators by the cheapest collectives with the same effect.
+
+    A chain ends where a value in it has a second use.  `reduce` + `partition` becomes
+    `dist.reduce_scatter`, `combine` + `partition` of another dimension `dist.all_to_all`, a change
+    of device order `dist.permute`, `partition` alone `dist.slice`; `replicate` vanishes.
+    With `reduce-scatter=false` a reduction is always an `all_reduce`, and a `slice` follows it.
+
+    Before:
+    ```mlir
+    %1 = "pcg.reduce"(%0) {axes = ["model"], kind = "sum", ...}
+    %2 = "pcg.partition"(%1) {axes = ["model"], dim = 0, ...}
+    ```
+    After:
+    ```mlir
+    %1 = "dist.reduce_scatter"(%0) {axes = ["model"], dim = 0, kind = "sum", ...}
+    ```
+    """
+
+    name: ClassVar[str] = "dist-fuse-collectives"
+    plain_axes = True

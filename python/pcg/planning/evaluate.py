@@ -1,0 +1,118 @@
+"""What a step of a candidate takes: the only way from layouts to a simulated step, for every strategy of planning."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.ir.clone import clone_module
+from pcg.layout import Mesh
+from pcg.lower.fuse_collectives import FuseCollectives
+from pcg.lower.lower_spmd import LowerSpmd
+from pcg.machine import Machine
+from pcg.rewrite.hold_copies import HoldCopies
+from pcg.rewrite.insert_reshards import InsertReshards
+from pcg.rewrite.recompute import Recompute
+from pcg.search.recompute import Recomputation
+from pcg.simulate import Simulation, fastest, simulate
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all candidates of one planning have in common.
+
+    `backend` is whose use of memory counts: `accelerator`, or `cpu` for what XLA does there.  `donated` are arguments
+    whose memory results may take over, beside those that the program marks.
+    """
+
+    machine: Machine
+    backend: str = "accelerator"
+    donated: Collection[int] = ()
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A program with layouts, the mesh where it runs fastest, and a step of it there.
+
+    Seconds of the step are those of the machine; the bytes at its peak are those of the backend.
+    """
+
+    module: ir.Operation
+    mesh: Mesh
+    step: Simulation
+
+
+def resharded(module: ir.Operation, context: Context) -> ir.Operation:
+    """A copy of a program with layouts, with its redistributions."""
+    copy = clone_module(module).operation
+    InsertReshards(machine=context.machine).run(copy)
+    return copy
+
+
+def lowered(module: ir.Operation, context: Context, recompute: Recomputation | None = None) -> ir.Operation:
+    """What one device runs of a program with its redistributions, which stays as it is.
+
+    `recompute` is what is to be recomputed in it; without it, what the program itself says.
+    """
+    copy = clone_module(module).operation
+    recomputation = Recompute(machine=context.machine)
+    recomputation.known = recompute
+    recomputation.run(copy)
+    FuseCollectives(machine=context.machine).run(copy)
+    LowerSpmd().run(copy)
+    if context.backend == "cpu":
+        HoldCopies().run(copy)
+    return copy
+
+
+def memory_of(module: ir.Operation, model: CostModel, context: Context) -> Simulation:
+    """A step of a lowered program as the backend runs it: what is held at its peak counts, not its seconds."""
+    return simulate(module, model, donated=context.donated, backend=context.backend)
+
+
+def evaluate(
+    module: ir.Operation, context: Context, places: Sequence[Mesh] = (), hopeless: float = math.inf
+) -> Evaluation:
+    """What a step of a program with layouts takes on the devices of its mesh, or in the best of `places`.
+
+    The first of `places` is where the program is.  It is simulated as it is in each of them, and then lowered again for
+    the best one, as what is fused and how values are redistributed depends on the place; one that takes more than
+    `hopeless` seconds even there is not lowered again.
+
+    Raises:
+      PcgError: it cannot be lowered; at the op's location.
+    """
+    mesh = shardings.mesh_of(module)
+    assert mesh is not None
+    local = lowered(resharded(module, context), context)
+    models = [CostModel(context.machine, m) for m in (mesh, *places[1:])]
+    chosen = fastest(local, models, donated=context.donated)
+    assert chosen is not None
+    best, found = chosen
+    if best:
+        there = clone_module(module).operation
+        set_mesh(there, places[best])
+        if found.seconds > hopeless:
+            mesh, module = places[best], there
+        else:
+            again = lowered(resharded(there, context), context)
+            moved = simulate(again, models[best], donated=context.donated)
+            found = simulate(local, models[0], donated=context.donated)
+            if moved.seconds < found.seconds:
+                mesh, module, local, found = places[best], there, again, moved
+    if context.backend != "accelerator":
+        on_backend = memory_of(local, CostModel(context.machine, mesh), context)
+        found = dataclasses.replace(found, peak_bytes=on_backend.peak_bytes)
+    return Evaluation(module, mesh, found)
+
+
+def set_mesh(module: ir.Operation, mesh: Mesh) -> None:
+    """Make `mesh` the mesh of a module, by the name that its mesh has."""
+    for symbol in list(shardings.meshes_of(module)) or [shardings.MESH]:
+        shardings.set_mesh(module, mesh, symbol)

@@ -1,0 +1,343 @@
+"""The best of several plans, searched ones and experts', by simulation."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.baselines import plans
+from pcg.baselines.layouts import Reading, read
+from pcg.baselines.plans import Expert, Kinds
+from pcg.baselines.tensor import experts, tables
+from pcg.cost import CostModel
+from pcg.ir import given, shardings
+from pcg.ir.clone import clone_module, take_contents
+from pcg.ir.errors import PcgError
+from pcg.ir.stages import has_stages
+from pcg.ir.transformation import Bytes, Transformation, option
+from pcg.ir.walk import entry
+from pcg.layout import Mesh
+from pcg.machine import Cluster, ClusterError, Machine, mapping
+from pcg.planning.baseline import Baseline
+from pcg.planning.choose_mesh import CHOSEN
+from pcg.planning.evaluate import Context, evaluate, set_mesh
+from pcg.planning.memory_plans import mark_given
+from pcg.planning.progress import Progress
+from pcg.planning.propagation import Propagate
+from pcg.planning.search import SELECTED, Search
+from pcg.rewrite.refine_mesh import RefineMesh
+from pcg.search.build import Built
+from pcg.search.optimize import Alternative, Outcome
+from pcg.search.roles import state_of
+
+#: Shares of the time of gradient exchanges, and of others, that the searches take to be hidden, beside the exact one.
+SHARES = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
+#: Share of the state that must be embedding tables for plans that split these to be tried.
+MANY_TABLES = 0.1
+#: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves the update's time
+#: on state, sends as much, and gains at most a part of that.
+_HOPELESS = 2.0
+#: Plans that the remark names beside the chosen one.
+_NAMED = 12
+
+
+@dataclass
+class Candidate:
+    """A plan, written in a copy of the program, and what the simulator says of it."""
+
+    name: str
+    module: ir.Operation
+    seconds: float
+    peak_bytes: float
+    fits: bool
+    group: str
+    """What kind of plan it is: `search`, `unity`, or one of the kinds of experts' plans."""
+    found: Mapping[str, float]
+    """What the simulator says of it, as by `Simulation.to_dict`."""
+    search: Search | None = None
+    """The search that found it; None for a plan of experts."""
+
+    def __str__(self) -> str:
+        size = f"{1e6 * self.seconds:.1f} us, {self.peak_bytes / 2**20:.1f} MiB"
+        return f"{self.name} {size}" + ("" if self.fits else " (does not fit)")
+
+
+@dataclass
+class Select(Transformation):
+    """Choose among plans by simulating them: those of the search, and those of experts."""
+
+    candidates: str = option("all", "search: only plans of the search; all: also those of experts", ("all", "search"))
+    meshes: str = option(
+        "given", "given: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
+        ("auto", "given", "any"),
+    )  # fmt: skip
+    places: int = option(8, "with meshes=any: places on the cluster that are tried for one mesh")
+    generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
+    memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
+    machine: Machine = field(default_factory=Machine.default)
+    by_kind: bool = field(default_factory=bool)
+    """Whether the best plan of every kind is wanted: nothing is left out for what another kind takes."""
+    report: Callable[[Candidate], None] = field(default_factory=lambda: _nothing)
+    """Told of every plan when it has been simulated; of one that is another one again by its own name."""
+    donated: Collection[int] = field(default_factory=tuple)
+    """Arguments whose memory results may take over, beside those that the program marks."""
+    search: Search = field(default_factory=Search)
+    """Its options are those of every search; machine, limit and `hidden` are set here."""
+    refine: RefineMesh | None = field(default_factory=lambda: RefineMesh(reshapes=True, max_axes=2))
+    """What cuts the axes of another mesh before it is searched, as the pipelines do."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.tried: list[Candidate] = []
+        """All plans that were simulated, in the order in which they were."""
+        self.chosen: Candidate | None = None
+        self.outcome: Outcome | None = None
+        """The chosen plan with times by simulation; `alternatives` are the others."""
+        self.built: Built | None = None
+        """The graph of the search that found the chosen plan, if one did."""
+
+    def run(self, module: ir.Operation) -> None:
+        """Raises PcgError where no candidate fits."""
+        module = module.operation
+        free = self.meshes == "any" or (self.meshes == "auto" and CHOSEN in module.attributes)
+        if CHOSEN in module.attributes:
+            del module.attributes[CHOSEN]
+        if has_stages(module) or (self.machine.cluster is None and not self.generic):
+            return
+        func = entry(module)
+        if func is None:
+            raise PcgError("the module has no entry function; it needs a public function, or one named main", module)
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            raise PcgError("there is no mesh to plan for; give --mesh name=size,... or a dist.mesh", module)
+        try:
+            model = CostModel(self.machine, mesh)
+        except ClusterError as error:
+            raise PcgError(str(error), module) from None
+        self._limit = math.inf
+        if self.memory_limit is not None:
+            self._limit = float(self.memory_limit)
+        elif self.machine.cluster is not None:
+            self._limit = model.machine.device.memory
+        self._seen: dict[str, Candidate] = {}
+        self._seconds_of: dict[str, float] = {}
+        self._failures: list[PcgError] = []
+        self._dropped: list[str] = []
+        own_layouts = given.annotated(func)
+        mark_given(module)
+        with Progress(self.search.progress, "pcg-select") as self._progress:
+            self._searches(module, mesh, "")
+            if not own_layouts and free:
+                self._other_meshes(module, mesh)
+            elif not own_layouts and self.candidates == "all":
+                self._experts(module, mesh)
+        self._choose(module, func)
+
+    def _choose(self, module: ir.Operation, func: ir.Operation) -> None:
+        """Write the best candidate into the module, and say why."""
+        searched = [c for c in self.tried if c.search is not None]
+        # Where the simulator finds no plan that fits, one that fits as the search counts memory is as good as before.
+        fitting = [c for c in self.tried if c.fits] or searched
+        if not fitting:
+            if self._failures:
+                raise self._failures[0]
+            why = f"; the one that needs least is {min(self.tried, key=lambda c: c.peak_bytes)}" if self.tried else ""
+            raise PcgError(f"no plan fits in {self._limit / 2**20:.1f} MiB per device{why}", func)
+        best = self.chosen = min(fitting, key=lambda c: c.seconds)  # of equals the first: the exact search
+        others = sorted((c for c in self.tried if c is not best), key=lambda c: (not c.fits, c.seconds))
+        found = best.search.outcome if best.search is not None else None
+        alternatives = [Alternative(c.name, c.seconds, c.peak_bytes, c.fits) for c in others]
+        if found is not None and best.search is not None:
+            # A bound on the sum of times is none on the time of a step in which they overlap.
+            self.built = best.search.built
+            self.outcome = dataclasses.replace(
+                found, seconds=best.seconds, peak_bytes=best.peak_bytes, bound=0.0, alternatives=alternatives,
+                named=best.name,
+            )  # fmt: skip
+            self.statistics.update(best.search.statistics)
+        else:
+            self.outcome = Outcome([], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name)
+        take_contents(module, best.module)
+        with module.context:
+            module.attributes[SELECTED] = ir.UnitAttr.get()
+        func = entry(module)
+        self.statistics["plans simulated"] = len(self.tried)
+        shown = "; ".join(map(str, others[:_NAMED])) + (f"; {len(others) - _NAMED} more" if others[_NAMED:] else "")
+        self.remark(
+            func,
+            f"plan: {best.name}, {1e6 * best.seconds:.1f} us per step by simulation, "
+            f"{best.peak_bytes / 2**20:.1f} MiB per device, {self._why(best, others)}; rejected: {shown or 'none'}",
+        )
+        for text in self._dropped:
+            self.remark(func, text)
+        for location, text in best.search.remarks if best.search is not None else ():
+            self.remark(location, text if not text.startswith("plan:") else f"{best.name}, by its own measure: {text}")
+
+    def _why(self, best: Candidate, others: Sequence[Candidate]) -> str:
+        """Why the best one is the best."""
+        if not best.fits:
+            return "fits by the estimate of the search only"
+        unfit = [c for c in others if not c.fits and c.seconds < best.seconds]
+        beaten = next((c for c in others if c.fits), None)
+        if beaten is None:
+            return "the only one that fits" if unfit else "the only one"
+        gap = 100 * (beaten.seconds / best.seconds - 1) if best.seconds else 0.0
+        how = f"fastest of {len(self.tried)}, " + (f"by {gap:.1f}%" if gap else "first of equals")
+        return how + (f"; {len(unfit)} faster do not fit" if unfit else "")
+
+    # -- candidates ----------------------------------------------------------------------------
+
+    def _searches(self, module: ir.Operation, mesh: Mesh, where: str) -> None:
+        """Try what the searches find on `mesh`: ours, for what it takes to be hidden of exchanges, and Unity's."""
+        plain = self.search.hidden, self.search.overlapped
+        for hidden, overlapped in dict.fromkeys((plain, *SHARES)):
+            shares = (("hidden", hidden), ("overlapped", overlapped))
+            name = "search" + "".join(f" {n}={v:g}" for n, v in shares if v) + where
+            search = dataclasses.replace(
+                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False,
+                overlapped=overlapped, quick=(hidden, overlapped) != plain,  # the last thousandth is not worth a proof
+            )  # fmt: skip
+            if not self._search(module, mesh, name, search) or search.algorithm != "exact":
+                return  # what does not fit does not depend on what is hidden
+            if search.fitted:
+                break  # fitting takes long, and memory decides more than overlap does
+        if self.candidates == "all":
+            self._unity(module, mesh, where, ())
+
+    def _unity(self, module: ir.Operation, mesh: Mesh, where: str, places: Sequence[Mesh]) -> None:
+        """Try the plan of Unity's algorithm on `mesh`, in the best of `places`."""
+        search = dataclasses.replace(
+            self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False, algorithm="unity"
+        )
+        self._search(module, mesh, "unity" + where, search, places)
+
+    def _search(
+        self, module: ir.Operation, mesh: Mesh, name: str, search: Search, places: Sequence[Mesh] = ()
+    ) -> bool:
+        """Try what one search finds on `mesh`; False if that is nothing."""
+        self._progress(name)
+        copy = clone_module(module).operation
+        unity = search.algorithm == "unity" and self.search.algorithm != "unity"
+        try:
+            if shardings.mesh_of(copy) != mesh:
+                set_mesh(copy, mesh)
+                if self.refine is not None and not unity:
+                    RefineMesh(self.refine.reshapes, self.refine.max_axes).run(copy)
+            search.run(copy)
+        except PcgError as error:
+            if unity:
+                self._dropped.append(f"{name} is no candidate: {error.message}")
+            else:
+                self._failures.append(error)
+            return False
+        self._try(name, "unity" if unity else "search", copy, places, search)
+        return True
+
+    def _experts(self, module: ir.Operation, mesh: Mesh) -> None:
+        """Try the plans of experts on `mesh`, its axes in every role."""
+        for plan in plans.on_mesh(mesh, self._kinds(module)):
+            self._expert(module, plan, ())
+
+    def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
+        """Try the plans of experts on every mesh of as many devices, and the search on the best one's mesh."""
+        cluster = self.machine.cluster
+        places: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
+        for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
+            axes = plan.mesh.axes
+            if axes not in places:
+                at = mapping.placements(cluster, plan.mesh)[: self.places] if cluster is not None else ()
+                places[axes] = [p.mesh for p in at] or [plan.mesh]
+            self._expert(module, plan, places[axes])
+        tried = {tuple(n for _, n in mesh.origin.axes)}
+        fitting = [c for c in self.tried if c.fits]
+        best = min(fitting, key=lambda c: c.seconds, default=None)
+        devices = mesh.device_ids
+        line = Mesh.of({"d0": mesh.size}, devices and sorted(devices))
+        for other in (shardings.mesh_of(best.module) if best is not None else None, line):
+            if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
+                tried.add(sizes)
+                self._searches(module, other.origin, f" on {other.origin}")
+        if cluster is not None and self.candidates == "all":
+            for other in unity_meshes(cluster):
+                where = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
+                self._unity(module, where[0], f" on {other}", where)
+
+    def _kinds(self, module: ir.Operation) -> Kinds:
+        """Which plans of experts suit the program."""
+        program = self._reading(module)
+        held = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
+        found = tables(program.sites)
+        many = sum(held.get(a, 0) for a in found) > MANY_TABLES * sum(held.values())
+        stacks = frozenset(program.shapes[a][t.stack] for a, t in found.items() if t.stack is not None)
+        return Kinds(many, stacks, frozenset(program.shapes[a][d] for a, d in experts(program.sites).items()))
+
+    def _reading(self, module: ir.Operation) -> Reading:
+        func = entry(module)
+        assert func is not None
+        return read(func, state_of(func))
+
+    def _expert(self, module: ir.Operation, plan: Expert, places: Sequence[Mesh]) -> None:
+        """Try one plan of experts: on its mesh, or on that mesh in the best of `places`."""
+        base = plan.without_zero
+        rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]
+        best = min((c.seconds for c in rivals), default=math.inf)
+        if base != plan and self._seconds_of.get(base.label, 0.0) > _HOPELESS * best:
+            self.statistics["hopeless plans left out"] += 1
+            return
+        self._progress(plan.label)
+        copy = clone_module(module).operation
+        if places:
+            set_mesh(copy, places[0])
+        baseline = Baseline(plan.plan, plan.model, plan.experts, plan.zero)
+        try:
+            baseline.run(copy)
+            Propagate(engine="dataflow", machine=self.machine, measured=False).run(copy)
+            made = self._try(plan.label, plan.group, copy, places, hopeless=_HOPELESS * best)
+            self._seconds_of[plan.label] = made.seconds
+        except PcgError as error:
+            self._dropped.append(f"{plan.label} is no candidate: {error.message}")
+
+    # -- simulation ----------------------------------------------------------------------------
+
+    def _try(
+        self, name: str, group: str, placed: ir.Operation, places: Sequence[Mesh], search: Search | None = None,
+        hopeless: float = math.inf,
+    ) -> Candidate:  # fmt: skip
+        """Simulate a program with layouts, in the best of `places`; one that is there already is not tried again.
+
+        One that takes more than `hopeless` seconds in its best place is not made ready for that place.
+        """
+        key = hashlib.sha256(placed.get_asm(print_generic_op_form=True, assume_verified=True).encode()).hexdigest()
+        if key in self._seen:
+            self.report(dataclasses.replace(self._seen[key], name=name, group=group))
+            return self._seen[key]
+        context = Context(self.machine, self.search.backend, self.donated)
+        done = evaluate(placed, context, places, hopeless)
+        peak = done.step.peak_bytes
+        fits = peak <= self._limit
+        made = Candidate(name, done.module, done.step.seconds, peak, fits, group, done.step.to_dict(), search)
+        self._seen[key] = made
+        self.tried.append(made)
+        self.report(made)
+        return made
+
+
+def unity_meshes(cluster: Cluster) -> list[Mesh]:
+    """The meshes on which Unity's algorithm plans for a cluster: one axis, and nodes x devices of a node."""
+    count = len(cluster.devices)
+    blocks = itertools.groupby(cluster.devices, lambda d: cluster.coordinates(d)[:2])
+    node = max(len(list(inside)) for _, inside in blocks)
+    meshes = [Mesh.of({"d0": count})]
+    if 1 < node < count and count % node == 0:
+        meshes.append(Mesh.of({"d0": count // node, "d1": node}))
+    return meshes
+
+
+def _nothing(_: Candidate) -> None:
+    """Nobody wants to know."""

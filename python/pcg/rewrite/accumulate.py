@@ -1,0 +1,48 @@
+"""Run a step in microbatches, one after another, and add up what it reduces over the batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.ir.errors import PcgError
+from pcg.ir.transformation import Transformation, option
+from pcg.ir.walk import entry
+from pcg.rewrite.microbatches import Microbatches, is_placed
+from pcg.rewrite.temporal import Temporal, batch_arguments
+from pcg.search.roles import data_of, state_of
+
+#: On the entry function: into how many microbatches its step was split.
+MICROBATCHES = "pcg.microbatches"
+
+
+@dataclass
+class Accumulate(Transformation):
+    """Turn a step into a loop over microbatches that accumulates gradients."""
+
+    microbatches: int = option(1, "number of microbatches; the batch must be a multiple of it")
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry(module)
+        if self.microbatches < 1:
+            raise PcgError(f"{self.microbatches} microbatches; allowed: 1 or more", module)
+        if func is None or self.microbatches == 1:
+            return
+        if is_placed(func):
+            raise PcgError("the program has layouts already; pcg-accumulate runs before they are chosen", func)
+        state = state_of(func)
+        data, batch = batch_arguments(func, data_of(func, state), self.microbatches)
+        what = Temporal(func, self.microbatches, data, batch)
+        rewriting = Microbatches(what)
+        rewriting.run()
+        with module.context:
+            i64 = ir.IntegerType.get_signless(64)
+            func.attributes[MICROBATCHES] = ir.IntegerAttr.get(i64, self.microbatches)
+        self.statistics["values accumulated"] = len(rewriting.accumulated)
+        hoisted = f"; {len(what.hoisted)} ops run on the whole batch before the loop" if what.hoisted else ""
+        self.remark(
+            func,
+            f"a batch of {batch} runs in {self.microbatches} microbatches; {len(rewriting.accumulated)} values are "
+            f"added up over them{hoisted}",
+        )

@@ -1,0 +1,225 @@
+"""Make in a loop what is cheap to make there, instead of keeping it in memory around the loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.clone import clone_mapped, remap
+from pcg.ir.transformation import Transformation
+from pcg.ir.types import element_bytes
+from pcg.ir.walk import entry
+from pcg.search.fusion import CHEAP
+
+#: How many times what it is made of a value must take, for it to be made again in every iteration.
+_LARGER = 8.0
+#: A value that takes fewer bytes on all devices together stays where it is.
+_SMALL = 1 << 12
+#: Most ops that one value is made of.
+_OPS = 64
+
+
+@dataclass
+class SinkInvariants(Transformation):
+    """Make loop-invariant values inside of the loops that read them, where that is cheap and saves memory."""
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry(module)
+        if func is None:
+            return
+        saved = 0.0
+        for block in [r.blocks[0] for r in func.regions]:
+            saved += self._block(block)
+        if saved:
+            count = self.statistics["values sunk"]
+            self.remark(func, f"{count} values of {saved / 2**20:.4g} MiB are made in the loops that read them")
+
+    def _block(self, block: ir.Block) -> float:
+        """Loops of a block, the outer ones first: what is made in a body may be for a loop in it."""
+        saved = 0.0
+        for op in [o.operation for o in block.operations]:
+            if op.name == "stablehlo.while":
+                saved += self._captured(op)
+                op, more = self._carried(op)
+                saved += more
+            for region in op.regions if op.name in _CONTROL else ():
+                saved += self._block(region.blocks[0])
+        return saved
+
+    def _carried(self, loop: ir.Operation) -> tuple[ir.Operation, float]:
+        """Make what the loop carries unchanged in its body; the loop without these carries."""
+        body = loop.regions[1].blocks[0]
+        yields = list(list(body.operations)[-1].operation.operands)
+        gone = [
+            i
+            for i, v in enumerate(loop.operands)
+            if yields[i] == body.arguments[i] and yields.count(yields[i]) == 1 and _chain(v) is not None
+        ]
+        values = [loop.operands[i] for i in gone]
+        saved = sum(map(_bytes, values))
+        for i, value in zip(gone, values, strict=True):
+            for region in loop.regions:
+                self._make(value, region.blocks[0].arguments[i], region.blocks[0])
+        self.statistics["values sunk"] += len(gone)
+        if not gone:
+            return loop, saved
+        loop = _without(loop, set(gone))
+        for value in values:
+            _clean(value)
+        return loop, saved
+
+    def _captured(self, loop: ir.Operation) -> float:
+        """Make what the loop reads from outside in its regions."""
+        saved = 0.0
+        values = dict.fromkeys(v for v in _outside(loop) if _chain(v) is not None)
+        for value in values:
+            for region in loop.regions:
+                self._make(value, value, region.blocks[0])
+            saved += _bytes(value)
+            _clean(value)
+        self.statistics["values sunk"] += len(values)
+        return saved
+
+    @staticmethod
+    def _make(value: ir.Value, known: ir.Value, block: ir.Block) -> None:
+        """Make `value` at the start of `block`, for what in it reads it under the name `known`."""
+        readers = [op.operation for op in block.operations if _reads(op.operation, known)]
+        if not readers:
+            return
+        chain = _chain(value)
+        assert chain is not None
+        with ir.InsertionPoint.at_block_begin(block):
+            values: dict[ir.Value, ir.Value] = {}
+            for op in chain:
+                clone_mapped(op, values)
+        *inner, last = readers
+        # The next value of an unchanged carry is the carry: it goes as a whole.
+        for op in readers if last.name != "stablehlo.return" else inner:
+            remap(op, {known: values[value]})
+
+
+_CONTROL = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
+
+
+def _chain(value: ir.Value) -> list[ir.Operation] | None:
+    """The ops that make `value` of much smaller values, in order; None if there are none, or dear ones."""
+    size = _bytes(value)
+    if size < _SMALL or isinstance(value, ir.BlockArgument):
+        return None
+    ops: dict[ir.Operation, None] = {}
+    left: set[ir.Value] = set()
+
+    def visit(v: ir.Value) -> bool:
+        if isinstance(v, ir.BlockArgument):
+            left.add(v)
+            return True
+        op = v.owner.operation
+        if op in ops:
+            return True
+        small = _bytes(v) * _LARGER <= size
+        if op.name not in CHEAP or len(op.results) != 1 or shardings.SPECS in op.attributes or not _plain(op):
+            left.add(v)
+            return small
+        if len(ops) >= _OPS:
+            return False
+        # What is small enough to be read in every iteration is not made again, unless it is made of nothing.
+        if small and op.operands and not _from_nothing(op):
+            left.add(v)
+            return True
+        if not all(visit(o) for o in op.operands):
+            return False
+        ops[op] = None
+        return True
+
+    if not visit(value) or not ops or sum(map(_bytes, left)) * _LARGER > size:
+        return None
+    return list(ops)
+
+
+def _from_nothing(op: ir.Operation, depth: int = 8) -> bool:
+    """Whether an op is made of constants and iotas only."""
+    if op.name not in CHEAP or not _plain(op) or not depth:
+        return False
+    return all(not isinstance(v, ir.BlockArgument) and _from_nothing(v.owner.operation, depth - 1) for v in op.operands)
+
+
+def _plain(op: ir.Operation) -> bool:
+    """Whether an op is no large table of constants: one in a loop is as large as one before it."""
+    if op.name != "stablehlo.constant" or _bytes(op.results[0]) < _SMALL:
+        return True
+    if isinstance(op.results[0].type.element_type, ir.ComplexType):
+        return False  # the bindings cannot read these
+    return bool(getattr(op.attributes["value"], "is_splat", False))
+
+
+def _bytes(value: ir.Value) -> float:
+    kind = value.type
+    return math.prod(kind.shape) * element_bytes(kind.element_type) if isinstance(kind, ir.RankedTensorType) else 0.0
+
+
+def _outside(loop: ir.Operation) -> Iterator[ir.Value]:
+    """Values from around the loop that its regions read."""
+    own: set[ir.Value] = set()
+
+    def visit(block: ir.Block) -> Iterator[ir.Value]:
+        own.update(block.arguments)
+        for o in block.operations:
+            op = o.operation
+            yield from (v for v in op.operands if v not in own)
+            for region in op.regions:
+                yield from visit(region.blocks[0])
+            own.update(op.results)
+
+    for region in loop.regions:
+        yield from visit(region.blocks[0])
+
+
+def _clean(value: ir.Value) -> None:
+    """Remove what makes a value that nobody reads any more."""
+    work = [value.owner.operation]
+    while work:
+        op = work.pop()
+        if op.name in CHEAP and not any(list(r.uses) for r in op.results):
+            makers = dict.fromkeys(v.owner.operation for v in op.operands if not isinstance(v, ir.BlockArgument))
+            op.erase()
+            work += makers
+
+
+def _reads(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether `op`, or what is in it, reads `value`."""
+    if value in op.operands:
+        return True
+    return any(_reads(o.operation, value) for r in op.regions for b in r.blocks for o in b.operations)
+
+
+def _without(loop: ir.Operation, gone: set[int]) -> ir.Operation:
+    """The loop without some of its carries, which only its terminator reads now."""
+    kept = [i for i in range(len(loop.operands)) if i not in gone]
+    operands = [loop.operands[i] for i in kept]
+    attributes = {n: loop.attributes[n] for n in loop.attributes if n != shardings.SPECS}
+    new = ir.Operation.create(
+        loop.name, results=[v.type for v in operands], operands=operands, attributes=attributes, regions=2,
+        loc=loop.location, ip=ir.InsertionPoint(loop),
+    )  # fmt: skip
+    for old, region in zip(loop.regions, new.regions, strict=True):
+        block = old.blocks[0]
+        last = list(block.operations)[-1].operation
+        if old == loop.regions[1]:
+            values = [last.operands[i] for i in kept]
+            with last.location, ir.InsertionPoint(last):
+                ir.Operation.create(last.name, operands=values)
+            last.erase()
+        for i in sorted(gone, reverse=True):
+            block.erase_argument(i)
+        block.append_to(region)
+    if shardings.SPECS in loop.attributes:
+        specs = shardings.result_specs(loop)
+        shardings.set_result_specs(new, [specs[i] for i in kept])
+    for i, r in enumerate(loop.results):
+        r.replace_all_uses_with(new.results[kept.index(i)] if i not in gone else loop.operands[i])
+    loop.erase()
+    return new
