@@ -69,11 +69,11 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     from pcg.ir.parse import load_module
     from pcg.layout import Mesh
     from pcg.machine import mapping
-    from pcg.passes import PIPELINES
     from pcg.passes.pcg_baseline import BaselinePass
     from pcg.passes.pcg_recompute import RecomputePass
     from pcg.passes.pcg_search import SearchPass
-    from pcg.passes.pipeline import Pipeline, split
+    from pcg.passes.pipeline import Pipeline
+    from pcg.passes.pipelines import Settings
     from pcg.simulate import simulate
 
     machine = cluster_of(cluster).machine()
@@ -85,15 +85,12 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     Pipeline("prepare").run(module)
 
     def run(pipeline: str, what: Any, first: Sequence[Any] = ()) -> Pipeline:
-        made = Pipeline([*first, *split(pipeline)])
-        for each in made.python_passes:
-            if hasattr(each, "machine"):
-                each.machine = machine
+        made = Pipeline([*first, pipeline], Settings(machine))
         made.run(what)
         return made
 
     def priced(what: Any, mesh: Mesh) -> tuple[float, float]:
-        run(PIPELINES["lower"].elements, what)
+        run("lower", what)
         found = simulate(what, CostModel(machine, mesh))
         return found.seconds, float(found.peak_bytes)
 

@@ -66,9 +66,12 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh
 from pcg.machine import Cluster, mapping
-from pcg.passes import PIPELINES
+from pcg.passes import pipelines
+from pcg.passes.base import Pass
+from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_select import SelectPass
-from pcg.passes.pipeline import Pipeline, split
+from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipelines import Settings
 from pcg.planning.select import Candidate, unity_meshes
 from pcg.rules import rule_for
 from pcg.simulate import simulate
@@ -118,19 +121,16 @@ class Cell:
     def __init__(self, model: str, cluster: str, **overrides: Any) -> None:
         self.cluster = cluster_of(cluster)
         self.machine = self.cluster.machine()
+        self.settings = Settings(self.machine)
         step, args = ZOO[model].shapes(CLUSTERS[cluster][2], **overrides)
         # Weights and optimizer state make room for what follows them, as in any training loop.
         text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
         self.module = load_module(text, make_context(), model)
         Pipeline("prepare").run(self.module)
 
-    def run(self, pipeline: Pipeline | str, module: ir.Module) -> None:
-        """Run passes on `module` with this cluster's costs."""
-        p = Pipeline(pipeline) if isinstance(pipeline, str) else pipeline
-        for each in p.python_passes:
-            if hasattr(each, "machine"):
-                each.machine = self.machine
-        p.run(module)
+    def run(self, passes: str | list[Pass], module: ir.Module) -> None:
+        """Run passes on `module`; those that are given as text with this cluster's costs."""
+        Pipeline(passes, self.settings).run(module)
 
     def copy(self) -> ir.Module:
         """The prepared program."""
@@ -139,7 +139,7 @@ class Cell:
 
     def price(self, module: ir.Module, places: Iterable[mapping.Placement]) -> dict[str, Any]:
         """The best place of a parallel computation graph, by the simulator."""
-        self.run(PIPELINES["lower"].elements, module)
+        self.run(pipelines.lower(self.settings), module)
         best: dict[str, Any] = {}
         for place in places:
             found = simulate(module, CostModel(self.machine, place.mesh))
@@ -151,12 +151,12 @@ class Cell:
     def plans(self) -> dict[str, Any]:
         """Our plan; every plan that was priced on the way is printed when it is known."""
         start, cpu = time.perf_counter(), time.process_time()
-        select = SelectPass(meshes="any", by_kind=True, report=report)
-        elements: list[Any] = list(split(PIPELINES["auto-parallel"].elements))
-        elements = elements[elements.index("prepare") + 1 :]
-        at = next(i for i, e in enumerate(elements) if e.startswith("pcg-select"))
-        module = self.copy()
-        self.run(Pipeline([*elements[:at], select, *elements[at + 1 :]]), module)
+        select = SelectPass(meshes="any", by_kind=True, report=report, machine=self.machine)
+        module, settings = self.copy(), self.settings
+        search = SearchPass(machine=self.machine)
+        self.run(
+            [*pipelines.choose(settings), *pipelines.refine(), select, search, *pipelines.place(settings)], module
+        )
         taken = {"search_seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
         mesh = shardings.mesh_of(module)
         assert mesh is not None and select.chosen is not None

@@ -7,6 +7,7 @@ import math
 import shlex
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -35,8 +36,10 @@ class Pass(Transformation):
         return {f.name.replace("_", "-"): f for f in plain}
 
     @classmethod
-    def from_options(cls, options: str) -> Pass:
+    def from_options(cls, options: str, settings: Mapping[str, Any] | None = None) -> Pass:
         """Build the pass from the text between braces, e.g. `mesh=data=2,model=4 max-cost=3`.
+
+        `settings` are values of fields that the text does not give.
 
         Raises:
           ValueError: unknown option, or a value that does not have the option's type.
@@ -45,7 +48,7 @@ class Pass(Transformation):
             items = shlex.split(options)
         except ValueError as error:
             raise ValueError(f"pass '{cls.name}': cannot read options '{options}': {error}") from None
-        made = cls()
+        made = cls(**(settings or {}))
         for item in items:
             key, has_value, text = item.partition("=")
             made.set_option(key, text if has_value else "true")

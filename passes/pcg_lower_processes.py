@@ -18,7 +18,7 @@ class LowerProcessesPass(LowerProcesses, Pass):
     holder; several holders share the work.  `pcg.members` on a collective are the processes of the positions that
     its replica groups name; channels are numbered through the whole program.  `pcg.argument` and `pcg.result` with
     `pcg.start` and `pcg.limit` say which box of which argument or result of the program a process has (beyond the
-    box is padding); `pcg.driver.signature` on the outer module is the program's type.
+    box is padding); `pcg.signature` on the outer module is the program's type.
 
     Before:
     ```mlir

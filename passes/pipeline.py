@@ -11,6 +11,7 @@ import gc
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 
 from torch_mlir import ir, passmanager
 
@@ -20,6 +21,7 @@ from pcg.ir.errors import PcgError
 from pcg.layout import MeshError, SpecError
 from pcg.machine import ClusterError
 from pcg.passes.base import Pass
+from pcg.passes.pipelines import Settings
 
 #: One pipeline runs at a time in a process: passes share tables of layouts and costs, which grow while they are read.
 _RUNNING = threading.RLock()
@@ -56,8 +58,8 @@ def split(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def elements(text: str) -> Iterator[str | Pass]:
-    """Yield Python passes as objects and everything else as C++ pipeline text."""
+def elements(text: str, settings: Settings) -> Iterator[str | Pass]:
+    """Yield Python passes as objects, made with `settings`, and everything else as C++ pipeline text."""
     for item in split(text):
         if not item:
             continue
@@ -68,20 +70,20 @@ def elements(text: str) -> Iterator[str | Pass]:
         if item.endswith(")") and "(" in name:
             inner = item[item.index("(") + 1 : -1]
             if item.startswith("builtin.module("):
-                yield from elements(inner)
+                yield from elements(inner, settings)
                 continue
-            if any(isinstance(e, Pass) for e in elements(inner)):
+            if any(isinstance(e, Pass) for e in elements(inner, settings)):
                 raise PipelineError(f"'{item}': Python passes run on builtin.module; move them out")
             yield item
         elif (cls := passes.lookup(name)) is not None:
             try:
-                yield cls.from_options(rest.removesuffix("}") if brace else "")
+                yield cls.from_options(rest.removesuffix("}") if brace else "", settings.of(cls))
             except ValueError as error:
                 raise PipelineError(str(error)) from None
         elif name in passes.PIPELINES:
             if brace:
                 raise PipelineError(f"named pipeline '{name}' has no options")
-            yield from elements(passes.PIPELINES[name].elements)
+            yield from passes.PIPELINES[name].passes(settings)
         else:
             yield item
 
@@ -89,17 +91,18 @@ def elements(text: str) -> Iterator[str | Pass]:
 class Pipeline:
     """A parsed pipeline, runnable on modules.
 
-    Built from text (`"pcg-normalize,canonicalize,func.func(cse)"`) or from a list of pass objects and
-    texts.  After a run, `remarks()` and the passes' `statistics` tell what happened.
+    Built from text (`"pcg-normalize,canonicalize,func.func(cse)"`) or from a list of pass objects and texts; passes
+    that are given as text are made with `settings`.  After a run, `remarks()` and the passes' `statistics` tell what
+    happened.
 
     Raises:
       PipelineError: the text is not a pipeline.
     """
 
-    def __init__(self, source: str | Iterable[str | Pass]) -> None:
+    def __init__(self, source: str | Iterable[str | Pass], settings: Settings | None = None) -> None:
         self.elements: list[str | Pass] = []
         for part in [source] if isinstance(source, str) else source:
-            self.elements += [part] if isinstance(part, Pass) else list(elements(part.strip()))
+            self.elements += [part] if isinstance(part, Pass) else list(elements(part.strip(), settings or Settings()))
         self.failure: tuple[Pass, PcgError] | None = None
 
     def __str__(self) -> str:
@@ -108,6 +111,10 @@ class Pipeline:
     @property
     def python_passes(self) -> list[Pass]:
         return [e for e in self.elements if isinstance(e, Pass)]
+
+    def takes(self, setting: str) -> bool:
+        """Whether some pass has a field for a setting."""
+        return any(f.name == setting for p in self.python_passes for f in fields(p) if f.init)
 
     def remarks(self) -> list[tuple[Pass, ir.Location, str]]:
         """All remarks, in order of emission."""

@@ -1,8 +1,152 @@
-"""The named pipelines, what `--auto-parallel` and its like stand for, and the C++ passes worth knowing."""
+"""The named pipelines as functions from settings to passes, and the C++ passes worth knowing.
+
+`--auto-parallel` is `auto_parallel(settings)`; its parts are functions too, for who runs them one by one.  Passes are
+imported when a pipeline is made, so that naming one costs nothing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from pcg.ir.transformation import Bytes
+from pcg.machine import Machine
+
+if TYPE_CHECKING:
+    from pcg.passes.base import Pass
+
+#: No mesh is refined beyond so many axes for reshapes: each axis makes a search many times longer.
+MAX_AXES = 2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is fixed for all passes of a pipeline: a pass takes what it has a field of the same name for.
+
+    `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
+    that is chosen is made of; `budget`: how many variants of annotations the linter prices.  None leaves the pass its
+    own default.
+    """
+
+    machine: Machine | None = None
+    memory_limit: Bytes | None = None
+    devices: int | None = None
+    budget: int | None = None
+
+    def of(self, cls: type[Pass]) -> dict[str, Any]:
+        """The settings that passes of a class take, as arguments of their constructor."""
+        own = {f.name for f in fields(cls) if f.init}
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in given.items() if value is not None and name in own}
+
+
+def prepare(settings: Settings) -> list[Pass]:
+    """Annotations imported, calls inlined, and nothing carried through loops that they can make."""
+    from pcg.passes.pcg_normalize import NormalizePass
+    from pcg.passes.pcg_reassociate import ReassociatePass
+    from pcg.passes.pcg_sink_invariants import SinkInvariantsPass
+    from pcg.passes.sdy_import import SdyImportPass
+
+    return [SdyImportPass(), NormalizePass(), ReassociatePass(), SinkInvariantsPass()]
+
+
+def choose(settings: Settings) -> list[Pass]:
+    """The mesh, or what each group of unlike devices does; nothing where the program has a mesh with its devices."""
+    from pcg.passes.pcg_choose_groups import ChooseGroupsPass
+    from pcg.passes.pcg_choose_mesh import ChooseMeshPass
+
+    return [ChooseGroupsPass(**settings.of(ChooseGroupsPass)), ChooseMeshPass(**settings.of(ChooseMeshPass))]
+
+
+def refine(reshapes: bool = True) -> list[Pass]:
+    """Mesh axes cut where layouts name their parts, and with `reshapes` where a reshape needs it."""
+    from pcg.passes.dist_refine_mesh import RefineMeshPass
+
+    return [RefineMeshPass(reshapes=True, max_axes=MAX_AXES) if reshapes else RefineMeshPass()]
+
+
+def decide(settings: Settings) -> list[Pass]:
+    """The layouts: of a cluster by simulation of several plans, else those of the search."""
+    from pcg.passes.pcg_search import SearchPass
+    from pcg.passes.pcg_select import SelectPass
+
+    return [SelectPass(generic=False, **settings.of(SelectPass)), SearchPass(**settings.of(SearchPass))]
+
+
+def place(settings: Settings) -> list[Pass]:
+    """From layouts to the parallel computation graph, with what the plan recomputes, checked."""
+    from pcg.passes.dist_insert_reshards import InsertReshardsPass
+    from pcg.passes.dist_verify import VerifyPass
+    from pcg.passes.pcg_recompute import RecomputePass
+
+    return [
+        InsertReshardsPass(**settings.of(InsertReshardsPass)),
+        RecomputePass(planned=True, **settings.of(RecomputePass)), VerifyPass(),
+    ]  # fmt: skip
+
+
+def auto_parallel(settings: Settings) -> list[Pass]:
+    """StableHLO to an optimised parallel computation graph."""
+    return [*prepare(settings), *choose(settings), *refine(), *decide(settings), *place(settings)]
+
+
+def auto_propagate(settings: Settings) -> list[Pass]:
+    """StableHLO with annotations to a parallel computation graph."""
+    from pcg.passes.dist_insert_reshards import InsertReshardsPass
+    from pcg.passes.dist_propagate import PropagatePass
+    from pcg.passes.dist_verify import VerifyPass
+
+    return [
+        *_annotated(), PropagatePass(**settings.of(PropagatePass)),
+        InsertReshardsPass(**settings.of(InsertReshardsPass)), VerifyPass(),
+    ]  # fmt: skip
+
+
+def lint(settings: Settings) -> list[Pass]:
+    """What the annotations of a program cost."""
+    from pcg.passes.pcg_lint import LintPass
+
+    return [*_annotated(), LintPass(**settings.of(LintPass))]
+
+
+def _annotated() -> list[Pass]:
+    """A program whose annotations stay where they are: nothing is taken out of loops."""
+    from pcg.passes.pcg_normalize import NormalizePass
+    from pcg.passes.pcg_reassociate import ReassociatePass
+    from pcg.passes.sdy_import import SdyImportPass
+
+    return [SdyImportPass(), NormalizePass(), ReassociatePass(), *refine()]
+
+
+def lower(settings: Settings) -> list[Pass]:
+    """A parallel computation graph to the program of each device."""
+    from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
+    from pcg.passes.pcg_lower_spmd import LowerSpmdPass
+
+    return [FuseCollectivesPass(**settings.of(FuseCollectivesPass)), LowerSpmdPass()]
+
+
+def split_meshes(settings: Settings, engine: str = "dataflow") -> list[Pass]:
+    """A program annotated for several meshes to placed stages; `engine` finds the layouts inside a stage."""
+    from pcg.passes.dist_propagate_meshes import PropagateMeshesPass
+    from pcg.passes.dist_verify import VerifyPass
+    from pcg.passes.pcg_normalize import NormalizePass
+    from pcg.passes.pcg_place_stages import PlaceStagesPass
+    from pcg.passes.pcg_split_meshes import SplitMeshesPass
+    from pcg.passes.sdy_import import SdyImportPass
+
+    return [
+        SdyImportPass(), NormalizePass(), PropagateMeshesPass(), SplitMeshesPass(),
+        PlaceStagesPass(engine=engine, **settings.of(PlaceStagesPass)), VerifyPass(),
+    ]  # fmt: skip
+
+
+def lower_processes(settings: Settings) -> list[Pass]:
+    """Placed stages to one program per process."""
+    from pcg.passes.pcg_lower_processes import LowerProcessesPass
+
+    return [LowerProcessesPass(**settings.of(LowerProcessesPass))]
 
 
 @dataclass(frozen=True)
@@ -10,7 +154,11 @@ class NamedPipeline:
     """A pipeline with a name: usable as a flag and as an element of `--pass-pipeline`."""
 
     summary: str
-    elements: str
+    passes: Callable[[Settings], list[Pass]]
+
+    def __str__(self) -> str:
+        """The pipeline as text, as it may be written itself."""
+        return ",".join(map(str, self.passes(Settings())))
 
 
 #: name -> pipeline.  `pcg-opt --NAME` runs it; several on one command line run one after another.
@@ -18,35 +166,32 @@ PIPELINES: dict[str, NamedPipeline] = {
     "prepare": NamedPipeline(
         "A program as the search reads it: annotations imported, normalised, and nothing carried through loops that "
         "they can make. The first part of --auto-parallel.",
-        "sdy-import,pcg-normalize,pcg-reassociate,pcg-sink-invariants",
+        prepare,
     ),
     "auto-parallel": NamedPipeline(
         "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards. "
         "With a cluster the plan is the fastest of several by simulation.",
-        "prepare,pcg-choose-groups,pcg-choose-mesh,"
-        "dist-refine-mesh{reshapes=true max-axes=2},pcg-select{generic=false},pcg-search,"
-        "dist-insert-reshards,pcg-recompute{planned=true},dist-verify",
+        auto_parallel,
     ),
     "auto-propagate": NamedPipeline(
         "As --auto-parallel, but placement is propagated from the annotations in the program instead of searched.",
-        "sdy-import,pcg-normalize,pcg-reassociate,dist-refine-mesh{reshapes=true max-axes=2},"
-        "dist-propagate,dist-insert-reshards,dist-verify",
+        auto_propagate,
     ),
     "lint": NamedPipeline(
         "What the layouts in the program cost and which to change first; as a flag it prints that, not the program.",
-        "sdy-import,pcg-normalize,pcg-reassociate,dist-refine-mesh{reshapes=true max-axes=2},pcg-lint",
+        lint,
     ),
     "lower": NamedPipeline(
         "A parallel computation graph to the per-device StableHLO program with collectives.",
-        "dist-fuse-collectives,pcg-lower-spmd",
+        lower,
     ),
     "split-meshes": NamedPipeline(
         "A program annotated for several meshes to placed stages, one mesh each, with transfers between them.",
-        "sdy-import,pcg-normalize,dist-propagate-meshes,pcg-split-meshes,pcg-place-stages,dist-verify",
+        split_meshes,
     ),
     "lower-processes": NamedPipeline(
         "Placed stages to one program per process, with sends and receives.",
-        "pcg-lower-processes",
+        lower_processes,
     ),
 }
 

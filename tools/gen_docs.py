@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 import textwrap
 import typing
@@ -31,7 +32,9 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _type_name(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+    if isinstance(hint, type) and not typing.get_args(hint):
+        return hint.__name__
+    return re.sub(r"(?:\w+\.)+(?=\w)", "", str(hint))
 
 
 def passes_md() -> str:
@@ -47,7 +50,7 @@ def passes_md() -> str:
     out.append(
         _table(
             ["flag", "what it does", "passes"],
-            [[f"`--{n}`", p.summary, f"`{p.elements}`"] for n, p in passes.PIPELINES.items()],
+            [[f"`--{n}`", p.summary, f"`{p}`"] for n, p in passes.PIPELINES.items()],
         )
     )
     for name in passes.pass_names():

@@ -26,6 +26,7 @@ from pcg.layout import Mesh
 from pcg.layout.mesh import MeshError
 from pcg.machine import Cluster, ClusterError
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
+from pcg.passes.pipelines import Settings
 from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.options import UsageError, flag_suggestions, parse
 
@@ -48,10 +49,12 @@ class Job:
         self.args, self.name, self.elements = args, name, pipeline
         self.mesh = Mesh.parse(args.mesh) if args.mesh is not None else None
         try:
-            self.memory_limit = Bytes(args.memory_limit) if args.memory_limit is not None else None
+            memory_limit = Bytes(args.memory_limit) if args.memory_limit is not None else None
         except ValueError as error:
             raise UsageError(f"--memory-limit: {error}") from None
-        self.cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
+        cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
+        machine = cluster.machine() if cluster is not None else None
+        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget)
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
@@ -70,30 +73,15 @@ class Job:
         self.print_after = [n for text in args.mlir_print_ir_after for n in text.split(",")]
 
     def pipeline(self) -> Pipeline:
-        """A fresh pipeline with --cluster, --devices and --memory-limit filled in."""
-        p = Pipeline(self.elements)
-        if self.cluster is not None:
-            takers = [e for e in p.python_passes if hasattr(e, "machine")]
-            if not takers:
-                raise UsageError("--cluster: no pass of this pipeline reckons with a machine")
-            for e in takers:
-                setattr(e, "machine", self.cluster.machine())  # noqa: B010
-        if self.args.devices is not None:
-            takers = [e for e in p.python_passes if "devices" in e.option_fields()]
-            if not takers:
-                raise UsageError("--devices: no pass of this pipeline chooses a mesh; --auto-parallel has one")
-            for e in takers:
-                e.set_option("devices", str(self.args.devices))
-        if self.memory_limit is not None:
-            takers = [e for e in p.python_passes if "memory-limit" in e.option_fields()]
-            if not takers:
-                raise UsageError("--memory-limit: no pass of this pipeline has a memory limit")
-            for e in takers:
-                e.set_option("memory-limit", str(int(self.memory_limit)))
-        if self.args.lint_budget is not None:
-            for e in p.python_passes:
-                if e.name == "pcg-lint":
-                    e.set_option("budget", str(self.args.lint_budget))
+        """A fresh pipeline with the settings of the command line."""
+        p = Pipeline(self.elements, self.settings)
+        for flag, setting, what in (
+            ("--cluster", "machine", "reckons with a machine"),
+            ("--devices", "devices", "chooses a mesh; --auto-parallel has one"),
+            ("--memory-limit", "memory_limit", "has a memory limit"),
+        ):
+            if getattr(self.settings, setting) is not None and not p.takes(setting):
+                raise UsageError(f"{flag}: no pass of this pipeline {what}")
         for n in (*self.print_before, *self.print_after):
             if not any(n in _names(str(e)) for e in p.elements):
                 raise UsageError(f"cannot print the IR around pass '{n}': it is not in the pipeline {p}")

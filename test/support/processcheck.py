@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.lower.processes import process_modules
-from pcg.passes import PIPELINES
+from pcg.passes import pipelines
 from pcg.passes.pipeline import Pipeline
 from support.lowercheck import strip
 from support.rulecheck import context, random_value, run
@@ -20,8 +20,7 @@ from support.rulecheck import context, random_value, run
 
 def split_with(engine: str = "dataflow") -> str:
     """The pipeline `split-meshes` with another engine for the layouts in a stage."""
-    elements = PIPELINES["split-meshes"].elements
-    return elements.replace("pcg-place-stages", f"pcg-place-stages{{engine={engine}}}")
+    return ",".join(map(str, pipelines.split_meshes(pipelines.Settings(), engine)))
 
 
 @dataclass(frozen=True)

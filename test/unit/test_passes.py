@@ -118,7 +118,7 @@ def test_bytes_refuses(text):
 
 def test_named_pipelines_parse():
     for name, p in passes.PIPELINES.items():
-        assert str(Pipeline(name)) == str(Pipeline(p.elements))
+        assert str(Pipeline(name)) == str(Pipeline(str(p)))
 
 
 def test_native_passes_exist():

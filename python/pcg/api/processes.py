@@ -34,12 +34,13 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, MeshError, ShardSpec
 from pcg.lower.processes import process_modules
 from pcg.machine import Cluster, Machine
-from pcg.passes import PIPELINES
+from pcg.passes import pipelines
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_map_ranks import MapRanksPass
 from pcg.passes.pcg_place_stages import PlaceStagesPass
-from pcg.passes.pipeline import Pipeline, split
+from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipelines import Settings
 from pcg.simulate import ProcessSimulation, simulate_processes
 
 #: Stages of `ProcessPrograms.as_text`.
@@ -186,9 +187,8 @@ def lower(
         raise MeshError("the program declares no mesh; give meshes, or dist.mesh ops")
     entry_function(module)
     texts = {"stablehlo": str(module)}
-    place = PlaceStagesPass(engine=engine, machine=machine)
     remarks: list[tuple[str, str, str]] = []
-    _run(module, [place if e == place.name else e for e in split(PIPELINES["split-meshes"].elements)], remarks)
+    _run(module, pipelines.split_meshes(Settings(machine), engine), remarks)
     if cluster is not None:
         _run(module, [MapRanksPass(machine=machine)], remarks)
     return _lowered(loaded, module, texts, remarks)
@@ -234,7 +234,7 @@ def _lowered(
     """The programs of the processes, from placed stages."""
     declared = shardings.meshes_of(module)
     texts["stages"] = str(module)
-    _run(module, [PIPELINES["lower-processes"].elements], remarks)
+    _run(module, ["lower-processes"], remarks)
     texts["processes"] = str(module)
     programs = {n: str(m) for n, m in process_modules(module)}
     messages = _messages(module)

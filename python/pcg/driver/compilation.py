@@ -14,6 +14,7 @@ from pcg.ir.clone import clone_module
 from pcg.ir.sdy_text import without_second_regions
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
+from pcg.passes.sdy_export import SdyExportPass
 
 #: Stages of `Compilation.as_text`.
 STAGES = ("stablehlo", "plan", "pcg", "collectives", "local", "sdy")
@@ -61,7 +62,7 @@ class Compilation:
             raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
         if stage == "sdy" and stage not in self._texts:
             copy = clone_module(self.modules["plan"])
-            run(copy, ["sdy-export"], [], {})
+            run(copy, [SdyExportPass()], [], {})
             self.modules["sdy"] = copy
             generic = True if generic is None else generic
         key = f"{stage}{generic}"

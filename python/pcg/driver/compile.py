@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.driver import memory, plan_ir
 from pcg.driver.compilation import Compilation
 from pcg.driver.cost import cost_of
-from pcg.driver.decide import Options, around_decision, decide, refinement_of, run, select
+from pcg.driver.decide import Options, decide, run, select
 from pcg.driver.module_program import entry_function, module_program
 from pcg.driver.plan import Plan, PlanError
 from pcg.driver.program import Program
@@ -25,15 +25,14 @@ from pcg.ir.parse import load_module
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.machine import Cluster, Machine, toml
-from pcg.passes import PIPELINES
-from pcg.passes.dist_refine_mesh import RefineMeshPass
+from pcg.machine import Cluster, toml
+from pcg.passes import pipelines
+from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
-from pcg.passes.pipeline import Pipeline, split
-from pcg.rewrite.refine_mesh import rewrite
+from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.optimize import Outcome
 from pcg.search.roles import state_of as kept_state
 
@@ -56,8 +55,7 @@ def compile_program(
     module = load_module(program.source, context, program.path or "<program>")
     seconds["load"] = time.perf_counter() - start
     declare_mesh(module, mesh)
-    before, after = around_decision()
-    run(module, before, remarks, seconds)
+    run(module, pipelines.prepare(options.settings), remarks, seconds)
     check_mesh(module, mesh)
     modules = {"stablehlo": clone_module(module)}
     if isinstance(options.strategy, Plan) and (rewrites := memory.rewrites(options.strategy.memory)):
@@ -72,7 +70,7 @@ def compile_program(
     else:
         annotate(module, program, mesh, options)
         state = kept_state(entry_function(module))
-        run(module, [refinement_of(options)], remarks, seconds)
+        run(module, options.refinement(), remarks, seconds)
         mesh = shardings.mesh_of(module) or mesh
         report = decide(module, options, remarks, seconds, on_cpu, program.donated)
         if rewrites := memory.rewrites(memory.decisions(module)):
@@ -83,7 +81,8 @@ def compile_program(
         own = memory.given_reshards(module, own)
         hold_uneven_whole(module, mesh)
         mark_state(entry_function(module), {})
-    cluster = (options.search.get("machine") or Machine.default()).cluster
+    machine = options.machine
+    cluster = machine.cluster
     if cluster is None and isinstance(options.strategy, Plan) and options.strategy.cluster:
         cluster = toml.loads(options.strategy.cluster)
     plan = plan_ir.capture(
@@ -105,11 +104,9 @@ def compile_program(
         plan = dataclasses.replace(plan, constants=program.constant_digests)
     mesh = plan.mesh
     modules["plan"] = clone_module(module)
-    machine = options.search.get("machine") or Machine.default()
-    run(module, after, remarks, seconds, machine)
+    run(module, pipelines.place(options.settings), remarks, seconds)
     modules["pcg"] = clone_module(module)
-    *fuse, _ = split(PIPELINES["lower"].elements)
-    run(module, fuse, remarks, seconds, machine)
+    run(module, [FuseCollectivesPass(machine=machine)], remarks, seconds)
     modules["collectives"] = clone_module(module)
     lower = LowerSpmdPass()
     run(module, [lower], remarks, seconds)
@@ -140,13 +137,12 @@ def choose_mesh(
     module = load_module(program.source, make_context(), program.path or "<program>")
     if mesh is not None:
         declare_mesh(module, mesh)
-    before, _ = around_decision()
-    run(module, [e for e in before if e != ChooseMeshPass.name], [], {})
+    run(module, pipelines.prepare(options.settings), [], {})
     if mesh is None:
         options = dataclasses.replace(options, in_specs={}, out_specs={})
     annotate(module, program, mesh or Mesh.of({"devices": cluster.size}), options)
-    refinement = next(iter(Pipeline([refinement_of(options)]).python_passes))
-    assert isinstance(refinement, RefineMeshPass)
+    refinement, = options.refinement()
+    assert isinstance(refinement, RefineMesh)
     limit = None if options.memory_limit is None else Bytes(options.memory_limit)
     # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
     some = 0 if count is None or count == len(cluster.devices) else count

@@ -17,13 +17,14 @@ from pcg.driver.plan import Plan
 from pcg.ir import given
 from pcg.layout import ShardSpec
 from pcg.machine import Machine
-from pcg.passes import PIPELINES, lookup
+from pcg.passes import lookup, pipelines
 from pcg.passes.base import Pass
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_select import SelectPass
-from pcg.passes.pipeline import Pipeline, split
+from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipelines import Settings
 from pcg.planning.propagation import ENGINES
 from pcg.planning.search import SELECTED
 
@@ -53,35 +54,30 @@ class Options:
     search: Mapping[str, Any] = field(default_factory=dict)
     refine: bool | None = None
 
+    @property
+    def machine(self) -> Machine:
+        """The machine that is planned for."""
+        return self.search.get("machine") or Machine.default()
 
-def around_decision() -> tuple[list[str], list[str]]:
-    """The passes of --auto-parallel before the search (and the refinement for it), and after it."""
-    elements = list(split(PIPELINES["auto-parallel"].elements))
-    first = next(i for i, e in enumerate(elements) if e.startswith("dist-refine-mesh"))
-    return elements[:first], elements[elements.index("pcg-search") + 1 :]
+    @property
+    def settings(self) -> Settings:
+        """What all passes of a pipeline are made with."""
+        return Settings(self.machine)
 
-
-def refinement_of(options: Options) -> str:
-    """The pass that cuts mesh axes, as far as the user wants, else as the pipelines do."""
-    if options.refine is not None:
-        return "dist-refine-mesh{reshapes=true}" if options.refine else "dist-refine-mesh"
-    return next(e for e in split(PIPELINES["auto-parallel"].elements) if e.startswith("dist-refine-mesh"))
+    def refinement(self) -> list[Pass]:
+        """What cuts mesh axes, as far as the user wants, else as the pipelines do."""
+        return pipelines.refine(self.refine is not False)
 
 
 def run(
-    module: ir.Module, elements: Sequence[str | Pass], remarks: list[tuple[str, str, str]], seconds: dict[str, float],
-    machine: Machine | None = None,
-) -> None:  # fmt: skip
-    """Run passes one after another; adds their remarks and how long each took, and gives them `machine`."""
-    for element in elements:
-        pipeline = Pipeline([element])
-        for p in pipeline.python_passes:
-            if machine is not None and hasattr(p, "machine"):
-                p.machine = machine
+    module: ir.Module, passes: Sequence[Pass], remarks: list[tuple[str, str, str]], seconds: dict[str, float]
+) -> None:
+    """Run passes one after another; adds their remarks, and how long each took."""
+    for p in passes:
         start = time.perf_counter()
+        pipeline = Pipeline([p])
         pipeline.run(module)
-        name = element if isinstance(element, str) else element.name
-        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        seconds[p.name] = seconds.get(p.name, 0.0) + time.perf_counter() - start
         remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
 
 

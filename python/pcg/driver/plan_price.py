@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.driver import memory, plan_ir
-from pcg.driver.decide import around_decision, run
+from pcg.driver.decide import run
 from pcg.driver.module_program import entry_function
 from pcg.driver.plan import Plan, PlanError
 from pcg.driver.program import module_source
@@ -21,8 +21,8 @@ from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.layout.brief import brief
 from pcg.machine import Cluster, Machine, mapping, toml
-from pcg.passes import PIPELINES
-from pcg.passes.pipeline import split
+from pcg.passes import pipelines
+from pcg.passes.pipelines import Settings
 from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
 from pcg.search.table import Tables
@@ -94,8 +94,7 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
         assert found is not None
         module = load_module(found[0], make_context(), found[1] or "<program>")
         _declare(module, plan.mesh.origin)
-        before, _ = around_decision()
-        run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
+        run(module, pipelines.prepare(Settings()), [], {})
     elif plan.source:
         module = load_module(plan.source, make_context(), "<plan>")
         _declare(module, plan.mesh.origin)
@@ -149,8 +148,8 @@ def _simulated(plan: Plan, module: ir.Module, machine: Machine, found: Price) ->
     """`found` with a simulation of the lowered program."""
     symbol = next(iter(shardings.meshes_of(module)))
     shardings.set_mesh(module, found.mesh, symbol)
-    _, after = around_decision()
-    run(module, [*after, *split(PIPELINES["lower"].elements)], [], {}, machine)
+    settings = Settings(machine)
+    run(module, [*pipelines.place(settings), *pipelines.lower(settings)], [], {})
     model = CostModel(machine, found.mesh)
     done = simulate(module, model, donated=plan.donated)
     # The estimate of memory knows nothing of recomputation.

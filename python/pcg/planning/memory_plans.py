@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -12,6 +11,7 @@ from pcg.cost import CostModel
 from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.walk import entry, walk
 from pcg.machine.units import bytes_text
+from pcg.planning.evaluate import Context, lowered, memory_of, resharded
 from pcg.rewrite.accumulate import MICROBATCHES
 from pcg.rewrite.recompute import LIMIT, read_placed
 from pcg.search.build import Built
@@ -20,9 +20,6 @@ from pcg.search.frontier import Frontier, Point
 from pcg.search.optimize import Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.table import Tables
-
-if TYPE_CHECKING:
-    from pcg.planning.evaluate import Context, lowered, memory_of, resharded
 
 #: A limit that every plan fits in: pcg-recompute then only puts redistributions where they are first needed.
 UNLIMITED = float(1 << 62)

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.driver.decide import Options, around_decision, refinement_of, run
+from pcg.driver.decide import Options, run
 from pcg.driver.program import Program
 from pcg.driver.signature import annotate, check_mesh, declare_mesh
 from pcg.ir.context import make_context
@@ -20,8 +20,8 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
 from pcg.lint import Advice, Annotation, Figures, Finding
 from pcg.lint.annotations import spec_text
-from pcg.machine import Machine
 from pcg.machine.units import bytes_text, time_text
+from pcg.passes import pipelines
 from pcg.passes.base import Pass
 from pcg.passes.pcg_lint import LintPass
 from pcg.viz.table import table
@@ -103,13 +103,12 @@ def lint_program(program: Program, mesh: Mesh, options: Options | None = None, b
     options = options or Options()
     module = load_module(program.source, make_context(), program.path or "<program>")
     declare_mesh(module, mesh)
-    before, _ = around_decision()
-    run(module, [e for e in before if not e.startswith("pcg-choose-")], [], {})
+    run(module, pipelines.prepare(options.settings), [], {})
     check_mesh(module, mesh)
     annotate(module, program, mesh, options)
-    run(module, [refinement_of(options)], [], {})
+    run(module, options.refinement(), [], {})
     limit = None if options.memory_limit is None else Bytes(options.memory_limit)
-    chosen = LintPass(memory_limit=limit, machine=options.search.get("machine") or Machine.default())
+    chosen = LintPass(memory_limit=limit, machine=options.machine)
     if budget is not None:
         chosen.budget = budget
     chosen.names = [x.name for x in program.arguments], [x.name for x in program.results]
