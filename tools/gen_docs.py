@@ -1,4 +1,4 @@
-"""Generate docs/reference/{passes,dialects,rules,status,cli}.md from the definitions, or check that they are fresh."""
+"""Generate docs/architecture.md and docs/reference/{passes,...}.md from the definitions, or check them."""
 
 from __future__ import annotations
 
@@ -273,12 +273,20 @@ def _help(a: argparse.Action) -> str:
     return text + (f" (one of {', '.join(f'`{c}`' for c in a.choices)})" if a.choices else "")
 
 
+def architecture_md() -> str:
+    """The rooms, and two ways through them."""
+    from pcg.tools import architecture
+
+    return architecture.page()
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "passes.md": passes_md,
     "dialects.md": dialects_md,
     "rules.md": rules_md,
     "status.md": status_md,
     "cli.md": cli_md,
+    "../architecture.md": architecture_md,
 }
 
 

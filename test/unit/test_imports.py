@@ -12,16 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from pcg.tools.architecture import ORDER
+
 ROOT = Path(__file__).resolve().parents[2]
 #: Package directories as they are in the repository, by the room's name.
 TOP_ROOMS = {"dialects": ROOT / "dialects", "passes": ROOT / "passes", "tools": ROOT / "tools"}
 CORE = ROOT / "python" / "pcg"
-#: From the ground up: a room may import from itself and from those before it, nothing else.
-ORDER = [
-    "kernels", "layout", "machine", "solve", "dialects", "ir", "rules", "reshard", "propagate", "cost", "search",
-    "baselines", "lower", "emulate", "simulate", "explain", "rewrite", "lint", "planning", "passes", "driver", "viz",
-    "runtime", "frontend", "api", "", "tools",
-]  # fmt: skip
 #: Methods of `pcg.Plan` that belong to higher rooms: (file, room).
 UPWARD = {("python/pcg/driver/plan.py", "viz"), ("python/pcg/driver/plan.py", "runtime")}
 WITHOUT_MLIR = ["kernels", "layout", "machine", "solve", "cost", "propagate", "reshard"]
