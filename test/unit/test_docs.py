@@ -139,6 +139,17 @@ def test_every_strategy_is_listed():
     assert set(STRATEGIES) <= set(re.findall(r"\w+", row))
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/decisions").glob("*.md")), ids=lambda p: p.stem)
+def test_decision(page):
+    """One template, at most a page; rows of tables may be longer than its lines."""
+    text = page.read_text()
+    lines = text.splitlines()
+    parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.M)
+    assert parts == ["Context", "Decision", "Alternatives", "Consequences"]
+    assert lines[0].startswith(f"# {int(page.name[:4])}. ")
+    assert len(lines) <= 50 and max(len(line) for line in lines if not line.startswith("|")) <= 120
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"], ids=lambda p: p.name)
 def test_links(page):
     """Every relative link leads to a file."""
