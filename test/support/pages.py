@@ -95,20 +95,13 @@ def sections(page: Path) -> list[str]:
 
 
 def shell(script: str, where: Path) -> str:
-    """Run `script` in bash; what it prints.
+    """Run `script` in bash; what it prints to stdout.  Progress, which comes when a search takes long, is on stderr.
 
     Raises:
       AssertionError: it fails; the text has its output.
     """
-    run = subprocess.run(
-        ["bash", "-e", "-c", _TOOLS + script],
-        cwd=where,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
-    assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout}"
+    run = subprocess.run(["bash", "-e", "-c", _TOOLS + script], cwd=where, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout}{run.stderr}"
     return run.stdout
 
 

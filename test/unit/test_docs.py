@@ -74,7 +74,7 @@ def test_first_command_of_the_readme(where):
     command = re.search(r"&& \.venv/bin/(pcg-opt .*)", block.text)
     assert command is not None
     (where / "examples").symlink_to(ROOT / "examples")
-    assert "pcg-search: plan: " in shell(command[1], where)
+    assert "pcg-search: plan: " in shell(f"{command[1]} 2>&1", where)
     assert '"pcg.' in (where / "plan.mlir").read_text()
 
 
