@@ -70,9 +70,10 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument(
         "--strategy", default="auto",
-        help="auto, search, a propagation engine (global, dataflow, bfs, priority; propagate is global), an expert's"
-        " plan (data, zero3, megatron, ...: see pcg-baseline), or a plan file; auto (default) is global where the"
-        " program has layouts, else search",
+        help="auto, search, select (the fastest of several plans by simulation), unity, a propagation engine (global,"
+        " dataflow, bfs, priority; propagate is global), a baseline (data, zero3, megatron, ...: see pcg-baseline), or"
+        " a plan file; auto (default) is global where the program has layouts, else select on a cluster and search"
+        " without",
     )  # fmt: skip
     p.add_argument("--memory-limit", help="bytes per device, as 16GiB")
     p.add_argument("--save-plan", metavar="FILE", help="write the plan as JSON")

@@ -1,94 +1,32 @@
-"""The documentation runs: code and commands in the tutorial, the how-to and the README, in the order of each page.
-
-| block | what happens |
-|---|---|
-| `python` | executed; the blocks of a page share one namespace and a directory that holds `examples/` |
-| `sh` | if it starts with `pcg-opt` or `pcg-run`: executed in that directory |
-| `mlir` | if it starts with `// RUN:`: its RUN line is executed |
-| `py` | an excerpt: the first line names a file of the repository, the rest is in it |
-"""
+"""The documentation runs: commands, snippets and what they print, page by page; see `support.pages` for the rules."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import types
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 import pcg
+from examples import megatron4
+from pcg.decide import STRATEGIES
+from support.pages import ROOT, blocks, match, run_page, sections, shell
 
-ROOT = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-_TOOLS = "".join(f'pcg-{t}() {{ "{sys.executable}" -m pcg.tools.pcg_{t} "$@"; }}\n' for t in ("opt", "plan", "run"))
-_TOOLS += f'FileCheck() {{ "{sys.executable}" -m filecheck "$@"; }}\n'
-
-
-class Block(NamedTuple):
-    """A fenced block of a page: its language, text, and the number of the line of its fence."""
-
-    language: str
-    text: str
-    line: int
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text()
-    return [Block(m[1], m[2], text.count("\n", 0, m.start()) + 1) for m in _BLOCK.finditer(text)]
-
-
-def shell(script: str, where: Path) -> str:
-    """Run `script` in bash; its output.
-
-    Raises:
-      AssertionError: it fails; the text has its output.
-    """
-    run = subprocess.run(
-        ["bash", "-e", "-c", _TOOLS + script], cwd=where, capture_output=True, text=True, timeout=120
-    )
-    assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout}{run.stderr}"
-    return run.stdout + run.stderr
-
-
-def execute(block: Block, where: Path, names: dict[str, Any]) -> str | None:
-    """Do what the table above says; the output of commands, None for blocks that are only read."""
-    if block.language == "python":
-        exec(compile(block.text, "train.py", "exec"), names)
-        return ""
-    if block.language == "sh" and block.text.startswith(("pcg-opt", "pcg-run")):
-        return shell(block.text, where)
-    if block.language == "mlir" and block.text.startswith("// RUN:"):
-        file = where / "test.mlir"
-        file.write_text(block.text)
-        command = block.text.splitlines()[0].removeprefix("// RUN:")
-        return shell(command.replace("%pcg-opt", "pcg-opt").replace("%s", str(file)), where)
-    if block.language == "py":
-        first, _, rest = block.text.partition("\n")
-        source = (ROOT / first.removeprefix("# ")).read_text()
-        assert rest.strip("\n") in source, f"not in {first.removeprefix('# ')} any more"
-        return ""
-    return None
-
-
-def run_page(page: Path, where: Path, names: dict[str, Any], seen: Callable[[Block, str], None] | None = None) -> int:
-    """Execute the blocks of `page`; how many there were."""
-    (where / "examples").symlink_to(ROOT / "examples")
-    count = 0
-    for block in blocks(page):
-        try:
-            out = execute(block, where, names)
-        except BaseException as error:
-            error.add_note(f"in the {block.language} block at {page.relative_to(ROOT)}:{block.line}")
-            raise
-        if out is not None:
-            count += 1
-            if seen:
-                seen(block, out)
-    return count
+#: Page -> sections that take long and define nothing that others use; they run with the marker `slow`.
+SLOW = {
+    "docs/overview.md": frozenset[str](),
+    "docs/tutorial.md": frozenset({"Check it"}),
+    "docs/how-to.md": frozenset(
+        {
+            "Compare plans, and price one on another machine",
+            "Compare with baselines",
+            "See one step in time",
+            "Look inside",
+        }
+    ),
+}
+GUIDES = [*(ROOT / page for page in SLOW), *sorted((ROOT / "docs/how-to").glob("*.md")), ROOT / "README.md"]
 
 
 @pytest.fixture
@@ -105,28 +43,116 @@ def names(monkeypatch):
     return vars(module)
 
 
-@pytest.mark.parametrize("page, least", [("docs/overview.md", 3), ("docs/tutorial.md", 15), ("docs/how-to.md", 15)])
+@pytest.mark.parametrize("page, least", [("docs/overview.md", 13), ("docs/tutorial.md", 30), ("docs/how-to.md", 30)])
 def test_page(page, least, where, names):
-    assert run_page(ROOT / page, where, names) >= least
+    assert run_page(ROOT / page, where, names, SLOW[page]) >= least
 
 
-def test_readme(where, names):
-    """Its example needs a training step: this one."""
-    import jax
-    import jax.numpy as jnp
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in SLOW if SLOW[page]])
+def test_page_completely(page, where, names):
+    assert SLOW[page] <= set(sections(ROOT / page))
+    run_page(ROOT / page, where, names)
 
-    def train_step(params, opt, batch):
-        loss, gradient = jax.value_and_grad(lambda p: jnp.mean((batch @ p) ** 2))(params)
-        return params - 0.1 * gradient, opt, loss
 
-    names |= {"train_step": train_step, "params": jnp.ones((16, 8)), "opt": (), "batch": jnp.ones((32, 16))}
-    assert run_page(ROOT / "README.md", where, names) == 1
-    assert isinstance(names["step"], pcg.Compiled) and names["loss"].shape == ()
+def test_readme(where, names, monkeypatch):
+    """Its snippet is planned for the example whose report it shows, and not run: eight large shares of one processor."""
+    step, (params, opt, batch) = megatron4.shapes("large")
+
+    def plan(self, *args):
+        self.lower(*args)
+        return args[0], args[1], None
+
+    monkeypatch.setattr(pcg.Compiled, "__call__", plan)
+    names |= {"train_step": step, "params": params, "opt": opt, "batch": batch}
+    assert run_page(ROOT / "README.md", where, names, frozenset({"Try it"})) == 2
+
+
+def test_first_command_of_the_readme(where):
+    """Installing is what `.ci/run` does; the command behind it plans an example."""
+    (block,) = (b for b in blocks(ROOT / "README.md") if b.section == "Try it")
+    command = re.search(r"&& \.venv/bin/(pcg-opt .*)", block.text)
+    assert command is not None
+    (where / "examples").symlink_to(ROOT / "examples")
+    assert "pcg-search: plan: " in shell(f"{command[1]} 2>&1", where)
+    assert '"pcg.' in (where / "plan.mlir").read_text()
+
+
+@pytest.mark.parametrize(
+    "want, got, same",
+    [
+        ("a\n...\nd\n", "a\nb\nc\nd\n\n", True),
+        ("a ... d\n", "a b c d\n", True),
+        ("a\nd\n", "a\nb\nd\n", False),
+        ("x  1\n", "x 1\n", False),
+    ],
+)
+def test_output_is_compared_exactly(want, got, same):
+    if same:
+        match(want, got)
+    else:
+        with pytest.raises(AssertionError, match="Differences"):
+            match(want, got)
+
+
+@pytest.mark.parametrize(
+    "lead, shown, same",
+    [
+        ("", "ran in 1.00 ms, 3 KiB\n", False),
+        ("It prints (times differ by machine):", "ran in 1.00 ms, 3 KiB\n", True),
+        ("It prints (times differ by machine):", "ran in 1.00 ms, three KiB\n", False),
+    ],
+)
+def test_figures_may_differ_where_the_page_says_so(lead, shown, same, where, names, monkeypatch):
+    page = where / "page.md"
+    page.write_text(f"```python\nprint('ran in  12 s, 40 B')\n```\n\n{lead}\n\n```text\n{shown}```\n")
+    monkeypatch.setattr("support.pages.ROOT", where)
+    if same:
+        assert run_page(page, where, names) == 2
+    else:
+        with pytest.raises(AssertionError, match="Differences"):
+            run_page(page, where, names)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
+def test_commands_in_sentences(page):
+    """Commands that a page only mentions have options that exist, and files that it names are there."""
+    reference = "".join((ROOT / f"docs/reference/{name}.md").read_text() for name in ("cli", "passes"))
+    known = set(re.findall(r"--[a-z][a-z0-9-]*", reference)) | {f"--{n}" for n in re.findall(r"^## `(.+)`", reference, re.M)}
+    made = {b.title for b in blocks(page)}
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M)
+    for code in re.findall(r"`([^`\n]+)`", prose):
+        if code.startswith("pcg-"):
+            assert set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", code)) <= known, f"{page.name}: {code}"
+        for module in re.findall(r"python -m (bench\.\w+)", code):
+            assert (ROOT / f"{module.replace('.', '/')}.py").exists(), f"{page.name}: {code}"
+        for file in re.findall(r"(?<![\w/])(?:bench|docs|examples|passes|dialects|tools|test|python|\.ci)/[\w/.<>-]*", code):
+            assert "<" in file or file in made or (ROOT / file).exists(), f"{page.name}: {file}"
+
+
+def test_every_strategy_is_listed():
+    """In the how-to's table, and where `pcg.compile` and `pcg-run` describe theirs."""
+    table = set(re.findall(r'^\| `"(\w+)"`', (ROOT / "docs/how-to.md").read_text(), re.M))
+    assert set(STRATEGIES) <= table
+    assert set(STRATEGIES) <= set(re.findall(r'"(\w+)"', pcg.compile.__doc__ or ""))
+    (row,) = re.findall(r"^\| `--strategy=STRATEGY` \| (.*)", (ROOT / "docs/reference/cli.md").read_text(), re.M)
+    assert set(STRATEGIES) <= set(re.findall(r"\w+", row))
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/decisions").glob("*.md")), ids=lambda p: p.stem)
+def test_decision(page):
+    """One template, at most a page; rows of tables may be longer than its lines."""
+    text = page.read_text()
+    lines = text.splitlines()
+    parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.M)
+    assert parts == ["Context", "Decision", "Alternatives", "Consequences"]
+    assert lines[0].startswith(f"# {int(page.name[:4])}. ")
+    assert len(lines) <= 50 and max(len(line) for line in lines if not line.startswith("|")) <= 120
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"], ids=lambda p: p.name)
 def test_links(page):
     """Every relative link leads to a file."""
-    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: no {target}"

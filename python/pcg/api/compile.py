@@ -53,6 +53,8 @@ def compile(
         chosen with the plan.
       strategy: how placement is decided.
         "search": over all placements, data and tensor parallelism among them, keeping the layouts given.
+        "select": the fastest of several plans by simulation: searches, Unity's and the baselines (see the pass
+        `pcg-select`).
         "unity": the same choices, searched as Unity (OSDI'22) does, to compare with.
         "global", "dataflow", "bfs", "priority": from the layouts that the program and `in_shardings` give
         (see the pass `dist-propagate`): the assignment that costs least, the fixpoint of what they imply,
@@ -61,7 +63,7 @@ def compile(
         "data", "zero1", "zero3", "megatron", "megatron-zero1", "dlrm", "experts", ...: a plan that experts use, by its
         name, to compare with; the pass `pcg-baseline` lists them.  `model=`, `experts=` and `zero=` name the mesh axes
         for each, where their own names do not say it.
-        "auto" (default): "global" if any layout is given, else "search".
+        "auto" (default): "global" if any layout is given, else "select" on a cluster and "search" without.
         A `Plan` (or the path of a saved one) is taken as it is.
       donate_argnums: arguments whose buffers the results may take over, as in `jax.jit`.
       static_argnums: arguments that are compile-time constants, as in `jax.jit`.
