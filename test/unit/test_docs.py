@@ -10,7 +10,7 @@ import pytest
 
 import pcg
 from examples import megatron4
-from pcg.decide import STRATEGIES
+from pcg.driver.decide import STRATEGIES
 from support.pages import ROOT, blocks, match, run_page, sections, shell
 
 #: Page -> sections that take long and define nothing that others use; they run with the marker `slow`.
