@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,10 +11,10 @@ from pcg.cost import CostModel
 from pcg.ir import given, shardings
 from pcg.ir.locations import file_line_col
 from pcg.ir.strategies import strategy_of
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import functions, is_private
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.strategy import format_strategy
-from pcg.lower.moves import itemsize
 from pcg.machine import Machine
 from pcg.passes.base import Bytes, Pass, PassError, option
 from pcg.passes.pcg_search import Progress
@@ -222,7 +221,7 @@ class FunctionGraph:
     ) -> int:  # fmt: skip
         """A problem value for `value`; annotations lose what is partial, which only ops can make."""
         dims = shape(value)
-        size = float(math.prod(dims) * itemsize(value)) if isinstance(value.type, ir.RankedTensorType) else 0.0
+        size = tensor_bytes(value.type)
         index = self.problem.value(dims, size, fixed.without_partial() if fixed else None, name, open, priorities)
         self.values[value] = index
         return index
@@ -251,7 +250,7 @@ class FunctionGraph:
                 self.structures.append((op, results))
                 for region in op.regions:
                     self.walk(region.blocks[0], list(results))
-            elif op.name in ("dist.constraint", "dist.reshard"):
+            elif op.name in shardings.CONSTRAINTS:
                 self.request(op)
             elif op.name.startswith(("dist.", "pcg.")):
                 self.produce(op)

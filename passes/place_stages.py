@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -12,9 +11,9 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
 from pcg.machine import Machine
 from pcg.passes.base import Bytes, Pass, PassError, entry_of, option
@@ -143,7 +142,7 @@ class PlaceStagesPass(Pass):
         source = value.owner.operation.operands[0]
         name, full = mesh_names.mesh_name_of(source), shape(value)
         assert name is not None
-        if set(devices(mesh)) <= set(devices(self.meshes[name])) or math.prod(full) * itemsize(value) < _LARGE:
+        if set(devices(mesh)) <= set(devices(self.meshes[name])) or tensor_bytes(value.type) < _LARGE:
             return None
         return evenly(full, mesh)
 
