@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
+from pcg.rules import traits
+from pcg.rules.traits import Trait
+
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "collective_broadcast")
 _BITS = {"i1": 8, "complex<f32>": 64, "complex<f64>": 128}
-_SLICES = ("stablehlo.dynamic_slice", "stablehlo.slice")
-_THROUGH = ("stablehlo.reshape", "stablehlo.transpose", "stablehlo.convert")
 
 
 @dataclass(frozen=True)
@@ -158,9 +159,9 @@ def only_sliced(value: ir.Value, part: int) -> bool:
 
 
 def _sliced(op: ir.Operation, part: int) -> bool:
-    if op.name in _SLICES:
+    if traits.has(op.name, Trait.SLICE):
         return math.prod(ir.RankedTensorType(op.results[0].type).shape) == part
-    return op.name in _THROUGH and only_sliced(op.results[0], part)
+    return traits.has(op.name, Trait.FORWARDS) and only_sliced(op.results[0], part)
 
 
 def element_bits(element: str) -> int:

@@ -56,7 +56,6 @@ from torch_mlir import ir
 
 from bench import quality_table
 from bench.zoo import ZOO
-from pcg.baselines.forward import CONTRACTIONS
 from pcg.cost import CostModel
 from pcg.explain.causes import times_of
 from pcg.ir import shardings
@@ -73,7 +72,8 @@ from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
 from pcg.planning.select import Candidate, unity_meshes
-from pcg.rules import rule_for
+from pcg.rules import rule_for, traits
+from pcg.rules.traits import Trait
 from pcg.simulate import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -198,7 +198,7 @@ class Cell:
         func = entry(self.module)
         assert func is not None
         for op in walk(func):
-            if op.name in CONTRACTIONS:
+            if traits.has(op.name, Trait.CONTRACTION):
                 rate = model.peak(op.name, str(op.operands[0].type.element_type))
                 seconds += times_of(op) * rule_for(op).flops / rate
         return {"seconds": seconds / len(self.cluster.devices)}

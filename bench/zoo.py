@@ -32,10 +32,11 @@ from pcg.ir.context import make_context
 from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
 from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline
-from pcg.rules.registry import rule_for
+from pcg.rules import traits
+from pcg.rules.registry import BRANCHES, rule_for
+from pcg.rules.traits import Trait
 
 Step = Callable[..., Any]
-_PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,13 +177,13 @@ def work(text: str) -> Work:
             if op.name == "stablehlo.while":
                 trips = trip_count(op)
                 visit(op.regions[1].blocks[0], times * (UNKNOWN_TRIPS if trips is None else trips))
-            elif op.name in ("stablehlo.if", "stablehlo.case"):
+            elif op.name in BRANCHES:
                 for region in op.regions:
                     visit(region.blocks[0], times)
             elif op.name not in ("stablehlo.return", "func.return"):
                 flops = times * rule_for(op).flops
                 total += flops
-                products += flops if op.name in _PRODUCTS else 0.0
+                products += flops if traits.has(op.name, Trait.CONTRACTION) else 0.0
 
     for op in module.body.operations:
         if op.operation.name == "func.func":

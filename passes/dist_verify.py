@@ -11,11 +11,12 @@ from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.identities import check_partial
 from pcg.ir.mesh_names import mesh_name_of
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
 from pcg.ir.transformation import option
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
-from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
+from pcg.lower.moves import DIST_MOVES, PCG_MOVES, dist_step
 from pcg.passes.base import Pass
 from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
@@ -179,14 +180,14 @@ class VerifyPass(Pass):
                 self._control_flow(op, results)
             elif name in PCG_MOVES or name in DIST_MOVES:
                 self._move(op, results[0])
-            elif name in REQUESTS:
+            elif name in CONSTRAINTS:
                 wanted_spec = self._attr(op, "spec", op.attributes["spec"], op.results[0].type)
                 self._equal(op, "result 0", results[0], wanted_spec)
             elif not name.startswith("pcg."):
                 self._ordinary(op, results)
 
     def _results(self, op: ir.Operation) -> list[ShardSpec | None]:
-        if op.name in REQUESTS and shardings.SPECS not in op.attributes:
+        if op.name in CONSTRAINTS and shardings.SPECS not in op.attributes:
             return [self._attr(op, "spec", op.attributes["spec"], op.results[0].type)]
         return self._array(op, shardings.SPECS, "result", op.results)
 

@@ -15,16 +15,11 @@ from pcg.ir.walk import body, functions, walk
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.collectives import Collectives
 from pcg.lower.manual import body_of, inlined
+from pcg.lower.moves import MOVES
 from pcg.passes.base import Pass
+from pcg.rules import traits
 from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual, manual_bodies
-
-#: Ops of ours that are the identity on logical values, so that Shardy need not see them.
-_IDENTITIES = (
-    "dist.constraint", "dist.reshard", "dist.all_reduce", "dist.all_gather", "dist.reduce_scatter",
-    "dist.all_to_all", "dist.permute", "dist.regroup", "dist.slice", "pcg.partition", "pcg.combine", "pcg.replicate",
-    "pcg.reduce", "pcg.mask", "dist.mask",
-)  # fmt: skip
-_CONTRACTIONS = ("stablehlo.dot_general", "stablehlo.convolution")
+from pcg.rules.traits import Trait
 
 
 @dataclass
@@ -74,7 +69,7 @@ class SdyExportPass(Pass):
             kept = [f for f in functions(module) if ir.StringAttr(f.attributes["sym_name"]).value not in bodies]
             dropped = [f for f in functions(module) if f not in kept]
             for op in [op for f in kept for op in walk(f)]:
-                if op.name in _IDENTITIES:
+                if op.name in MOVES:  # identities on logical values: Shardy need not see them
                     self._identity(op)
                 elif is_manual(op):
                     self._manual(op, mesh)
@@ -160,7 +155,7 @@ class SdyExportPass(Pass):
         for name in (shardings.SPECS, shardings.OPERAND_SPECS):
             if name in op.attributes:
                 del op.attributes[name]
-        if self.constraints == "key" and op.name not in _CONTRACTIONS:
+        if self.constraints == "key" and not traits.has(op.name, Trait.CONTRACTION):
             return
         for value, spec in zip(op.results, specs, strict=True):
             if spec is None or spec.partial or not any(spec.dims):

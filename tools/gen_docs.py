@@ -104,9 +104,9 @@ def _fields(cls: type) -> list[list[str]]:
 
 
 def rules_md() -> str:
-    """Which ops have a factor rule and how they are lowered, by family."""
+    """Which ops have a factor rule, which traits, and how they are lowered, by family; what the traits mean."""
     from pcg.lower import local
-    from pcg.rules import registry
+    from pcg.rules import registry, traits
 
     rules = registry.registered()
     families: dict[str, list[str]] = {}
@@ -116,15 +116,22 @@ def rules_md() -> str:
     out.append(
         f"{len(rules)} ops have a factor rule; an op without one runs replicated, with a remark.  Control flow "
         f"({', '.join(f'`{n}`' for n in sorted(registry.CONTROL_FLOW))}) is handled structurally.  *Local form* is "
-        "what one device executes: the same op on local shapes, or a form of its own.\n"
+        "what one device executes: the same op on local shapes, or a form of its own.  [Traits](#traits) are facts "
+        "that are true of every op of that name.\n"
     )
     for family in sorted(families):
         out.append(f"## {family}\n\n{_sentence(sys.modules[f'pcg.rules.{family}'])}\n")
-        alike: dict[tuple[str, str], list[str]] = {}
+        alike: dict[tuple[str, str, str], list[str]] = {}
         for op in sorted(families[family]):
-            alike.setdefault((_sentence(rules[op]), _form(local, op)), []).append(f"`{op}`")
-        rows = [[", ".join(ops), rule, form] for (rule, form), ops in alike.items()]
-        out.append(_table(["ops", "rule", "local form"], rows))
+            own = ", ".join(str(t.name) for t in traits.of(op))
+            alike.setdefault((_sentence(rules[op]), _form(local, op), own), []).append(f"`{op}`")
+        rows = [[", ".join(ops), *row] for row, ops in alike.items()]
+        out.append(_table(["ops", "rule", "local form", "traits"], rows))
+    out.append("## Traits\n")
+    rows = []
+    for trait, (meaning, _) in traits.MEANINGS.items():
+        rows.append([str(trait.name), meaning, ", ".join(f"`{op}`" for op in sorted(traits.ops(trait)))])
+    out.append(_table(["trait", "an op with it", "ops"], rows))
     return "\n".join(out)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pcg
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import walk
-from pcg.simulate.collectives import size
 from test.support.onedevice import compiled
 from test.support.training import assert_trees_close
 
@@ -50,7 +50,7 @@ def carried(text: str) -> int:
     module = load_module(text, make_context(), "step")
     loops = [op for op in walk(module.operation) if op.name == "stablehlo.while"]
     assert loops
-    return sum(int(size(v)) for op in loops for v in op.results)
+    return sum(int(tensor_bytes(v.type)) for op in loops for v in op.results)
 
 
 def test_xla_needs_less_and_the_step_is_the_same() -> None:

@@ -7,17 +7,11 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.rules import rule_for
+from pcg.ir.shardings import CONSTRAINTS
+from pcg.rules import rule_for, traits
+from pcg.rules.traits import Trait
 
-#: Ops whose result is their first operand in another shape or type, or one slice of it (a layer of a stack).
-_SAME = frozenset(
-    {
-        "stablehlo.convert", "stablehlo.transpose", "stablehlo.reshape", "stablehlo.slice", "stablehlo.dynamic_slice",
-        "stablehlo.optimization_barrier", "dist.constraint", "dist.reshard",
-    }
-)  # fmt: skip
 _BROADCAST = "stablehlo.broadcast_in_dim"
-_NOT_COUNTED = frozenset({"dist.constraint", "dist.reshard"})
 
 #: Per dimension of a value: the dimension of another value that it is (the major part of), None if it is none.
 Dims = tuple[int | None, ...]
@@ -58,7 +52,7 @@ def aliases(block: ir.Block, arguments: Sequence[int]) -> dict[ir.Value, Alias]:
                 if carries_unchanged(op, i):
                     for inner in (*(r.blocks[0].arguments[i] for r in op.regions), op.results[i]):
                         add(inner, alias)
-            elif op.name in _SAME or op.name == _BROADCAST:
+            elif is_alias_op(op) or op.name == _BROADCAST:
                 j = i if op.name == "stablehlo.optimization_barrier" else 0
                 if i == j:
                     dims = tuple(None if d is None else alias.dims[d] for d in through(op, i, j))
@@ -68,7 +62,10 @@ def aliases(block: ir.Block, arguments: Sequence[int]) -> dict[ir.Value, Alias]:
 
 def is_alias_op(op: ir.Operation) -> bool:
     """Whether `aliases` looks through `op` without making the value larger."""
-    return op.operation.name in _SAME
+    name = op.operation.name
+    if name in CONSTRAINTS or name == "stablehlo.optimization_barrier":
+        return True
+    return traits.has(name, Trait.FORWARDS | Trait.SLICE)
 
 
 def carries_unchanged(loop: ir.Operation, i: int) -> bool:
@@ -80,7 +77,7 @@ def carries_unchanged(loop: ir.Operation, i: int) -> bool:
 
 def through(op: ir.Operation, operand: int, result: int, back: bool = False) -> Dims:
     """Per dimension of a result of `op` the operand's dimension with the same major factor; `back`: the other way."""
-    if op.name in _NOT_COUNTED:
+    if op.name in CONSTRAINTS:
         return tuple(range(op.results[0].type.rank))
     rule = rule_for(op)
     source, target = rule.operands[operand], rule.results[result]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.baselines.aliases import Alias
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import walk
-from pcg.rules import rule_for
+from pcg.rules import rule_for, traits
+from pcg.rules.registry import BRANCHES
+from pcg.rules.traits import Trait
 
-CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 LOOKUP = "stablehlo.gather"
-_IDENTITIES = frozenset({"dist.constraint", "dist.reshard"})
 _SUMS = frozenset({"stablehlo.add", "stablehlo.subtract"})
-_BRANCHES = frozenset({"stablehlo.if", "stablehlo.case"})
 
 
 def forward_ops(func: ir.Operation, results: Sequence[int]) -> list[ir.Operation]:
@@ -50,7 +50,7 @@ def forward_ops(func: ir.Operation, results: Sequence[int]) -> list[ir.Operation
             need(op.operands[i])
             need(_yielded(op, 1)[i])
             need(_yielded(op, 0)[0])
-        elif op.name in _BRANCHES:
+        elif op.name in BRANCHES:
             need(op.operands[0])
             for r in range(len(op.regions)):
                 need(_yielded(op, r)[i])
@@ -77,7 +77,7 @@ def sites(ops: Sequence[ir.Operation], known: Mapping[ir.Value, Alias]) -> list[
     """The contractions and lookups of weights among `ops`, in their order."""
     found = []
     for op in ops:
-        if op.name in CONTRACTIONS:
+        if traits.has(op.name, Trait.CONTRACTION):
             weights = [i for i in (0, 1) if op.operands[i] in known]
             if len(weights) == 1:
                 found.append(Site(op, weights[0], known[op.operands[weights[0]]]))
@@ -135,9 +135,9 @@ def flow(
             elif op.name == "stablehlo.while":
                 reach(op.regions[1].blocks[0].arguments[i], dim)
                 reach(op.results[i], dim)
-            elif op.name in _IDENTITIES:
+            elif op.name in CONSTRAINTS:
                 reach(op.results[0], dim)
-            elif op.name not in _BRANCHES:
+            elif op.name not in BRANCHES:
                 _cross(op, i, dim, parts, ops[op], known, out, reach)
                 if op.name in _SUMS:
                     added.append((op.operands[1 - i], dim))
@@ -162,7 +162,7 @@ def downstream(values: Iterable[ir.Value], ops: Container[ir.Operation]) -> set[
                 continue
             if op.name == "stablehlo.while":
                 made = [op.results[i], op.regions[1].blocks[0].arguments[i]]
-            elif op.name in _BRANCHES:
+            elif op.name in BRANCHES:
                 made = [op.results[i]] if returned else []
             else:
                 made = list(op.results)

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.baselines.aliases import Dims, carries_unchanged, through
-from pcg.rules import rule_for
+from pcg.rules import rule_for, traits
+from pcg.rules.traits import Trait
 
-_UNARY = frozenset({"stablehlo.convert", "stablehlo.transpose", "stablehlo.reshape", "stablehlo.negate"})
 _WRITE = "stablehlo.dynamic_update_slice"
 _BROADCAST = "stablehlo.broadcast_in_dim"
 #: Where they neither repeat nor sum anything: over dimensions of size 1.
 _RESHAPES = frozenset({_BROADCAST, "stablehlo.reduce"})
-_FILLED = frozenset({"stablehlo.constant", "stablehlo.iota"})
 
 
 @dataclass
@@ -125,7 +124,7 @@ def pointwise(op: ir.Operation) -> bool:
 
 def _is_filled(op: ir.Operation) -> bool:
     """Whether the op spreads a scalar, or a constant."""
-    return op.name in _FILLED or (op.name == _BROADCAST and op.operands[0].type.rank == 0)
+    return traits.has(op.name, Trait.GENERATOR) or (op.name == _BROADCAST and op.operands[0].type.rank == 0)
 
 
 @dataclass
@@ -160,7 +159,9 @@ def _follow(value: ir.Value, dims: Dims, out: Gradients) -> None:
         out.moved[value] = dims
         carry, made = body.arguments[i], list(body.operations)[-1].operation.operands[i]
         _collect(made, carry, dims, out)
-    elif op.name in _UNARY or (op.name in _RESHAPES and _size(op.operands[0]) == _size(value)):
+    elif traits.has(op.name, Trait.FORWARDS) or op.name == "stablehlo.negate" or (
+        op.name in _RESHAPES and _size(op.operands[0]) == _size(value)
+    ):
         out.moved[value] = dims
         back = through(op, 0, 0, back=True)  # per dimension of the operand, the result's
         _follow(op.operands[0], tuple(None if d is None else dims[d] for d in back), out)

@@ -19,6 +19,8 @@ from pcg.layout import Mesh
 from pcg.layout.hashing import hashed_once
 from pcg.machine import Machine, collectives
 from pcg.machine.profile import Profile, Reordering
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 #: A number, or one per strategy of an op.
 Amount = TypeVar("Amount", float, np.ndarray)
@@ -47,17 +49,6 @@ _HEAVY = frozenset(
         "stablehlo.concatenate", "stablehlo.reduce",
     }
 )  # fmt: skip
-_TENSOR_CORE = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
-
-
-#: Ops that touch only a window of their large operand: which operands and results they read and write in full.
-_WINDOWED: dict[str, tuple[frozenset[int], frozenset[int]]] = {
-    "stablehlo.slice": (frozenset(), frozenset({0})),
-    "stablehlo.dynamic_slice": (frozenset(), frozenset({0})),
-    "stablehlo.dynamic_update_slice": (frozenset({1}), frozenset()),
-    "stablehlo.gather": (frozenset({1}), frozenset({0})),
-    "stablehlo.scatter": (frozenset({1, 2}), frozenset()),
-}
 
 
 @hashed_once
@@ -115,20 +106,19 @@ class CostModel:
     @staticmethod
     def touches(op_name: str, kind: str, index: int) -> bool:
         """Whether operand or result (`kind`) number `index` is read or written in full."""
-        if op_name not in _WINDOWED:
+        if not traits.has(op_name, Trait.READS_WINDOW | Trait.UPDATE):
             return True
-        operands, results = _WINDOWED[op_name]
-        return index in (operands if kind == "operand" else results)
+        return index in traits.reads(op_name) if kind == "operand" else traits.has(op_name, Trait.READS_WINDOW)
 
     @staticmethod
     def in_place(op_name: str) -> bool:
         """Whether the result takes over the memory of the first operand."""
-        return op_name == "stablehlo.dynamic_update_slice"
+        return traits.has(op_name, Trait.IN_PLACE)
 
     def peak(self, op_name: str, element: str) -> float:
         """FLOP/s that `op_name` can reach: matrix units serve only contractions."""
         d = self.machine.device
-        return d.peak(element) if op_name in _TENSOR_CORE else min(d.default_flops, d.peak(element))
+        return d.peak(element) if traits.has(op_name, Trait.CONTRACTION) else min(d.default_flops, d.peak(element))
 
     def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount, kernels: float = 0.0) -> Amount:
         """Seconds of computing one local op: THE price of compute, for the search and the simulator.

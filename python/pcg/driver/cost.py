@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,13 +10,15 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.driver.compilation import Compilation
-from pcg.driver.program import element_bytes
+from pcg.driver.program import tensor_bytes
 from pcg.ir.locations import place as where
 from pcg.ir.loops import counted_trips
 from pcg.layout import refine
 from pcg.machine import Machine
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 from pcg.simulate import Simulation, simulate
-from pcg.simulate.collectives import KINDS, Pricer, channel_of
+from pcg.simulate.collectives import Pricer, channel_of
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,11 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     module = compilation.modules["local"]
     main = next(op.operation for op in module.body.operations if _symbol(op) == "main")
     arguments = [
-        math.prod(s.local_shape(x.shape, mesh)) * element_bytes(x.element)
+        tensor_bytes(s.local_shape(x.shape, mesh), x.element)
         for s, x in zip(compilation.in_specs, program.arguments, strict=True)
     ]
     results = sum(
-        math.prod(s.local_shape(x.shape, mesh)) * element_bytes(x.element)
+        tensor_bytes(s.local_shape(x.shape, mesh), x.element)
         for s, x in zip(compilation.out_specs, program.results, strict=True)
     )
     report, estimate = compilation.report, compilation.plan.estimate
@@ -124,7 +125,7 @@ def _collectives(op: ir.Operation, times: int, price: Pricer) -> Iterator[Collec
         for block in region.blocks:
             for inner in block.operations:
                 inner = inner.operation
-                if inner.name in KINDS:
+                if traits.has(inner.name, Trait.COLLECTIVE):
                     yield _collective(inner, times, price)
                 elif inner.name == "stablehlo.while":
                     yield from _collectives(inner, times * counted_trips(inner, times), price)

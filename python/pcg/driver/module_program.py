@@ -8,11 +8,10 @@ from pcg.driver.program import Leaf, Program, ProgramError
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
 from pcg.ir.walk import entry, functions, walk
+from pcg.rules import traits
 from pcg.rules.custom_call import is_host_callback
 from pcg.rules.opaque import target
-
-#: Ops that talk to a host which is not there.
-_HOST = frozenset(f"stablehlo.{n}" for n in ("infeed", "outfeed", "send", "recv"))
+from pcg.rules.traits import Trait
 
 
 def entry_function(module: ir.Module) -> ir.Operation:
@@ -54,7 +53,7 @@ def module_program(
 
 def _check_host(op: ir.Operation) -> None:
     """Refuse what a module that was written down cannot do."""
-    if op.name in _HOST:
+    if traits.has(op.name, Trait.HOST_IO):
         raise PcgError(f"'{op.name}' op talks to a host program, which there is none of; it cannot be run", op.location)
     if is_host_callback(op):
         raise PcgError(

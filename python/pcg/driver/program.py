@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,11 @@ def element_bytes(element: str) -> float:
         return _BITS[element] / 8
     digits = "".join(c if c.isdigit() else " " for c in element).split()
     return int(digits[0]) / 8 if digits else 4.0
+
+
+def tensor_bytes(shape: Sequence[int], element: str) -> float:
+    """Bytes of a tensor of an MLIR element type."""
+    return math.prod(shape) * element_bytes(element)
 
 
 class ProgramError(ValueError):
@@ -68,7 +73,7 @@ class Leaf:
     @property
     def bytes(self) -> float:
         """Bytes of the whole tensor."""
-        return math.prod(self.shape) * element_bytes(self.element)
+        return tensor_bytes(self.shape, self.element)
 
     def __str__(self) -> str:
         return f"{self.element}[{','.join(map(str, self.shape))}]"

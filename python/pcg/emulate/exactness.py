@@ -12,6 +12,9 @@ import re
 from torch_mlir import ir
 
 from pcg.emulate.widen import is_float
+from pcg.rules import traits
+from pcg.rules.registry import BRANCHES
+from pcg.rules.traits import Trait
 
 
 class State(enum.IntEnum):
@@ -25,29 +28,8 @@ class State(enum.IntEnum):
     """It carries rounding errors."""
 
 
-#: Ops that sum: what is no integer comes out inexact.
-SUMS = frozenset(
-    "stablehlo." + n
-    for n in (
-        "reduce", "reduce_window", "scatter", "select_and_scatter", "map", "all_reduce", "dot", "dot_general",
-        "convolution",
-    )
-)  # fmt: skip
-#: Ops whose regions run as parts of the program.
-LOOPS = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
-#: Ops that yield integers whatever they are given.
-_TO_INTEGERS = frozenset(
-    "stablehlo." + n for n in ("iota", "floor", "ceil", "sign", "round_nearest_even", "round_nearest_afz")
-)
-#: Ops that yield integers of integers.
-_KEEP_INTEGERS = SUMS | frozenset(
-    "stablehlo." + n
-    for n in (
-        "add", "subtract", "multiply", "negate", "abs", "maximum", "minimum", "select", "clamp", "convert", "reshape",
-        "broadcast_in_dim", "transpose", "slice", "concatenate", "pad", "reverse", "dynamic_slice", "gather",
-        "dynamic_update_slice", "optimization_barrier", "sort",
-    )
-)  # fmt: skip
+#: Of ops that sum: what is no integer comes out inexact.
+SUMS = Trait.CONTRACTION | Trait.SCALAR_BODY
 _SPLAT = re.compile(r"dense<([-+0-9.eE]+)>")
 
 
@@ -67,7 +49,7 @@ class Exactness:
             op = op.operation
             if op.name == "stablehlo.while":
                 self._loop(op)
-            elif op.name in LOOPS:
+            elif op.name in BRANCHES:
                 for region in op.regions:
                     self._block(region.blocks[0])
                     self._join(op.results, _returned(region.blocks[0]))
@@ -98,15 +80,16 @@ class Exactness:
 
     def _op(self, op: ir.Operation) -> State:
         name = op.name
-        if name in _TO_INTEGERS or (name == "stablehlo.convert" and not is_float(op.operands[0].type)):
+        from_integers = name == "stablehlo.convert" and not is_float(op.operands[0].type)
+        if from_integers or traits.has(name, Trait.YIELDS_INTEGERS):
             return State.INTEGRAL
         if name == "stablehlo.constant":
             found = _SPLAT.search(str(op.attributes["value"]))
             return State.INTEGRAL if found and float(found[1]).is_integer() else State.FIXED
         state = max((self.of(v) for v in op.operands if is_float(v.type)), default=State.INTEGRAL)
-        if name not in _KEEP_INTEGERS:
+        if not traits.has(name, SUMS | Trait.KEEPS_INTEGERS):
             state = max(state, State.FIXED)
-        return State.INEXACT if name in SUMS and state == State.FIXED else state
+        return State.INEXACT if traits.has(name, SUMS) and state == State.FIXED else state
 
 
 def _returned(block: ir.Block) -> list[ir.Value]:

@@ -15,6 +15,7 @@ from torch_mlir import ir
 from pcg.emulate.build import concatenate, constant_u32, create, slice_dim, zeros
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
+from pcg.rules.registry import CONTROL_FLOW, TERMINATORS
 
 Device = dict[ir.Value, ir.Value]
 Values = list[ir.Value]
@@ -31,11 +32,11 @@ class LockStep:
         """Emulate the ops of a block at the insertion point; returns the terminator's operands per device."""
         for op in block.operations:
             op = op.operation
-            if op.name in ("func.return", "stablehlo.return"):
+            if op.name in TERMINATORS:
                 return [self.of(v) for v in op.operands]
             if op.name in _COLLECTIVES:
                 self.bind(op, 0, _COLLECTIVES[op.name](self, op))
-            elif op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case") and _communicates(op):
+            elif op.name in CONTROL_FLOW and _communicates(op):
                 self.control_flow(op)
             elif _communicates(op):
                 raise PcgError(f"'{op.name}' op has collectives in its regions, which cannot be emulated", op.location)

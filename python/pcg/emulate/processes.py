@@ -20,11 +20,11 @@ from pcg.emulate.lockstep import GROUPED
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry, walk
+from pcg.rules import traits
+from pcg.rules.registry import CONTROL_FLOW, TERMINATORS
+from pcg.rules.traits import Trait
 
 _PERMUTE = "stablehlo.collective_permute"
-_TALKING = frozenset({*GROUPED, _PERMUTE, "dist.send", "dist.recv"})
-_CONTROL = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
-_ENDS = frozenset({"func.return", "stablehlo.return"})
 
 
 class Deadlock(PcgError):
@@ -72,7 +72,7 @@ class Emulator:
         start = run.at, run.ended is None
         while run.ended is None:
             op = run.op
-            if op.name in _ENDS:
+            if op.name in TERMINATORS:
                 run.ended = [run.env[v] for v in op.operands]
                 break
             if _talks(op):
@@ -121,7 +121,7 @@ class Emulator:
         """One collective, loop or conditional of a group."""
         first = next(iter(runs.values())).op
         operands = {n: [r.env[v] for v in r.op.operands] for n, r in runs.items()}
-        if first.name in _CONTROL:
+        if first.name in CONTROL_FLOW:
             results = self.control_flow(runs, operands)
         elif first.name == _PERMUTE:
             ids = _ids(first)
@@ -260,7 +260,8 @@ def _boxes(func: ir.Operation, where: str, kind: str) -> list[tuple[int, list[in
 
 def _talks(op: ir.Operation) -> bool:
     """Whether an op is, or has in its regions, one that other processes take part in."""
-    return op.name in _TALKING or (op.name in _CONTROL and any(o.name in _TALKING for o in walk(op)))
+    inside = walk(op) if op.name in CONTROL_FLOW else [op]
+    return any(traits.has(o.name, Trait.COLLECTIVE) or o.name in ("dist.send", "dist.recv") for o in inside)
 
 
 def _ids(op: ir.Operation) -> list[int]:
@@ -276,10 +277,10 @@ def _table(op: ir.Operation, name: str) -> list[list[int]]:
 
 def _members(number: int, op: ir.Operation) -> list[int]:
     """The processes, in order, that must meet at an op that process `number` has reached."""
-    if op.name in _CONTROL:
+    if op.name in CONTROL_FLOW:
         every = {number}
         for inner in walk(op):
-            if inner.name in GROUPED or inner.name == _PERMUTE:
+            if traits.has(inner.name, Trait.COLLECTIVE):
                 every.update(_ids(inner))
             elif inner.name in ("dist.send", "dist.recv"):
                 every.add(_number(inner, "peer"))
@@ -303,7 +304,7 @@ def _talk(op: ir.Operation) -> list[str]:
     names = ("channel_handle", "pcg.members", "replica_groups", "source_target_pairs")
     found = []
     for inner in walk(op):
-        if inner.name in GROUPED or inner.name == _PERMUTE:
+        if traits.has(inner.name, Trait.COLLECTIVE):
             found.append(" ".join(str(inner.attributes[n]) for n in names if n in inner.attributes))
         elif inner.name in ("dist.send", "dist.recv"):
             found.append(f"tag {_number(inner, 'tag')}")

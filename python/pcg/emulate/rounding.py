@@ -19,24 +19,13 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.emulate.build import create, slice_dim
-from pcg.emulate.exactness import LOOPS, SUMS, Exactness, State
+from pcg.emulate.exactness import SUMS, Exactness, State
 from pcg.emulate.widen import is_float, stays_narrow, widen
 from pcg.ir.walk import entry
+from pcg.rules import traits
+from pcg.rules.registry import CONTROL_FLOW
+from pcg.rules.traits import Trait
 
-#: Ops whose every result is a rounded one.  Products and quotients only hand on the noise of their operands.
-_ROUNDED = frozenset(
-    "stablehlo." + n
-    for n in (
-        "add", "subtract", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh", "sine",
-        "cosine", "tan", "sqrt", "rsqrt", "cbrt", "power", "atan2", "dot", "dot_general", "convolution", "fft",
-        "cholesky", "triangular_solve", "custom_call", "batch_norm_training", "batch_norm_grad",
-        "batch_norm_inference", "reduce_precision",
-    )
-)  # fmt: skip
-#: Ops that round if their body does.
-_WITH_BODY = frozenset(
-    "stablehlo." + n for n in ("reduce", "reduce_window", "scatter", "select_and_scatter", "map", "all_reduce")
-)
 #: What a body may do without rounding.
 _EXACT = frozenset(
     "stablehlo." + n for n in ("maximum", "minimum", "compare", "select", "and", "or", "return", "constant")
@@ -102,7 +91,7 @@ def perturbed(module: ir.Module | ir.Operation) -> list[Noise]:
                     wanted.append((result, op, _element(result), stays_narrow(op)))
         elif op.name == "stablehlo.bitcast_convert" and exact.of(op.operands[0]) == State.INEXACT:
             into.append((op, 0, _element(op.operands[0])))
-        if op.name in SUMS and State.INEXACT in map(exact.of, op.results):
+        if traits.has(op.name, SUMS) and State.INEXACT in map(exact.of, op.results):
             # What no argument has touched errs where it is summed.
             into += [
                 (op, i, _element(v)) for i, v in enumerate(op.operands)
@@ -214,7 +203,7 @@ class _Hashes:
                 text += f" {self.count}"
             for i, result in enumerate(op.results):
                 self.found[result] = zlib.crc32(f"{text} {i} {result.type}".encode())
-            if op.name in LOOPS:
+            if op.name in CONTROL_FLOW:
                 for region in op.regions:
                     for inner in region.blocks:
                         self._block(inner)
@@ -234,7 +223,7 @@ def _reached(block: ir.Block) -> Sequence[ir.Operation]:
     for op in block.operations:
         op = op.operation
         found.append(op)
-        if op.name in LOOPS:
+        if op.name in CONTROL_FLOW:
             for i, region in enumerate(op.regions):
                 if op.name == "stablehlo.while" and i == 0:
                     continue
@@ -244,11 +233,11 @@ def _reached(block: ir.Block) -> Sequence[ir.Operation]:
 
 
 def _rounds(op: ir.Operation) -> bool:
-    if op.name in _ROUNDED or op.name == "sdy.manual_computation":
+    if traits.has(op.name, Trait.ROUNDS) or op.name == "sdy.manual_computation":
         return True
     if op.name.startswith("chlo."):
         return not stays_narrow(op)
-    if op.name in _WITH_BODY:
+    if traits.has(op.name, Trait.SCALAR_BODY):
         return any(o.operation.name not in _EXACT for r in op.regions for b in r.blocks for o in b.operations)
     if op.name == "stablehlo.convert" and is_float(op.results[0].type):
         source = op.operands[0]

@@ -19,6 +19,8 @@ from torch_mlir import ir
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, walk
 from pcg.lower.ordered import ordered, unordered
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 #: Ops that mean the bits of their operands or results.
 _BITS = frozenset(
@@ -31,8 +33,6 @@ _BITS = frozenset(
 _REDUCING = frozenset({"stablehlo.all_reduce", "stablehlo.reduce_scatter"})
 #: LAPACK and BLAS routines of jaxlib in single precision: `lapack_spotrf_ffi`, `blas_ctrsm`.
 _SINGLE = re.compile(r"^(lapack|blas)_([sc])(?=[a-z]+(_ffi)?$)")
-#: Attributes that fix the arithmetic of an op.
-_ARITHMETIC = {"stablehlo.dot_general": ("algorithm",), "stablehlo.dot": ("algorithm",)}
 
 
 def is_float(type_: ir.Type) -> bool:
@@ -112,9 +112,8 @@ def _retype(op: ir.Operation) -> None:
             raise PcgError(f"'{op.name}' op has quantized values, which have no wider type", op.location)
         if (wide := wide_type(value.type)) != value.type:
             value.set_type(wide)
-    for name in _ARITHMETIC.get(op.name, ()):
-        if name in op.attributes:
-            del op.attributes[name]
+    if traits.has(op.name, Trait.MATMUL) and "algorithm" in op.attributes:
+        del op.attributes["algorithm"]  # it fixes the arithmetic
     if op.name == "stablehlo.custom_call":
         op.attributes["call_target_name"] = ir.StringAttr.get(
             _SINGLE.sub(lambda m: f"{m[1]}_{'d' if m[2] == 's' else 'z'}", _target(op))

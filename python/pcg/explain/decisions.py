@@ -12,12 +12,10 @@ from pcg.explain.words import axis_place, maker, op_place, short
 from pcg.ir.given import Given
 from pcg.layout import ShardSpec
 from pcg.lower.moves import MOVES
-from pcg.rules import CONTROL_FLOW, TERMINATORS
+from pcg.rules import CONTROL_FLOW, TERMINATORS, traits
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.manual import is_manual
-
-_CONTRACT = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
-
+from pcg.rules.traits import Trait
 
 #: An annotation and what it annotates.
 Rival = tuple[Given, Site]
@@ -92,7 +90,7 @@ class Decisions:
             rule, a = strategy
             f = next((f for f, axes in enumerate(a.axes) if axis in axes), None)
             if f is not None:
-                word = "contracted" if op.name in _CONTRACT else "reduced"
+                word = "contracted" if traits.has(op.name, Trait.CONTRACTION) else "reduced"
                 site, chain = self._through(op, rule, f, axis)
                 text = f"{o.name(start)} is a partial {kind} over {axis}"
                 if passed:

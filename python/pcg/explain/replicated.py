@@ -10,16 +10,15 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.loops import counted_trips
+from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, itemsize
+from pcg.lower.moves import MOVES, itemsize
 from pcg.machine import Machine
 from pcg.reshard import ReshardError, cost
 from pcg.rules import CONTROL_FLOW, TERMINATORS, rule_for
 from pcg.rules.factor import FactorRule
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
-
-_MOVES = frozenset({*DIST_MOVES, *PCG_MOVES, *REQUESTS})
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh, known: Spe
             known[op.results[0]] = known[op.operands[0]]
         elif op.name not in TERMINATORS:
             outs = _made(op, known)
-            if op.name not in _MOVES and (found := _look(op, outs, times, model, mesh, known)):
+            if op.name not in MOVES and (found := _look(op, outs, times, model, mesh, known)):
                 yield found
 
 
@@ -120,7 +119,7 @@ def op_seconds(
     for kind, values, specs in (("operand", op.operands, ins), ("result", op.results, outs)):
         for i, (value, spec) in enumerate(zip(values, specs, strict=True)):
             if model.touches(op.name, kind, i) and isinstance(value.type, ir.RankedTensorType):
-                touched += _elements(spec.local_shape(shape(value), mesh)) * itemsize(value)
+                touched += tensor_bytes(value.type, spec.local_shape(shape(value), mesh))
     element = next((str(r.type.element_type) for r in op.results if isinstance(r.type, ir.RankedTensorType)), "f32")
     return model.compute(op.name, element, rule.flops / mesh.axes_size(mesh.order(used)), touched)
 
@@ -151,10 +150,3 @@ def _gather(value: ir.Value, have: ShardSpec, want: ShardSpec, model: CostModel,
         return cost(have, want, shape(value), itemsize(value), mesh, model.link)[0]
     except ReshardError:
         return 0.0
-
-
-def _elements(dims: tuple[int, ...]) -> float:
-    n = 1.0
-    for d in dims:
-        n *= d
-    return n

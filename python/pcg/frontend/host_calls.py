@@ -15,6 +15,8 @@ from jax.extend import source_info_util
 from jax.extend.mlir import ir
 
 from pcg.driver.program import ProgramError
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 from pcg.runtime import jax_compat
 
 _TOKEN = "!stablehlo.token"
@@ -51,7 +53,7 @@ def without_tokens(module: Any) -> None:
             _entry(func, number)
             _signature(func, number)
         for op in list(_walk(module.operation)):
-            if op.name in ("stablehlo.create_token", "stablehlo.after_all"):
+            if traits.has(op.name, Trait.TOKEN):
                 _joined(op, number)
                 continue
             for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)):

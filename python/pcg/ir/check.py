@@ -28,7 +28,6 @@ ALONG_AXES = frozenset(
     ("pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce", "pcg.mask", "dist.all_reduce", "dist.all_gather",
      "dist.reduce_scatter", "dist.all_to_all", "dist.mask", "dist.slice")
 )  # fmt: skip
-_REQUESTS = frozenset(("dist.constraint", "dist.reshard"))
 #: Attributes of functions, and of ops, that are read here; an op with none of them is done quickly.
 _ON_OPS = (
     shardings.SPECS, shardings.OPERAND_SPECS, shardings.OPEN, shardings.PRIORITIES, mesh_names.ON, given.GIVEN,
@@ -227,7 +226,7 @@ class _Check:
             raise PcgError(f"'{name}' inside of a function; allowed: at the top of the module", op.location)
         if name.startswith("sdy."):
             self.sdy(op)
-        elif name in _REQUESTS:
+        elif name in shardings.CONSTRAINTS:
             self.layout(op, f"spec of '{name}'", op.attributes["spec"], op.results[0].type)
         elif name in ALONG_AXES:
             if not self.meshes:

@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from pcg.ir.types import element_bytes
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import functions, walk
 
 #: Bytes up to which a constant is part of the code that reads it.
@@ -25,7 +25,7 @@ def constant_bytes(func: ir.Operation) -> float:
     while todo:
         for op in walk(todo.pop()):
             if op.name == "stablehlo.constant":
-                if (size := _bytes(op.results[0])) > _SMALL and (held := _held(op)) is not None:
+                if (size := tensor_bytes(op.results[0].type)) > _SMALL and (held := _held(op)) is not None:
                     sizes[held] = size
             elif op.name == "func.call":
                 if not known and func.operation.parent is not None:
@@ -35,11 +35,6 @@ def constant_bytes(func: ir.Operation) -> float:
                     seen.add(callee)
                     todo.append(callee)
     return math.fsum(sizes.values())
-
-
-def _bytes(value: ir.Value) -> float:
-    t = value.type
-    return math.prod(t.shape) * element_bytes(t.element_type) if isinstance(t, ir.RankedTensorType) else 0.0
 
 
 def _held(op: ir.Operation) -> ir.Attribute | ir.Operation | None:

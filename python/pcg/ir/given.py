@@ -71,7 +71,7 @@ def pass_on(request: ir.Operation) -> None:
     if not noted:
         return
     value = request.operands[0]
-    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in ("dist.constraint", "dist.reshard"):
+    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in shardings.CONSTRAINTS:
         value = value.owner.operation.operands[0]
     if isinstance(value, ir.BlockArgument):
         owner, index = value.owner.owner.operation, value.arg_number

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.shardings import CONSTRAINTS
+
 #: Assumed trip count of a loop whose bound is not a constant.
 UNKNOWN_TRIPS = 10
 #: How often an op runs per step at most, as it is counted: a nest of loops that says more counts as this.  At a
@@ -71,7 +73,7 @@ def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> in
             if t.rank or not isinstance(t.element_type, ir.IntegerType):
                 return None
             return int(np.array(op.attributes["value"]).reshape(-1)[0])
-        if op.name in ("stablehlo.convert", "stablehlo.reshape", "dist.reshard", "dist.constraint"):
+        if op.name in ("stablehlo.convert", "stablehlo.reshape") or op.name in CONSTRAINTS:
             value = op.operands[0]
             continue
         return None

@@ -30,6 +30,8 @@ OUT_SPECS = "out_specs"
 MESH = "mesh"
 #: On a barrier: it was put in so that the redistribution behind it is done for its readers alone.
 APART = "dist.apart"
+#: Ops by which a user or a pass says which layout a value is to have; they are the identity on it.
+CONSTRAINTS = frozenset({"dist.constraint", "dist.reshard"})
 
 
 # -- attributes ------------------------------------------------------------------------------------

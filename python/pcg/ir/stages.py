@@ -11,15 +11,6 @@ from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import body, entry, walk
 from pcg.layout import Mesh
 
-#: Ops that may not be repeated, or whose repetition costs much.
-_ONCE = frozenset(
-    "stablehlo." + n
-    for n in (
-        "rng", "rng_bit_generator", "custom_call", "infeed", "outfeed", "send", "recv", "create_token", "after_all",
-        "partition_id", "replica_id",
-    )
-)  # fmt: skip
-
 
 def stages_of(func: ir.Operation) -> list[ir.Operation]:
     """The stages of a function, in program order."""
@@ -173,18 +164,6 @@ def inline_stage(stage: ir.Operation) -> None:
     stage.erase()
     if next(iter(packed.results[0].uses), None) is None:
         packed.erase()
-
-
-def free_values(block: ir.Block) -> set[ir.Value]:
-    """What depends on no argument and can be made again wherever it is used: constants, iotas, and what follows."""
-    found: set[ir.Value] = set()
-    for op in block.operations:
-        op = op.operation
-        if op.name in _ONCE or len(op.regions) or not op.name.startswith(("stablehlo.", "chlo.")):
-            continue
-        if all(v in found for v in op.operands):
-            found.update(op.results)
-    return found
 
 
 def symbols_used(op: ir.Operation) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from torch_mlir import ir
 
 
@@ -11,6 +14,13 @@ def element_bytes(element: ir.Type) -> float:
         return 2 * element_bytes(element.element_type)
     width = getattr(element, "width", 8)
     return 1.0 if width == 1 else width / 8
+
+
+def tensor_bytes(type_: ir.Type, shape: Sequence[int] | None = None) -> float:
+    """Bytes of a tensor of a type, or of a part of it that has `shape`; 0 for what is no tensor, such as a token."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return 0.0
+    return math.prod(type_.shape if shape is None else shape) * element_bytes(type_.element_type)
 
 
 def number_attr(number: float | int, element: ir.Type) -> ir.Attribute:

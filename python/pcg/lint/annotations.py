@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.locations import operation_name, place
+from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.rules import rule_for
 from pcg.search.build import Built, describe
@@ -156,8 +157,8 @@ def _sites(
     ) -> Site:  # fmt: skip
         table = nodes[node].table
         allowed = _yielding(table, slot, spec) if kind == "op" else _extending(table, spec, open_dims)
-        shape, itemsize, element = describe(value)
-        size = float(np.prod(shape)) * itemsize
+        shape, _, element = describe(value)
+        size = tensor_bytes(value.type)
         text = f"{element}[{','.join(map(str, shape))}]"
         whole = (kind, text, str(spec), tuple(open_dims), *key)
         return Site(kind, index, name, text, shape, size, spec, place(at), at, node, slot, allowed, whole)

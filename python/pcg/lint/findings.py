@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.ir.locations import place
+from pcg.ir.types import tensor_bytes
 from pcg.layout import ShardSpec
 from pcg.lint.advise import Advice
 from pcg.lint.annotations import Annotation, Site, spec_text
 from pcg.lint.space import Figures, Space
 from pcg.reshard.planner import plan as reshard_plan
 from pcg.reshard.steps import Mask, Slice
-from pcg.search.build import describe
 
 #: Share of a step's communication from which a move is worth a finding of its own.
 _MUCH = 0.02
@@ -193,7 +193,7 @@ def _padding(space: Space) -> Iterator[Finding]:
 def _replicated(space: Space, free: Figures) -> Iterator[Finding]:
     """Large arguments that every device must hold, where the plan without annotations splits them."""
     arguments = space.func.regions[0].blocks[0].arguments
-    total = sum(map(_bytes, arguments))
+    total = sum(tensor_bytes(a.type) for a in arguments)
     for annotation in space.annotations:
         s = annotation.first
         size = sum(x.bytes for x in annotation.sites if x.kind == "argument")
@@ -217,11 +217,6 @@ def _unused(space: Space) -> Iterator[Finding]:
                 "unused-axis", f"no annotation uses axis {axis} (size {size})", place(space.func.location),
                 space.func.location,
             )  # fmt: skip
-
-
-def _bytes(value: ir.Value) -> float:
-    shape, itemsize, _ = describe(value)
-    return math.prod(shape) * itemsize
 
 
 def _subject(space: Space, a: Annotation) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.lint.annotations import collect
 from pcg.search.assign import Decided, PlanOptimizer, WideBuilder, place
@@ -75,7 +76,7 @@ class OpenBuilder(WideBuilder):
         op = value.owner.operation
         if op.name == "stablehlo.while":
             return ("sum" if adds(op.operands[value.result_number]) else None), []
-        if op.name not in ("dist.constraint", "dist.reshard"):
+        if op.name not in CONSTRAINTS:
             return None, []
         source = self.built.values[op.operands[0]]
         if source.free:

@@ -13,10 +13,9 @@ from pcg.layout.uneven import padded_sizes
 from pcg.lower.neutral import neutral, zero
 from pcg.lower.ordered import needs_order, ordered, unordered
 from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step, permutation
-from pcg.rules.regions import REDUCERS
+from pcg.rules.regions import ON_BOOLEANS, REDUCERS
 
 #: On booleans XLA's collectives know `and` and `or` only.
-_BOOLEAN = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and", "or": "or"}
 
 
 class Collectives:
@@ -293,7 +292,7 @@ class Collectives:
 
 
 def _for_element(kind: str, element: ir.Type) -> str:
-    return _BOOLEAN[kind] if isinstance(element, ir.IntegerType) and element.width == 1 else kind
+    return ON_BOOLEANS[kind] if isinstance(element, ir.IntegerType) and element.width == 1 else kind
 
 
 def _native(kind: str, element: ir.Type) -> bool:

@@ -24,6 +24,8 @@ from pcg.ir.loops import trip_count
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.ir.walk import walk
 from pcg.lower.intervals import Intervals
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 
 def keep_in_range(root: ir.Operation, devices: int) -> int:
@@ -172,7 +174,7 @@ def _may_be_sliced(value: ir.Value) -> bool:
         carried = owner.name == "stablehlo.while" and value.owner == owner.regions[1].blocks[0]
         return not carried or (trip_count(owner) or 0) < 2  # a loop of one step is no loop to XLA
     op = value.owner.operation
-    if op.name not in ("stablehlo.dynamic_update_slice", "stablehlo.scatter"):
+    if not traits.has(op.name, Trait.UPDATE):
         return True
     updates = {"stablehlo.scatter": len(op.results) + 1}.get(op.name, 1)
     return math.prod(op.operands[updates].type.shape) in (0, math.prod(value.type.shape))  # of none or all of it

@@ -9,15 +9,12 @@ from torch_mlir import ir
 
 from pcg.ir.identities import limits
 from pcg.ir.loops import trip_count
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 Interval = tuple[int, int]
 #: How far back through a program it looks.
 _DEPTH = 48
-#: Ops whose result holds only elements of their first operand.
-_SAME_ELEMENTS = frozenset({
-    "stablehlo.broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.gather", "stablehlo.reshape",
-    "stablehlo.reverse", "stablehlo.slice", "stablehlo.transpose",
-})  # fmt: skip
 #: Ops whose result holds only elements of some of their operands.
 _UNIONS = {"stablehlo.concatenate": None, "stablehlo.pad": 2, "stablehlo.dynamic_update_slice": 2}
 _ARITHMETIC: dict[str, Callable[[Interval, Interval], Interval]] = {
@@ -74,7 +71,7 @@ class Intervals:
             return self.of(operands[list(op.results).index(value)], depth)
         if not operands or not _integers(operands[0]):
             return None
-        if name in _SAME_ELEMENTS or name == "stablehlo.convert":
+        if traits.has(name, Trait.SAME_ELEMENTS) or name == "stablehlo.convert":
             return self.of(operands[0], depth)
         if name in _UNIONS:
             return _hull([x for v in operands[: _UNIONS[name]] for x in self.of(v, depth)])

@@ -21,10 +21,8 @@ PCG_MOVES = frozenset({"pcg.partition", "pcg.combine", "pcg.replicate", "pcg.red
 DIST_MOVES = frozenset(
     f"dist.{s.name}" for s in (AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice)
 )
-#: What a user or a pass wrote to ask for a layout.
-REQUESTS = frozenset({"dist.constraint", "dist.reshard"})
 #: All of them: identities on the logical value.
-MOVES = PCG_MOVES | DIST_MOVES | REQUESTS
+MOVES = PCG_MOVES | DIST_MOVES | shardings.CONSTRAINTS
 
 
 def emit_pcg(

@@ -26,6 +26,8 @@ from pcg.lower.collectives import grown
 from pcg.lower.moves import itemsize
 from pcg.reshard import Piece, ReshardError, cross_mesh_plan
 from pcg.reshard.cross import Box, shards
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 #: Attributes of arguments and results of a process: which argument or result of the program, and which box of it;
 #: what the tensor holds beyond the box is padding.
@@ -35,12 +37,6 @@ SIGNATURE, PROCESSES = "pcg.signature", "pcg.processes"
 #: Attribute of collectives: the process of each position.  Replica groups stay positions, because StableHLO
 #: has them count from 0.
 MEMBERS = "pcg.members"
-COLLECTIVES = frozenset(
-    "stablehlo." + n
-    for n in (
-        "all_reduce", "all_gather", "all_to_all", "reduce_scatter", "collective_permute", "collective_broadcast"
-    )
-)  # fmt: skip
 
 
 class _Process:
@@ -187,7 +183,7 @@ class ProcessLowering:
                     inner.results[0].replace_all_uses_with(_position(inner, position))
                 inner.erase()
                 continue
-            if inner.name in COLLECTIVES:
+            if traits.has(inner.name, Trait.COLLECTIVE):
                 inner.attributes[MEMBERS] = ir.DenseI64ArrayAttr.get(list(ids))
             if "channel_handle" in inner.attributes:
                 handle = str(inner.attributes["channel_handle"])

@@ -19,7 +19,7 @@ from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.collectives import Collectives
 from pcg.lower.control_flow import lower_control_flow
 from pcg.lower.local import LocalContext, local_form_of
-from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, dist_step
+from pcg.lower.moves import DIST_MOVES, MOVES, dist_step
 from pcg.reshard import ReshardError, Step, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.collectives import NAMES as COLLECTIVES
@@ -147,7 +147,7 @@ class SpmdLowering:
         name, first = op.name, self.collectives.channels
         if name in CONTROL_FLOW:
             results: Sequence[ir.Value] = lower_control_flow(self, op)
-        elif name in DIST_MOVES or name in PCG_MOVES or name in REQUESTS:
+        elif name in MOVES:
             results = [self._move(op)]
         elif name.startswith(("pcg.", "dist.")) or name == "func.call":
             raise PcgError(f"'{name}' op cannot be lowered to one program per device", op)

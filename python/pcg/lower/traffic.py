@@ -11,18 +11,14 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.loops import counted_trips
 from pcg.ir.stages import mesh_symbol
+from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
 from pcg.machine.traffic import Exchange, Messages, Need, Together, Traffic
 from pcg.reshard import cross_mesh_plan
 from pcg.reshard.cross import shards
-
-_KINDS = {
-    "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
-    "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
-    "stablehlo.collective_permute": "permute",
-}  # fmt: skip
+from pcg.rules.collectives import KINDS
 
 
 def traffic_of(
@@ -70,8 +66,9 @@ def _collectives(op: ir.Operation, ids: Sequence[int], times: float, into: list[
         for block in region.blocks:
             for inner in block.operations:
                 inner = inner.operation
-                kind = _KINDS.get(inner.name)
-                if kind is not None:
+                kind = KINDS.get(inner.name)
+                # Lowering makes no broadcasts; those of manual computations are not counted.
+                if kind is not None and inner.name != "stablehlo.collective_broadcast":
                     into.append(_exchange(inner, kind, ids, times))
                 elif inner.name == "stablehlo.while":
                     _collectives(inner, ids, times * counted_trips(inner, times), into)
@@ -84,7 +81,7 @@ def _exchange(op: ir.Operation, kind: str, ids: Sequence[int], times: float) -> 
     rows = np.array(ir.DenseIntElementsAttr(op.attributes[name])).tolist()
     groups = tuple(tuple(ids[p] for p in row if p >= 0) for row in rows)
     of = op.results if kind == "all_gather" else op.operands
-    size = float(sum(np.prod(v.type.shape) * itemsize(v) for v in of))
+    size = float(sum(tensor_bytes(v.type) for v in of))
     if kind == "permute":
         return Messages(tuple((a, b, size) for a, b in groups if a != b), times)
     return Together(kind, groups, size, times)
@@ -97,5 +94,5 @@ def _needs(
     for argument in func.regions[0].blocks[0].arguments:
         spec, name = _placed(argument)
         for device, box in shards(spec, meshes[name], argument.type.shape):
-            held[device] += float(np.prod([b - a for a, b in box])) * itemsize(argument)
+            held[device] += tensor_bytes(argument.type, [b - a for a, b in box])
     return tuple(Need(kinds.get(d), held[d]) for d in processes)

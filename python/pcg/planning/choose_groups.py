@@ -14,10 +14,10 @@ from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import stages_of
 from pcg.ir.transformation import Bytes, Transformation, option
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
 from pcg.lower.lower_processes import lower_stages
-from pcg.lower.moves import itemsize
 from pcg.machine import Cluster, ClusterError, Group, Machine
 from pcg.machine.shares import proportional
 from pcg.planning.choose_mesh import ChooseMesh
@@ -271,7 +271,7 @@ def stages_by_weights(module: ir.Operation, order: Sequence[str], parts: Sequenc
     block = func.regions[0].blocks[0]
     uses = first_uses(func)
     weights = [i for i in sorted(uses, key=lambda i: (uses[i][0], i)) if block.arguments[i].type.rank]
-    sizes = [math.prod(block.arguments[i].type.shape) * itemsize(block.arguments[i]) for i in weights]
+    sizes = [tensor_bytes(block.arguments[i].type) for i in weights]
     before = [sum(sizes[:n]) for n in range(len(sizes))]
     total, low = float(sum(sizes)), 1
     cuts = []
@@ -303,7 +303,7 @@ def first_uses(func: ir.Operation) -> dict[int, tuple[int, float]]:
         taken = [v for v in op.operands if v in fed]
         if taken:
             fed.update(op.results)
-            size = sum(math.prod(v.type.shape) * itemsize(v) for v in taken)
+            size = sum(tensor_bytes(v.type) for v in taken)
             for i in sources:
                 found.setdefault(i, (number, size))
         elif sources:

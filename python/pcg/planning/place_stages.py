@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,9 +12,9 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
 from pcg.ir.transformation import Bytes, Transformation, option
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
 from pcg.machine import Machine
 from pcg.planning.propagation import ENGINES as PROPAGATION
@@ -120,7 +119,7 @@ class PlaceStages(Transformation):
         source = value.owner.operation.operands[0]
         name, full = mesh_names.mesh_name_of(source), shape(value)
         assert name is not None
-        if set(devices(mesh)) <= set(devices(self.meshes[name])) or math.prod(full) * itemsize(value) < _LARGE:
+        if set(devices(mesh)) <= set(devices(self.meshes[name])) or tensor_bytes(value.type) < _LARGE:
             return None
         return evenly(full, mesh)
 

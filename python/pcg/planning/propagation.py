@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -12,9 +11,9 @@ from pcg.ir import given, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import file_line_col
 from pcg.ir.transformation import Bytes, Transformation, option
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import functions, is_private
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import itemsize
 from pcg.machine import Machine
 from pcg.planning.progress import Progress
 from pcg.propagate import ENGINES as LOCAL
@@ -187,7 +186,7 @@ class FunctionGraph:
     ) -> int:  # fmt: skip
         """A problem value for `value`; annotations lose what is partial, which only ops can make."""
         dims = shape(value)
-        size = float(math.prod(dims) * itemsize(value)) if isinstance(value.type, ir.RankedTensorType) else 0.0
+        size = tensor_bytes(value.type)
         index = self.problem.value(dims, size, fixed.without_partial() if fixed else None, name, open, priorities)
         self.values[value] = index
         return index
@@ -216,7 +215,7 @@ class FunctionGraph:
                 self.structures.append((op, results))
                 for region in op.regions:
                     self.walk(region.blocks[0], list(results))
-            elif op.name in ("dist.constraint", "dist.reshard"):
+            elif op.name in shardings.CONSTRAINTS:
                 self.request(op)
             elif op.name.startswith(("dist.", "pcg.")):
                 self.produce(op)

@@ -11,11 +11,12 @@ from pcg.cost import CostModel
 from pcg.explain.replicated import replicated
 from pcg.ir import given, shardings
 from pcg.ir.errors import PcgError
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import DIST_MOVES, PCG_MOVES, REQUESTS, emit_pcg, itemsize
+from pcg.lower.moves import DIST_MOVES, PCG_MOVES, emit_pcg, itemsize
 from pcg.machine import Machine
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
@@ -90,7 +91,7 @@ class _Inserter:
                 self.terminator(op, results)
             elif op.name in CONTROL_FLOW:
                 self.control_flow(op)
-            elif op.name in REQUESTS:
+            elif op.name in CONSTRAINTS:
                 spec = shardings.from_attr(op.attributes["spec"])
                 self.need(op, 0, spec)
                 self.specs[op.results[0]] = spec

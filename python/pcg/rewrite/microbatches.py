@@ -15,18 +15,18 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
-from pcg.lower.moves import REQUESTS
 from pcg.lower.neutral import neutral
 from pcg.rewrite.temporal import CannotSplit, Temporal, captured
-from pcg.rules import rule_for
+from pcg.rules import rule_for, traits
 from pcg.rules.factor import Assignment
 from pcg.rules.regions import REDUCERS
 from pcg.rules.registry import shape
-from pcg.search.fusion import CHEAP
+from pcg.rules.traits import Trait
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Microbatches:
             self._order(ops, inside, loop)
         # What was made for the whole batch and is now made for each microbatch is as large as all of them.
         for op in reversed(list(walk(func))):
-            if op.name in CHEAP and not any(len(list(r.uses)) for r in op.results):
+            if traits.has(op.name, Trait.CHEAP) and not any(len(list(r.uses)) for r in op.results):
                 op.erase()
         return loop
 
@@ -189,7 +189,7 @@ class Microbatches:
                 results: Sequence[ir.Value] = self._whole(op)
             elif op.name == "stablehlo.while":
                 results = self._inner_loop(op)
-            elif op.name in REQUESTS or op.name == "stablehlo.optimization_barrier":
+            elif op.name in CONSTRAINTS or op.name == "stablehlo.optimization_barrier":
                 values = [self._local(v, what.specs[v]) for v in op.operands]
                 attributes = {n: op.attributes[n] for n in op.attributes}
                 results = list(
@@ -346,4 +346,4 @@ def _cut(kind: ir.Type, spec: ShardSpec, parts: int) -> ir.Type:
 
 def is_placed(func: ir.Operation) -> bool:
     """Whether ops of a function have layouts already."""
-    return any(shardings.SPECS in op.attributes and op.name not in REQUESTS for op in walk(func))
+    return any(shardings.SPECS in op.attributes and op.name not in CONSTRAINTS for op in walk(func))

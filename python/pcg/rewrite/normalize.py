@@ -12,20 +12,13 @@ from pcg.ir.joins import join
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import functions, is_private, walk
 from pcg.lower.local_collectives import alone
+from pcg.rules import traits
 from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.collectives import check_replicas, is_plain, why_refused
 from pcg.rules.custom_call import has_side_effect
 from pcg.rules.manual import manual_bodies
-
-#: Ops that stay free (any device can make any part of them) when applied to constants and iotas.
-_CHAIN = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
-#: Ops that do something besides computing their results.
-_EFFECTS = frozenset(
-    {
-        "stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv", "func.return",
-        "stablehlo.return", "func.call", "pcg.yield",
-    }
-)  # fmt: skip
+from pcg.rules.registry import TERMINATORS
+from pcg.rules.traits import Trait
 
 
 @dataclass
@@ -116,7 +109,7 @@ class Normalize(Transformation):
             if isinstance(type_.element_type, ir.ComplexType):
                 return False
             return getattr(op.attributes["value"], "is_splat", False)
-        if name not in _CHAIN or depth > 4:
+        if not traits.has(name, Trait.SPREADS) or depth > 4:
             return False
         source = op.operands[0]
         if isinstance(source, ir.BlockArgument) or shardings.SPECS in op.attributes:
@@ -170,7 +163,9 @@ def _is_identity(op: ir.Operation) -> bool:
 
 def _is_pure(op: ir.Operation) -> bool:
     name = op.name
-    if name in _EFFECTS or not name.startswith(("stablehlo.", "chlo.", "dist.", "pcg.")) or name == "dist.mesh":
+    if name in TERMINATORS or name == "dist.mesh" or traits.has(name, Trait.HOST_IO):
+        return False
+    if not name.startswith(("stablehlo.", "chlo.", "dist.", "pcg.")):
         return False
     if has_side_effect(op):
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,18 +9,14 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import free_values
 from pcg.ir.transformation import Transformation
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry, functions, walk
 from pcg.layout import Mesh, SpecError
-from pcg.lower.moves import itemsize
 from pcg.propagate.meshes import MeshConflict, MeshProblem, propagate_meshes
-from pcg.rules.registry import shape
-
-#: Ops that an argument goes through on its way to where it is used.
-_PASSES = frozenset(
-    {"dist.constraint", "stablehlo.convert", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim"}
-)
+from pcg.rules import traits
+from pcg.rules.traits import Trait
+from pcg.rules.values import free_values
 
 
 @dataclass
@@ -48,18 +43,21 @@ class PropagateMeshes(Transformation):
             free = free_values(block)
             for i, argument in enumerate(block.arguments):
                 found = self._known(func, mesh_names.signature_mesh(func, "arg_attrs", i))
-                numbers[argument] = problem.add((), [_bytes(argument)], found)[0]
+                numbers[argument] = problem.add((), [tensor_bytes(argument.type)], found)[0]
                 ops.append(None)
             direct = set(numbers.values())
             *body, last = (op.operation for op in block.operations)
             for op in body:
                 for name in self._named(op):
                     self._known(op, name)
-                sizes = [0.0 if r in free else _bytes(r) for r in op.results]
+                sizes = [0.0 if r in free else tensor_bytes(r.type) for r in op.results]
                 taken = [numbers[v] for v in outer_values(op)]
                 mesh = mesh_names.op_mesh(op)
-                holds, from_argument = mesh is not None, op.name in _PASSES and bool(taken) and direct.issuperset(taken)
-                if op.name in _PASSES:
+                # What an argument goes through on its way to where it is used.
+                through = ("stablehlo.broadcast_in_dim", "dist.constraint")
+                passes = traits.has(op.name, Trait.FORWARDS) or op.name in through
+                holds, from_argument = mesh is not None, passes and bool(taken) and direct.issuperset(taken)
+                if passes:
                     # A demand in the middle of a program says where one value is needed, not where what follows
                     # runs; one on an argument, or its cast, is how JAX functions annotate arguments.
                     holds = from_argument and (holds or problem.things[problem.makers[taken[0]]].holds)
@@ -132,10 +130,3 @@ def outer_values(op: ir.Operation) -> list[ir.Value]:
             inside.update(inner.results)
         inside.update(a for region in inner.regions for block in region.blocks for a in block.arguments)
     return [v for v in used if v not in inside]
-
-
-def _bytes(value: ir.Value) -> float:
-    """Bytes of a whole value."""
-    if not isinstance(value.type, ir.RankedTensorType):
-        return 0.0
-    return math.prod(shape(value)) * itemsize(value)

@@ -9,10 +9,8 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import functions, walk
-
-_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.convolution"})
-#: What may stand between a contraction and the addition: partial sums pass through all of them.
-_BETWEEN = frozenset({"stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert", "stablehlo.negate"})
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 
 @dataclass
@@ -77,9 +75,10 @@ def is_contraction(value: ir.Value) -> bool:
     """Whether `value` is the result of a contraction that is used nowhere else, maybe moved or scaled."""
     while not isinstance(value, ir.BlockArgument) and _uses(value) == 1:
         op = value.owner.operation
-        if op.name in _CONTRACTIONS:
-            return True
-        if op.name not in _BETWEEN:
+        if traits.has(op.name, Trait.CONTRACTION):
+            return op.name != "stablehlo.dot"  # sums of the deprecated one stay as they are written
+        # Partial sums pass through these.
+        if not traits.has(op.name, Trait.FORWARDS) and op.name != "stablehlo.negate":
             return False
         value = op.operands[0]
     return False

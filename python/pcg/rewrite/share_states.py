@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.rules.factor import Assignment, FactorRule
+from pcg.rules.regions import REDUCERS
 from pcg.rules.registry import shape
 
 #: The axis that stands for the groups where rules speak of axes.
 AXIS = "share"
-#: How two addends of a kind become one.
-COMBINE = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "and": "and", "or": "or"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def by_factor(op: ir.Operation, rule: FactorRule, i: int, state: Split) -> Choic
         if made is None and f.reduce is None:
             raise Unshared("a result does not have the batch")
         makes.append(Partial(f.reduce) if f.reduce is not None else made)
-    if f.reduce is not None and f.reduce not in COMBINE:
+    if f.reduce is not None and f.reduce not in REDUCERS:
         raise Unshared(f"parts of a {f.reduce} cannot be put together")
     axes = tuple((AXIS,) if x == factor else () for x in range(len(rule.factors)))
     return Choice(rule, Assignment(axes), factor, sizes, needs, tuple(makes))

@@ -18,15 +18,14 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names
 from pcg.ir.clone import clone_mapped
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh
 from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext, local_form_of
-from pcg.lower.moves import itemsize
 from pcg.lower.neutral import neutral
 from pcg.rewrite.share_states import (
     AXIS,
-    COMBINE,
     Choice,
     Partial,
     Split,
@@ -36,9 +35,12 @@ from pcg.rewrite.share_states import (
     by_factor,
     local_type,
 )  # fmt: skip
+from pcg.rules import traits
 from pcg.rules.custom_call import has_side_effect
 from pcg.rules.factor import Assignment, FactorRule
+from pcg.rules.regions import REDUCERS
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, rule_for, shape
+from pcg.rules.traits import Trait
 
 
 class _Nowhere:
@@ -197,7 +199,7 @@ class Sharing:
                     why = why or str(reason)
                     continue
                 pairs = zip(op.operands, states, choice.needs, strict=True)
-                found.append((math.fsum(_bytes(v) for v, s, n in pairs if s not in (None, n)), choice))
+                found.append((math.fsum(tensor_bytes(v.type) for v, s, n in pairs if s not in (None, n)), choice))
         if found:
             return min(found, key=lambda x: x[0])[1]
         if not why:
@@ -215,7 +217,8 @@ class Sharing:
         for k, linear in enumerate(rule.linear):
             fits = partial <= linear.operands if inside else partial == linear.operands
             if fits and kinds == {linear.kind}:
-                if sum(map(_bytes, op.results)) > sum(_bytes(op.operands[i]) for i in linear.operands):
+                before = sum(tensor_bytes(op.operands[i].type) for i in linear.operands)
+                if sum(tensor_bytes(r.type) for r in op.results) > before:
                     raise Unshared("")  # nothing is lost: less is added up before it
                 assignment = Assignment(((),) * len(rule.factors), ((AXIS, k),))
                 needs = tuple(Partial(linear.kind) if i in linear.operands else None for i in range(len(states)))
@@ -304,18 +307,18 @@ class Sharing:
         state = self.states[value]
         parts = [env[value] for env in self.env]
         if isinstance(state, Partial):
-            if state.kind not in COMBINE:
+            if state.kind not in REDUCERS:
                 raise Unshared(f"parts of a {state.kind} cannot be put together")
             found = parts[0]
             for part in parts[1:]:
-                found = self._create(f"stablehlo.{COMBINE[state.kind]}", [found, part], value.type, None)
-            self.summed += _bytes(value)
+                found = self._create(REDUCERS[state.kind], [found, part], value.type, None)
+            self.summed += tensor_bytes(value.type)
         else:
             assert state is not None
             i64 = ir.IntegerType.get_signless(64)
             dim = ir.IntegerAttr.get(i64, state.dim)
             found = self._create("stablehlo.concatenate", parts, value.type, None, dimension=dim)
-            self.gathered += _bytes(value)
+            self.gathered += tensor_bytes(value.type)
         self._whole[value] = found
         return found
 
@@ -411,18 +414,14 @@ class Sharing:
         return list(new.results)
 
 
-def _bytes(value: ir.Value) -> float:
-    return math.prod(value.type.shape) * itemsize(value) if isinstance(value.type, ir.RankedTensorType) else 0.0
-
-
 def _names(op: ir.Operation) -> list[str]:
     return [a if isinstance(a, str) else a.name for a in op.attributes]
 
 
 def _pure(op: ir.Operation) -> bool:
     """Whether an op that nobody uses can go."""
-    effects = {"stablehlo.custom_call", "stablehlo.outfeed", "stablehlo.infeed", "stablehlo.send", "stablehlo.recv"}
-    return not any(inner.name in effects for inner in walk(op))
+    names = [inner.name for inner in walk(op)]
+    return not any(n == "stablehlo.custom_call" or traits.has(n, Trait.HOST_IO) for n in names)
 
 
 def batch_of(func: ir.Operation, data: Sequence[int]) -> tuple[int, tuple[int, ...]]:
@@ -446,7 +445,7 @@ def owners(
     func: ir.Operation, arguments: Sequence[int], weights: Mapping[str, float]
 ) -> dict[int, str]:
     """Deal arguments to owners, so that each has bytes in proportion to its weight: the largest first."""
-    sizes = {i: _bytes(func.regions[0].blocks[0].arguments[i]) for i in arguments}
+    sizes = {i: tensor_bytes(func.regions[0].blocks[0].arguments[i].type) for i in arguments}
     held = dict.fromkeys(weights, 0.0)
     found = {}
     for i in sorted(sizes, key=lambda i: (-sizes[i], i)):

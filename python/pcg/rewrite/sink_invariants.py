@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,9 +10,11 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped, remap
 from pcg.ir.transformation import Transformation
-from pcg.ir.types import element_bytes
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry
-from pcg.search.fusion import CHEAP
+from pcg.rules import traits
+from pcg.rules.registry import CONTROL_FLOW
+from pcg.rules.traits import Trait
 
 #: How many times what it is made of a value must take, for it to be made again in every iteration.
 _LARGER = 8.0
@@ -46,7 +47,7 @@ class SinkInvariants(Transformation):
                 saved += self._captured(op)
                 op, more = self._carried(op)
                 saved += more
-            for region in op.regions if op.name in _CONTROL else ():
+            for region in op.regions if op.name in CONTROL_FLOW else ():
                 saved += self._block(region.blocks[0])
         return saved
 
@@ -60,7 +61,7 @@ class SinkInvariants(Transformation):
             if yields[i] == body.arguments[i] and yields.count(yields[i]) == 1 and _chain(v) is not None
         ]
         values = [loop.operands[i] for i in gone]
-        saved = sum(map(_bytes, values))
+        saved = sum(tensor_bytes(v.type) for v in values)
         for i, value in zip(gone, values, strict=True):
             for region in loop.regions:
                 self._make(value, region.blocks[0].arguments[i], region.blocks[0])
@@ -79,7 +80,7 @@ class SinkInvariants(Transformation):
         for value in values:
             for region in loop.regions:
                 self._make(value, value, region.blocks[0])
-            saved += _bytes(value)
+            saved += tensor_bytes(value.type)
             _clean(value)
         self.statistics["values sunk"] += len(values)
         return saved
@@ -102,12 +103,9 @@ class SinkInvariants(Transformation):
             remap(op, {known: values[value]})
 
 
-_CONTROL = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
-
-
 def _chain(value: ir.Value) -> list[ir.Operation] | None:
     """The ops that make `value` of much smaller values, in order; None if there are none, or dear ones."""
-    size = _bytes(value)
+    size = tensor_bytes(value.type)
     if size < _SMALL or isinstance(value, ir.BlockArgument):
         return None
     ops: dict[ir.Operation, None] = {}
@@ -120,8 +118,9 @@ def _chain(value: ir.Value) -> list[ir.Operation] | None:
         op = v.owner.operation
         if op in ops:
             return True
-        small = _bytes(v) * _LARGER <= size
-        if op.name not in CHEAP or len(op.results) != 1 or shardings.SPECS in op.attributes or not _plain(op):
+        small = tensor_bytes(v.type) * _LARGER <= size
+        cheap = traits.has(op.name, Trait.CHEAP) and _plain(op)
+        if not cheap or len(op.results) != 1 or shardings.SPECS in op.attributes:
             left.add(v)
             return small
         if len(ops) >= _OPS:
@@ -135,30 +134,25 @@ def _chain(value: ir.Value) -> list[ir.Operation] | None:
         ops[op] = None
         return True
 
-    if not visit(value) or not ops or sum(map(_bytes, left)) * _LARGER > size:
+    if not visit(value) or not ops or sum(tensor_bytes(v.type) for v in left) * _LARGER > size:
         return None
     return list(ops)
 
 
 def _from_nothing(op: ir.Operation, depth: int = 8) -> bool:
     """Whether an op is made of constants and iotas only."""
-    if op.name not in CHEAP or not _plain(op) or not depth:
+    if not traits.has(op.name, Trait.CHEAP) or not _plain(op) or not depth:
         return False
     return all(not isinstance(v, ir.BlockArgument) and _from_nothing(v.owner.operation, depth - 1) for v in op.operands)
 
 
 def _plain(op: ir.Operation) -> bool:
     """Whether an op is no large table of constants: one in a loop is as large as one before it."""
-    if op.name != "stablehlo.constant" or _bytes(op.results[0]) < _SMALL:
+    if op.name != "stablehlo.constant" or tensor_bytes(op.results[0].type) < _SMALL:
         return True
     if isinstance(op.results[0].type.element_type, ir.ComplexType):
         return False  # the bindings cannot read these
     return bool(getattr(op.attributes["value"], "is_splat", False))
-
-
-def _bytes(value: ir.Value) -> float:
-    kind = value.type
-    return math.prod(kind.shape) * element_bytes(kind.element_type) if isinstance(kind, ir.RankedTensorType) else 0.0
 
 
 def _outside(loop: ir.Operation) -> Iterator[ir.Value]:
@@ -183,7 +177,7 @@ def _clean(value: ir.Value) -> None:
     work = [value.owner.operation]
     while work:
         op = work.pop()
-        if op.name in CHEAP and not any(list(r.uses) for r in op.results):
+        if traits.has(op.name, Trait.CHEAP) and not any(list(r.uses) for r in op.results):
             makers = dict.fromkeys(v.owner.operation for v in op.operands if not isinstance(v, ir.BlockArgument))
             op.erase()
             work += makers

@@ -9,16 +9,13 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import create_stage, free_values, symbols_used
+from pcg.ir.stages import create_stage, symbols_used
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry_of
 from pcg.rewrite.propagate_meshes import outer_values
-
-#: Ops that are worth starting early.
-_WORK = frozenset(
-    "stablehlo." + n
-    for n in ("dot_general", "dot", "convolution", "custom_call", "fft", "cholesky", "triangular_solve", "gather")
-)  # fmt: skip
+from pcg.rules import traits
+from pcg.rules.traits import Trait
+from pcg.rules.values import free_values
 
 
 @dataclass
@@ -106,7 +103,7 @@ class _Splitter:
         for number, mesh in sorted(found):
             later = sorted(n for n, m in found if m == mesh and n > number)
             ops = found[number, mesh]
-            if later and not any(op.name in _WORK or len(op.regions) for op in ops):
+            if later and not any(traits.has(op.name, Trait.HEAVY) or len(op.regions) for op in ops):
                 if not any(r in leaves for op in ops for r in op.results):
                     found[later[0], mesh] = sorted([*ops, *found[later[0], mesh]], key=place.__getitem__)
                     del found[number, mesh]

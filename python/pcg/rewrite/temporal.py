@@ -14,27 +14,21 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
-from pcg.ir.types import element_bytes
+from pcg.ir.shardings import CONSTRAINTS
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import REQUESTS
-from pcg.rules import CONTROL_FLOW, rule_for
+from pcg.rules import CONTROL_FLOW, rule_for, traits
 from pcg.rules.custom_call import has_side_effect
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.registry import shape
+from pcg.rules.traits import Trait
 from pcg.rules.values import is_zero
-from pcg.search.fusion import CHEAP
 
 #: The axis of time.
 AXIS = "microbatch"
 #: Reductions that a loop can take step by step.
 KINDS = frozenset({"sum", "max", "min", "prod"})
-#: Ops that are made again in the loop instead of sliced, if all that they read is made from nothing, or is smaller.
-_CHAIN = frozenset(
-    {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert", "stablehlo.transpose", "stablehlo.negate"}
-)
-#: Ops too dear to do on the whole batch before the loop.
-_DEAR = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution", "stablehlo.custom_call"})
 #: What may be done before the loop may make this many times the bytes of the data.
 _HOIST = 64
 
@@ -95,7 +89,8 @@ class Temporal:
         op = value.owner.operation
         if op.name == "stablehlo.constant":
             return ir.DenseElementsAttr(op.attributes["value"]).is_splat
-        return op.name == "stablehlo.iota" or (op.name in CHEAP and all(self.made(v, depth - 1) for v in op.operands))
+        # An iota has no operands.
+        return traits.has(op.name, Trait.CHEAP) and all(self.made(v, depth - 1) for v in op.operands)
 
     def remake(self, value: ir.Value, want: ShardSpec) -> Assignment | None:
         """How a made value is made in layout `want`, or a whole one is broadcast to it; None if it has to be sliced."""
@@ -104,7 +99,8 @@ class Temporal:
         op = value.owner.operation
         if not self.made(value):
             whole = self.is_whole(value) and all(self.is_whole(v) for v in op.operands)
-            if op.name not in _CHAIN or not whole or want.is_replicated:
+            # What follows a generator is made again in the loop, not sliced, also where what it reads is just smaller.
+            if not traits.has(op.name, Trait.PROPAGATES_GENERATOR) or not whole or want.is_replicated:
                 return None
         if op.name == "stablehlo.iota" and want.dims[ir.IntegerAttr(op.attributes["iota_dimension"]).value]:
             return None
@@ -133,7 +129,7 @@ class Temporal:
             self._loop(op)
         elif op.name in CONTROL_FLOW:
             raise CannotSplit(f"'{op.name}' op reads the data: it is not split into microbatches", op.location)
-        elif op.name in REQUESTS or op.name == "stablehlo.optimization_barrier":
+        elif op.name in CONSTRAINTS or op.name == "stablehlo.optimization_barrier":
             for v, r in zip(op.operands, op.results, strict=True):
                 self.specs[r] = self.specs[v]
         else:
@@ -191,7 +187,7 @@ class Temporal:
                 if not have.is_replicated or want.partial:
                     cost = math.inf
                     break
-                cost += 1.0 if self.remake(v, want) is not None else 2.0 + size(v)
+                cost += 1.0 if self.remake(v, want) is not None else 2.0 + tensor_bytes(v.type)
             kinds = {k for i in range(len(op.results)) for _, k in rule.result_spec(i, a).partial}
             if cost < (math.inf if best is None else best[0]) and kinds <= KINDS:
                 best = cost, a
@@ -212,10 +208,11 @@ class Temporal:
     def _smaller(self, op: ir.Operation) -> bool:
         """Whether to add up what an op makes of addends rather than these: it is less, or more exact."""
         partial = {v for v in op.operands if self.is_partial(v)}
-        made = sum(size(r) for r in op.results)
+        made = sum(tensor_bytes(r.type) for r in op.results)
         if op.name == "stablehlo.convert" and len(partial) == 1:
-            return made > size(next(iter(partial)))  # bf16 addends are summed in f32 if that is what is wanted
-        return made < sum(size(v) for v in partial)
+            # Addends of bf16 are summed in f32 if that is what is wanted.
+            return made > tensor_bytes(next(iter(partial)).type)
+        return made < sum(tensor_bytes(v.type) for v in partial)
 
     def _is_zero(self, value: ir.Value) -> bool:
         return value in self._zero or is_zero(value)
@@ -229,13 +226,14 @@ class Temporal:
             if isinstance(v, ir.BlockArgument) or v.owner.operation in ops:
                 continue
             op = v.owner.operation
-            if op.name in _DEAR or op.name in CONTROL_FLOW:
+            heavy = traits.has(op.name, Trait.CONTRACTION) or op.name == "stablehlo.custom_call"
+            if heavy or op.name in CONTROL_FLOW:
                 return False
             ops.add(op)
-            made += sum(size(r) for r in op.results)
+            made += sum(tensor_bytes(r.type) for r in op.results)
             work += op.operands
         block = self.func.regions[0].blocks[0]
-        if made > _HOIST * sum(size(block.arguments[i]) for i in self.data):
+        if made > _HOIST * sum(tensor_bytes(block.arguments[i].type) for i in self.data):
             return False
         self.hoisted |= ops
         return True
@@ -294,12 +292,6 @@ def captured(op: ir.Operation) -> list[ir.Value]:
     return found
 
 
-def size(value: ir.Value) -> float:
-    """Bytes of a whole value."""
-    kind = value.type
-    return math.prod(kind.shape) * element_bytes(kind.element_type) if isinstance(kind, ir.RankedTensorType) else 0.0
-
-
 def batch_arguments(func: ir.Operation, data: Sequence[int], parts: int) -> tuple[dict[int, int], int]:
     """Arguments whose first dimension is the batch -> that dimension, and the size of the batch.
 
@@ -310,7 +302,7 @@ def batch_arguments(func: ir.Operation, data: Sequence[int], parts: int) -> tupl
     sizes: dict[int, float] = {}
     for i in data:
         if dims := shape(arguments[i]):
-            sizes[dims[0]] = sizes.get(dims[0], 0.0) + size(arguments[i])
+            sizes[dims[0]] = sizes.get(dims[0], 0.0) + tensor_bytes(arguments[i].type)
     sizes = {n: b for n, b in sizes.items() if n > 1}
     if not sizes:
         raise CannotSplit("no argument is data with a batch dimension", func.location)

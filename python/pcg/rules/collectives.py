@@ -18,6 +18,7 @@ from pcg.ir.errors import PcgError
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import pass_through, run_replicated
 from pcg.rules.registry import rule
+from pcg.rules.traits import Trait
 
 #: Collectives among the members of each group of devices.
 _GROUPED = frozenset(
@@ -32,6 +33,19 @@ _NUMBERS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 _CHANNELS = frozenset({"stablehlo.send", "stablehlo.recv"})
 _ASYNC = frozenset({"stablehlo.async_start", "stablehlo.async_done"})
 NAMES = (*sorted(_GROUPED), _PERMUTE, *sorted(_NUMBERS), *sorted(_CHANNELS), *sorted(_ASYNC))
+#: Collectives between devices -> the redistribution step (and the curve of the cost model) that each of them is.
+KINDS = {
+    "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
+    "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
+    _PERMUTE: "permute", "stablehlo.collective_broadcast": "permute",
+}  # fmt: skip
+_TRAITS = {
+    **dict.fromkeys(NAMES, Trait.NONE),
+    **dict.fromkeys(KINDS, Trait.COLLECTIVE | Trait.UNFUSABLE),
+    "stablehlo.all_reduce": Trait.COLLECTIVE | Trait.UNFUSABLE | Trait.SCALAR_BODY,
+    **dict.fromkeys(_NUMBERS, Trait.DEVICE_NUMBER | Trait.UNREPEATABLE),
+    **dict.fromkeys(_CHANNELS, Trait.HOST_IO | Trait.UNFUSABLE | Trait.UNREPEATABLE),
+}
 #: What the documentation says of them.
 REASON = "a program for one device has nobody to talk to: groups of one change nothing, others are refused"
 _ALLOWED = (
@@ -120,7 +134,7 @@ def _host(op: ir.Operation) -> bool:
     return "is_host_transfer" in op.attributes and ir.BoolAttr(op.attributes["is_host_transfer"]).value
 
 
-@rule(*NAMES)
+@rule(*NAMES, traits=_TRAITS)
 def collective(op: ir.Operation) -> FactorRule:
     """Any layout goes through what is the identity; what is refused is run nowhere."""
     if reason := why_refused(op):

@@ -11,10 +11,11 @@ from pcg.rules.blocks import FEW, Pieces, beside, common, joined
 from pcg.rules.build import FREE, Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 from pcg.rules.values import is_zero
 
 
-@rule("stablehlo.concatenate")
+@rule("stablehlo.concatenate", traits=Trait.ANCHOR | Trait.NONLOCAL | Trait.KEEPS_INTEGERS)
 def concatenate(op: ir.Operation) -> FactorRule:
     """Dimensions are shared.  Along the concatenated one devices exchange the pieces that change hands.
 

@@ -9,9 +9,13 @@ from torch_mlir import ir
 from pcg.rules.build import FREE, Factors
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 
-@rule("stablehlo.constant", "stablehlo.iota", "chlo.constant")
+# What remakes generators elsewhere writes ops of StableHLO, so chlo.constant is none of them.
+@rule("chlo.constant", traits=Trait.EXPENSIVE)
+@rule("stablehlo.iota", traits=Trait.GENERATOR | Trait.CHEAP | Trait.YIELDS_INTEGERS)
+@rule("stablehlo.constant", traits=Trait.GENERATOR | Trait.CHEAP)
 def source(op: ir.Operation) -> FactorRule:
     """Every dimension may be split: a device makes just its own part."""
     return _source(shape(op.results[0]))
@@ -23,7 +27,7 @@ def _source(s: tuple[int, ...]) -> FactorRule:
     return f.rule([], [f.dims(s)], flops=FREE)
 
 
-@rule("stablehlo.get_dimension_size")
+@rule("stablehlo.get_dimension_size", traits=Trait.NONE)
 def get_dimension_size(op: ir.Operation) -> FactorRule:
     """The size is static, so the operand may be split in any way."""
     f = Factors()

@@ -13,6 +13,7 @@ from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 from pcg.rules.windows import Windows, around
 
 
@@ -41,7 +42,11 @@ def layout(op: ir.Operation) -> Layout:
     )  # fmt: skip
 
 
-@rule("stablehlo.convolution")
+@rule(
+    "stablehlo.convolution",
+    traits=Trait.CONTRACTION | Trait.ANCHOR | Trait.HEAVY | Trait.WORK_IN_ATTRIBUTES | Trait.UNFUSABLE
+    | Trait.NONLOCAL | Trait.ROUNDS,
+)  # fmt: skip
 def convolution(op: ir.Operation) -> FactorRule:
     """`(b, g*c, x), (c, g*o, w) -> (b, g*o, y)` with `g` feature groups; c is contracted.
 

@@ -10,11 +10,16 @@ from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 _LINEAR = (linear("sum", 0), linear("sum", 1))
+_TRAITS = (
+    Trait.CONTRACTION | Trait.MATMUL | Trait.ANCHOR | Trait.HEAVY | Trait.WORK_IN_ATTRIBUTES | Trait.UNFUSABLE
+    | Trait.NONLOCAL | Trait.ROUNDS
+)  # fmt: skip
 
 
-@rule("stablehlo.dot_general")
+@rule("stablehlo.dot_general", traits=_TRAITS)
 def dot_general(op: ir.Operation) -> FactorRule:
     """`(b,i,k),(b,k,j) -> (b,i,j)`; splitting k makes the result a partial sum."""
     n = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
@@ -26,7 +31,7 @@ def dot_general(op: ir.Operation) -> FactorRule:
     )  # fmt: skip
 
 
-@rule("stablehlo.dot")
+@rule("stablehlo.dot", traits=_TRAITS)
 def dot(op: ir.Operation) -> FactorRule:
     """Last dimension of the left side with the first of the right, for ranks 1 and 2."""
     a, b = shape(op.operands[0]), shape(op.operands[1])

@@ -11,6 +11,7 @@ from torch_mlir import ir
 from pcg.rules.build import Factors, linear, pointwise
 from pcg.rules.factor import FactorRule, Linear, replicated
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 from pcg.rules.values import is_zero
 
 _SUM_0 = (linear("sum", 0),)
@@ -65,11 +66,36 @@ CHLO_BROADCAST = (
     "polygamma", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract",
     "xor", "zeta",
 )  # fmt: skip
+#: What compilers expand to long sequences, rounding at the end; other ops of CHLO are taken for the like.
+_MATH = Trait.EXPENSIVE | Trait.ROUNDS
+_EXACT = Trait.CHEAP | Trait.KEEPS_INTEGERS
+_TRAITS = {
+    **dict.fromkeys((f"stablehlo.{n}" for n in (*NON_LINEAR_UNARY, *NON_LINEAR_BINARY)), Trait.NONE),
+    **dict.fromkeys(_LINEAR, Trait.NONE),
+    **{
+        f"stablehlo.{name}": traits
+        for traits, names in (
+            (_MATH, (
+                "atan2", "cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic",
+                "power", "rsqrt", "sine", "sqrt", "tan", "tanh",
+            )),
+            (_EXACT | Trait.ROUNDS, ("add", "subtract")),
+            (_EXACT | Trait.PROPAGATES_GENERATOR, ("negate",)),
+            (_EXACT, ("abs", "clamp", "maximum", "minimum", "multiply")),
+            (Trait.CHEAP | Trait.YIELDS_INTEGERS, ("sign",)),
+            (Trait.CHEAP, ("and", "compare", "not", "or", "xor")),
+            (Trait.YIELDS_INTEGERS, ("ceil", "floor", "round_nearest_afz", "round_nearest_even")),
+            (Trait.ROUNDS, ("reduce_precision",)),
+        )
+        for name in names
+    },
+    **dict.fromkeys(("chlo.conj", *(f"chlo.{n}" for n in CHLO)), Trait.EXPENSIVE),
+}  # fmt: skip
 
 
 @rule(
     *(f"stablehlo.{n}" for n in (*NON_LINEAR_UNARY, *NON_LINEAR_BINARY)), "stablehlo.clamp",
-    *(f"chlo.{n}" for n in CHLO),
+    *(f"chlo.{n}" for n in CHLO), traits=_TRAITS,
 )  # fmt: skip
 def non_linear(op: ir.Operation) -> FactorRule:
     """No partial value passes; scalar bounds of `clamp` are held by every device."""
@@ -82,7 +108,7 @@ def _padding(op: ir.Operation) -> str:
     return "prod" if divides and isinstance(op.results[0].type.element_type, ir.IntegerType) else "any"
 
 
-@rule(*_LINEAR)
+@rule(*_LINEAR, traits=_TRAITS)
 def with_linear(op: ir.Operation) -> FactorRule:
     """Partial values pass as in `_LINEAR`; arithmetic on booleans is logic, so none pass there."""
     result = op.results[0]
@@ -96,7 +122,7 @@ def with_linear(op: ir.Operation) -> FactorRule:
     return pointwise(s, (s,) * len(op.operands), passes, padding=_padding(op))
 
 
-@rule("stablehlo.convert")
+@rule("stablehlo.convert", traits=_EXACT | Trait.SPREADS | Trait.FORWARDS | Trait.PROPAGATES_GENERATOR)
 def convert(op: ir.Operation) -> FactorRule:
     """Partial sums pass between floats where no addend can overflow (see `_SUM_CONVERTS`)."""
     s = shape(op.results[0])
@@ -105,7 +131,7 @@ def convert(op: ir.Operation) -> FactorRule:
     return pointwise(s, (s,), _SUM_0 if ok else ())
 
 
-@rule("stablehlo.select")
+@rule("stablehlo.select", traits=_EXACT)
 def select(op: ir.Operation) -> FactorRule:
     """Sums pass when both cases are partial, or one is and the other is zero: the sum of zeros."""
     s = shape(op.results[0])
@@ -119,7 +145,7 @@ def select(op: ir.Operation) -> FactorRule:
     return pointwise(s, (shape(op.operands[0]), s, s), tuple(passes))
 
 
-@rule("stablehlo.bitcast_convert")
+@rule("stablehlo.bitcast_convert", traits=Trait.NONE)
 def bitcast_convert(op: ir.Operation) -> FactorRule:
     """Between widths one side has a trailing dimension, the pieces of one element: never split."""
     a, b = shape(op.operands[0]), shape(op.results[0])
@@ -134,7 +160,7 @@ def bitcast_convert(op: ir.Operation) -> FactorRule:
     )  # fmt: skip
 
 
-@rule(*(f"chlo.broadcast_{n}" for n in CHLO_BROADCAST), "chlo.broadcast_select")
+@rule(*(f"chlo.broadcast_{n}" for n in CHLO_BROADCAST), "chlo.broadcast_select", traits=Trait.EXPENSIVE)
 def broadcasting(op: ir.Operation) -> FactorRule:
     """numpy-style broadcasting: trailing dimensions are aligned."""
     s = shape(op.results[0])

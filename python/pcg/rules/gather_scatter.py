@@ -18,6 +18,7 @@ from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear
 from pcg.rules.regions import is_bool, is_identity, reduction, returns_element
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 _INDEX_VECTOR = "it holds the components of one index"
 _WINDOW = "the indices pick windows out of it, and a window may cross shards"
@@ -35,7 +36,12 @@ def scatter_numbers(op: ir.Operation) -> _stablehlo.ScatterDimensionNumbers:
     return _stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
 
 
-@rule("stablehlo.gather")
+@rule(
+    "stablehlo.gather",
+    traits=Trait.ANCHOR | Trait.HEAVY | Trait.EXPENSIVE | Trait.NONLOCAL | Trait.READS_WINDOW | Trait.SAME_ELEMENTS
+    | Trait.KEEPS_INTEGERS,
+    reads=(1,),
+)  # fmt: skip
 def gather(op: ir.Operation) -> FactorRule:
     operand, indices, result = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
     n = gather_numbers(op)
@@ -84,7 +90,9 @@ def adds_on(op: ir.Operation, kind: str) -> bool:
     return all(is_identity(op.operands[i], kind) for i in range(len(op.results)))
 
 
-@rule("stablehlo.scatter")
+@rule(
+    "stablehlo.scatter", traits=Trait.ANCHOR | Trait.UNFUSABLE | Trait.UPDATE | Trait.SCALAR_BODY, reads=(1, 2)
+)
 def scatter(op: ir.Operation) -> FactorRule:
     count = len(op.results)
     operand, indices, update = (shape(op.operands[i]) for i in (0, count, count + 1))

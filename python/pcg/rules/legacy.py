@@ -13,11 +13,12 @@ from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
 from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 _PER_AXIS = re.compile(r"!quant\.uniform<[^,>]*:(\d+),")
 
 
-@rule("stablehlo.broadcast")
+@rule("stablehlo.broadcast", traits=Trait.NONE)
 def broadcast(op: ir.Operation) -> FactorRule:
     """New dimensions come first and belong to the result only."""
     small, whole = shape(op.operands[0]), shape(op.results[0])
@@ -26,7 +27,7 @@ def broadcast(op: ir.Operation) -> FactorRule:
     return f.rule([dims[len(whole) - len(small) :]], [dims], [linear("sum", 0)])
 
 
-@rule("stablehlo.einsum")
+@rule("stablehlo.einsum", traits=Trait.NONE)
 def einsum(op: ir.Operation) -> FactorRule:
     """Each letter is a factor; those that the result lacks are contracted."""
     config = ir.StringAttr(op.attributes["einsum_config"]).value
@@ -47,7 +48,7 @@ def einsum(op: ir.Operation) -> FactorRule:
     return f.rule(rows[:-1], rows[-1:], passes, 2.0 * math.prod(sizes.values()))
 
 
-@rule("stablehlo.torch_index_select")
+@rule("stablehlo.torch_index_select", traits=Trait.NONE)
 def torch_index_select(op: ir.Operation) -> FactorRule:
     """Batch dimensions, dimensions of the index, and those of the operand that it does not pick from."""
     operand, index, result = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
@@ -65,7 +66,7 @@ def torch_index_select(op: ir.Operation) -> FactorRule:
     return FactorRule(tuple(dims.factors), (dims[0], dims[1]), (dims[2],), (linear("sum", 0),))
 
 
-@rule("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize")
+@rule("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize", traits=Trait.NONE)
 def quantize(op: ir.Operation) -> FactorRule:
     """Elementwise; the dimension along which scales differ stays whole, for its type lists all of them."""
     whole = shape(op.results[0])

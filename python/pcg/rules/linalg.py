@@ -9,12 +9,14 @@ from torch_mlir import ir
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule, Linear
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 _TRANSFORMED = "it is transformed as a whole"
 _MATRIX = "it is a matrix dimension of the factorization"
+_TRAITS = Trait.ANCHOR | Trait.HEAVY | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.ROUNDS
 
 
-@rule("stablehlo.fft")
+@rule("stablehlo.fft", traits=_TRAITS | Trait.WORK_IN_ATTRIBUTES)
 def fft(op: ir.Operation) -> FactorRule:
     operand, result = shape(op.operands[0]), shape(op.results[0])
     lengths = list(op.attributes["fft_length"])
@@ -31,7 +33,7 @@ def fft(op: ir.Operation) -> FactorRule:
     return FactorRule(tuple(dims.factors), (dims[0],), (dims[1],), (Linear("sum", frozenset({0})),), flops)
 
 
-@rule("stablehlo.cholesky")
+@rule("stablehlo.cholesky", traits=_TRAITS)
 def cholesky(op: ir.Operation) -> FactorRule:
     a = shape(op.operands[0])
     dims = Dims(a)
@@ -40,7 +42,7 @@ def cholesky(op: ir.Operation) -> FactorRule:
     return FactorRule(tuple(dims.factors), (dims[0],), (dims[0],), (), math.prod(a) * a[-1] / 3.0)
 
 
-@rule("stablehlo.triangular_solve")
+@rule("stablehlo.triangular_solve", traits=_TRAITS)
 def triangular_solve(op: ir.Operation) -> FactorRule:
     """The dimension of the right-hand sides is a factor too: each is solved on its own."""
     a, b = shape(op.operands[0]), shape(op.operands[1])

@@ -9,8 +9,10 @@ from torch_mlir import ir
 from pcg.rules.dims import Dims
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 _STATISTICS = "the statistics of a feature are taken over it"
+_TRAITS = Trait.UNFUSABLE | Trait.ROUNDS
 
 
 def _norm(op: ir.Operation, stuck: str, flops_per_element: float) -> FactorRule:
@@ -29,16 +31,16 @@ def _norm(op: ir.Operation, stuck: str, flops_per_element: float) -> FactorRule:
     return FactorRule(tuple(dims.factors), tuple(operands), tuple(results), (), flops)
 
 
-@rule("stablehlo.batch_norm_training")
+@rule("stablehlo.batch_norm_training", traits=_TRAITS)
 def training(op: ir.Operation) -> FactorRule:
     return _norm(op, _STATISTICS, 8.0)
 
 
-@rule("stablehlo.batch_norm_grad")
+@rule("stablehlo.batch_norm_grad", traits=_TRAITS)
 def grad(op: ir.Operation) -> FactorRule:
     return _norm(op, _STATISTICS, 12.0)
 
 
-@rule("stablehlo.batch_norm_inference")
+@rule("stablehlo.batch_norm_inference", traits=_TRAITS)
 def inference(op: ir.Operation) -> FactorRule:
     return _norm(op, "", 4.0)

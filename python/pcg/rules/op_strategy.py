@@ -9,7 +9,6 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.rules.strategy import Strategy
 
 _BROADCAST = "stablehlo.broadcast_in_dim"
-_CONSTANT = frozenset({"stablehlo.constant", "stablehlo.iota"})
 
 
 def strategy_of(op: ir.Operation, mesh: Mesh) -> Strategy | None:
@@ -35,7 +34,7 @@ def _through_broadcasts(value: ir.Value, spec: ShardSpec) -> ShardSpec | None:
     """The part of `spec` that is about what `value` is broadcast from; None for constants."""
     while not isinstance(value, ir.BlockArgument):
         op = value.owner.operation
-        if op.name in _CONSTANT:
+        if not len(op.operands):
             return None
         if op.name != _BROADCAST:
             break

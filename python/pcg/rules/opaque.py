@@ -12,6 +12,7 @@ from pcg.rules.factor import FactorRule, Linear, replicated
 from pcg.rules.manual import is_manual, manual_rule
 from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 #: Custom calls that return their operands as they are.
 MARKERS = frozenset({"Sharding", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"})
@@ -49,8 +50,16 @@ def _because(reason: str) -> Callable[[ir.Operation], FactorRule]:
     return lambda op: run_replicated(op, reason)
 
 
+_TRAITS = {
+    **dict.fromkeys(REASONS, Trait.NONE),
+    "stablehlo.create_token": Trait.TOKEN | Trait.UNREPEATABLE,
+    "stablehlo.after_all": Trait.TOKEN | Trait.UNREPEATABLE,
+    "stablehlo.infeed": Trait.HOST_IO | Trait.UNFUSABLE | Trait.UNREPEATABLE,
+    "stablehlo.outfeed": Trait.HOST_IO | Trait.UNFUSABLE | Trait.UNREPEATABLE,
+    "chlo.scan": Trait.EXPENSIVE,
+}
 for _name, _reason in REASONS.items():
-    rule(_name)(_because(_reason))
+    rule(_name, traits=_TRAITS)(_because(_reason))
 
 
 def pass_through(op: ir.Operation) -> FactorRule:
@@ -66,7 +75,7 @@ def pass_through(op: ir.Operation) -> FactorRule:
     return FactorRule(tuple(dims.factors), tensors, tensors, linear)
 
 
-@rule("stablehlo.optimization_barrier")
+@rule("stablehlo.optimization_barrier", traits=Trait.UNFUSABLE | Trait.PINNED | Trait.KEEPS_INTEGERS)
 def optimization_barrier(op: ir.Operation) -> FactorRule:
     return pass_through(op)
 
@@ -84,7 +93,11 @@ def is_marker(op: ir.Operation) -> bool:
     return all(a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
 
 
-@rule("stablehlo.custom_call")
+@rule(
+    "stablehlo.custom_call",
+    traits=Trait.ANCHOR | Trait.HEAVY | Trait.WORK_IN_ATTRIBUTES | Trait.UNFUSABLE | Trait.NONLOCAL
+    | Trait.UNREPEATABLE | Trait.ROUNDS,
+)  # fmt: skip
 def custom_call(op: ir.Operation) -> FactorRule:
     if is_marker(op):
         return pass_through(op)
@@ -95,13 +108,16 @@ def custom_call(op: ir.Operation) -> FactorRule:
     return run_replicated(op, f"custom call @{target(op)} is opaque")
 
 
-@rule("stablehlo.composite")
+@rule(
+    "stablehlo.composite",
+    traits=Trait.ANCHOR | Trait.WORK_IN_ATTRIBUTES | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.PINNED,
+)
 def composite(op: ir.Operation) -> FactorRule:
     name = ir.StringAttr(op.attributes["name"]).value
     return run_replicated(op, f"composite {name!r} is a function on whole tensors")
 
 
-@rule("stablehlo.map")
+@rule("stablehlo.map", traits=Trait.SCALAR_BODY)
 def map_(op: ir.Operation) -> FactorRule:
     """The computation sees one element at a time, so every dimension is a factor."""
     whole = shape(op.results[0])

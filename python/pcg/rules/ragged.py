@@ -12,12 +12,14 @@ from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
 from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 _CUT = "the group sizes cut it at places known only at run time"
 _GROUPS = "it counts the groups, whose sizes add up along the ragged dimension"
 
 
-@rule("chlo.ragged_dot")
+# No CONTRACTION: it is priced as what backends expand it to, not by the rate of matrix units.
+@rule("chlo.ragged_dot", traits=Trait.EXPENSIVE)
 def ragged_dot(op: ir.Operation) -> FactorRule:
     """`(b,m,k),(g,b,k,n),(g) -> (b,m,n)`, ragged in m: b and n are factors, k is contracted, m and g stay whole."""
     text = str(op.attributes["ragged_dot_dimension_numbers"])

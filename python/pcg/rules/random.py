@@ -18,15 +18,16 @@ from torch_mlir import ir
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
 from pcg.rules.registry import rule
+from pcg.rules.traits import Trait
 
 
-@rule("stablehlo.rng_bit_generator")
+@rule("stablehlo.rng_bit_generator", traits=Trait.UNFUSABLE | Trait.UNREPEATABLE)
 def rng_bit_generator(op: ir.Operation) -> FactorRule:
     return run_replicated(
         op, "which bits a state gives is up to the backend, so that only one that draws the whole gets the right part"
     )
 
 
-@rule("stablehlo.rng")
+@rule("stablehlo.rng", traits=Trait.UNFUSABLE | Trait.UNREPEATABLE)
 def rng(op: ir.Operation) -> FactorRule:
     return run_replicated(op, "its generator is hidden, so devices agree only if each draws everything")

@@ -10,17 +10,16 @@ from torch_mlir import ir
 from pcg.ir.identities import identity
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
-from pcg.rules.regions import REDUCERS, is_bool, is_identity
+from pcg.rules.regions import KINDS, ON_BOOLEANS, is_bool, is_identity
 from pcg.rules.registry import rule, shape
 from pcg.rules.scalars import repeatable
+from pcg.rules.traits import Trait
 
-_KINDS = {name: kind for kind, name in REDUCERS.items()}
-_BOOLEAN_KINDS = {"sum": "or", "max": "or", "prod": "and", "min": "and", "and": "and", "or": "or"}
 _ORDER = "its reducer is not one that collectives know, and shards of it would not follow each other in order"
 _COUNTS = "its reducer is not one that collectives know, and how often it meets the initial values may count"
 
 
-@rule("stablehlo.reduce")
+@rule("stablehlo.reduce", traits=Trait.NONLOCAL | Trait.SCALAR_BODY)
 def reduce(op: ir.Operation) -> FactorRule:
     """`(i,k),() -> (i)`; splitting k makes the results partial by the reducer.
 
@@ -72,11 +71,11 @@ def reducer_kinds(op: ir.Operation, region: int = 0) -> tuple[str, ...] | None:
         if isinstance(owner, ir.Block):
             return None
         owner = owner.operation
-        kind = _KINDS.get(owner.name)
+        kind = KINDS.get(owner.name)
         pair = [arguments[i], arguments[n + i]]
         if kind is None or (list(owner.operands) != pair and list(owner.operands) != pair[::-1]):
             return None
-        kind = _BOOLEAN_KINDS[kind] if is_bool(value.type) else kind
+        kind = ON_BOOLEANS[kind] if is_bool(value.type) else kind
         if identity(value.type.element_type, kind) is None:
             return None
         kinds.append(kind)

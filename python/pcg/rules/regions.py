@@ -7,20 +7,15 @@ from torch_mlir import ir
 from pcg.ir.identities import identity, limits
 from pcg.rules.values import splat
 
-#: Reduction of a binary op, and its value on booleans (where `add` is `or` and `multiply` is `and`).
-KINDS = {
-    "stablehlo.add": ("sum", "or"),
-    "stablehlo.maximum": ("max", "or"),
-    "stablehlo.minimum": ("min", "and"),
-    "stablehlo.multiply": ("prod", "and"),
-    "stablehlo.and": ("and", "and"),
-    "stablehlo.or": ("or", "or"),
-}
 #: The op of each reduction.
 REDUCERS = {
     "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
     "and": "stablehlo.and", "or": "stablehlo.or",
 }  # fmt: skip
+#: The reduction of each of those ops.
+KINDS = {op: kind for kind, op in REDUCERS.items()}
+#: What each reduction is on booleans, where `add` is `or` and `multiply` is `and`.
+ON_BOOLEANS = {"sum": "or", "max": "or", "or": "or", "prod": "and", "min": "and", "and": "and"}
 
 
 def is_bool(type_: ir.Type) -> bool:
@@ -46,7 +41,7 @@ def reductions(region: ir.Region, count: int) -> tuple[str, ...] | None:
         kind = KINDS.get(op.name)
         if kind is None or {_argument(v) for v in op.operands} != {i, i + count}:
             return None
-        kinds.append(kind[is_bool(value.type)])
+        kinds.append(ON_BOOLEANS[kind] if is_bool(value.type) else kind)
     return tuple(kinds)
 
 

@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from torch_mlir import ir
 
+from pcg.rules import traits as op_traits
 from pcg.rules.factor import FactorRule, replicated
+from pcg.rules.traits import Trait
 
 RuleFunction = Callable[[ir.Operation], FactorRule]
 _RULES: dict[str, RuleFunction] = {}
 
 #: Ops whose regions are programs; graph building, propagation and lowering treat them structurally.
 CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case"})
+#: Those that run one of their regions.
+BRANCHES = CONTROL_FLOW - {"stablehlo.while"}
 TERMINATORS = frozenset({"func.return", "stablehlo.return", "pcg.yield"})
 
 
-def rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
-    """Register the rule of ops `names`.  One file per op family defines them."""
+def rule(
+    *names: str, traits: Trait | Mapping[str, Trait], reads: tuple[int, ...] | None = None
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the rule of ops `names` and state their traits.  One file per op family defines them.
+
+    Args:
+      names: of the ops.
+      traits: of all of them, or of each.
+      reads: as in `pcg.rules.traits.state`.
+
+    Raises:
+      ValueError: an op has a rule already, or `reads` does not fit its traits.
+      KeyError: `traits` lacks an op.
+    """
 
     def register(function: RuleFunction) -> RuleFunction:
         for name in names:
             if name in _RULES:
                 raise ValueError(f"op {name!r} has two rules")
+            op_traits.state([name], traits if isinstance(traits, Trait) else traits[name], reads)
             _RULES[name] = function
         return function
 
     return register
-
-
-@cache
-def _load() -> None:
-    package = importlib.import_module("pcg.rules")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"pcg.rules.{module.name}")
 
 
 def shape(value: ir.Value) -> tuple[int, ...]:
@@ -49,7 +57,7 @@ def shape(value: ir.Value) -> tuple[int, ...]:
 
 def rule_for(op: ir.Operation) -> FactorRule:
     """The rule of `op`; an op without one gets a rule that replicates it and says why."""
-    _load()
+    op_traits.load()
     op = op.operation
     elements = float(sum(math.prod(shape(r)) for r in op.results))
     function = _RULES.get(op.name)
@@ -94,5 +102,5 @@ def _disjunctions(found: FactorRule) -> FactorRule:
 
 def registered() -> dict[str, RuleFunction]:
     """All rules by op name."""
-    _load()
+    op_traits.load()
     return dict(_RULES)

@@ -10,9 +10,14 @@ from torch_mlir import ir
 from pcg.rules.build import FREE, Factors, Shape, linear
 from pcg.rules.factor import DimFactors, FactorRule
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 
 
-@rule("stablehlo.reshape")
+@rule(
+    "stablehlo.reshape",
+    traits=Trait.VIEW | Trait.CHEAP | Trait.SPREADS | Trait.FORWARDS | Trait.PROPAGATES_GENERATOR
+    | Trait.SAME_ELEMENTS | Trait.KEEPS_INTEGERS,
+)  # fmt: skip
 def reshape(op: ir.Operation) -> FactorRule:
     """Dimensions as products of shared factors, major to minor: `(8,64) -> (8,4,16)` is `(i,j*k) -> (i,j,k)`."""
     return reshape_rule(shape(op.operands[0]), shape(op.results[0]))
@@ -70,7 +75,11 @@ def _entangled(f: Factors, rows: tuple[list[list[int]], list[list[int]]], left: 
             left[side][d] = 1
 
 
-@rule("stablehlo.transpose")
+@rule(
+    "stablehlo.transpose",
+    traits=Trait.CHEAP | Trait.NONLOCAL | Trait.FORWARDS | Trait.PROPAGATES_GENERATOR | Trait.SAME_ELEMENTS
+    | Trait.KEEPS_INTEGERS,
+)  # fmt: skip
 def transpose(op: ir.Operation) -> FactorRule:
     return _transpose(shape(op.operands[0]), tuple(op.attributes["permutation"]))
 

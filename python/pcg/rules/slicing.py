@@ -17,6 +17,7 @@ from pcg.rules.build import FREE, Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule, Linear
 from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
+from pcg.rules.traits import Trait
 from pcg.rules.values import is_zero
 
 
@@ -74,13 +75,17 @@ def pads_with_zeros(op: ir.Operation) -> bool:
     return is_zero(op.operands[1])
 
 
-@rule("stablehlo.slice")
+#: Their start indices are too few to count among what they read.
+_SLICE = Trait.SLICE | Trait.READS_WINDOW | Trait.NONLOCAL | Trait.SAME_ELEMENTS | Trait.KEEPS_INTEGERS
+
+
+@rule("stablehlo.slice", traits=_SLICE, reads=())
 def slice_(op: ir.Operation) -> FactorRule:
     kind = "or" if is_bool(op.operands[0].type) else "sum"
     return _cut(shape(op.operands[0]), shape(op.results[0]), tuple(slice_cuts(op)), 1, kind, (linear("sum", 0),), False)
 
 
-@rule("stablehlo.pad")
+@rule("stablehlo.pad", traits=Trait.NONLOCAL | Trait.KEEPS_INTEGERS)
 def pad(op: ir.Operation) -> FactorRule:
     """Sums pass when the padding is zero: the sum of zeros."""
     passes = (linear("sum", 0),) if pads_with_zeros(op) else ()
@@ -131,7 +136,7 @@ def _cut(
     return f.rule([tuple(rows[0]), *[()] * (operands - 1)], [tuple(rows[1])], passes, FREE, exchanges)
 
 
-@rule("stablehlo.reverse")
+@rule("stablehlo.reverse", traits=Trait.NONLOCAL | Trait.SAME_ELEMENTS | Trait.KEEPS_INTEGERS)
 def reverse(op: ir.Operation) -> FactorRule:
     return _reverse(shape(op.operands[0]), tuple(op.attributes["dimensions"]))
 
@@ -149,7 +154,7 @@ def _reverse(operand: Shape, dims: Shape) -> FactorRule:
     return f.rule([row], [row], (linear("sum", 0),), FREE, exchanges)
 
 
-@rule("stablehlo.dynamic_slice")
+@rule("stablehlo.dynamic_slice", traits=_SLICE, reads=())
 def dynamic_slice(op: ir.Operation) -> FactorRule:
     """Start indices are held by every device, which contributes what it owns of the slice."""
     kind = "or" if is_bool(op.operands[0].type) else "sum"
@@ -167,7 +172,11 @@ def _dynamic_slice(operand: Shape, result: Shape, operands: int, kind: str) -> F
     return f.rule([tuple(rows[0]), *[()] * (operands - 1)], [tuple(rows[1])], (linear("sum", 0),), FREE)
 
 
-@rule("stablehlo.dynamic_update_slice")
+@rule(
+    "stablehlo.dynamic_update_slice",
+    traits=Trait.UNFUSABLE | Trait.UPDATE | Trait.IN_PLACE | Trait.PINNED | Trait.KEEPS_INTEGERS,
+    reads=(1,),
+)
 def dynamic_update_slice(op: ir.Operation) -> FactorRule:
     """Dimensions that the update covers are shared.  Sums pass when both are partial; zeros need not be."""
     operand, update = op.operands[0], op.operands[1]

@@ -14,6 +14,7 @@ from pcg.rules.dims import Dims
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.sorting import SortExchange, comparing
+from pcg.rules.traits import Trait
 
 _READS = "its comparator reads values from outside, which devices may hold in parts"
 #: Ops of the global view that are the identity on their operand.
@@ -95,7 +96,10 @@ def _closed(op: ir.Operation) -> bool:
     return all(v in made for o in inside for v in o.operands)
 
 
-@rule("stablehlo.sort")
+@rule(
+    "stablehlo.sort",
+    traits=Trait.ANCHOR | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.WORK_IN_ATTRIBUTES | Trait.KEEPS_INTEGERS,
+)
 def sort(op: ir.Operation) -> FactorRule:
     whole = shape(op.operands[0])
     count = len(op.results)
@@ -135,7 +139,7 @@ def _exchanges(op: ir.Operation, dims: Dims, f: int, along: int) -> tuple[Exchan
     return tuple(out)
 
 
-@rule("chlo.top_k")
+@rule("chlo.top_k", traits=Trait.ANCHOR | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.EXPENSIVE)
 def top_k(op: ir.Operation) -> FactorRule:
     whole, found = shape(op.operands[0]), shape(op.results[0])
     dims = Dims(whole, found)

@@ -6,15 +6,11 @@ import math
 
 from torch_mlir import ir
 
+from pcg.rules import traits
+from pcg.rules.traits import Trait
+
 #: Floats with infinities, of those that programs convert to.
 _INFINITE = frozenset({"f64", "f32", "f16", "bf16"})
-# Ops whose result holds only elements of their first operand.
-_SAME_ELEMENTS = frozenset({
-    "stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice", "stablehlo.reverse",
-    "stablehlo.dynamic_slice", "dist.constraint", "dist.reshard", "pcg.partition", "pcg.combine", "pcg.replicate",
-    "pcg.reduce", "dist.all_gather", "dist.all_reduce", "dist.reduce_scatter", "dist.all_to_all", "dist.permute",
-    "dist.regroup", "dist.slice",
-})  # fmt: skip
 
 
 def splat(value: ir.Value) -> bool | int | float | None:
@@ -36,8 +32,8 @@ def splat(value: ir.Value) -> bool | int | float | None:
             return number if number is not None and all(_keeps(number, t) for t in converted) else None
         if name == "stablehlo.convert":
             converted.append(value.type.element_type)
-        elif name not in _SAME_ELEMENTS:
-            return None
+        elif not traits.has(name, Trait.SAME_ELEMENTS) or name == "stablehlo.gather":
+            return None  # gathers of one number are rare, and not looked through
         value = owner.operands[0]
 
 
@@ -58,6 +54,20 @@ def _complex(constant: ir.Operation) -> float | None:
 def is_zero(value: ir.Value) -> bool:
     """Whether `value` is known to be all zeros (or all false)."""
     return splat(value) == 0
+
+
+def free_values(block: ir.Block) -> set[ir.Value]:
+    """What depends on no argument and can be made again wherever it is used: constants, iotas, and what follows."""
+    found: set[ir.Value] = set()
+    for op in block.operations:
+        op = op.operation
+        if len(op.regions) or not op.name.startswith(("stablehlo.", "chlo.")):
+            continue
+        if traits.has(op.name, Trait.UNREPEATABLE):
+            continue
+        if all(v in found for v in op.operands):
+            found.update(op.results)
+    return found
 
 
 def _splat(attr: ir.Attribute) -> bool | int | float | None:

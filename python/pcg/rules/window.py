@@ -21,6 +21,7 @@ from pcg.rules.reduce import once
 from pcg.rules.regions import is_bool, is_identity, reduction
 from pcg.rules.registry import rule, shape
 from pcg.rules.scalars import repeatable
+from pcg.rules.traits import Trait
 from pcg.rules.windows import Windows, around
 
 _WINDOW = "windows reach over it, and a window may cross shards"
@@ -127,7 +128,10 @@ def _windowed(
             dims.add(b, (1, d), stuck=reason)
 
 
-@rule("stablehlo.reduce_window")
+@rule(
+    "stablehlo.reduce_window",
+    traits=Trait.ANCHOR | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.SCALAR_BODY | Trait.WORK_IN_ATTRIBUTES,
+)
 def reduce_window(op: ir.Operation) -> FactorRule:
     count = len(op.results)
     operand, result = shape(op.operands[0]), shape(op.results[0])
@@ -153,7 +157,10 @@ def reduce_window(op: ir.Operation) -> FactorRule:
     return FactorRule(tuple(dims.factors), operands, (dims[1],) * count, linear, flops, exchanges=exchanges)
 
 
-@rule("stablehlo.select_and_scatter")
+@rule(
+    "stablehlo.select_and_scatter",
+    traits=Trait.UNFUSABLE | Trait.NONLOCAL | Trait.SCALAR_BODY | Trait.WORK_IN_ATTRIBUTES,
+)
 def select_and_scatter(op: ir.Operation) -> FactorRule:
     """Devices also run the windows of their neighbours that reach into their block, and keep their own block.
 

@@ -15,6 +15,8 @@ from torch_mlir import ir
 
 from pcg.driver.program import Leaf
 from pcg.ir.walk import entry
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 #: Ops through which an element of a tensor goes unmixed with others of the same tensor.
 _ELEMENTWISE = frozenset(
@@ -23,7 +25,7 @@ _ELEMENTWISE = frozenset(
         "add", "subtract", "multiply", "divide", "maximum", "minimum", "select", "clamp", "convert", "reshape",
         "broadcast_in_dim", "transpose", "slice", "concatenate", "optimization_barrier", "reverse", "pad",
     )
-) | {"dist.constraint", "dist.reshard"}  # fmt: skip
+)  # fmt: skip
 _POSITIVE = frozenset(("stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.log", "stablehlo.cbrt"))
 #: Upper bound (exclusive) of integers that are no index.
 SMALL = 10
@@ -108,7 +110,7 @@ def _iota_size(value: ir.Value) -> int | None:
         if op.name == "stablehlo.iota":
             dim = ir.IntegerAttr(op.attributes["iota_dimension"]).value
             return ir.RankedTensorType(value.type).shape[dim]
-        if op.name not in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"):
+        if not traits.has(op.name, Trait.SPREADS):
             return None
         value = op.operands[0]
     return None

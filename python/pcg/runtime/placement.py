@@ -11,7 +11,10 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from pcg.driver.plan import Plan
 from pcg.driver.program import Leaf
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import Mesh, MeshError, ShardSpec, refine
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 from pcg.runtime import jax_compat
 
 
@@ -215,8 +218,7 @@ def plan_constraints(plan: Plan) -> list[tuple[str, str, Any]]:
     """See `Plan.constraints`."""
     mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
     placed = Placement.of(mesh, devices)
-    chosen = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.reduce", "stablehlo.gather",
-              "stablehlo.scatter", "dist.constraint", "dist.reshard")  # fmt: skip
+    chosen = {"stablehlo.reduce", "stablehlo.gather", "stablehlo.scatter", *CONSTRAINTS, *traits.ops(Trait.CONTRACTION)}
     out = []
     for d in plan.operations:
         if d.op in chosen and d.results and d.results[0] is not None and any(d.results[0].dims):

@@ -16,6 +16,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.search.build import Built, uses
@@ -146,7 +147,7 @@ class WideBuilder(MadeBuilder):
         """
         if not super()._is_free(op) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
             return False
-        return all(use.owner.operation.name not in ("dist.constraint", "dist.reshard") for use in op.results[0].uses)
+        return all(use.owner.operation.name not in CONSTRAINTS for use in op.results[0].uses)
 
     def _value_table(
         self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),

@@ -13,25 +13,20 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
 from pcg.ir.loops import counted_trips, trip_count
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
 from pcg.reshard import MASK_SECONDS
-from pcg.rules import rule_for
+from pcg.rules import rule_for, traits
 from pcg.rules.factor import FactorRule
+from pcg.rules.registry import BRANCHES
+from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
-
-#: Ops that are made from nothing, and those that are too if their operands are.
-MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})
-CHAIN = frozenset(
-    {"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert", "stablehlo.transpose", "stablehlo.negate"}
-)
-#: Ops that what comes before them is done for.
-_HARD = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 
 
 @dataclass(slots=True)
@@ -173,7 +168,8 @@ class Builder:
 
     def _late(self) -> None:
         """Find the edges behind the last contraction: what is sent there is waited for only at the end."""
-        early = {n for n, node in enumerate(self.graph.nodes) if node.name in _HARD or node.times > 1}
+        nodes = enumerate(self.graph.nodes)
+        early = {n for n, node in nodes if traits.has(node.name, Trait.CONTRACTION) or node.times > 1}
         into: dict[int, list[int]] = {}
         for e in self.graph.edges:
             into.setdefault(e.dst, []).append(e.src)
@@ -234,11 +230,11 @@ class Builder:
             self._clock += 1
             if op.name == "stablehlo.while":
                 self._while(op, times)
-            elif op.name in ("stablehlo.if", "stablehlo.case"):
+            elif op.name in BRANCHES:
                 self._branches(op, times)
             elif op.name == "stablehlo.optimization_barrier":
                 self._barrier(op, times)
-            elif op.name in ("dist.constraint", "dist.reshard"):
+            elif op.name in CONSTRAINTS:
                 self._constraint(op, times)
             elif self._is_free(op):
                 self.built.free.append(op)
@@ -252,9 +248,11 @@ class Builder:
         """Ops that any device can make any part of, at no cost worth counting."""
         if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:
             return False
-        if op.name in MADE:
+        if traits.has(op.name, Trait.GENERATOR):
             return True
-        return op.name in CHAIN and all(self.built.values[v].free for v in op.operands) and uses(op.results[0]) <= 1
+        if not traits.has(op.name, Trait.PROPAGATES_GENERATOR):
+            return False
+        return all(self.built.values[v].free for v in op.operands) and uses(op.results[0]) <= 1
 
     def _op(self, op: ir.Operation, times: float) -> None:
         built = self.built

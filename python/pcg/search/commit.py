@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.propagate.engine import project
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
+from pcg.rules.registry import BRANCHES
 from pcg.search.build import Built
 from pcg.search.table import Tables
 
@@ -97,11 +99,11 @@ def _wanted(use: ir.OpOperand) -> ShardSpec | None:
         return shardings.function_result_specs(op.parent)[i]
     if op.name == "stablehlo.while":
         return shardings.get(op.results[i])
-    if op.name in ("dist.constraint", "dist.reshard"):
+    if op.name in CONSTRAINTS:
         return shardings.get(op.results[0])
     if op.name == "stablehlo.return":
         parent = op.parent.operation
-        if parent.name in ("stablehlo.if", "stablehlo.case"):
+        if parent.name in BRANCHES:
             return shardings.get(parent.results[i])
         if parent.name == "stablehlo.while" and op.block == parent.regions[1].blocks[0]:
             return shardings.get(parent.results[i])

@@ -12,41 +12,9 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir.walk import walk
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
-#: Ops that a compiler does not fuse with others: their operands are read, and their results written, in memory.
-_ALONE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "dot_general", "dot", "convolution", "sort", "scatter", "fft", "cholesky", "triangular_solve", "custom_call",
-        "composite", "reduce_window", "select_and_scatter", "rng", "rng_bit_generator", "batch_norm_training",
-        "batch_norm_inference", "batch_norm_grad", "dynamic_update_slice", "while", "if", "case", "return",
-        "optimization_barrier", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute",
-        "collective_broadcast", "infeed", "outfeed", "send", "recv",
-    )
-) | {"chlo.top_k", "func.return", "func.call", "dist.send", "dist.recv"}  # fmt: skip
-#: Not repeated in several fusions.
-_DEAR = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh", "power", "sqrt", "rsqrt",
-        "cbrt", "sine", "cosine", "tan", "atan2", "gather",
-    )
-)  # fmt: skip
-#: What is computed element by element at next to no cost, or made from nothing.
-CHEAP = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "constant", "iota", "broadcast_in_dim", "reshape", "convert", "transpose", "negate", "add", "subtract",
-        "multiply", "maximum", "minimum", "abs", "sign", "and", "or", "xor", "not", "compare", "select", "clamp",
-    )
-)  # fmt: skip
-#: The same bytes under another name.
-_ALIASES = frozenset({"stablehlo.reshape", "dist.constraint", "dist.reshard"})
-_MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})
-_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
-_WINDOWS = frozenset({"stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.gather"})
-#: Operands that an op in place reads, and then writes.
-_IN_PLACE = {"stablehlo.dynamic_update_slice": 1, "stablehlo.scatter": 2}
 #: In how many fusions a cheap op is repeated at most.
 _REPEATS = 4
 
@@ -77,7 +45,7 @@ class Fusion:
     @staticmethod
     def is_loop(op: ir.Operation) -> bool:
         """Whether a fusion that ends with `op` computes its elements one by one, in any order."""
-        return op.name not in _ALONE and op.name != "stablehlo.reduce"
+        return not traits.has(op.name, Trait.UNFUSABLE) and op.name != "stablehlo.reduce"
 
     def reads(self, op: ir.Operation, operand: int) -> int:
         """How often `op` makes a fusion read that operand; for slices and gathers, that much of it as they yield."""
@@ -91,7 +59,7 @@ class Fusion:
     @staticmethod
     def reads_again(op: ir.Operation) -> int | None:
         """The operand that an op in place reads, and then writes."""
-        return _IN_PLACE.get(op.name)
+        return traits.reads(op.name)[-1] if traits.has(op.name, Trait.UPDATE) else None
 
     def kernels(self, op: ir.Operation) -> frozenset[int]:
         """The kernels that `op` is computed in, by numbers of their last ops; none for other names of a value."""
@@ -104,18 +72,18 @@ class Fusion:
     # -- which fusion --------------------------------------------------------------------------
 
     def _alias(self, op: ir.Operation) -> bool:
-        if op.name in _ALIASES:
+        if traits.has(op.name, Trait.VIEW):
             return True
         if op.name != "stablehlo.transpose":
             return False
         # Contractions read their operands in any order of dimensions, and write matrices either way round.
         readers = [use.owner.operation for use in op.results[0].uses]
-        return all(r.name in _CONTRACTIONS or self._orderless(r) for r in readers) or self._turned(op)
+        return all(traits.has(r.name, Trait.MATMUL) or self._orderless(r) for r in readers) or self._turned(op)
 
     @staticmethod
     def _turned(op: ir.Operation) -> bool:
         value = op.operands[0]
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _CONTRACTIONS:
+        if isinstance(value.owner, ir.Block) or not traits.has(value.owner.operation.name, Trait.MATMUL):
             return False
         return value.type.rank == 2 and len(list(value.uses)) == 1
 
@@ -157,9 +125,10 @@ class Fusion:
     def _place(self, op: ir.Operation, number: int) -> frozenset[int]:
         """The fusions that `op` is part of; `number` if it starts one."""
         own = frozenset({number})
-        if op.name in _MADE:
+        if traits.has(op.name, Trait.GENERATOR):
             return own
-        if op.name in _ALONE or op.name.startswith("pcg.") or len(op.regions) or len(op.results) != 1:
+        alone = traits.has(op.name, Trait.UNFUSABLE) or op.name.startswith("pcg.")
+        if alone or len(op.regions) or len(op.results) != 1:
             self._written.update(op.results)
             return own
         into: set[int] = set()
@@ -167,14 +136,15 @@ class Fusion:
         for reader in self._readers(op.results[0]):
             if op.name == "stablehlo.transpose" and self._orderless(reader):
                 continue
-            if reader.name in _ALONE or reader not in self._fusions or reader.block != block:
+            alone = traits.has(reader.name, Trait.UNFUSABLE)
+            if alone or reader not in self._fusions or reader.block != block:
                 into.clear()
                 break
             if self._refuses(reader, op):
                 into.clear()
                 break
             into |= self._fusions[reader]
-        if not into or len(into) > (1 if self._dear(op) else _REPEATS):
+        if not into or len(into) > (1 if traits.has(op.name, Trait.EXPENSIVE) else _REPEATS):
             self._written.add(op.results[0])
             return own
         return frozenset(into)
@@ -187,10 +157,6 @@ class Fusion:
             return False
         return reader.name == "stablehlo.reduce" or reader in self._closed
 
-    @staticmethod
-    def _dear(op: ir.Operation) -> bool:
-        return op.name in _DEAR or op.name.startswith("chlo.")
-
     # -- reading -------------------------------------------------------------------------------
 
     def _count(self, op: ir.Operation, operand: int, seen: set[tuple[ir.Value, int]]) -> frozenset[int]:
@@ -198,7 +164,7 @@ class Fusion:
         if not isinstance(root.owner, ir.Block) and root not in self._written:
             return frozenset()
         fusions = self._fusions[op]
-        if op.name in _WINDOWS and operand == 0:
+        if operand == 0 and traits.has(op.name, Trait.READS_WINDOW):
             return fusions
         new = frozenset(f for f in fusions if (root, f) not in seen)
         seen.update((root, f) for f in new)

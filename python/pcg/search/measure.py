@@ -21,8 +21,10 @@ from pcg.ir.errors import PcgError
 from pcg.layout import ShardSpec
 from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
+from pcg.rules import traits
 from pcg.rules.factor import FactorRule, RuleError
-from pcg.search.build import CHAIN, MADE, Builder, Built, describe, uses
+from pcg.rules.traits import Trait
+from pcg.search.build import Builder, Built, describe, uses
 from pcg.search.graph import Edge
 from pcg.search.network import FORBIDDEN
 from pcg.search.table import Table, Tables
@@ -160,7 +162,8 @@ class MadeBuilder(Builder):
         return Measure(work + seconds, work - inside, seconds + inside, sent)
 
     def _op(self, op: ir.Operation, times: float) -> None:
-        if len(op.results) == 1 and (op.name in MADE or (op.name in CHAIN and uses(op.results[0]) < 2)):
+        follows = traits.has(op.name, Trait.PROPAGATES_GENERATOR) and uses(op.results[0]) < 2
+        if len(op.results) == 1 and (follows or traits.has(op.name, Trait.GENERATOR)):
             if all(v in self.made or self.built.values[v].free for v in op.operands):
                 self.made.add(op.results[0])
         super()._op(op, times)

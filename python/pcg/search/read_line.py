@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -13,27 +12,19 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
 from pcg.ir.loops import counted_trips
-from pcg.ir.types import element_bytes
+from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
-from pcg.rules import CONTROL_FLOW, RuleError, rule_for
+from pcg.rules import CONTROL_FLOW, RuleError, rule_for, traits
 from pcg.rules.registry import shape
+from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.search.line import Line, Step
 
-#: Ops that are made from nothing.
-_MADE = frozenset({"stablehlo.constant", "stablehlo.iota"})
-#: Ops that are not done twice: they have effects, or which result they give is up to the backend.
-_ONCE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "custom_call", "rng", "rng_bit_generator", "infeed", "outfeed", "send", "recv", "after_all", "create_token",
-        "optimization_barrier", "dynamic_update_slice", "composite", "all_reduce", "all_gather", "reduce_scatter",
-        "all_to_all", "collective_permute", "collective_broadcast", "partition_id", "replica_id",
-    )
-)  # fmt: skip
+#: What no rematerialisation does again.
+_ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
 #: Moves of a PCG, which several make one collective of.
 _MOVE = "pcg."
 
@@ -83,7 +74,7 @@ class Reader:
         found = self._sizes.get((kind, spec))
         if found is None:
             dims = kind.shape if spec is None else spec.local_shape(kind.shape, self.mesh)
-            found = self._sizes[kind, spec] = math.prod(dims) * element_bytes(kind.element_type)
+            found = self._sizes[kind, spec] = tensor_bytes(kind, dims)
         return found
 
     def _block(self, block: ir.Block, known: Sequence[ir.Value], sizes: Sequence[float]) -> ReadLine:
@@ -101,15 +92,15 @@ class Reader:
                     full.append(0.0)
             reads = tuple(dict.fromkeys(number[v] for v in self._reads(op)))
             shows = tuple(dict.fromkeys(number[v] for v in self._shows(op)))
-            makes = []
+            makes, generated = [], traits.has(op.name, Trait.GENERATOR)
             for r in op.results:
                 number[r] = len(values)
                 makes.append(len(values))
                 values.append(r)
-                full.append(0.0 if op.name in _MADE else self.bytes(r))
-                size.append(0.0 if shows or op.name in _MADE or self._passed(op, r) else self.bytes(r))
+                full.append(0.0 if generated else self.bytes(r))
+                size.append(0.0 if shows or generated or self._passed(op, r) else self.bytes(r))
             inside = max(map(self._inside, _bodies(op)), default=0.0)
-            again = op.name not in _MADE and not any(o.name in _ONCE for o in walk(op))
+            again = not generated and not any(traits.has(o.name, _ONCE) for o in walk(op))
             steps.append(Step(reads, tuple(makes), self.seconds(op), again, shows, inside))
         returned = [number[v] for v in ops[-1].operands if v in number]
         return ReadLine(Line(steps, size, results=list(dict.fromkeys(returned)), full=full), ops[:-1], values)
@@ -130,16 +121,16 @@ class Reader:
 
     def _shows(self, op: ir.Operation) -> list[ir.Value]:
         """What must be alive for the results of `op` to be read, if they have no memory of their own."""
-        if op.name == "stablehlo.dynamic_update_slice":
+        if traits.has(op.name, Trait.IN_PLACE):
             return [op.operands[0]]
-        if op.name in _MADE or len(op.results) != 1 or not len(op.operands):
+        if traits.has(op.name, Trait.GENERATOR) or len(op.results) != 1 or not len(op.operands):
             return []
         if op.name.startswith(_MOVE):
             users = [use.owner.operation for use in op.results[0].uses]
             joined = len(users) == 1 and users[0].name.startswith(_MOVE)
             same = self.bytes(op.results[0]) == self.bytes(op.operands[0]) and op.name == "pcg.replicate"
             return list(op.operands) if joined or same else []
-        if op.name in CONTROL_FLOW or op.name in _ONCE:
+        if op.name in CONTROL_FLOW or traits.has(op.name, _ONCE):
             return []
         return [] if self.fusion.writes(op, 0) else list(op.operands)
 
@@ -167,7 +158,7 @@ class Reader:
 
     def seconds(self, op: ir.Operation, runs: float = 1) -> float:
         """Seconds of `op` on one device, with all its trips, where it runs `runs` times (which are not in them)."""
-        if op.name in _MADE or op.name in ("stablehlo.reshape", "stablehlo.optimization_barrier"):
+        if traits.has(op.name, Trait.GENERATOR) or op.name in ("stablehlo.reshape", "stablehlo.optimization_barrier"):
             return 0.0
         if op.name.startswith((_MOVE, "dist.")):
             return self._move(op)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.rules import traits
+from pcg.rules.traits import Trait
+
 #: Result attribute: number of the argument whose layout the result keeps (a training step's state).
 STATE = "pcg.state"
 #: Argument attribute of a constant that the program closed over: neither state nor data.
@@ -73,13 +76,13 @@ def _is_weight(value: ir.Value) -> bool:
         uses = list(value.uses)
         for use in uses:
             name, i = use.owner.operation.name, use.operand_number
-            if (name in ("stablehlo.dot_general", "stablehlo.convolution") and i == 1) or (
-                name == "stablehlo.gather" and i == 0
-            ):
+            # The second operand of the deprecated `dot` is not taken for a weight.
+            contracts = traits.has(name, Trait.CONTRACTION) and name != "stablehlo.dot"
+            if (contracts and i == 1) or (name == "stablehlo.gather" and i == 0):
                 return True
         if len(uses) != 1 or len(uses[0].owner.operation.results) != 1:
             return False
-        if uses[0].owner.operation.name not in ("stablehlo.transpose", "stablehlo.reshape", "stablehlo.convert"):
+        if not traits.has(uses[0].owner.operation.name, Trait.FORWARDS):
             return False
         value = uses[0].owner.operation.results[0]
     return False

@@ -9,15 +9,9 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir.types import element_bytes
+from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh
-
-#: Collectives of StableHLO -> what the cost model calls them.
-KINDS = {
-    "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
-    "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
-    "stablehlo.collective_permute": "permute", "stablehlo.collective_broadcast": "permute",
-}  # fmt: skip
+from pcg.rules.collectives import KINDS
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Pricer:
             groups = groups_of(attr)
             self._axes[attr] = axes_of_groups(groups, self.model.mesh), max(map(len, groups), default=1)
         axes, n = self._axes[attr]
-        operands, results = (sum(map(size, vs)) for vs in (op.operands, op.results))
+        operands, results = (sum(tensor_bytes(v.type) for v in vs) for vs in (op.operands, op.results))
         wire = {
             "all_reduce": 2 * (n - 1) / n * operands,
             "all_gather": (n - 1) / n * results,
@@ -58,17 +52,6 @@ class Pricer:
             "permute": operands,
         }[kind]
         return Sent(kind, axes, wire, self.model.link(axes, wire, kind))
-
-
-def size(value: ir.Value) -> float:
-    """Bytes of a tensor; 0 for tokens."""
-    t = value.type
-    if not isinstance(t, ir.RankedTensorType):
-        return 0.0
-    count = element_bytes(t.element_type)
-    for d in t.shape:
-        count *= d
-    return count
 
 
 def element(value: ir.Value | None) -> str:

@@ -15,12 +15,14 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.errors import PcgError
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.lower.processes import MEMBERS, process_modules
 from pcg.machine import Machine, collectives
 from pcg.machine.units import bytes_text, time_text
-from pcg.simulate.collectives import KINDS, Pricer, Sent, channel_of, groups_of, size
+from pcg.rules.collectives import KINDS
+from pcg.simulate.collectives import Pricer, Sent, channel_of, groups_of
 from pcg.simulate.memory import alive, place
 from pcg.simulate.program import Program, Task
 from pcg.simulate.read import Reader
@@ -123,7 +125,7 @@ class _Pricer(Pricer):
         attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
         members = list(ir.DenseI64ArrayAttr(op.attributes[MEMBERS]))
         groups = [[members[p] for p in g] for g in groups_of(attr)]
-        operands, results = (sum(map(size, vs)) for vs in (op.operands, op.results))
+        operands, results = (sum(tensor_bytes(v.type) for v in vs) for vs in (op.operands, op.results))
         n = max(map(len, groups), default=1)
         held = results if kind == "all_gather" else operands
         wire = collectives.sent(kind, n) * held if n > 1 else 0.0

@@ -17,12 +17,14 @@ from pcg.ir.constants import constant_bytes
 from pcg.ir.locations import argument_names
 from pcg.ir.locations import place as where
 from pcg.ir.loops import counted_trips
-from pcg.ir.types import element_bytes
+from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.ir.walk import functions
 from pcg.machine.profile import Reordering
-from pcg.rules import rule_for
+from pcg.rules import rule_for, traits
+from pcg.rules.registry import BRANCHES
+from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
-from pcg.simulate.collectives import KINDS, Pricer, element, size
+from pcg.simulate.collectives import Pricer, element
 from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
 from pcg.simulate.reordering import (
     around,
@@ -36,25 +38,9 @@ from pcg.simulate.reordering import (
 )
 from pcg.simulate.scope import Scope, aliases_of
 
-#: Kernels that cannot write over an operand while they read it.
-_SCATTERED = frozenset(
-    f"stablehlo.{n}"
-    for n in (
-        "dot_general", "dot", "convolution", "reduce", "reduce_window", "select_and_scatter", "sort", "gather", "fft",
-        "cholesky", "triangular_solve", "custom_call", "composite", "concatenate", "transpose", "reverse", "pad",
-        "slice", "dynamic_slice",
-    )
-) | {"chlo.top_k"}  # fmt: skip
-#: Ops that yield their first operand with something changed in it.
-_UPDATES = frozenset({"stablehlo.dynamic_update_slice", "stablehlo.scatter"})
-_NOTHING = frozenset(
-    f"stablehlo.{n}" for n in ("constant", "iota", "partition_id", "replica_id", "create_token", "after_all")
-)
-_CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
-#: Ops whose work depends on more than the types of their operands and results.
-_SPECIAL = _CONTRACTIONS | {
-    f"stablehlo.{n}" for n in ("reduce_window", "select_and_scatter", "custom_call", "composite", "fft", "sort")
-}
+#: What takes no time.
+_NOTHING = Trait.GENERATOR | Trait.DEVICE_NUMBER | Trait.TOKEN
+
 
 
 @dataclass
@@ -96,7 +82,7 @@ class Reader:
         block = func.regions[0].blocks[0]
         scope = Scope(program, None)
         for a, name in zip(block.arguments, argument_names(func), strict=True):
-            scope.values[a] = program.value(size(a), name)
+            scope.values[a] = program.value(tensor_bytes(a.type), name)
         program.arguments = tuple(scope.values[a] for a in block.arguments)
         terminator = self._block(block, scope)
         program.results = tuple(self._result(scope, v) for v in terminator.operands)
@@ -111,13 +97,13 @@ class Reader:
         ops = [op.operation for op in block.operations]
         for op in ops[:-1]:
             name = op.name
-            if name in _NOTHING:
+            if traits.has(name, _NOTHING):
                 continue
-            if name in KINDS:
+            if traits.has(name, Trait.COLLECTIVE):
                 self._collective(op, scope)
             elif name == "stablehlo.while":
                 self._while(op, scope)
-            elif name in ("stablehlo.if", "stablehlo.case"):
+            elif name in BRANCHES:
                 self._branches(op, scope)
             elif name == "stablehlo.optimization_barrier":
                 self._barrier(op, scope)
@@ -137,7 +123,9 @@ class Reader:
         model, name = self.model, op.name
         flops = self._flops(op)
         written = [self.fusion.writes(op, i) for i in range(len(op.results))]
-        touched = sum(size(r) for i, r in enumerate(op.results) if written[i] and model.touches(name, "result", i))
+        touched = sum(
+            tensor_bytes(r.type) for i, r in enumerate(op.results) if written[i] and model.touches(name, "result", i)
+        )
         window = len(op.operands) > 0 and not model.touches(name, "operand", 0)
         for n in numbers:
             kernel = kernels.setdefault(n, _Kernel())
@@ -145,7 +133,7 @@ class Reader:
             kernel.parts[name] = kernel.parts.get(name, 0.0) + flops
             if name == "stablehlo.transpose" and not self._follows(op, scope):
                 # What an iteration of a loop has just made is in a cache, where columns are as near as rows.
-                bytes_, order = size(op.results[0]), kernel.order
+                bytes_, order = tensor_bytes(op.results[0].type), kernel.order
                 if reorders(op) and scope.program.inner != "loop":
                     kernel.order = replace(
                         order, turned=order.turned + bytes_, slab=max(order.slab, bytes_ / matrices(op)),
@@ -155,7 +143,7 @@ class Reader:
                     kernel.order = replace(order, rows=order.rows + bytes_)
             kernel.bytes += touched
             kernel.ops += 1
-            kernel.in_place &= name not in _SCATTERED
+            kernel.in_place &= not traits.has(name, Trait.NONLOCAL)
         for i, v in enumerate(op.operands):
             root = self.fusion.source(op, i)
             if not scope.knows(root):
@@ -165,15 +153,15 @@ class Reader:
                 kernels[n].reads[number] = None
             for n in self.fusion.inputs(op, i):
                 if model.touches(name, "operand", i):
-                    kernels[n].bytes += size(v)
+                    kernels[n].bytes += tensor_bytes(v.type)
                 elif i == 0 and window:
-                    kernels[n].bytes += size(op.results[0]) if model.touches(name, "result", 0) else 0.0
+                    kernels[n].bytes += tensor_bytes(op.results[0].type) if model.touches(name, "result", 0) else 0.0
         if self.cpu and name == "stablehlo.select_and_scatter":
             kernels[min(numbers)].reads.update(dict.fromkeys(self._places(op, scope)))
         if any(written) or not op.results:
             again = self.fusion.reads_again(op)
             kernel = kernels.pop(min(numbers))
-            kernel.bytes += 0.0 if again is None else size(op.operands[again])
+            kernel.bytes += 0.0 if again is None else tensor_bytes(op.operands[again].type)
             self._finish(op, kernel, scope)
 
     def _follows(self, op: ir.Operation, scope: Scope) -> bool:
@@ -184,11 +172,11 @@ class Reader:
         if scope.program.inner != "loop":
             return False
         root = self.fusion.root(op.operands[0])
-        return isinstance(root.owner, ir.Block) or root.owner.operation.name not in KINDS
+        return isinstance(root.owner, ir.Block) or not traits.has(root.owner.operation.name, Trait.COLLECTIVE)
 
     def _flops(self, op: ir.Operation) -> float:
         """Operations of `op`: those of its factor rule; alike for all of one name and types but contractions."""
-        if op.name in _SPECIAL:
+        if traits.has(op.name, Trait.WORK_IN_ATTRIBUTES):
             return rule_for(op).flops
         key = op.name, *(v.type for v in op.operands), *(r.type for r in op.results)
         if key not in self._known:
@@ -198,8 +186,9 @@ class Reader:
     def _finish(self, op: ir.Operation, kernel: _Kernel, scope: Scope) -> None:
         reads = tuple(kernel.reads)
         writes = tuple(scope.new(r) for r in op.results)
-        kind = element(op.operands[0] if op.name in _CONTRACTIONS else op.results[0] if op.results else None)
-        update = op.name in _UPDATES
+        contracts = traits.has(op.name, Trait.CONTRACTION)
+        kind = element(op.operands[0] if contracts else op.results[0] if op.results else None)
+        update = traits.has(op.name, Trait.UPDATE)
         over: dict[int, tuple[int, ...]] = {}
         if update:
             updated = self.fusion.root(op.operands[0])
@@ -224,7 +213,7 @@ class Reader:
         number = scope.number(root)
         if not self.cpu:
             return number
-        bytes_ = size(op.operands[operand])
+        bytes_ = tensor_bytes(op.operands[operand].type)
         kind = element(op.operands[operand])
         if op.name == "stablehlo.convolution" and noncanonical(op, operand):
             seconds = float(self.model.seconds("stablehlo.transpose", kind, 0.0, 2 * bytes_, kernels=1.0))
@@ -241,8 +230,8 @@ class Reader:
         """What a gradient of pooling becomes: where each maximum is, found early, and zeros to scatter into."""
         rank = ir.RankedTensorType(op.operands[0].type).rank
         element = ir.RankedTensorType(op.operands[1].type).element_type
-        places = scope.program.value(4.0 * rank * size(op.operands[1]) / element_bytes(element))
-        zeros = scope.program.value(size(op.results[0]))
+        places = scope.program.value(4.0 * rank * tensor_bytes(op.operands[1].type) / element_bytes(element))
+        zeros = scope.program.value(tensor_bytes(op.results[0].type))
         root = self.fusion.root(op.operands[0])
         reads = (scope.number(root),) if scope.knows(root) else ()
         scope.program.tasks.append(Task("places", "compute", 0.0, (COMPUTE,), reads, (places,)))
@@ -273,7 +262,7 @@ class Reader:
         if isinstance(root.owner, ir.Block) or not self.fusion.is_loop(root.owner.operation) or not scope.knows(root):
             return 0.0
         made = scope.program.maker(scope.number(root))
-        return 0.0 if made is None else max(0.0, made.bytes - 2 * size(root))
+        return 0.0 if made is None else max(0.0, made.bytes - 2 * tensor_bytes(root.type))
 
     def _message(self, op: ir.Operation, scope: Scope) -> None:
         """One end of a message to or from another process; how long it takes depends on both."""
@@ -284,7 +273,8 @@ class Reader:
         name = op.name.removeprefix("dist.")
         scope.program.tasks.append(
             Task(
-                name, "transfer", 0.0, (COMMUNICATION,), reads, writes, where=where(op.location), bytes=size(value),
+                name, "transfer", 0.0, (COMMUNICATION,), reads, writes, where=where(op.location),
+                bytes=tensor_bytes(value.type),
                 detail={"tag": tag, "peer": peer, "type": _type(value)},
             )
         )  # fmt: skip
@@ -324,7 +314,7 @@ class Reader:
         inner = Scope(body, scope)
         block = op.regions[1].blocks[0]
         for a in block.arguments:
-            inner.values[a] = body.value(size(a))
+            inner.values[a] = body.value(tensor_bytes(a.type))
         body.arguments = tuple(inner.values[a] for a in block.arguments)
         condition = op.regions[0].blocks[0]
         for a, b in zip(condition.arguments, block.arguments, strict=True):
@@ -378,7 +368,7 @@ class Reader:
     def _result(self, scope: Scope, value: ir.Value) -> int:
         """The number of a value that leaves its block; a constant is written for it."""
         root = self.fusion.root(value)
-        return scope.number(root) if scope.knows(root) else scope.program.value(size(value))
+        return scope.number(root) if scope.knows(root) else scope.program.value(tensor_bytes(value.type))
 
 
 def _short(op: ir.Operation) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir.types import element_bytes
+from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.machine.profile import Reordering
 from pcg.search.fusion import Fusion
-from pcg.simulate.collectives import element, size
+from pcg.simulate.collectives import element
 
 
 def noncanonical(op: ir.Operation, operand: int) -> bool:
@@ -43,8 +43,8 @@ def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
     if order == sorted(order):
         return None
     if order[-1] == max(order):
-        return Reordering(rows=size(op.operands[operand]))
-    return Reordering(turned=size(op.operands[operand]), stride=_between(t, order[-1]))
+        return Reordering(rows=tensor_bytes(op.operands[operand].type))
+    return Reordering(turned=tensor_bytes(op.operands[operand].type), stride=_between(t, order[-1]))
 
 
 def reordering(model: CostModel, kind: str, order: Reordering) -> float:
@@ -62,7 +62,7 @@ def packing(op: ir.Operation, model: CostModel) -> float:
     t = ir.RankedTensorType(op.operands[0].type)
     if len(contracted) != 1 or len(free) != 1 or contracted > free or 1 in (t.shape[contracted[0]], t.shape[free[0]]):
         return 0.0
-    order = Reordering(turned=size(op.operands[0]), stride=_between(t, contracted[0]))
+    order = Reordering(turned=tensor_bytes(op.operands[0].type), stride=_between(t, contracted[0]))
     kind = element(op.operands[0])
     return max(0.0, reordering(model, kind, order) - _loop(model, kind, 3 * order.turned, Reordering()))
 
@@ -139,11 +139,11 @@ def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: Callable[[]
         if any(n > 1 for d in along for n in t.shape[:d]):
             # Rows stay rows unless it is the innermost dimension that goes out.
             if all(n == 1 for d in along for n in t.shape[d + 1 :]):
-                turned += size(value) + (read() if value == op.operands[0] else 0.0)
+                turned += tensor_bytes(value.type) + (read() if value == op.operands[0] else 0.0)
             else:
-                seconds += reordering(model, element(value), Reordering(rows=size(value)))
+                seconds += reordering(model, element(value), Reordering(rows=tensor_bytes(value.type)))
     if op.name == "stablehlo.all_gather" and _lies_turned(op.operands[0], along[0], fusion):
-        turned += size(op.results[0])
+        turned += tensor_bytes(op.results[0].type)
     if turned:
         seconds += float(model.seconds("pcg.layout", element(op.results[0]), 0.0, 2 * turned, kernels=2.0))
     return seconds

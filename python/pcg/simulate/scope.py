@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from pcg.simulate.collectives import size
+from pcg.ir.types import tensor_bytes
 from pcg.simulate.program import Program
 
 
@@ -35,7 +35,7 @@ class Scope:
 
     def new(self, value: ir.Value) -> int:
         """A value that a task writes."""
-        found = self.values[value] = self.program.value(size(value))
+        found = self.values[value] = self.program.value(tensor_bytes(value.type))
         return found
 
 

@@ -8,7 +8,6 @@ Collectives of a mesh do not slow down transfers, nor transfers of one way those
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +18,12 @@ from pcg.cost import CostModel
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
+from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.machine import Machine
 from pcg.machine.topology import Topology
 from pcg.reshard import cross_mesh_plan
-from pcg.simulate.collectives import size
 from pcg.simulate.combine import combine
 from pcg.simulate.memory import alive, place
 from pcg.simulate.program import Program, Task
@@ -152,7 +151,7 @@ class _Staged:
     def _value(self, value: ir.Value, place_: int, name: str = "") -> int:
         spec, mesh = self._spec(value)
         part = spec.local_shape(value.type.shape, self.meshes[mesh])
-        number = self._new(size(value) * math.prod(part) / max(1, math.prod(value.type.shape)), place_, name)
+        number = self._new(tensor_bytes(value.type, part), place_, name)
         self.values[value, place_] = number
         return number
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from pcg.driver.compilation import Compilation
 from pcg.driver.cost import Collective, Cost
 from pcg.driver.module_program import entry_function
-from pcg.driver.program import Leaf, element_bytes
+from pcg.driver.program import Leaf, tensor_bytes
 from pcg.explain.replicated import Replicated, replicated
 from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
@@ -66,7 +65,7 @@ def tensors(leaves: Sequence[Leaf], specs: Sequence[ShardSpec], mesh: Mesh) -> s
     """One row per group of tensors with the same name up to numbers, type and layout."""
     groups: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
     for leaf, spec in zip(leaves, specs, strict=True):
-        local = math.prod(spec.local_shape(leaf.shape, mesh)) * element_bytes(leaf.element)
+        local = tensor_bytes(spec.local_shape(leaf.shape, mesh), leaf.element)
         shown = str(refine.to_origin(spec, mesh))
         groups.setdefault((pattern(leaf.name), str(leaf), shown), []).append((leaf.name, local))
     rows = []

@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 from pcg.search.graph import Graph
-
-#: Ops that are decisions of their own; elementwise ops and the like follow those around them.
-_HEAVY = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "dot_general", "dot", "convolution", "gather", "scatter", "reduce_window", "sort", "fft", "cholesky",
-        "triangular_solve", "custom_call", "composite", "concatenate",
-    )
-) | {"chlo.top_k"}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Forward:
     """The forward half.
 
-    `trunk` is what depends on data and what the loss depends on; `principals` are its heavy ops and the values that are
+    `trunk` is what depends on data and what the loss depends on; `principals` are its anchors and the values that are
     kept in a layout of their own; `near` are pairs (i < j) of principals with only other nodes of the trunk between.
     """
 
@@ -48,8 +41,9 @@ def forward(graph: Graph, arguments: Iterable[int], data: Sequence[int]) -> Forw
     descendants = _reach(data, out) if data else set(range(len(nodes)))
     trunk = {n for n in ancestors & descendants if len(nodes[n].table) > 1} or set(range(len(nodes)))
     principals = sorted(
-        n for n in trunk if nodes[n].kind != "op" and nodes[n].kind != "sink" or nodes[n].name in _HEAVY
-    ) or sorted(trunk)
+        n for n in trunk
+        if nodes[n].kind != "op" and nodes[n].kind != "sink" or traits.has(nodes[n].name, Trait.ANCHOR)
+    ) or sorted(trunk)  # fmt: skip
     return Forward(frozenset(trunk), principals, frozenset(_near(trunk, set(principals), out)))
 
 
