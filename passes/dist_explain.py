@@ -14,8 +14,10 @@ from pcg.lower.causes import Causes
 from pcg.lower.chains import chain_text
 from pcg.lower.conflicts import conflicts
 from pcg.lower.origins import Origins, Result, Site
+from pcg.lower.unmoved import unmoved
 from pcg.machine import Machine
 from pcg.passes.base import Pass, option
+from pcg.search.roles import state_of
 
 
 @dataclass
@@ -41,7 +43,8 @@ class ExplainPass(Pass):
             return
         model = CostModel(self.machine, mesh)
         with module.context:
-            for func in functions(module):
+            copy = unmoved(module)
+            for func, before in zip(functions(module), functions(copy), strict=True):
                 if is_private(func) or not len(func.regions[0].blocks):
                     continue
                 origins = Origins(func, mesh)
@@ -49,7 +52,7 @@ class ExplainPass(Pass):
                 for site in sites:
                     for line in chain_text(origins, site):
                         self.remark(func, line)
-                causes = Causes(origins, model)
+                causes = Causes(origins, model, before, state_of(before))
                 found = causes.all()
                 for cause in found:
                     self.statistics["collectives explained"] += 1

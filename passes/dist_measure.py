@@ -12,8 +12,9 @@ from pcg.ir import shardings
 from pcg.ir.walk import functions, is_private
 from pcg.machine import Machine
 from pcg.passes.base import Pass, PassError
-from pcg.search.measure import Measure, NotPlaced, measure
+from pcg.search.measure import NotPlaced, measure
 from pcg.search.roles import state_of
+from pcg.search.terms import Measure
 
 
 @dataclass

@@ -13,7 +13,8 @@ from pcg.ir import shardings
 from pcg.ir.locations import operation_name, place
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.rules import rule_for
-from pcg.search.build import Built, describe
+from pcg.search.build import Built
+from pcg.search.op_cost import describe
 from pcg.search.table import Table
 
 #: How far apart ops may differ and the tensors at them still play the same role.

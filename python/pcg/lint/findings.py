@@ -15,7 +15,7 @@ from pcg.lint.annotations import Annotation, Site, spec_text
 from pcg.lint.space import Figures, Space
 from pcg.reshard.planner import plan as reshard_plan
 from pcg.reshard.steps import Mask, Slice
-from pcg.search.build import describe
+from pcg.search.op_cost import describe
 
 #: Share of a step's communication from which a move is worth a finding of its own.
 _MUCH = 0.02

@@ -85,7 +85,7 @@ def simulate_processes(
         programs[n] = reader.function(main)
         keys[n] = _joint(programs[n], n)
     merged, where = _merge(programs, keys, machine, places, module)
-    copy = max(2.0 / m.machine.device.memory_bandwidth for m in models.values())
+    copy = max(m.copy for m in models.values())
     options = Options(overlap=overlap, ahead=ahead, copy=copy)
     done = run(merged, options)
     simulations = {n: of_run(_part(done, programs[n], where[n], options), f"process {n}") for n in numbers}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import COMBINED, CostModel
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
@@ -30,7 +30,6 @@ from pcg.simulate.memory import alive, place
 from pcg.simulate.program import Program, Task
 from pcg.simulate.read import Reader
 from pcg.simulate.result import write
-from pcg.simulate.run import COMBINED
 from pcg.simulate.schedule import Options, Run, run
 from pcg.simulate.scope import aliases_of
 
