@@ -36,7 +36,7 @@ from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_recompute import RecomputePass
 from pcg.passes.pcg_search import SELECTED, Progress, SearchPass
 from pcg.search.build import Built
-from pcg.search.optimize import Alternative, Outcome
+from pcg.search.optimize import SIMULATION, Alternative, Outcome
 from pcg.search.roles import state_of
 from pcg.simulate import fastest, simulate
 
@@ -196,11 +196,13 @@ class SelectPass(Pass):
             self.built = best.search.built
             self.outcome = dataclasses.replace(
                 found, seconds=best.seconds, peak_bytes=best.peak_bytes, bound=0.0, alternatives=alternatives,
-                named=best.name,
+                named=best.name, by=SIMULATION,
             )  # fmt: skip
             self.statistics.update(best.search.statistics)
         else:
-            self.outcome = Outcome([], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name)
+            self.outcome = Outcome(
+                [], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name, by=SIMULATION
+            )
         _take(module, best.module)
         with module.context:
             module.attributes[SELECTED] = ir.UnitAttr.get()

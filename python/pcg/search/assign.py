@@ -24,7 +24,7 @@ from pcg.search.measure import MadeBuilder, close_loop, keep_values
 from pcg.search.network import FORBIDDEN, Network
 from pcg.search.optimize import Optimizer, Outcome
 from pcg.search.table import Table, Tables
-from pcg.search.terms import Measure, Moves, measured
+from pcg.search.terms import Measure, Moves, as_measured, measured
 
 
 @dataclass
@@ -99,8 +99,7 @@ def assign(
         if outcome.choice != before:
             outcome = replace(outcome, named="")
     found = measured(built, outcome.choice, moves)
-    outcome = replace(outcome, seconds=found.seconds, bound=min(outcome.bound, found.seconds))
-    return Assigned(func, built, outcome, tables, found)
+    return Assigned(func, built, as_measured(outcome, built, moves), tables, found)
 
 
 def place(func: ir.Operation, built: Built, decided: Decided, moves: Moves) -> list[int]:

@@ -22,6 +22,7 @@ from pcg.search.commit import is_part
 from pcg.search.graph import Edge, Node
 from pcg.search.network import FORBIDDEN
 from pcg.search.op_cost import describe
+from pcg.search.optimize import Outcome
 from pcg.search.table import Table, Tables
 
 
@@ -190,3 +191,16 @@ class Tally:
 def measured(built: Built, choice: Sequence[int], moves: Moves) -> Measure:
     """What the plan costs that `choice`, for every node of a graph, is."""
     return Tally(built, choice, moves).terms().measure()
+
+
+def as_measured(outcome: Outcome, built: Built, moves: Moves) -> Outcome:
+    """What a search found, the chosen plan and its alternatives with what they are measured to take once written.
+
+    The search adds up the same costs, in another order, and for decisions that it makes together.
+    """
+    found = measured(built, outcome.choice, moves).seconds
+    others = [
+        a if a.choice is None else replace(a, seconds=measured(built, a.choice, moves).seconds)
+        for a in outcome.alternatives
+    ]
+    return replace(outcome, seconds=found, bound=min(outcome.bound, found), alternatives=others)
