@@ -27,6 +27,7 @@ from pcg.search.terms import Measure, Moves, Tally, Terms
 class Other:
     """Another strategy of an op, and what the program costs with it."""
 
+    op: ir.Operation
     assignment: Assignment
     measure: Measure
 
@@ -60,7 +61,7 @@ class WhatIf:
             edge = tally.feeds[edge.src]
         have, rule = tally.made(edge), rule_for(op)
         found = [a for a in rule.strategies(self.mesh) if rule.factors and rule.operand_spec(operand, a) == have]
-        others = (Other(a, self.measure(op, a)) for a in found)
+        others = (Other(op, a, self.measure(op, a)) for a in found)
         return min(others, key=lambda x: x.measure.seconds, default=None)
 
     def measure(self, op: ir.Operation, a: Assignment) -> Measure:
