@@ -129,7 +129,7 @@ def _summary(found: Lint) -> str:
     text = table(["", "step", "compute", "communication", "sent per device", "peak memory", ""], rows, (1, 2, 3, 4, 5))
     if math.isfinite(found.excess) and found.excess > 0:
         text += f"\n  the annotations make a step {100 * found.excess:.1f}% longer"
-    return f"{text}\n  a step is what its plan costs ({ESTIMATE}), as dist-measure says"
+    return f"{text}\n  steps: {ESTIMATE}, as dist-measure does"
 
 
 def _row(name: str, f: Figures) -> list[str]:
