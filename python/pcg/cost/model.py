@@ -24,14 +24,14 @@ from pcg.machine.profile import Profile, Reordering
 Amount = TypeVar("Amount", float, np.ndarray)
 
 _AS_IT_LIES = Reordering()
-#: Seconds to start one collective, however small.
-_LAUNCH = 2e-6
-#: Bytes up to which XLA combines independent all-reduces into one.
+#: Bytes up to which XLA combines independent all-reduces into one: the default of the GPU backend's flag
+#: `xla_gpu_all_reduce_combine_threshold_bytes`.
 COMBINED = 30 * 2**20
-#: The least share of the fixed cost that an all-reduce among others bears.
+#: The least share of the fixed cost that an all-reduce among others bears.  Chosen: small, so that of many small
+#: gradients none is free, and a plan with fewer of them wins.
 _LEAST_SHARE = 1 / 32
-#: Bytes of an array of ordinary size, at whose rate copies are priced.  Chosen: well above what a kernel's overhead
-#: hides, and between a cache and the memory of all profiles that are shipped.
+#: Bytes of an array of ordinary size, at whose rate copies are priced.  Chosen: large enough for the rate and not the
+#: fixed time of a copy to count; without a profile it does not matter.
 _COPIED = float(2**20)
 #: Ops that run on matrix units.
 _TENSOR_CORE = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
@@ -201,7 +201,8 @@ class CostModel:
             hops *= 2
         elif kind == "permute":
             hops = 1
-        return _LAUNCH + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
+        overhead = self.machine.device.collective_overhead
+        return overhead + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
 
     def _placed(self, axes: tuple[str, ...], kind: str) -> tuple[tuple[float, float], ...]:
         """The lines of a collective over `axes` on the cluster, per byte that a device sends."""

@@ -47,7 +47,7 @@ _CONTRACTIONS = frozenset({"stablehlo.dot_general", "stablehlo.dot"})
 _WINDOWS = frozenset({"stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.gather"})
 #: Operands that an op in place reads, and then writes.
 _IN_PLACE = {"stablehlo.dynamic_update_slice": 1, "stablehlo.scatter": 2}
-#: In how many fusions a cheap op is repeated at most.
+#: In how many fusions a cheap op is repeated at most.  Chosen: XLA asks a cost model instead, which allows few.
 _REPEATS = 4
 
 

@@ -22,8 +22,9 @@ from pcg.search.unity.shape import backbone
 #: Steps of the bisection between time and memory (as in Unity's memory search).
 _MEMORY_STEPS = 10
 #: How often at most the costs that the series-parallel graph leaves out are added, as beside the plan found before.
+#: Chosen: a budget; the best plan of all rounds counts.
 _ROUNDS = 4
-#: How many searches there are at most.
+#: How many searches there are at most.  Chosen: as for `_ROUNDS`.
 _SEARCHES = 3
 
 
