@@ -21,6 +21,7 @@ from pcg.reshard import Mask, Slice, plan
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 from pcg.search.fusion import Fusion
+from pcg.search.measure import NotPlaced
 from pcg.search.op_cost import OpCost
 from pcg.search.what_if import Other, WhatIf
 
@@ -67,7 +68,6 @@ class Causes:
         """
         self.origins, self.model, self.mesh = origins, model, origins.mesh
         self.words = Decisions(origins)
-        self.costs = OpCost(model, Fusion(placed))
         self._function = placed, dict(state)
         mine, theirs = list(origins.ordinary()), list(ordinary(placed))
         alike = [op.name for op in mine] == [op.name for op in theirs]
@@ -192,7 +192,7 @@ class Causes:
         Other operands are then redistributed to fit, and results to what their readers have now.  None where the reader
         cannot take it so, or if that would cost no more: then more than one op decided it.
         """
-        if c.user is None or c.user[0] not in self._placed:
+        if c.user is None or c.user[0] not in self._placed or self.what_if is None:
             return None
         key = self._placed[c.user[0]], c.user[1]
         if key not in self._others:
@@ -201,13 +201,22 @@ class Causes:
         return other if other is not None and _LEAST < self.more(other) < math.inf else None
 
     @cached_property
-    def what_if(self) -> WhatIf:
-        """Prices of other choices."""
+    def costs(self) -> OpCost:
+        """Prices of ops."""
+        return OpCost(self.model, Fusion(self._function[0]))
+
+    @cached_property
+    def what_if(self) -> WhatIf | None:
+        """Prices of other choices; None where the function has no measure: an op cannot have the layouts it has."""
         placed, state = self._function
-        return WhatIf(placed, self.model, state)
+        try:
+            return WhatIf(placed, self.model, state)
+        except NotPlaced:
+            return None
 
     def more(self, other: Other) -> float:
         """Seconds per step that another choice takes more than the one that was made."""
+        assert self.what_if is not None
         return other.measure.seconds - self.what_if.now.seconds
 
 
