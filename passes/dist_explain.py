@@ -12,11 +12,13 @@ from pcg.explain.causes import Causes
 from pcg.explain.chains import chain_text
 from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
+from pcg.explain.unmoved import unmoved
 from pcg.ir import shardings
 from pcg.ir.transformation import option
 from pcg.ir.walk import functions, is_private
 from pcg.machine import Machine
 from pcg.passes.base import Pass
+from pcg.search.roles import state_of
 
 
 @dataclass
@@ -42,7 +44,8 @@ class ExplainPass(Pass):
             return
         model = CostModel(self.machine, mesh)
         with module.context:
-            for func in functions(module):
+            copy = unmoved(module)
+            for func, before in zip(functions(module), functions(copy), strict=True):
                 if is_private(func) or not len(func.regions[0].blocks):
                     continue
                 origins = Origins(func, mesh)
@@ -50,7 +53,7 @@ class ExplainPass(Pass):
                 for site in sites:
                     for line in chain_text(origins, site):
                         self.remark(func, line)
-                causes = Causes(origins, model)
+                causes = Causes(origins, model, before, state_of(before))
                 found = causes.all()
                 for cause in found:
                     self.statistics["collectives explained"] += 1

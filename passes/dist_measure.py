@@ -13,8 +13,9 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, is_private
 from pcg.machine import Machine
 from pcg.passes.base import Pass
-from pcg.search.measure import Measure, measure
+from pcg.search.measure import measure
 from pcg.search.roles import state_of
+from pcg.search.terms import Measure
 
 
 @dataclass

@@ -410,7 +410,7 @@ def _text(report: dict[str, Any]) -> str:
     if "simulation" in report:
         lines.append(report["simulation"]["text"])
     if cost["seconds"] is not None:
-        lines.append(f"  estimated step   {time_text(cost['seconds'])}")
+        lines.append(f"  estimated step   {time_text(cost['seconds'])} ({cost['by']})")
     counts: dict[str, int] = {}
     for c in cost["collectives"]:
         counts[c["kind"]] = counts.get(c["kind"], 0) + c["times"]

@@ -15,7 +15,6 @@ from bench.annotated import CASES
 from pcg.driver.compile import compile_program, load_program
 from pcg.driver.cost import cost_of
 from pcg.driver.decide import Options
-from pcg.explain.causes import Causes
 from pcg.layout import Mesh, ShardSpec
 from pcg.viz.why import Reasons, why
 
@@ -102,7 +101,7 @@ def test_a_transformer(strategy):
     assert ends and ends <= {*o.names, *o.result_names}
     # The graph before fusion has the same collectives, by kind and axes.
     before = Reasons(done, "pcg")
-    kinds = sorted((c.kind, c.axes) for c in Causes(before.origins, before.causes.model).all())
+    kinds = sorted((c.kind, c.axes) for c in before.causes.all())
     assert kinds == sorted((r.cause.kind, r.cause.axes) for r in found)
 
 

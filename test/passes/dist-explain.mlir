@@ -33,7 +33,7 @@ func.func @main(%a: tensor<64x64xf32> {dist.spec = #dist.shard_spec<@mesh, [["da
   %0 = stablehlo.add %a, %b : tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
 }
-// CONFLICT: remark: dist-explain: conflict: a is annotated [data, -] and b is annotated [model, -] meet at add at {{.*}}: the second is kept there, as that costs least in all (the other way {{.*}} us more); all_gather over data
+// CONFLICT: remark: dist-explain: conflict: a is annotated [data, -] and b is annotated [model, -] meet at add at {{.*}}: the second is kept there, as that costs least in all (the other way {{.*}} us more by dist-measure); all_gather over data
 
 // -----
 

@@ -25,30 +25,16 @@ from pcg.rules.traits import Trait
 #: A number, or one per strategy of an op.
 Amount = TypeVar("Amount", float, np.ndarray)
 
-#: Ops that XLA folds into a neighbour: they touch memory only in part.
-_FUSED_SHARE = 0.25
 _AS_IT_LIES = Reordering()
-#: Seconds to start one collective, however small.
-_LAUNCH = 2e-6
-#: Bytes up to which XLA combines independent all-reduces into one.
-_COMBINED = 30 * 2**20
-#: The least share of the fixed cost that an all-reduce among others bears.
+#: Bytes up to which XLA combines independent all-reduces into one: the default of the GPU backend's flag
+#: `xla_gpu_all_reduce_combine_threshold_bytes`.
+COMBINED = 30 * 2**20
+#: The least share of the fixed cost that an all-reduce among others bears.  Chosen: small, so that of many small
+#: gradients none is free, and a plan with fewer of them wins.
 _LEAST_SHARE = 1 / 32
-_FREE = frozenset(
-    {
-        "stablehlo.reshape", "stablehlo.constant", "stablehlo.iota", "stablehlo.bitcast_convert",
-        "stablehlo.optimization_barrier", "dist.constraint", "dist.reshard", "stablehlo.tuple",
-        "stablehlo.get_tuple_element",
-    }
-)  # fmt: skip
-_HEAVY = frozenset(
-    {
-        "stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution", "stablehlo.sort", "stablehlo.scatter",
-        "stablehlo.gather", "stablehlo.fft", "stablehlo.cholesky", "stablehlo.triangular_solve",
-        "stablehlo.custom_call", "stablehlo.reduce_window", "stablehlo.select_and_scatter", "chlo.top_k",
-        "stablehlo.concatenate", "stablehlo.reduce",
-    }
-)  # fmt: skip
+#: Bytes of an array of ordinary size, at whose rate copies are priced.  Chosen: large enough for the rate and not the
+#: fixed time of a copy to count; without a profile it does not matter.
+_COPIED = float(2**20)
 
 
 @hashed_once
@@ -96,12 +82,6 @@ class CostModel:
             if len({c[: len(c) - inner] for c in at}) == 1:
                 break
         return size
-
-    def memory_share(self, op_name: str) -> float:
-        """Share of an op's operand and result bytes that reach memory after fusion."""
-        if op_name in _FREE:
-            return 0.0
-        return 1.0 if op_name in _HEAVY else _FUSED_SHARE
 
     @staticmethod
     def touches(op_name: str, kind: str, index: int) -> bool:
@@ -158,6 +138,11 @@ class CostModel:
                 return found + profile.kernel
         return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))
 
+    @property
+    def copy(self) -> float:
+        """Seconds per byte of copying an array of ordinary size within one device: it is read and written."""
+        return float(self.seconds("stablehlo.copy", "f32", 0.0, 2.0 * _COPIED)) / _COPIED
+
     def dispatch(self, arrays: int, fresh: Iterable[float] = ()) -> float:
         """Seconds that a program takes beside its work; 0 where it was not measured.
 
@@ -179,11 +164,6 @@ class CostModel:
           work: seconds of computing since they last met.
         """
         return self._measured.wait(group, work) if self._measured is not None else 0.0
-
-    def compute(self, op_name: str, element: str, flops: float, touched: float) -> float:
-        """Seconds of one op that does `flops` and has `touched` bytes of operands and results."""
-        bandwidth = self.machine.device.memory_bandwidth
-        return max(flops / self.peak(op_name, element), touched * self.memory_share(op_name) / bandwidth)
 
     def link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """Seconds of one collective over `axes` that sends `wire_bytes` per device.
@@ -210,7 +190,8 @@ class CostModel:
             hops *= 2
         elif kind == "permute":
             hops = 1
-        return _LAUNCH + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
+        overhead = self.machine.device.collective_overhead
+        return overhead + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
 
     def _placed(self, axes: tuple[str, ...], kind: str) -> tuple[tuple[float, float], ...]:
         """The lines of a collective over `axes` on the cluster, per byte that a device sends."""
@@ -240,5 +221,5 @@ class CostModel:
         seconds = self._link(axes, wire_bytes, kind)
         if kind == "all_reduce":
             fixed = self._link(axes, 0.0, kind)
-            seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / _COMBINED)))
+            seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / COMBINED)))
         return seconds * (1.0 - self.hidden)

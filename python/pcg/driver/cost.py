@@ -17,6 +17,7 @@ from pcg.layout import refine
 from pcg.machine import Machine
 from pcg.rules import traits
 from pcg.rules.traits import Trait
+from pcg.search.optimize import ESTIMATE
 from pcg.simulate import Simulation, simulate
 from pcg.simulate.collectives import Pricer, channel_of
 
@@ -41,7 +42,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A plan that was considered and not chosen."""
+    """A plan that was considered and not chosen; `seconds` are by the same measure as those of the chosen one."""
 
     name: str
     seconds: float
@@ -53,11 +54,14 @@ class Alternative:
 class Cost:
     """Estimates per step and per device.
 
-    `seconds` is None where no search estimated the whole step; `argument_bytes`, `result_bytes` and
-    `peak_bytes` are per device; donated arguments are counted once.
+    `seconds` is None where no search estimated the whole step, and by the measure `by` (see `pcg.search.optimize`), as
+    are those of the alternatives; `simulated` is a simulated step of the lowered program.  `argument_bytes`,
+    `result_bytes` and `peak_bytes` are per device; donated arguments are counted once.
     """
 
     seconds: float | None
+    by: str
+    simulated: float
     collectives: tuple[Collective, ...]
     argument_bytes: float
     result_bytes: float
@@ -105,12 +109,15 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
         for s, x in zip(compilation.out_specs, program.results, strict=True)
     )
     report, estimate = compilation.report, compilation.plan.estimate
+    simulation = simulation_of(compilation, machine)
     return Cost(
         seconds=getattr(report, "seconds", estimate.get("seconds")),
+        by=getattr(report, "by", estimate.get("by", ESTIMATE)),
+        simulated=simulation.seconds,
         collectives=tuple(_collectives(main, 1, Pricer(model))),
         argument_bytes=sum(arguments),
         result_bytes=results,
-        peak_bytes=simulation_of(compilation, machine).peak_bytes,
+        peak_bytes=simulation.peak_bytes,
         alternatives=tuple(
             Alternative(a.name, a.seconds, a.peak_bytes, a.fits) for a in getattr(report, "alternatives", ())
         ),

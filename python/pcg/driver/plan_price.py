@@ -24,8 +24,8 @@ from pcg.machine import Cluster, Machine, mapping, toml
 from pcg.passes import pipelines
 from pcg.passes.pipelines import Settings
 from pcg.rewrite.refine_mesh import rewrite
-from pcg.search.measure import Moves, NotPlaced, PlacedBuilder, close_loop, keep_values
-from pcg.search.table import Tables
+from pcg.search.measure import NotPlaced, placed_graph
+from pcg.search.terms import Moves, measured
 from pcg.simulate import Simulation, simulate
 
 
@@ -125,17 +125,13 @@ def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Pr
       ClusterError: the cluster lacks a device that the mesh names, or is too small.
     """
     model = CostModel(machine, mesh)
-    func, state = entry_function(module), dict(plan.state)
-    builder = PlacedBuilder(model, Tables.on(mesh))
+    moves = Moves(model)
     try:
-        built = builder.build(func, {})
+        built, choice = placed_graph(entry_function(module), moves, dict(plan.state))
     except NotPlaced as error:
         where = plan_ir.where(error.location)
         raise PlanError(f"malformed plan: {error.message}" + (f" ({where})" if where else "")) from None
-    close_loop(built, state, func)
-    moves, choice = Moves(model), [0] * len(built.graph.nodes)
-    keep_values(built, choice, moves)
-    found = builder.measure(choice, moves)
+    found = measured(built, choice, moves)
     peak, _ = built.lifetimes.peak(built.graph, choice, mesh)
     name = machine.cluster.name if machine.cluster is not None else machine.device.name
     return Price(

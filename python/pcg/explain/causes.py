@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.explain.decisions import Decision, Decisions
-from pcg.explain.origins import Origins
-from pcg.explain.replicated import op_seconds
+from pcg.explain.origins import Origins, ordinary
 from pcg.explain.words import axis_place, maker, op_place
 from pcg.ir.loops import counted_trips
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.lower.moves import DIST_MOVES, MOVES, PCG_MOVES, dist_step, itemsize
-from pcg.reshard import Mask, ReshardError, Slice, cost, plan
-from pcg.rules import CONTROL_FLOW, TERMINATORS
-from pcg.rules.factor import Assignment, FactorRule
+from pcg.reshard import Mask, Slice, plan
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
+from pcg.search.fusion import Fusion
+from pcg.search.measure import NotPlaced
+from pcg.search.op_cost import OpCost
+from pcg.search.what_if import Other, WhatIf
 
-#: Seconds that count as a difference.
+#: Seconds that count as a difference.  Chosen: half of the last digit that reports of microseconds show.
 _LEAST = 5e-8
 #: Readers named per collective in a line.
 _READERS = 2
@@ -57,9 +59,21 @@ class Cause:
 class Causes:
     """The collectives of a function after dist-insert-reshards, before or after dist-fuse-collectives."""
 
-    def __init__(self, origins: Origins, model: CostModel) -> None:
+    def __init__(self, origins: Origins, model: CostModel, placed: ir.Operation, state: Mapping[int, int]) -> None:
+        """Decisions and prices of the function of `origins`.
+
+        Args:
+          placed: the same function before dist-insert-reshards, with its layouts: other choices are priced in it.
+          state: result number -> argument whose next value it is.
+        """
         self.origins, self.model, self.mesh = origins, model, origins.mesh
         self.words = Decisions(origins)
+        self._function = placed, dict(state)
+        mine, theirs = list(origins.ordinary()), list(ordinary(placed))
+        alike = [op.name for op in mine] == [op.name for op in theirs]
+        # A program in which values are computed again has ops that the plan does not know.
+        self._placed = dict(zip(mine, theirs, strict=True)) if alike else {}
+        self._others: dict[tuple[ir.Operation, int], Other | None] = {}
 
     def all(self) -> list[Cause]:
         """Every collective that lowering will make, in program order."""
@@ -118,14 +132,10 @@ class Causes:
         for e in rule.exchanges:
             if not a.axes[e.factor]:
                 continue
-            value = op.operands[e.operand]
-            sent = e.wire_elements(a, self.mesh) * itemsize(value)
+            seconds, sent = self.costs.exchange(op, e, a)
             if not sent:
                 continue
             axes = self.mesh.order(set(a.axes[e.factor]))
-            seconds = e.launches(a, self.mesh) * self.model.link(axes, 0.0, e.kind) + (
-                self.model.link(axes, sent, e.kind) - self.model.link(axes, 0.0, e.kind)
-            )
             found.append(self.own(op, e.kind, axes, sent, seconds))
         return found
 
@@ -170,54 +180,44 @@ class Causes:
             f"{head} ({c.bytes:.0f} bytes sent, {1e6 * c.seconds:.1f} us{count}) because {c.producer.text}; "
             f"but {', and '.join(wants[:_READERS]) or 'nobody reads it'}{more}"
         )
-        extra = self.other_way(c)
-        return text + (f"; taken as it comes it would cost {1e6 * extra:.1f} us more" if extra is not None else "")
+        if (other := self.other_way(c)) is not None:
+            text += f"; taken as it comes a step would cost {1e6 * self.more(other):.1f} us more by dist-measure"
+        return text
 
     # -- the other way -------------------------------------------------------------------------
 
-    def other_way(self, c: Cause) -> float | None:
-        """Seconds per step that the first reader would add by taking the value as it comes.
+    def other_way(self, c: Cause) -> Other | None:
+        """What the program costs if the first reader takes the value as it comes, all other decisions as they are.
 
-        All else stays: other operands are redistributed to fit, and results to what their readers have now.  None
-        where it cannot take it so, or would by this local view cost no more: then more than one op decided it.
+        Other operands are then redistributed to fit, and results to what their readers have now.  None where the reader
+        cannot take it so, or if that would cost no more: then more than one op decided it.
         """
-        if c.user is None:
+        if c.user is None or c.user[0] not in self._placed or self.what_if is None:
             return None
-        op, i = c.user
-        o = self.origins
-        strategy = None if op.name in MOVES | TERMINATORS | CONTROL_FLOW else o.strategy(op)
-        if strategy is None or not strategy[0].factors:
-            return None
-        rule, now = strategy
-        sources = [o.source(v) for v in op.operands]
-        have = o.spec(sources[i])
-        readers = [{o.spec(site) for _, _, site in self.users(r)} or {o.spec(r)} for r in op.results]
-        before = self._price(op, rule, now, sources, readers)
-        best = math.inf
-        for a in rule.strategies(self.mesh):
-            if rule.operand_spec(i, a) == have:
-                best = min(best, self._price(op, rule, a, sources, readers))
-        more = (best - before) * times_of(op)
-        return more if _LEAST < more < math.inf else None
+        key = self._placed[c.user[0]], c.user[1]
+        if key not in self._others:
+            self._others[key] = self.what_if.taking(*key)
+        other = self._others[key]
+        return other if other is not None and _LEAST < self.more(other) < math.inf else None
 
-    def _price(
-        self, op: ir.Operation, rule: FactorRule, a: Assignment, sources: Sequence[ir.Value],
-        readers: Sequence[set[ShardSpec]],
-    ) -> float:  # fmt: skip
-        """Seconds of `op` under `a`, with what must be moved before and after it."""
-        o = self.origins
-        ins = [rule.operand_spec(j, a) for j in range(len(sources))]
-        outs = [rule.result_spec(j, a) for j in range(len(op.results))]
-        seconds = op_seconds(op, rule, ins, outs, self.model)
-        pairs = [(o.spec(v), w, v) for v, w in zip(sources, ins, strict=True)]
-        pairs += [(made, w, r) for r, made, wants in zip(op.results, outs, readers, strict=True) for w in wants]
-        for src, dst, value in pairs:
-            if src != dst:
-                try:
-                    seconds += cost(src, dst, shape(value), itemsize(value), self.mesh, self.model.link)[0]
-                except ReshardError:
-                    return math.inf
-        return seconds
+    @cached_property
+    def costs(self) -> OpCost:
+        """Prices of ops."""
+        return OpCost(self.model, Fusion(self._function[0]))
+
+    @cached_property
+    def what_if(self) -> WhatIf | None:
+        """Prices of other choices; None where the function has no measure: an op cannot have the layouts it has."""
+        placed, state = self._function
+        try:
+            return WhatIf(placed, self.model, state)
+        except NotPlaced:
+            return None
+
+    def more(self, other: Other) -> float:
+        """Seconds per step that another choice takes more than the one that was made."""
+        assert self.what_if is not None
+        return other.measure.seconds - self.what_if.now.seconds
 
 
 def times_of(op: ir.Operation) -> int:

@@ -46,8 +46,8 @@ def _settled(causes: Causes, c: Cause, lost: Chain, won: Rival) -> str:
     ranks = _priority(o, lost.given, lost.links[-1].site), _priority(o, *won)
     if o.engine == "priority" and ranks[0] != ranks[1]:
         return f"by priority ({ranks[1]} before {ranks[0]})"
-    extra = causes.other_way(c)
-    price = f" (the other way {1e6 * extra:.1f} us more)" if extra is not None else ""
+    other = causes.other_way(c)
+    price = f" (the other way {1e6 * causes.more(other):.1f} us more by dist-measure)" if other is not None else ""
     if o.engine in ("global", "search", ""):
         return f"as that costs least in all{price}"
     if o.engine == "plan":

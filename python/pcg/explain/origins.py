@@ -60,6 +60,11 @@ class Chain:
     given: Given | None
 
 
+def ordinary(func: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops of a function that compute."""
+    return (op for op in walk(func) if op.name not in MOVES | TERMINATORS | {"func.func"})
+
+
 class Origins:
     """The origin of every axis of every value in a function that has its layouts."""
 
@@ -115,7 +120,7 @@ class Origins:
 
     def ordinary(self) -> Iterator[ir.Operation]:
         """The ops that compute."""
-        return (op for op in walk(self.func) if op.name not in MOVES | TERMINATORS | {"func.func"})
+        return ordinary(self.func)
 
     def source(self, value: ir.Value) -> ir.Value:
         """The value that redistributions made `value` of."""

@@ -10,15 +10,16 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.loops import counted_trips
-from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import MOVES, itemsize
 from pcg.machine import Machine
-from pcg.reshard import ReshardError, cost
-from pcg.rules import CONTROL_FLOW, TERMINATORS, rule_for
+from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.factor import FactorRule
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
+from pcg.search.fusion import Fusion
+from pcg.search.op_cost import OpCost
+from pcg.search.terms import Moves
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Replicated:
     """One op that runs replicated over `axes` although operand `operand` is made in layout `have`, split by them.
 
     `seconds` is the estimated time of the op as it runs, `gather_seconds` that of bringing its
-    operands together; both are per execution, of which there are `times` per step.
+    operands together, each by itself; both are by the prices of the search, per execution, of which there are `times`
+    per step.
     """
 
     op: ir.Operation
@@ -49,13 +51,15 @@ class Replicated:
 def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
     """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
     model = CostModel(machine, mesh)
-    return [found for block in func.regions[0].blocks for found in _block(block, 1, model, mesh, {})]
+    prices = OpCost(model, Fusion(func)), Moves(model)
+    return [found for block in func.regions[0].blocks for found in _block(block, 1, prices, mesh, {})]
 
 
 Specs = dict[ir.Value, ShardSpec]
+Prices = tuple[OpCost, Moves]
 
 
-def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
+def _block(block: ir.Block, times: int, prices: Prices, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
     """`known` are the layouts in which values are made, before the plan keeps them in others."""
     for argument in block.arguments:
         known[argument] = shardings.get(argument) or ShardSpec.replicated(len(shape(argument)))
@@ -67,12 +71,12 @@ def _block(block: ir.Block, times: int, model: CostModel, mesh: Mesh, known: Spe
                 trips = counted_trips(op, times)
             _made(op, known)
             for region in op.regions:
-                yield from _block(region.blocks[0], times * trips, model, mesh, known)
+                yield from _block(region.blocks[0], times * trips, prices, mesh, known)
         elif op.name == "dist.reshard":
             known[op.results[0]] = known[op.operands[0]]
         elif op.name not in TERMINATORS:
             outs = _made(op, known)
-            if op.name not in MOVES and (found := _look(op, outs, times, model, mesh, known)):
+            if op.name not in MOVES and (found := _look(op, outs, times, prices, mesh, known)):
                 yield found
 
 
@@ -86,7 +90,7 @@ def _made(op: ir.Operation, known: Specs) -> list[ShardSpec]:
 
 
 def _look(
-    op: ir.Operation, outs: list[ShardSpec], times: int, model: CostModel, mesh: Mesh, known: Specs
+    op: ir.Operation, outs: list[ShardSpec], times: int, prices: Prices, mesh: Mesh, known: Specs
 ) -> Replicated | None:
     needs = shardings.operand_specs(op)
     if needs is None:
@@ -100,28 +104,16 @@ def _look(
     worst = max(range(len(wasted)), key=lambda i: (mesh.axes_size(wasted[i]), -i), default=None)
     if worst is None or not wasted[worst]:
         return None
-    rule = rule_for(op)
-    gather = sum(
-        _gather(v, s, w, model, mesh) for v, s, w, lost in zip(op.operands, sources, wants, wasted, strict=True) if lost
-    )
-    seconds = op_seconds(op, rule, wants, outs, model)
+    rule, (costs, moves) = rule_for(op), prices
+    try:
+        seconds = costs.seconds(op, rule, rule.infer(wants, outs, mesh))
+    except RuleError:
+        return None  # dist-verify says what is wrong with these layouts
+    gathered = (x for x, lost in zip(zip(op.operands, sources, wants, strict=True), wasted, strict=True) if lost)
+    gather = sum(moves(have, want, shape(v), itemsize(v))[0] for v, have, want in gathered)
     axes = mesh.order({a for lost in wasted for a in lost})
     reason = _reason(rule, worst, sources[worst], wants, set(wasted[worst]), mesh)
     return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)
-
-
-def op_seconds(
-    op: ir.Operation, rule: FactorRule, ins: Sequence[ShardSpec], outs: Sequence[ShardSpec], model: CostModel
-) -> float:
-    """Estimated seconds of one op as a device runs it, with operands and results in these layouts."""
-    mesh, touched = model.mesh, 0.0
-    used = {a for s in (*ins, *outs) for a in s.used_axes}
-    for kind, values, specs in (("operand", op.operands, ins), ("result", op.results, outs)):
-        for i, (value, spec) in enumerate(zip(values, specs, strict=True)):
-            if model.touches(op.name, kind, i) and isinstance(value.type, ir.RankedTensorType):
-                touched += tensor_bytes(value.type, spec.local_shape(shape(value), mesh))
-    element = next((str(r.type.element_type) for r in op.results if isinstance(r.type, ir.RankedTensorType)), "f32")
-    return model.compute(op.name, element, rule.flops / mesh.axes_size(mesh.order(used)), touched)
 
 
 def _reason(
@@ -143,10 +135,3 @@ def _reason(
     if any(rule.factors[f].reduce for f in rule.operands[operand][d]):
         return f"the plan keeps dimension {d} whole here (split, the results would be partial)"
     return f"the plan keeps dimension {d} whole here"
-
-
-def _gather(value: ir.Value, have: ShardSpec, want: ShardSpec, model: CostModel, mesh: Mesh) -> float:
-    try:
-        return cost(have, want, shape(value), itemsize(value), mesh, model.link)[0]
-    except ReshardError:
-        return 0.0

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from pcg.layout import ShardSpec
 from pcg.lint.space import Figures, Space
 
-#: Relative gain below which a change is not worth a word: the solver's own tolerance is a fifth of it.
+#: Relative gain below which a change is not worth a word.  Chosen: the solver's own tolerance (`Space`) is a fifth of
+#: it.
 WORTH = 5e-3
-#: Relative difference below which two plans cost the same.
+#: Relative difference below which two plans cost the same: the solver's tolerance (`patience` in `Space`).
 _SAME = 1e-3
-#: Share of what is left to gain that a single change must bring, or several together are looked for.
+#: Share of what is left to gain that a single change must bring, or several together are looked for.  Chosen: ten
+#: single changes would be too many to make one by one.
 _ENOUGH = 0.1
-#: What a set of changes together may leave of what is to gain, as a share of that and of a step.
+#: What a set of changes together may leave of what is to gain, as a share of that and of a step.  Chosen: the price of
+#: taking annotations back, so that a set is small.
 _LEFT, _MOST = 0.1, 0.02
 
 

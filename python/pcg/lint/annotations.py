@@ -14,12 +14,15 @@ from pcg.ir.locations import operation_name, place
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.rules import rule_for
-from pcg.search.build import Built, describe
+from pcg.search.build import Built
+from pcg.search.op_cost import describe
 from pcg.search.table import Table
 
-#: How far apart ops may differ and the tensors at them still play the same role.
+#: How far apart ops may differ and the tensors at them still play the same role (decision 17).  Chosen: layers of a
+#: stack are told from each other by their ends, three ops away a weight knows only its own block.
 _ROLE = 3
-#: Ops behind an argument among which others that are combined with it are looked for.
+#: Ops behind an argument among which others that are combined with it are looked for.  Chosen: more than an optimizer's
+#: update has.
 _READERS = 32
 #: Names that front ends make up.
 _NUMBERED = re.compile(r"(arg|result\[?)\d*\]?")

@@ -17,11 +17,11 @@ from pcg.lint.space import Figures, Space
 from pcg.reshard.planner import plan as reshard_plan
 from pcg.reshard.steps import Mask, Slice
 
-#: Share of a step's communication from which a move is worth a finding of its own.
-_MUCH = 0.02
-#: Share of all arguments' bytes from which a tensor is large.
+#: Share of a step's communication from which a move is worth a finding of its own.  Chosen: at most fifty findings.
+_MOVE = 0.02
+#: Share of all arguments' bytes from which a tensor is large.  Chosen: at most twenty tensors are.
 _LARGE = 0.05
-#: Padding below which uneven shards are not worth a word.
+#: Padding below which uneven shards are not worth a word.  Chosen: a percent is less than estimates are off.
 _WASTE = 0.01
 
 #: What the findings are, by their code.
@@ -135,7 +135,7 @@ def _moves(space: Space, given: Figures) -> Iterator[Finding]:
             row[0] += e.times * seconds
             row[1] += e.times * sent
     for (a, what), (seconds, sent) in total.items():
-        if given.communication and seconds >= _MUCH * given.communication:
+        if given.communication and seconds >= _MOVE * given.communication:
             annotation = space.annotations[a]
             text = (
                 f"{_subject(space, annotation)}: {what}, {sent:.0f} bytes sent per device and step, "

@@ -22,10 +22,11 @@ from pcg.search.assign import Decided, PlanOptimizer, WideBuilder, place
 from pcg.search.build import adds
 from pcg.search.dual import ascend
 from pcg.search.ilp import first_guess, solve
-from pcg.search.measure import Measure, Moves, close_loop
+from pcg.search.measure import close_loop
 from pcg.search.network import FORBIDDEN, reduce
 from pcg.search.optimize import DoesNotFit
 from pcg.search.table import Table, Tables
+from pcg.search.terms import Measure, Moves, measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +113,7 @@ class Space:
         self.func, self.model, self.state, self.limit = func, model, state, memory_limit
         self.mesh = model.mesh
         self.progress = progress
-        self.builder = OpenBuilder(model, Tables.on(model.mesh), progress, decided=decided)
-        self.built = built = self.builder.build(func, state)
+        self.built = built = OpenBuilder(model, Tables.on(model.mesh), progress, decided=decided).build(func, state)
         close_loop(built, state, func)
         self.annotations = collect(func, built, state, self.mesh, names)
         self.moves = Moves(model)
@@ -259,4 +259,4 @@ class Space:
 
     def measure(self, x: Sequence[int]) -> Measure:
         """The measure of a plan, as `dist-measure` has it."""
-        return self.builder.measure(self.optimizer.per_node(x), self.moves)
+        return measured(self.built, self.optimizer.per_node(x), self.moves)

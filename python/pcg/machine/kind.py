@@ -21,7 +21,8 @@ class DeviceKind:
     `flops`: peak FLOP/s of contractions per element type; types that are not listed run at `default_flops`, which
     is also what the vector units reach: anything that is not a contraction runs at no more.
     `memory_bandwidth` in bytes/s, `memory` in bytes; `kernel_overhead` in seconds per kernel, and
-    `collective_overhead` in seconds per collective or message, however small it is.
+    `collective_overhead` in seconds per collective or message, however small it is.  Their defaults are chosen, of the
+    order of what the presets cite.
     `source`: where the figures are from, by the name of the figure ("" for all).
     `profile`: what was measured, which goes before these figures where it says something.
     """

@@ -24,9 +24,10 @@ from pcg.planning.progress import Progress
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.network import FORBIDDEN
-from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
+from pcg.search.optimize import RECOMPUTED, DoesNotFit, Optimizer, Outcome
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
+from pcg.search.terms import Moves, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 
 #: On a module: pcg-select has decided, the next search leaves it as it is.
@@ -125,6 +126,7 @@ class Search(Transformation):
                 kept.planner, kept.text = planner, text
             self._fit(module, planner, limit)
             return
+        self.outcome = outcome = as_measured(outcome, built, Moves(model))
         commit(func, built, outcome.choice, tables)
         self.statistics["decisions"] = len(built.graph.nodes)
         self.statistics["classes"] = outcome.classes
@@ -153,7 +155,7 @@ class Search(Transformation):
         self.outcome = dataclasses.replace(
             found, choice=variant.frontier.optimizer.per_node(point.choice), seconds=chosen.seconds,
             peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
-            alternatives=[*fastest.alternatives, *alternatives(planner, chosen, limit)],
+            alternatives=[*fastest.alternatives, *alternatives(planner, chosen, limit)], by=RECOMPUTED,
         )  # fmt: skip
         self.statistics["decisions"] = len(variant.built.graph.nodes)
         self.statistics["classes"] = found.classes

@@ -33,7 +33,7 @@ from pcg.planning.propagation import Propagate
 from pcg.planning.search import SELECTED, Search
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Built
-from pcg.search.optimize import Alternative, Outcome
+from pcg.search.optimize import SIMULATION, Alternative, Outcome
 from pcg.search.roles import state_of
 
 #: Shares of the time of gradient exchanges, and of others, that the searches take to be hidden, beside the exact one.
@@ -158,11 +158,13 @@ class Select(Transformation):
             self.built = best.search.built
             self.outcome = dataclasses.replace(
                 found, seconds=best.seconds, peak_bytes=best.peak_bytes, bound=0.0, alternatives=alternatives,
-                named=best.name,
+                named=best.name, by=SIMULATION,
             )  # fmt: skip
             self.statistics.update(best.search.statistics)
         else:
-            self.outcome = Outcome([], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name)
+            self.outcome = Outcome(
+                [], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name, by=SIMULATION
+            )
         take_contents(module, best.module)
         with module.context:
             module.attributes[SELECTED] = ir.UnitAttr.get()

@@ -21,10 +21,11 @@ from pcg.layout import ShardSpec
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.search.build import Built, uses
 from pcg.search.commit import commit
-from pcg.search.measure import MadeBuilder, Measure, Moves, close_loop, keep_values
+from pcg.search.measure import MadeBuilder, close_loop, keep_values
 from pcg.search.network import FORBIDDEN, Network
 from pcg.search.optimize import Optimizer, Outcome
 from pcg.search.table import Table, Tables
+from pcg.search.terms import Measure, Moves, as_measured, measured
 
 
 @dataclass
@@ -80,8 +81,7 @@ def assign(
       DoesNotFit: no plan that was found fits in `memory_limit`.
     """
     tables = Tables.on(model.mesh)
-    builder = WideBuilder(model, tables, progress, decided=decided)
-    built = builder.build(func, state)
+    built = WideBuilder(model, tables, progress, decided=decided).build(func, state)
     close_loop(built, state, func)
     moves = Moves(model)
     plans = [(d.name, place(func, built, d, moves)) for d in decided]
@@ -99,9 +99,8 @@ def assign(
         keep_values(built, outcome.choice, moves)
         if outcome.choice != before:
             outcome = replace(outcome, named="")
-    found = builder.measure(outcome.choice, moves)
-    outcome = replace(outcome, seconds=found.seconds, bound=min(outcome.bound, found.seconds))
-    return Assigned(func, built, outcome, tables, found)
+    found = measured(built, outcome.choice, moves)
+    return Assigned(func, built, as_measured(outcome, built, moves), tables, found)
 
 
 def place(func: ir.Operation, built: Built, decided: Decided, moves: Moves) -> list[int]:

@@ -14,7 +14,6 @@ from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
 from pcg.ir.loops import counted_trips, trip_count
 from pcg.ir.shardings import CONSTRAINTS
-from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
 from pcg.reshard import MASK_SECONDS
 from pcg.rules import rule_for, traits
@@ -25,8 +24,13 @@ from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN
+from pcg.search.op_cost import OpCost
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
+
+#: Share of the time to read an argument once that is added to a layout of it.  Chosen: far below any real difference
+#: between two plans, and far above rounding, so it decides between equal ones alone (decision 5).
+_TIE = 1e-3
 
 
 @dataclass(slots=True)
@@ -67,6 +71,12 @@ class Built:
     """Loops whose bodies would run more than `MOST_RUNS` times per step, as which they are counted."""
     values: dict[ir.Value, Source] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
+    made: set[int] = field(default_factory=set)
+    """Nodes of ops that make a value of constants alone."""
+    masked: list[Edge] = field(default_factory=list)
+    """Where a value that is made in place is read, as edges from nowhere: a reader of partial sums masks it."""
+    unmasked: dict[int, np.ndarray] = field(default_factory=dict)
+    """Seconds of nodes without the masks of their operands, where these are in them."""
     exchanging: list[tuple[ir.Operation, FactorRule, int, np.ndarray]] = field(default_factory=list)
     """Ops whose local form sends something, their nodes, and the seconds of that per strategy."""
 
@@ -92,24 +102,23 @@ class Builder:
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
     _lent: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
     """Values that loops carry unchanged: from when to when they are in the loop's buffer, not one of their own."""
-    _types: dict[ir.Type, tuple[tuple[int, ...], float, str]] = field(default_factory=dict)
-    _worked: dict[tuple, np.ndarray] = field(default_factory=dict)
+    _made: dict[ir.Value, bool] = field(default_factory=dict)
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
     graph: Graph = field(init=False)
-    fusion: Fusion = field(init=False)
+    costs: OpCost = field(init=False)
 
     def build(self, func: ir.Operation, state: dict[int, int]) -> Built:
         """The graph of `func`; `state` maps results to the arguments whose layout they keep."""
         graph = Graph()
         self.func = func
-        self.fusion = Fusion(func)
+        self.costs = OpCost(self.model, Fusion(func))
         self.built = built = Built(graph, state=state, constants=constant_bytes(func))
         self.graph = graph
         block = func.regions[0].blocks[0]
         hubs: dict[int, int] = {}
         for i, arg in enumerate(block.arguments):
-            shape, itemsize, _ = self.describe(arg)
+            shape, itemsize, _ = self.costs.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
             table = self._value_table(arg, shape, shardings.get(arg), open_dims)
             node = self._node("argument", "argument", table, label=str(itemsize))
@@ -123,7 +132,7 @@ class Builder:
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
         for i, value in enumerate(returned):
-            shape, itemsize, _ = self.describe(value)
+            shape, itemsize, _ = self.costs.describe(value)
             if i in state and fixed_results[i] is None:
                 node = built.arguments[state[i]]
             else:
@@ -157,14 +166,20 @@ class Builder:
         It is for finding good plans: the seconds of an op may differ in the last digits.
         """
         self.model = model
+        self.costs = OpCost(model, self.costs.fusion)
         seconds: dict[int, np.ndarray] = {}
+        unmasked = dict(built.unmasked)
         exchanging = []
         for op, rule, n, before in built.exchanging:
             node = built.graph.nodes[n]
-            sent = node.times * self._exchanged(op, rule, node.table)
+            sent = node.times * self.costs.exchanges(op, rule, node.table)
             seconds[n] = node.seconds + (sent - before)
+            if n in unmasked:
+                unmasked[n] = unmasked[n] + (sent - before)
             exchanging.append((op, rule, n, sent))
-        return replace(built, graph=built.graph.with_seconds(seconds), exchanging=exchanging)
+        return replace(
+            built, graph=built.graph.with_seconds(seconds), unmasked=unmasked, exchanging=exchanging
+        )
 
     def _late(self) -> None:
         """Find the edges behind the last contraction: what is sent there is waited for only at the end."""
@@ -203,10 +218,10 @@ class Builder:
     def _keep_cost(self, table: Table, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
         """A breath of preference for argument layouts that take less memory: breaks ties, decides nothing else."""
         share = 1.0 / table.outs[0].shards(self.tables.mesh)
-        return 1e-3 * share * math.prod(shape) * itemsize / self.model.machine.device.memory_bandwidth
+        return _TIE * share * math.prod(shape) * itemsize / self.model.machine.device.memory_bandwidth
 
     def _born(self, node: int, slot: int, value: ir.Value) -> None:
-        shape, itemsize, _ = self.describe(value)
+        shape, itemsize, _ = self.costs.describe(value)
         self._first[(node, slot)] = (self._clock, math.prod(shape) * itemsize)
 
     def _connect(self, value: ir.Value, dst: int, index: int, times: float) -> None:
@@ -215,9 +230,12 @@ class Builder:
         if source.free:
             partial = self.graph.nodes[dst].table.ins[index].is_partial()
             if partial.any():  # made whole, then masked
+                shape, itemsize, _ = self.costs.describe(value)
+                self.built.unmasked.setdefault(dst, self.graph.nodes[dst].seconds)
+                self.built.masked.append(Edge(-1, 0, dst, index, shape, itemsize, times))
                 self.graph.nodes[dst].seconds = self.graph.nodes[dst].seconds + MASK_SECONDS * partial
             return
-        shape, itemsize, _ = self.describe(value)
+        shape, itemsize, _ = self.costs.describe(value)
         self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
         self._last[(source.node, source.slot)] = self._clock
 
@@ -254,18 +272,31 @@ class Builder:
             return False
         return all(self.built.values[v].free for v in op.operands) and uses(op.results[0]) <= 1
 
+    def is_made(self, value: ir.Value) -> bool:
+        """Whether a value is made of constants alone, by ops that any device can do for any part of it."""
+        if isinstance(value, ir.BlockArgument):
+            return False
+        if value not in self._made:
+            op = value.owner.operation
+            alone = traits.has(op.name, Trait.GENERATOR) or op.name in CONSTRAINTS
+            alone = alone or (traits.has(op.name, Trait.PROPAGATES_GENERATOR) and uses(value) < 2)
+            self._made[value] = len(op.results) == 1 and alone and all(map(self.is_made, op.operands))
+        return self._made[value]
+
     def _op(self, op: ir.Operation, times: float) -> None:
         built = self.built
         rule = rule_for(op)
         table = self._strategies(op, rule)
         node = self._node("op", op.name, table, times)
         built.ops.append((op, node))
+        if len(op.results) == 1 and self.is_made(op.results[0]):
+            built.made.add(node)
         if rule.reason:
             built.reasons[node] = rule.reason
         operands = list(op.operands)
         seconds = times * self._work(op, rule, table)
         if rule.exchanges:
-            sent = times * self._exchanged(op, rule, table)
+            sent = times * self.costs.exchanges(op, rule, table)
             built.exchanging.append((op, rule, node, sent))
             seconds = seconds + sent
         self.graph.nodes[node].seconds = seconds
@@ -281,50 +312,7 @@ class Builder:
 
     def _work(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
         """Seconds of computing, per strategy."""
-        mesh, model = self.tables.mesh, self.model
-        element = "f32"
-        through = []  # bytes of each tensor, as often as they go through memory
-        for kind, values in (("operand", op.operands), ("result", op.results)):
-            for i, value in enumerate(values):
-                shape, itemsize, element_ = self.describe(value)
-                through.append(self._touched(op, kind, i) * math.prod(shape) * itemsize)
-                element = element_ or element
-        key = (op.name, table.index, element, *through)
-        found = self._worked.get(key)
-        if found is not None:
-            return found
-        touched = np.zeros(len(table))
-        for size, port in zip(through, (*table.ins, *table.outs), strict=True):
-            if size:
-                touched += size / port.shards(mesh)
-        flops = rule.flops / table.parts
-        assignments = table.assignments
-        if assignments is not None:
-            for exchange in rule.exchanges:
-                flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
-        found = self._worked[key] = model.seconds(op.name, element, flops, touched)
-        return found
-
-    def _touched(self, op: ir.Operation, kind: str, index: int) -> int:
-        """How often an operand or result goes through memory; windows of an operand are counted at the result."""
-        if not self.model.touches(op.name, kind, index):
-            return 0
-        if kind == "operand":
-            return self.fusion.reads(op, index)
-        window = len(op.operands) and not self.model.touches(op.name, "operand", 0)
-        return self.fusion.writes(op, index) + (self.fusion.reads(op, 0) if window else 0)
-
-    def _exchanged(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
-        """Seconds of what the local form sends, per strategy."""
-        seconds = np.zeros(len(table))
-        for exchange in rule.exchanges:
-            size = self.describe(op.operands[exchange.operand])[1]
-            for k, a in enumerate(table.assignments or ()):
-                if wire := exchange.wire_elements(a, self.tables.mesh):
-                    axes, more = a.axes[exchange.factor], exchange.launches(a, self.tables.mesh) - 1
-                    seconds[k] += self.model.link(axes, wire * size, exchange.kind)
-                    seconds[k] += more * self.model.link(axes, 0.0, exchange.kind)
-        return seconds
+        return self.costs.compute(op, rule, table)
 
     def _fix(self, op: ir.Operation, node: int) -> None:
         """Rule out strategies that do not yield the layouts that are given for the results."""
@@ -351,7 +339,7 @@ class Builder:
 
     def _hub(self, value: ir.Value, kind: str | None, specs: Sequence[ShardSpec], times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""
-        shape, _, _ = self.describe(value)
+        shape, _, _ = self.costs.describe(value)
         hub = self._node("hub", "hub", self.tables.of_value(shape, kind, specs), times)
         self._connect(value, hub, 0, times)
         self.built.values[value] = Source(hub)
@@ -360,7 +348,7 @@ class Builder:
 
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])
-        shape, _, _ = self.describe(op.results[0])
+        shape, _, _ = self.costs.describe(op.results[0])
         table = self._value_table(op.results[0], shape, spec, shardings.open_dims(op.attributes))
         node = self._node("hub", op.name, table, times)
         self.built.constraints.append((op, node))
@@ -373,7 +361,7 @@ class Builder:
         nodes = []
         fixed = shardings.result_specs(op)
         for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
-            shape, _, _ = self.describe(value)
+            shape, _, _ = self.costs.describe(value)
             node = self._node("hub", op.name, self._value_table(result, shape, spec), times)
             self._connect(value, node, 0, times)
             self.built.values[result] = Source(node)
@@ -383,7 +371,7 @@ class Builder:
 
     def _sink(self, value: ir.Value, times: float) -> None:
         """A value that every device must hold whole."""
-        shape, _, _ = self.describe(value)
+        shape, _, _ = self.costs.describe(value)
         node = self._node("sink", "sink", self.tables.fixed(ShardSpec.replicated(len(shape))), times)
         self._connect(value, node, 0, times)
 
@@ -399,7 +387,7 @@ class Builder:
         lent = [built.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
         start = self._clock + 1
         for i, value in enumerate(op.operands):
-            shape, itemsize, _ = self.describe(value)
+            shape, itemsize, _ = self.costs.describe(value)
             spec = fixed[i]
             kind = "sum" if spec is None and adds(value) else None
             node = self._node("carry", "carry", self._value_table(op.results[i], shape, spec, (), kind), inner)
@@ -426,7 +414,7 @@ class Builder:
         nodes = []
         fixed = shardings.result_specs(op)
         for i, result in enumerate(op.results):
-            shape, _, _ = self.describe(result)
+            shape, _, _ = self.costs.describe(result)
             spec = fixed[i]
             nodes.append(self._node("carry", "branch", self._value_table(result, shape, spec), times))
             self._born(nodes[-1], 0, result)
@@ -440,23 +428,6 @@ class Builder:
     def _touch(self, nodes: list[int]) -> None:
         for n in nodes:
             self._last[(n, 0)] = self._clock
-
-    def describe(self, value: ir.Value) -> tuple[tuple[int, ...], float, str]:
-        """What `describe` says of a value; types are read once."""
-        t = value.type
-        found = self._types.get(t)
-        if found is None:
-            found = self._types[t] = describe(value)
-        return found
-
-
-def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:
-    """(shape, bytes per element, element type name) of a value; tokens are empty scalars."""
-    t = value.type
-    if not isinstance(t, ir.RankedTensorType):
-        return (), 0.0, ""
-    element = t.element_type
-    return tuple(t.shape), element_bytes(element), str(element)
 
 
 def adds(value: ir.Value) -> bool:

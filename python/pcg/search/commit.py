@@ -52,7 +52,7 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
         at = ir.InsertionPoint.at_block_begin(block) if block is not None else ir.InsertionPoint.after(result.owner)
         # Who wants an argument as it comes takes it from there, if it would be cut from the other copy anyway: that
         # can go after its last reader.
-        uses = result.uses if block is not None and made is not None and _is_part(made, wanted) else ()
+        uses = result.uses if block is not None and made is not None and is_part(made, wanted) else ()
         direct = [(use.owner.operation, use.operand_number) for use in uses if _wanted(use) == made]
         with at, func.location if block is not None else result.owner.location:
             new = ir.Operation.create(
@@ -64,7 +64,7 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
             owner.operands[i] = result
 
 
-def _is_part(part: ShardSpec, whole: ShardSpec) -> bool:
+def is_part(part: ShardSpec, whole: ShardSpec) -> bool:
     """Whether a device's piece of `part` lies in its piece of `whole`."""
     return all(a[: len(b)] == b for a, b in zip(part.dims, whole.dims, strict=True)) and part.partial == whole.partial
 

@@ -13,19 +13,21 @@ from pcg.search.network import FORBIDDEN, Network, reduce
 if TYPE_CHECKING:
     from pcg.search.optimize import Optimizer
 
-#: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where
-#: the last step saved memory and where it did not.
+#: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where the
+#: last step saved memory and where it did not.  Chosen: coarse steps are refined between the two that a limit lies
+#: between, so they only say how many plans are looked at.
 _FIRST, _FASTER, _MUCH_FASTER = 1e-2, 8.0, 64.0
-#: The price of all memory over the time of a step from which on memory alone decides.
+#: The price of all memory over the time of a step from which on memory alone decides.  Chosen: differences of time are
+#: then a millionth of those of memory.
 _DOMINANT = 1e6
 #: The price of all memory where only the least that there can be is asked for; most plans that are then tried, and by
-#: how much (relative) one has to need less.
+#: how much (relative) one has to need less.  Chosen: below `_DOMINANT`, so that time still breaks ties.
 _MEMORY, _PLAYS, _IMPROVES = 1e5, 8, 2e-3
-#: How much more than the least a plan may need that is as good as it (relative).
+#: How much more than the least a plan may need that is as good as it (relative).  Chosen, not tuned.
 NEAR = 0.1
-#: The bound of a price is of no use: it is only raised as far as better plans are met on the way.
+#: The bound of a price is of no use: it is only raised as far as better plans are met on the way.  Chosen: few sweeps.
 _SWEEPS, _PATIENCE = 100, 1e-2
-#: Steps of a sweep, and prices tried between the two steps that a limit lies between.
+#: Steps of a sweep, and prices tried between the two steps that a limit lies between.  Chosen: a budget of solutions.
 _STEPS, _BETWEEN = 16, 3
 
 

@@ -15,7 +15,7 @@ from pcg.ir.walk import walk
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 
-#: In how many fusions a cheap op is repeated at most.
+#: In how many fusions a cheap op is repeated at most.  Chosen: XLA asks a cost model instead, which allows few.
 _REPEATS = 4
 
 

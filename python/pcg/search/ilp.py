@@ -16,9 +16,9 @@ import numpy as np
 from pcg.search.dual import NEAR, Bounded, ascend
 from pcg.search.network import Network, Reduction, reduce
 
-#: Choices up to which an ILP takes about a second.
+#: Choices up to which an ILP takes about a second: HiGHS took 12.7 s for 9,344 (decision 1).
 _SMALL = 4000
-#: What is forbidden costs in an ILP.
+#: What is forbidden costs in an ILP.  Chosen: costs are scaled so that this is the largest number that HiGHS sees.
 _HIGHS = 1e10
 
 

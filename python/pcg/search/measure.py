@@ -9,7 +9,7 @@ them, are made wherever they are needed and cost nothing.  See docs/decisions/00
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,35 +19,16 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.layout import ShardSpec
-from pcg.reshard.planner import ReshardError
-from pcg.reshard.planner import cost as reshard_cost
-from pcg.rules import traits
 from pcg.rules.factor import FactorRule, RuleError
-from pcg.rules.traits import Trait
-from pcg.search.build import Builder, Built, describe, uses
+from pcg.search.build import Builder, Built
 from pcg.search.graph import Edge
-from pcg.search.network import FORBIDDEN
+from pcg.search.op_cost import describe
 from pcg.search.table import Table, Tables
+from pcg.search.terms import Measure, Moves, measured
 
 
 class NotPlaced(PcgError):
     """An op has no layouts, or has some under which it cannot run."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """Seconds of one step by estimate, of which compute and communication, and the bytes that one device sends."""
-
-    seconds: float
-    compute: float
-    communication: float
-    bytes: float
-
-    def __str__(self) -> str:
-        return (
-            f"{1e6 * self.seconds:.2f} us per step (compute {1e6 * self.compute:.2f} us, redistribution "
-            f"{1e6 * self.communication:.2f} us, {self.bytes:.0f} bytes sent per device)"
-        )
 
 
 def measure(func: ir.Operation, model: CostModel, state: dict[int, int]) -> Measure:
@@ -60,58 +41,21 @@ def measure(func: ir.Operation, model: CostModel, state: dict[int, int]) -> Meas
     Raises:
       NotPlaced: some op or value has no layout, or an impossible one.
     """
-    builder = PlacedBuilder(model, Tables.on(model.mesh))
-    built = builder.build(func.operation, {})
-    close_loop(built, state, func.operation)
     moves = Moves(model)
+    return measured(*placed_graph(func.operation, moves, state), moves)
+
+
+def placed_graph(func: ir.Operation, moves: Moves, state: dict[int, int]) -> tuple[Built, list[int]]:
+    """The graph of a function in which every value and op has its layouts, and the choice for every node.
+
+    Raises:
+      NotPlaced: as `measure`.
+    """
+    built = PlacedBuilder(moves.model, Tables.on(moves.model.mesh)).build(func, {})
+    close_loop(built, state, func)
     choice = [0] * len(built.graph.nodes)
     keep_values(built, choice, moves)
-    return builder.measure(choice, moves)
-
-
-@dataclass
-class Moves:
-    """Prices of redistributions, remembered."""
-
-    model: CostModel
-    _known: dict[tuple, tuple[float, float]] = field(default_factory=dict)
-    _rows: dict[tuple, np.ndarray] = field(default_factory=dict)
-
-    def __call__(
-        self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, late: bool = False
-    ) -> tuple[float, float]:
-        """(seconds, bytes that one device sends); `late` as in `Edge`."""
-        link = self.model.late_link if late else self.model.link
-        key = (src, dst, shape, itemsize, late)
-        found = self._known.get(key)
-        if found is None:
-            try:
-                found = reshard_cost(src, dst, shape, itemsize, self.model.mesh, link)
-            except ReshardError:
-                found = FORBIDDEN, 0.0
-            self._known[key] = found
-        return found
-
-    def row(self, known: ShardSpec, table: Table, e: Edge, into: bool) -> np.ndarray:
-        """Seconds between `known` and every choice of a value with `table`: to it if `into`, else from it."""
-        key = (known, table.index, e.shape, e.itemsize, e.late, into)
-        found = self._rows.get(key)
-        if found is None:
-            pairs = ((known, s) if into else (s, known) for s in table.outs[0].specs)
-            found = self._rows[key] = np.array([self(a, b, e.shape, e.itemsize, e.late)[0] for a, b in pairs])
-        return found
-
-    def total(self, edges: Iterable[Edge], built: Built, choice: Sequence[int]) -> tuple[float, float]:
-        """(seconds, bytes) of all `edges` under `choice`."""
-        nodes = built.graph.nodes
-        seconds = sent = 0.0
-        for e in edges:
-            src = nodes[e.src].table.outs[e.slot][choice[e.src]]
-            dst = nodes[e.dst].table.ins[e.index][choice[e.dst]]
-            if src != dst:
-                s, b = self(src, dst, e.shape, e.itemsize, e.late)
-                seconds, sent = seconds + e.times * s, sent + e.times * b
-        return seconds, sent
+    return built, choice
 
 
 def keep_values(built: Built, choice: list[int], moves: Moves) -> None:
@@ -141,40 +85,10 @@ def close_loop(built: Built, state: dict[int, int], func: ir.Operation) -> None:
 
 @dataclass
 class MadeBuilder(Builder):
-    """A builder for which whatever is made of constants costs nothing, annotated or not.
-
-    It knows what a choice for its graph costs.
-    """
-
-    made: set[ir.Value] = field(default_factory=set)
-
-    def measure(self, choice: Sequence[int], moves: Moves) -> Measure:
-        """What a choice for every node costs."""
-        nodes = self.graph.nodes
-        seconds, sent = moves.total(self.graph.edges, self.built, choice)
-        inside = 0.0
-        for op, rule, n, each in self.built.exchanging:
-            times, a = nodes[n].times, (nodes[n].table.assignments or ())[choice[n]]
-            inside += float(each[choice[n]])
-            for x in rule.exchanges:
-                sent += times * x.wire_elements(a, self.tables.mesh) * describe(op.operands[x.operand])[1]
-        work = sum(float(n.seconds[k]) for n, k in zip(nodes, choice, strict=True))
-        return Measure(work + seconds, work - inside, seconds + inside, sent)
-
-    def _op(self, op: ir.Operation, times: float) -> None:
-        follows = traits.has(op.name, Trait.PROPAGATES_GENERATOR) and uses(op.results[0]) < 2
-        if len(op.results) == 1 and (follows or traits.has(op.name, Trait.GENERATOR)):
-            if all(v in self.made or self.built.values[v].free for v in op.operands):
-                self.made.add(op.results[0])
-        super()._op(op, times)
-
-    def _constraint(self, op: ir.Operation, times: float) -> None:
-        if op.operands[0] in self.made:
-            self.made.add(op.results[0])
-        super()._constraint(op, times)
+    """A builder for which whatever is made of constants costs nothing, annotated or not."""
 
     def _work(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
-        if len(op.results) == 1 and op.results[0] in self.made:
+        if len(op.results) == 1 and self.is_made(op.results[0]):
             return np.zeros(len(table))
         return super()._work(op, rule, table)
 

@@ -18,6 +18,10 @@ from pcg.search.network import FORBIDDEN, Network, reduce
 from pcg.search.prices import Prices
 from pcg.search.table import Port, Table
 
+#: The measures of a step in reports, in their words: the costs of a plan added up, as `dist-measure` does; the same,
+#: and what is computed again to save memory; a simulated step of the lowered program, in which streams overlap.
+ESTIMATE, RECOMPUTED, SIMULATION = "costs added up", "costs added up, recomputation included", "simulated"
+
 
 class DoesNotFit(PcgError):
     """No plan fits the memory limit; `needed` is the least bytes per device that a plan was found for."""
@@ -31,12 +35,16 @@ class DoesNotFit(PcgError):
 
 @dataclass(frozen=True)
 class Alternative:
-    """A plan that was not chosen: estimated seconds per step and peak bytes per device."""
+    """A plan that was not chosen: estimated seconds per step and peak bytes per device.
+
+    `choice` is the plan by node of the graph, where it is one of the graph that the chosen plan is of.
+    """
 
     name: str
     seconds: float
     peak_bytes: float
     fits: bool = True
+    choice: Sequence[int] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass
@@ -56,6 +64,8 @@ class Outcome:
     phases: dict[str, float] = field(default_factory=dict)
     named: str = ""
     """What the chosen plan is called, if it is one of the given ones."""
+    by: str = ESTIMATE
+    """By what measure the seconds are, those of the alternatives too: `ESTIMATE`, `RECOMPUTED` or `SIMULATION`."""
 
 
 @dataclass
@@ -123,7 +133,8 @@ class Optimizer:
                 named = named or name
                 continue
             p = self.peak(x)
-            alternatives.append(Alternative(name, network.seconds(x), p, self.limit is None or p <= self.limit))
+            fits = self.limit is None or p <= self.limit
+            alternatives.append(Alternative(name, network.seconds(x), p, fits, self.per_node(x)))
         return Outcome(
             self.per_node(chosen), network.seconds(chosen), bound, self.peak(chosen), alternatives, self.classes,
             solution.variables, phases, named,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from torch_mlir import ir
 
 from pcg.cost import CostModel
@@ -18,10 +17,12 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
 from pcg.rules import CONTROL_FLOW, RuleError, rule_for, traits
+from pcg.rules.factor import Assignment
 from pcg.rules.registry import shape
 from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.search.line import Line, Step
+from pcg.search.op_cost import OpCost
 
 #: What no rematerialisation does again.
 _ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
@@ -45,10 +46,12 @@ class Reader:
     model: CostModel
     func: ir.Operation
     fusion: Fusion = field(init=False)
+    costs: OpCost = field(init=False)
     _sizes: dict[tuple[ir.Type, ShardSpec | None], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fusion = Fusion(self.func)
+        self.costs = OpCost(self.model, self.fusion)
 
     @property
     def mesh(self) -> Mesh:
@@ -171,29 +174,11 @@ class Reader:
 
     def _work(self, op: ir.Operation) -> float:
         rule = rule_for(op)
-        have = [self._spec(v) for v in op.operands]
-        want = [self._spec(r) for r in op.results]
-        parts, sent = 1, 0.0
-        if any(s.used_axes for s in (*have, *want)):
-            try:
-                assignment = rule.infer(have, want, self.mesh)
-            except RuleError:
-                assignment = None
-            if assignment is not None:
-                parts = self.mesh.axes_size([x for f in assignment.axes for x in f])
-                for exchange in rule.exchanges:
-                    if wire := exchange.wire_elements(assignment, self.mesh):
-                        itemsize = _itemsize(op.operands[exchange.operand])
-                        sent += self.model.link(assignment.axes[exchange.factor], wire * itemsize, exchange.kind)
-        touched, element = 0.0, "f32"
-        for kind, values in (("operand", op.operands), ("result", op.results)):
-            for i, value in enumerate(values):
-                if isinstance(value.type, ir.RankedTensorType):
-                    element = str(value.type.element_type)
-                    if self.model.touches(op.name, kind, i):
-                        times = self.fusion.reads(op, i) if kind == "operand" else self.fusion.writes(op, i)
-                        touched += times * self.bytes(value)
-        return float(np.asarray(self.model.seconds(op.name, element, rule.flops / parts, touched))) + sent
+        try:
+            a = rule.infer([self._spec(v) for v in op.operands], [self._spec(r) for r in op.results], self.mesh)
+        except RuleError:  # it runs whole
+            a = Assignment(((),) * len(rule.factors))
+        return self.costs.seconds(op, rule, a)
 
     def _move(self, op: ir.Operation) -> float:
         """A redistribution: of several PCG operators in a row the last one pays."""

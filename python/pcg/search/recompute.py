@@ -21,15 +21,17 @@ import numpy as np
 
 from pcg.search.line import Line, Replay
 
-#: Numbers of segments that are tried.
+#: Numbers of segments that are tried.  Chosen: from more than the layers of usual models down to one, about halving.
 _SEGMENTS = (64, 24, 12, 6, 3, 1)
-#: Ops done again times ops up to which leaving single ones out is tried.
+#: Ops done again times ops up to which leaving single ones out is tried.  Chosen: a budget of time, each costs a
+#: replay.
 _TRIM = 20_000
-#: Rounds of adding the position where a replayed program needs the most.
+#: Rounds of adding the position where a replayed program needs the most.  Chosen: a budget of integer programs.
 _ROUNDS = 8
-#: By how much more than the limit the rows may allow, where nothing is found otherwise.
+#: By how much more than the limit the rows may allow, where nothing is found otherwise.  Chosen: rows are an estimate,
+#: and a replay has the last word.
 _SLACK = (1.0, 1.05, 1.15)
-#: Branch-and-bound nodes and relative gap of one integer program.
+#: Branch-and-bound nodes and relative gap of one integer program.  Chosen: a budget; the best found is used.
 _NODES, _GAP = 200, 2e-3
 
 

@@ -216,7 +216,8 @@ class Tables:
                 yield spec
 
 
-#: Tables of one mesh from which a new search begins with none: programs that are long done with would pile up.
+#: Tables of one mesh from which a new search begins with none: programs that are long done with would pile up. Chosen:
+#: a few dozen programs.
 _MANY = 20_000
 
 

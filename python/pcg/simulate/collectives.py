@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.cost.transfers import wire_bytes
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh
 from pcg.rules.collectives import KINDS
@@ -43,15 +44,14 @@ class Pricer:
             groups = groups_of(attr)
             self._axes[attr] = axes_of_groups(groups, self.model.mesh), max(map(len, groups), default=1)
         axes, n = self._axes[attr]
-        operands, results = (sum(tensor_bytes(v.type) for v in vs) for vs in (op.operands, op.results))
-        wire = {
-            "all_reduce": 2 * (n - 1) / n * operands,
-            "all_gather": (n - 1) / n * results,
-            "reduce_scatter": (n - 1) / n * operands,
-            "all_to_all": (n - 1) / n * operands,
-            "permute": operands,
-        }[kind]
+        wire = wire_bytes(kind, n, held_bytes(op))
         return Sent(kind, axes, wire, self.model.link(axes, wire, kind))
+
+
+def held_bytes(op: ir.Operation) -> float:
+    """Bytes of a collective as `pcg.machine.collectives` counts them: of what it gathers, else of its operands."""
+    values = op.results if KINDS[op.name] == "all_gather" else op.operands
+    return sum(tensor_bytes(v.type) for v in values)
 
 
 def element(value: ir.Value | None) -> str:

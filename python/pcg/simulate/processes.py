@@ -14,15 +14,15 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
+from pcg.cost.transfers import collective, messages, wire_bytes
 from pcg.ir.errors import PcgError
-from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.lower.processes import MEMBERS, process_modules
-from pcg.machine import Machine, collectives
+from pcg.machine import Machine
 from pcg.machine.units import bytes_text, time_text
 from pcg.rules.collectives import KINDS
-from pcg.simulate.collectives import Pricer, Sent, channel_of, groups_of
+from pcg.simulate.collectives import Pricer, Sent, channel_of, groups_of, held_bytes
 from pcg.simulate.memory import alive, place
 from pcg.simulate.program import Program, Task
 from pcg.simulate.read import Reader
@@ -87,7 +87,7 @@ def simulate_processes(
         programs[n] = reader.function(main)
         keys[n] = _joint(programs[n], n)
     merged, where = _merge(programs, keys, machine, places, module)
-    copy = max(2.0 / m.machine.device.memory_bandwidth for m in models.values())
+    copy = max(m.copy for m in models.values())
     options = Options(overlap=overlap, ahead=ahead, copy=copy)
     done = run(merged, options)
     simulations = {n: of_run(_part(done, programs[n], where[n], options), f"process {n}") for n in numbers}
@@ -125,35 +125,16 @@ class _Pricer(Pricer):
         attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
         members = list(ir.DenseI64ArrayAttr(op.attributes[MEMBERS]))
         groups = [[members[p] for p in g] for g in groups_of(attr)]
-        operands, results = (sum(tensor_bytes(v.type) for v in vs) for vs in (op.operands, op.results))
-        n = max(map(len, groups), default=1)
-        held = results if kind == "all_gather" else operands
-        wire = collectives.sent(kind, n) * held if n > 1 else 0.0
+        held = held_bytes(op)
+        wire = wire_bytes(kind, max(map(len, groups), default=1), held)
         if kind == "permute":
-            seconds = _transfer(self.machine, self.places, [(a, b) for a, b in groups if a != b], held)
+            places = self.places
+            seconds = messages(self.machine, [(places[a], places[b], held) for a, b in groups if a != b])
             mine = tuple(sorted({p for g in groups for p in g}))
-        elif self.machine.cluster is not None:
-            at = [[self.places[p] for p in g] for g in groups]
-            overhead = max(self.machine.cluster.kind_of(d).collective_overhead for g in at for d in g)
-            seconds = overhead + collectives.seconds(self.machine.cluster, at, kind, held)
-            mine = next((tuple(g) for g in groups if self.process in g), (self.process,))
         else:
-            seconds = CostModel(self.machine, Mesh.of({"group": n})).link(("group",), wire, kind)
+            seconds = collective(self.machine, [[self.places[p] for p in g] for g in groups], kind, held)
             mine = next((tuple(g) for g in groups if self.process in g), (self.process,))
         return Sent(kind, tuple(f"process {p}" for p in mine), wire, seconds, (channel_of(op), *mine))
-
-
-def _transfer(
-    machine: Machine, places: Mapping[int, int], pairs: Sequence[tuple[int, int]], amount: float
-) -> float:  # fmt: skip
-    """Seconds of messages of `amount` bytes between pairs of processes at the same time."""
-    if not pairs:
-        return 0.0
-    if machine.cluster is None:
-        return CostModel(machine, Mesh.of({"group": 2})).link(("group",), amount, "permute")
-    ends = [(places[a], places[b]) for a, b in pairs]
-    overhead = max(machine.cluster.kind_of(d).collective_overhead for pair in ends for d in pair)
-    return overhead + collectives.exchange(machine.cluster, ends).seconds(amount)
 
 
 def _joint(program: Program, process: int) -> dict[int, tuple[Any, ...]]:
@@ -205,7 +186,8 @@ def _merge(
                     parts = {m: programs[m].tasks[t] for m, t in ready.items()}
                 task = _shifted(parts, first)
                 if task.kind == "transfer":
-                    task.seconds = _transfer(machine, places, [key[2]], task.bytes) if key is not None else 0.0
+                    ends = [(places[key[2][0]], places[key[2][1]], task.bytes)] if key is not None else []
+                    task.seconds = messages(machine, ends)
                     task.name = f"{key[2][0]} to {key[2][1]}" if key is not None else task.name
                 for m in parts:
                     if parts[m].kind == "transfer":

@@ -14,7 +14,7 @@ from pcg.simulate.program import Program, Task
 from pcg.simulate.schedule import Run
 from pcg.simulate.trace import chrome_trace
 
-#: Of what is in memory at the peak, so much is listed.
+#: Of what is in memory at the peak, so much is listed.  Chosen: a short list.
 _LARGEST = 8
 
 

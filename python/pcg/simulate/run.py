@@ -7,7 +7,7 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import COMBINED, CostModel
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.simulate.combine import combine
@@ -18,11 +18,7 @@ from pcg.simulate.result import Simulation, of_run
 from pcg.simulate.schedule import Options, run
 from pcg.simulate.waiting import add_waits
 
-#: Bytes up to which XLA combines independent all-reduces into one.
-COMBINED = 30 * 2**20
 BACKENDS = ("accelerator", "cpu")
-#: Bytes of an array of ordinary size, at whose rate copies are priced.
-_COPIED = float(2**20)
 
 
 def simulate(
@@ -51,13 +47,12 @@ def simulate(
     overlap = not cpu if overlap is None else overlap
     combined = COMBINED if combined is None else combined
     program, name = read(module_or_func, model, donated, cpu)
-    copy = float(model.seconds("stablehlo.copy", "f32", 0.0, 2.0 * _COPIED)) / _COPIED
     if combined:
         combine(program, combined, model, cpu)
     if cpu:
-        for_cpu(program, copy)
+        for_cpu(program, model.copy)
         add_waits(program, model)
-    done = run(program, Options(overlap=overlap, ahead=ahead, copy=copy, packed=cpu))
+    done = run(program, Options(overlap=overlap, ahead=ahead, copy=model.copy, packed=cpu))
     return of_run(done, name)
 
 

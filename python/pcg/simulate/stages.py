@@ -14,7 +14,8 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import COMBINED, CostModel
+from pcg.cost.transfers import messages
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
@@ -22,14 +23,12 @@ from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.machine import Machine
-from pcg.machine.topology import Topology
 from pcg.reshard import cross_mesh_plan
 from pcg.simulate.combine import combine
 from pcg.simulate.memory import alive, place
 from pcg.simulate.program import Program, Task
 from pcg.simulate.read import Reader
 from pcg.simulate.result import write
-from pcg.simulate.run import COMBINED
 from pcg.simulate.schedule import Options, Run, run
 from pcg.simulate.scope import aliases_of
 
@@ -81,9 +80,10 @@ class _Staged:
         #: Place of each task; of a transfer that of who sends.
         self.of: list[int] = []
         self.sent = 0.0
+        #: Seconds per byte copied, on the slowest device.
+        self.copy = 0.0
         #: Bytes of constants per place.
         self.constants: dict[int, float] = {}
-        self.topology = Topology(machine.cluster) if machine.cluster is not None else None
 
     def _places(self) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -123,9 +123,8 @@ class _Staged:
             for r, i in aliases.items()
             if i in first and self.at[results[r]] == self.at[arguments[first[i]]]
         }
-        copy = 2.0 / self.machine.device.memory_bandwidth
         # The tasks of all meshes are one list: how far one may run ahead of another is not limited by it.
-        options = Options(ahead=8, window=len(self.program.tasks) + 1, copy=copy)
+        options = Options(ahead=8, window=len(self.program.tasks) + 1, copy=self.copy)
         done = run(self.program, options)
         parts = self._parts(done)
         return StagedSimulation(
@@ -168,6 +167,7 @@ class _Staged:
         place_ = self.place[mesh_symbol(stage)]
         func = self.local[stage]
         model = CostModel(self.machine, self.meshes[mesh_symbol(stage)])
+        self.copy = max(self.copy, model.copy)
         inner = Reader(model, func.parent).function(func)
         combine(inner, COMBINED, model)
         self.constants[place_] = self.constants.get(place_, 0.0) + inner.constants
@@ -207,28 +207,18 @@ class _Staged:
         if to is None:  # a result on a mesh that computes nothing
             to = self._held_by(result)[0]
         from_ = to if (value, to) in self.values else next(p for v, p in self.values if v == value)
-        messages = [(p.sender, p.receiver, p.elements * plan.itemsize) for p in plan.pieces]
-        seconds = self._seconds(messages, plan.sent, plan.received)
+        sent = [(p.sender, p.receiver, p.elements * plan.itemsize) for p in plan.pieces]
         self.sent += plan.bytes
-        streams = (self._way(from_, to),) if messages else ()
+        streams = (self._way(from_, to),) if sent else ()
         taken, made = self.values[value, from_], self._value(result, to)
         self.of.append(from_)
         self.program.tasks.append(
             Task(
-                "transfer", "transfer", seconds, streams, (taken,), (made,), bytes=max(plan.sent.values(), default=0.0),
+                "transfer", "transfer", messages(self.machine, sent), streams, (taken,), (made,),
+                bytes=max(plan.sent.values(), default=0.0),
                 detail={"axes": (f"@{src_mesh} to @{dst_mesh}",)},
             )
         )  # fmt: skip
-
-    def _seconds(
-        self, messages: list[tuple[int, int, float]], sent: Mapping[int, float], got: Mapping[int, float]
-    ) -> float:
-        if not messages:
-            return 0.0
-        if self.topology is not None:
-            return self.machine.device.collective_overhead + self.topology.transfers(messages)
-        most = max([*sent.values(), *got.values()])
-        return self.machine.link.latency + most / self.machine.link.bandwidth
 
     def _way(self, a: int, b: int) -> int:
         """The stream of what goes from one place to another; streams come in pairs."""

@@ -12,7 +12,8 @@ from typing import Any
 from pcg.simulate.program import COMMUNICATION, COMPUTE
 from pcg.simulate.schedule import Run
 
-#: Iterations of a loop that are shown one by one, and events of a trace beyond which only one is.
+#: Iterations of a loop that are shown one by one, and events of a trace beyond which only one is.  Chosen: what a
+#: person looks at, and what a viewer opens at once.
 _ITERATIONS = 4
 _EVENTS = 200_000
 _MOVES = ("collective", "transfer")

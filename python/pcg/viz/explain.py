@@ -12,6 +12,7 @@ from pcg.explain.replicated import Replicated, replicated
 from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
+from pcg.search.optimize import SIMULATION
 from pcg.viz.names import common, pattern
 from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section
@@ -39,7 +40,7 @@ def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> s
     if again := repeated(compilation):
         parts.append("Replicated (run whole, or in fewer parts than an operand has)\n" + again)
     if cost.alternatives:
-        parts.append("Rejected\n" + alternatives(cost))
+        parts.append(f"Rejected (steps: {cost.by})\n" + alternatives(cost))
     if notes := _notes(compilation):
         parts.append("Notes\n" + notes)
     return "\n\n".join(parts) + "\n"
@@ -48,8 +49,11 @@ def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> s
 def summary(cost: Cost) -> str:
     """Three lines: time, communication, memory."""
     lines = []
-    if cost.seconds is not None:
-        lines.append(f"  estimated step    {time_text(cost.seconds)}")
+    simulated = f"{time_text(cost.simulated)} {SIMULATION}"
+    if cost.seconds is None or cost.by == SIMULATION:
+        lines.append(f"  estimated step    {simulated}")
+    else:
+        lines.append(f"  estimated step    {time_text(cost.seconds)} ({cost.by}), {simulated}")
     lines.append(
         f"  communication     {bytes_text(cost.communication_bytes)} sent per device,"
         f" {time_text(cost.communication_seconds)}"

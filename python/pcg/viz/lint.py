@@ -24,6 +24,7 @@ from pcg.machine.units import bytes_text, time_text
 from pcg.passes import pipelines
 from pcg.passes.base import Pass
 from pcg.passes.pcg_lint import LintPass
+from pcg.search.optimize import ESTIMATE
 from pcg.viz.table import table
 
 #: Annotations and findings of one code that are shown.
@@ -158,7 +159,7 @@ def _summary(found: Lint) -> str:
     text = table(["", "step", "compute", "communication", "sent per device", "peak memory", ""], rows, (1, 2, 3, 4, 5))
     if math.isfinite(found.excess) and found.excess > 0:
         text += f"\n  the annotations make a step {100 * found.excess:.1f}% longer"
-    return text
+    return f"{text}\n  steps: {ESTIMATE}, as dist-measure does"
 
 
 def _row(name: str, f: Figures) -> list[str]:

@@ -32,7 +32,8 @@ def show(plan: Plan) -> str:
     given = [(k, write, plan.estimate.get(k)) for k, write in _ESTIMATES.items()]
     known = [f"  {k:<14} {write(n)}" for k, write, n in given if n is not None]
     if known:
-        parts.append("Estimate when it was made\n" + "\n".join(known))
+        by = f" ({plan.estimate['by']})" if "by" in plan.estimate else ""
+        parts.append(f"Estimate when it was made{by}\n" + "\n".join(known))
     for name, values in (("Arguments", plan.arguments), ("Results", plan.results)):
         parts.append(f"{name}\n" + _values(values, plan.mesh))
     split = sum(any(s is not None and s.used_axes for s in d.results or ()) for d in plan.operations)
@@ -151,6 +152,8 @@ def _estimates(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         if x is None or y is None or x == y:
             continue
         rows.append([key, write(x), write(y), f"{y / x:.2f}x" if x else ""])
+    if rows and old.get("by") != new.get("by"):
+        rows.append(["by", str(old.get("by", "")), str(new.get("by", "")), ""])
     return table(["", "was", "is", ""], rows, right=(1, 2, 3)) if rows else ""
 
 

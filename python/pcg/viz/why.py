@@ -26,6 +26,7 @@ from pcg.ir.walk import walk
 from pcg.lower.moves import DIST_MOVES
 from pcg.machine.units import bytes_text, time_text
 from pcg.rules.manual import is_manual
+from pcg.search.what_if import Other
 
 #: Groups of collectives in the report, those that take longest.
 TOP = 8
@@ -41,11 +42,13 @@ _READERS = 3
 class Reason:
     """One collective of the lowered program and why it is there.
 
-    `other_seconds` is what its first reader would add to a step by taking the value as it comes, if that is possible.
+    `other` is what the program costs, by the measure of `dist-measure`, if the first reader takes the value as it
+    comes, all else as it is; `other_seconds` by how much that is more per step.  None where that is not possible.
     """
 
     collective: Collective
     cause: Cause
+    other: Other | None
     other_seconds: float | None
 
     def lines(self) -> list[str]:
@@ -54,7 +57,8 @@ class Reason:
         shown = wants[:_READERS] + ([f"(and {len(wants) - _READERS} more)"] if len(wants) > _READERS else [])
         out = [f"made: {self.cause.producer.text}", *(f"read: {w}" for w in shown)]
         if self.other_seconds is not None:
-            out.append(f"else: taken as it comes, {time_text(self.other_seconds)} more per step, all else as it is")
+            more = time_text(self.other_seconds)
+            out.append(f"else: taken as it comes, {more} more per step by dist-measure, all else as it is")
         return out
 
 
@@ -68,7 +72,10 @@ class Reasons:
         names, results = ([x.name for x in leaves] for leaves in (program.arguments, program.results))
         with self.module.context:
             self.origins = Origins(self.func, self.mesh, names, results)
-            self.causes = Causes(self.origins, CostModel(compilation.machine, self.mesh))
+            self.causes = Causes(
+                self.origins, CostModel(compilation.machine, self.mesh), entry_function(compilation.modules["plan"]),
+                dict(compilation.plan.state),
+            )  # fmt: skip
 
     def collectives(self, found: Sequence[Collective]) -> list[Reason]:
         """A reason for every collective of the lowered program, in its order."""
@@ -84,8 +91,13 @@ class Reasons:
                 cause = self.causes.of(op)[0] if op.name in DIST_MOVES else self.causes.own(
                     op, c.kind, c.axes, c.bytes, c.seconds
                 )
-                out.append(Reason(c, cause, self.causes.other_way(cause)))
+                out.append(self.reason(c, cause))
         return out
+
+    def reason(self, collective: Collective, cause: Cause) -> Reason:
+        """A collective with its cause and the other choice."""
+        other = self.causes.other_way(cause)
+        return Reason(collective, cause, other, None if other is None else self.causes.more(other))
 
     def conflicts(self) -> list[str]:
         """Where two annotations wanted different things, and how that was settled."""
@@ -144,7 +156,7 @@ def why(compilation: Compilation, tensor: str | int) -> str:
         value = None if isinstance(site, Result) else reasons.origins.source(site)
         for cause in reasons.causes.all():
             if value is not None and reasons.origins.source(cause.value) == value:
-                reason = Reason(_as_collective(cause), cause, reasons.causes.other_way(cause))
+                reason = reasons.reason(_as_collective(cause), cause)
                 lines.append(f"  {_head(reason.collective, 1)}")
                 lines += _wrapped(reason.lines())
     return "\n".join(lines) + "\n"

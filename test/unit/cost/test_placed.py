@@ -66,7 +66,7 @@ def test_the_slowest_device_counts():
     both, npus = model(mixed, Mesh.parse("x=32")), model(mixed, Mesh.of({"x": 2}, [16, 17]))
     dot = "stablehlo.dot_general"
     assert npus.peak(dot, "f16") == 256e12 and both.peak(dot, "f16") == 125e12
-    assert npus.compute(dot, "f16", 256e12, 0.0) == 1.0
+    assert npus.seconds(dot, "f16", 256e12, 0.0) == 1.0
 
 
 def test_the_mesh_must_fit():

@@ -15,6 +15,9 @@ from pcg.layout import ShardSpec
 from pcg.passes.dist_propagate import PropagatePass
 from pcg.passes.pcg_lint import LintPass
 from pcg.passes.pipeline import Pipeline
+from pcg.search.commit import commit
+from pcg.search.measure import measure
+from pcg.search.table import Tables
 from pcg.viz.lint import of_pass
 
 MESH = '"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()\n'
@@ -276,3 +279,18 @@ def test_a_program_that_is_placed_already_is_refused():
         Pipeline([LintPass()]).run(module)
     assert entry(module) is not None and any(op.name.startswith("pcg.") for op in walk(module))
     assert shardings.mesh_of(module) is not None
+
+
+@pytest.mark.parametrize("which", ["given", "free"])
+@pytest.mark.parametrize(("x", "w1", "w2"), [("[data, -]", "[-, model]", "[-, model]"), ("[model, -]", "[data, -]", "")])
+def test_a_plan_takes_what_the_report_says(which, x, w1, w2):
+    """Written into the program, a plan that the linter names measures the same, to the last digit."""
+    module = load_module(mlp(x, w1, w2), make_context(), "t.mlir")
+    done = LintPass()
+    Pipeline([done]).run(module)
+    space, figures = done.space, getattr(done.advice, which)
+    func = entry(module)
+    commit(func, space.built, space.node_choice(figures), Tables.on(space.mesh))
+    found = measure(func, space.model, space.state)
+    assert (found.seconds, found.compute, found.communication) == (figures.seconds, figures.compute, figures.communication)
+    assert found.bytes == figures.bytes

@@ -9,7 +9,7 @@ import pytest
 
 import pcg
 from bench.zoo import ZOO
-from pcg.cost import CostModel
+from pcg.cost import COMBINED, CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
@@ -20,7 +20,7 @@ from pcg.passes.pipeline import Pipeline
 from pcg.simulate import fastest, simulate
 from pcg.simulate.combine import combine
 from pcg.simulate.places import at_least, repriced
-from pcg.simulate.run import COMBINED, read
+from pcg.simulate.run import read
 
 CLUSTER = "preset:summit:nodes=2,sockets=2,gpus=2"
 #: Straight code with many all-reduces, and layers in a loop with gathers in it.

@@ -21,8 +21,9 @@ from pcg.search.network import Network
 from pcg.search.unity.algebra import min_plus
 
 #: What a new pair of principals that are not near weighs against the share of a neighbour in what binds a node.
+#: Chosen: the paper has no such step (decision 13).
 _FILL = 0.2
-#: Of how many principals, the strongest, a node may follow one.
+#: Of how many principals, the strongest, a node may follow one.  Chosen: a budget of time.
 _CANDIDATES = 8
 
 

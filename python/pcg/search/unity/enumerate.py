@@ -9,7 +9,7 @@ import numpy as np
 
 from pcg.search.unity.problem import Pcg, Segment
 
-#: How many steps between looks at the clock.
+#: How many steps between looks at the clock.  Chosen: a look costs nothing beside so many.
 _STEPS = 4096
 
 

@@ -22,8 +22,9 @@ from pcg.search.unity.shape import backbone
 #: Steps of the bisection between time and memory (as in Unity's memory search).
 _MEMORY_STEPS = 10
 #: How often at most the costs that the series-parallel graph leaves out are added, as beside the plan found before.
+#: Chosen: a budget; the best plan of all rounds counts.
 _ROUNDS = 4
-#: How many searches there are at most.
+#: How many searches there are at most.  Chosen: as for `_ROUNDS`.
 _SEARCHES = 3
 
 
@@ -78,7 +79,8 @@ class UnityOptimizer(Optimizer):
         if self.rules.disjoint:
             with self._phase("disjoint"):
                 seconds, plan = self._at_once(self._task(network, [*self._known, x]))
-            alternatives.append(self._alternative("branches on disjoint devices (priced only)", seconds, plan))
+            name = "branches on disjoint devices (priced only)"
+            alternatives.append(replace(self._alternative(name, seconds, plan), choice=None))
         return Outcome(
             x, network.seconds(x), _floor(network), self.peak(x), alternatives, self.classes, 0, dict(self.phases)
         )
@@ -103,7 +105,7 @@ class UnityOptimizer(Optimizer):
 
     def _alternative(self, name: str, seconds: float, plan: Sequence[int]) -> Alternative:
         peak = self.peak(plan)
-        return Alternative(name, seconds, peak, self.limit is None or peak <= self.limit)
+        return Alternative(name, seconds, peak, self.limit is None or peak <= self.limit, plan)
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from pcg.search.network import Network
 
-#: Differences of costs that rounding makes, as a share of the network's unit.
+#: Differences of costs that rounding makes, as a share of the network's unit.  Chosen: eleven bits above those of a
+#: double, for sums of a few thousand costs.
 _SAME = 2.0**-42
 
 

@@ -1,0 +1,106 @@
+"""What one op takes on one device: the one place where the work and the exchanges of an op become seconds.
+
+The search prices all strategies of an op at once, as arrays; the measure of a placed program, the planner of
+recomputation and the reports price the one that an op has.  All of them ask here, so what a report says of a strategy
+is what the search weighed.  Work is the op's own FLOPs, and the bytes of those operands and results that reach memory
+once a compiler has fused the program; `CostModel.seconds` makes a time of both.  Redistributions between ops are
+priced by `pcg.reshard`, whole kernels of a lowered program by `CostModel.kernel`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir.types import element_bytes
+from pcg.rules.factor import Assignment, Exchange, FactorRule
+from pcg.search.fusion import Fusion
+from pcg.search.table import Table, Tables
+
+
+@dataclass
+class OpCost:
+    """Seconds of ops of one function, per execution, on a machine and mesh; `fusion` is that of the function."""
+
+    model: CostModel
+    fusion: Fusion
+    _types: dict[ir.Type, tuple[tuple[int, ...], float, str]] = field(default_factory=dict)
+    _known: dict[tuple, np.ndarray] = field(default_factory=dict)
+
+    def compute(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
+        """Seconds of computing, per strategy of `table`."""
+        mesh = self.model.mesh
+        element = "f32"
+        through = []  # bytes of each tensor, as often as they go through memory
+        for kind, values in (("operand", op.operands), ("result", op.results)):
+            for i, value in enumerate(values):
+                shape, itemsize, element_ = self.describe(value)
+                through.append(self._touched(op, kind, i) * math.prod(shape) * itemsize)
+                element = element_ or element
+        key = (op.name, table.index, element, *through)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        touched = np.zeros(len(table))
+        for size, port in zip(through, (*table.ins, *table.outs), strict=True):
+            if size:
+                touched += size / port.shards(mesh)
+        flops = rule.flops / table.parts
+        assignments = table.assignments
+        if assignments is not None:
+            for exchange in rule.exchanges:
+                flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
+        found = self._known[key] = self.model.seconds(op.name, element, flops, touched)
+        return found
+
+    def exchanges(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
+        """Seconds of what the local form sends, per strategy of `table`."""
+        seconds = np.zeros(len(table))
+        for exchange in rule.exchanges:
+            for k, a in enumerate(table.assignments or ()):
+                seconds[k] += self.exchange(op, exchange, a)[0]
+        return seconds
+
+    def exchange(self, op: ir.Operation, exchange: Exchange, a: Assignment) -> tuple[float, float]:
+        """(seconds, bytes that one device sends) of one exchange of the local form under `a`."""
+        wire = exchange.wire_elements(a, self.model.mesh) * self.describe(op.operands[exchange.operand])[1]
+        if not wire:
+            return 0.0, 0.0
+        axes, more = a.axes[exchange.factor], exchange.launches(a, self.model.mesh) - 1
+        link = self.model.link
+        return link(axes, wire, exchange.kind) + more * link(axes, 0.0, exchange.kind), wire
+
+    def seconds(self, op: ir.Operation, rule: FactorRule, a: Assignment) -> float:
+        """Seconds of `op` under `a`, exchanges included."""
+        table = Tables.on(self.model.mesh).only(rule, a)
+        return float(self.compute(op, rule, table)[0] + self.exchanges(op, rule, table)[0])
+
+    def describe(self, value: ir.Value) -> tuple[tuple[int, ...], float, str]:
+        """What `describe` says of a value; types are read once."""
+        t = value.type
+        found = self._types.get(t)
+        if found is None:
+            found = self._types[t] = describe(value)
+        return found
+
+    def _touched(self, op: ir.Operation, kind: str, index: int) -> int:
+        """How often an operand or result goes through memory; windows of an operand are counted at the result."""
+        if not self.model.touches(op.name, kind, index):
+            return 0
+        if kind == "operand":
+            return self.fusion.reads(op, index)
+        window = len(op.operands) and not self.model.touches(op.name, "operand", 0)
+        return self.fusion.writes(op, index) + (self.fusion.reads(op, 0) if window else 0)
+
+
+def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:
+    """(shape, bytes per element, element type name) of a value; tokens are empty scalars."""
+    t = value.type
+    if not isinstance(t, ir.RankedTensorType):
+        return (), 0.0, ""
+    element = t.element_type
+    return tuple(t.shape), element_bytes(element), str(element)

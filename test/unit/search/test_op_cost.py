@@ -1,0 +1,70 @@
+"""One op under one strategy costs what the search has for it among all strategies, and what the simulator computes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcg.cost import CostModel
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.ir.walk import entry, walk
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.rules import rule_for
+from pcg.search.build import Builder
+from pcg.search.fusion import Fusion
+from pcg.search.op_cost import OpCost
+from pcg.search.roles import state_of
+from pcg.search.table import Tables
+from pcg.simulate.read import Reader
+
+MESH = Mesh.parse("x=2,y=4")
+#: A contraction, element-wise ops that are fused, a window that is read, and an op whose local form sends.
+PROGRAM = """
+func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>, %k: tensor<i32>) -> (tensor<64x256xf32>, tensor<8x256xf32>, tensor<64x256xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
+  %t = stablehlo.tanh %d : tensor<64x256xf32>
+  %m = stablehlo.multiply %t, %x : tensor<64x256xf32>
+  %s = stablehlo.dynamic_slice %m, %k, %k, sizes = [8, 256] : (tensor<64x256xf32>, tensor<i32>, tensor<i32>) -> tensor<8x256xf32>
+  %c = "stablehlo.reduce_window"(%m, %zero) <{padding = dense<[[63, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 64, 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %r = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<64x256xf32>, tensor<f32>) -> tensor<64x256xf32>
+  func.return %m, %s, %c : tensor<64x256xf32>, tensor<8x256xf32>, tensor<64x256xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def func():
+    module = load_module(PROGRAM, make_context(), "<test>")
+    yield entry(module)
+    del module
+
+
+def test_each_strategy_costs_what_the_search_weighs(func):
+    model = CostModel(Machine.default(), MESH)
+    costs, tables = OpCost(model, Fusion(func)), Tables.on(MESH)
+    built = Builder(model, tables).build(func, state_of(func))
+    checked, sending = 0, 0
+    for op, n in built.ops:
+        rule, node = rule_for(op), built.graph.nodes[n]
+        for k, a in enumerate(node.table.assignments):
+            assert costs.seconds(op, rule, a) == node.seconds[k], (op.name, a)
+            checked += 1
+            sending += any(costs.exchange(op, x, a)[1] for x in rule.exchanges)
+    assert checked > 50 and sending
+
+
+def test_whole_ops_take_as_long_as_their_kernels_in_the_simulator(func):
+    """On one device nothing is split: what the search adds up per op is what the kernels of the simulator do."""
+    mesh = Mesh.of({"x": 1})
+    model = CostModel(Machine.default(), mesh)
+    costs = OpCost(model, Fusion(func))
+    dot = next(op for op in walk(func) if op.name == "stablehlo.dot_general")
+    (task,) = [t for t in Reader(model).function(func).tasks if t.name.startswith("dot_general")]
+    rule = rule_for(dot)
+    alone = costs.seconds(dot, rule, next(iter(rule.strategies(mesh))))
+    assert task.seconds == alone + model.machine.device.kernel_overhead
