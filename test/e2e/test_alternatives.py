@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.cost import CostModel
-from pcg.driver.compile import Compilation, compile_program, load_program
+from pcg.driver.compilation import Compilation
+from pcg.driver.compile import compile_program, load_program
 from pcg.driver.cost import cost_of
-from pcg.driver.decide import Options, around_decision, refinement_of, run
+from pcg.driver.decide import Options, run
 from pcg.driver.module_program import entry_function
 from pcg.driver.plan import Plan
 from pcg.driver.signature import declare_mesh
@@ -22,7 +23,9 @@ from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Cluster, Machine
+from pcg.passes import pipelines
 from pcg.passes.pcg_search import SearchPass
+from pcg.passes.pipelines import Settings
 from pcg.rules import rule_for
 from pcg.search.build import Builder
 from pcg.search.commit import commit
@@ -76,12 +79,12 @@ def before_search(text: str, mesh: Mesh, fixed: dict[int, ShardSpec] | None = No
     """The module as the search finds it."""
     module = load_module(text, make_context(), "<test>")
     declare_mesh(module, mesh)
-    run(module, around_decision()[0], [], {})
+    run(module, pipelines.prepare(Settings()), [], {})
     if fixed:
         func = entry_function(module)
         arguments, results = func.regions[0].blocks[0].arguments, shardings.function_result_specs(func)
         shardings.set_signature_specs(func, [fixed.get(i) for i in range(len(arguments))], results)
-    run(module, [refinement_of(Options())], [], {})
+    run(module, Options().refinement(), [], {})
     return module
 
 
