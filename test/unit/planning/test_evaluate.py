@@ -1,0 +1,101 @@
+"""The one way from layouts to a simulated step: the program stays, places are compared, the backend counts memory."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine
+from pcg.passes.pipeline import Pipeline
+from pcg.planning.evaluate import Context, evaluate, lowered, resharded, set_mesh
+from pcg.simulate import simulate
+
+PROGRAM = """
+func.func @main(%x: tensor<256x512xf32>, %v: tensor<512x1024xf32>, %w: tensor<1024x512xf32>) -> tensor<256x512xf32> {
+  %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]
+    : (tensor<256x512xf32>, tensor<512x1024xf32>) -> tensor<256x1024xf32>
+  %1 = stablehlo.tanh %0 : tensor<256x1024xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0]
+    : (tensor<256x1024xf32>, tensor<1024x512xf32>) -> tensor<256x512xf32>
+  return %2 : tensor<256x512xf32>
+}
+"""
+
+
+def placed(mesh: Mesh, plan: str = "megatron") -> ir.Module:
+    """The program with the layouts of a baseline."""
+    module = load_module(PROGRAM, make_context(), "program.mlir")
+    shardings.set_mesh(module, mesh)
+    Pipeline(f"pcg-normalize,pcg-baseline{{plan={plan}}},dist-propagate{{engine=dataflow}}").run(module)
+    return module
+
+
+def test_it_is_what_the_pipelines_lower_and_simulate():
+    mesh = Mesh.of({"data": 2, "model": 4})
+    module, context = placed(mesh), Context(Machine.default())
+    before = str(module)
+    found = evaluate(module.operation, context)
+    assert str(module) == before
+    assert found.mesh == mesh and found.module == module.operation
+    Pipeline("dist-insert-reshards,pcg-recompute,lower").run(module)
+    step = simulate(module, CostModel(Machine.default(), mesh))
+    assert (found.step.seconds, found.step.peak_bytes) == (step.seconds, step.peak_bytes)
+
+
+def test_the_best_place_is_taken():
+    """Tensor parallelism over devices of one node beats that over nodes."""
+    cluster = Cluster.parse("preset:dgx-h100:16")
+    across, within = (Mesh.of({"model": 8}, ids) for ids in (range(0, 16, 2), range(8)))
+    context = Context(cluster.machine())
+    module = placed(across)
+    alone = evaluate(module.operation, context)
+    best = evaluate(module.operation, context, [across, within])
+    assert best.mesh == within and best.step.seconds < alone.step.seconds
+    assert shardings.mesh_of(best.module) == within and shardings.mesh_of(module) == across
+    there = placed(within)
+    assert best.step.seconds == pytest.approx(evaluate(there.operation, context).step.seconds)
+
+
+def test_a_hopeless_plan_is_not_lowered_again():
+    cluster = Cluster.parse("preset:dgx-h100:16")
+    across, within = (Mesh.of({"model": 8}, ids) for ids in (range(0, 16, 2), range(8)))
+    context = Context(cluster.machine())
+    module = placed(across)
+    for hopeless in (0.0, math.inf):
+        found = evaluate(module.operation, context, [across, within], hopeless)
+        assert found.mesh == within and shardings.mesh_of(found.module) == within
+
+
+def test_memory_is_that_of_the_backend_and_seconds_are_not():
+    module = placed(Mesh.of({"data": 8}), "data")
+    accelerator, cpu = (evaluate(module.operation, Context(Machine.default(), b)).step for b in ("accelerator", "cpu"))
+    assert accelerator.seconds == cpu.seconds
+    local = lowered(resharded(module.operation, Context(Machine.default())), Context(Machine.default(), "cpu"))
+    model = CostModel(Machine.default(), Mesh.of({"data": 8}))
+    assert cpu.peak_bytes == simulate(local, model, backend="cpu").peak_bytes
+
+
+def test_what_cannot_be_lowered_is_named():
+    module = placed(Mesh.of({"data": 2, "model": 4}))
+    with module.context:
+        tanh = next(o.operation for o in module.body.operations[1].regions[0].blocks[0].operations
+                    if o.operation.name == "stablehlo.tanh")  # fmt: skip
+        layout = ir.Attribute.parse('#dist.shard_spec<@mesh, [["data"], ["data"]], {}>')
+        tanh.attributes["dist.specs"] = ir.ArrayAttr.get([layout])
+    with pytest.raises((PcgError, ValueError), match="data"):
+        evaluate(module.operation, Context(Machine.default()))
+
+
+def test_a_mesh_is_set_by_the_name_that_it_has():
+    module = placed(Mesh.of({"data": 8}), "data")
+    other = Mesh.of({"data": 8}, range(8, 16))
+    set_mesh(module.operation, other)
+    assert shardings.meshes_of(module) == {"mesh": other}
