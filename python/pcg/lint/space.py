@@ -18,8 +18,10 @@ from pcg.cost import CostModel
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.lint.annotations import collect
-from pcg.search.assign import Decided, PlanOptimizer, WideBuilder, place
-from pcg.search.build import adds
+from pcg.rules.factor import FactorRule
+from pcg.search.assign import Decided, PlanOptimizer, WithPlans, place
+from pcg.search.build import Builder, adds
+from pcg.search.choices import Building
 from pcg.search.dual import ascend
 from pcg.search.ilp import first_guess, solve
 from pcg.search.measure import close_loop
@@ -56,38 +58,50 @@ Fixed = Mapping[int, int]
 
 
 @dataclass
-class OpenBuilder(WideBuilder):
-    """Builds the graph as if nothing were annotated; what is annotated is among the choices."""
+class Unannotated:
+    """Everything, as if nothing were annotated; what is annotated is among the choices, and that of the plans, too."""
 
-    def _value_table(
-        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
-        partial: str | None = None,
-    ) -> Table:
+    plans: WithPlans
+    counts_made = False
+
+    def is_free(self, op: ir.Operation, now: Building) -> bool:
+        return self.plans.is_free(op, now)
+
+    def of_value(
+        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,
+        open_dims: Sequence[int] = (), partial: str | None = None,
+    ) -> Table:  # fmt: skip
         if fixed is None:
-            return super()._value_table(what, shape, None, (), partial)
+            return self.plans.of_value(what, shape, None, now, (), partial)
         more: list[ShardSpec] = []
         if isinstance(what, ir.OpResult):
-            partial, more = self._waiting(what)
-        table = super()._value_table(what, shape, None, (), partial)
-        given = self.tables.extending(fixed, open_dims, shape).outs[0].specs
-        return self.tables.with_specs(table, (*given, *more))
+            partial, more = _waiting(what, now)
+        table = self.plans.of_value(what, shape, None, now, (), partial)
+        given = now.tables.extending(fixed, open_dims, shape).outs[0].specs
+        return now.tables.with_specs(table, (*given, *more))
 
-    def _waiting(self, value: ir.OpResult) -> tuple[str | None, list[ShardSpec]]:
-        """What a value may be, unless it is annotated: as its maker leaves it, waiting for a reduction too."""
-        op = value.owner.operation
-        if op.name == "stablehlo.while":
-            return ("sum" if adds(op.operands[value.result_number]) else None), []
-        if op.name not in CONSTRAINTS:
-            return None, []
-        source = self.built.values[op.operands[0]]
-        if source.free:
-            return None, []
-        port = self.graph.nodes[source.node].table.outs[source.slot]
-        kinds = [k for s in port.specs for _, k in s.partial]
-        return (kinds[0] if kinds else None), list(port.specs)
+    def of_op(self, op: ir.Operation, rule: FactorRule, now: Building) -> Table:
+        return self.plans.of_op(op, rule, now)
 
-    def _fix(self, op: ir.Operation, node: int) -> None:
+    def ruled_out(self, op: ir.Operation, table: Table) -> np.ndarray | None:
         """Nothing: the annotations of ops are masks of `Space` too."""
+        return None
+
+
+def _waiting(value: ir.OpResult, now: Building) -> tuple[str | None, list[ShardSpec]]:
+    """What a value may be, unless it is annotated: as its defining op leaves it, waiting for a reduction too."""
+    op = value.owner.operation
+    if op.name == "stablehlo.while":
+        return ("sum" if adds(op.operands[value.result_number]) else None), []
+    if op.name not in CONSTRAINTS:
+        return None, []
+    source = now.values[op.operands[0]]
+    if source.free:
+        return None, []
+    port = now.graph.nodes[source.node].table.outs[source.slot]
+    kinds = [k for s in port.specs for _, k in s.partial]
+    return (kinds[0] if kinds else None), list(port.specs)
+
 
 class Space:
     """All plans of one function, with its annotations as conditions that can be dropped or replaced one by one."""
@@ -113,7 +127,8 @@ class Space:
         self.func, self.model, self.state, self.limit = func, model, state, memory_limit
         self.mesh = model.mesh
         self.progress = progress
-        self.built = built = OpenBuilder(model, Tables.on(model.mesh), progress, decided=decided).build(func, state)
+        builder = Builder(model, Tables.on(model.mesh), progress, Unannotated(WithPlans(decided)))
+        self.built = built = builder.build(func, state)
         close_loop(built, state, func)
         self.annotations = collect(func, built, state, self.mesh, names)
         self.moves = Moves(model)

@@ -19,9 +19,10 @@ from pcg.ir import shardings
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.rules.factor import Assignment, FactorRule
-from pcg.search.build import Built, uses
+from pcg.search.build import Builder, Built
+from pcg.search.choices import Annotated, Building, uses
 from pcg.search.commit import commit
-from pcg.search.measure import MadeBuilder, close_loop, keep_values
+from pcg.search.measure import close_loop, keep_values
 from pcg.search.network import FORBIDDEN, Network
 from pcg.search.optimize import Optimizer, Outcome
 from pcg.search.table import Table, Tables
@@ -81,7 +82,7 @@ def assign(
       DoesNotFit: no plan that was found fits in `memory_limit`.
     """
     tables = Tables.on(model.mesh)
-    built = WideBuilder(model, tables, progress, decided=decided).build(func, state)
+    built = Builder(model, tables, progress, WithPlans(decided)).build(func, state)
     close_loop(built, state, func)
     moves = Moves(model)
     plans = [(d.name, place(func, built, d, moves)) for d in decided]
@@ -134,45 +135,47 @@ def place(func: ir.Operation, built: Built, decided: Decided, moves: Moves) -> l
 
 
 @dataclass
-class WideBuilder(MadeBuilder):
-    """Builds the graph with what `decided` has among the choices."""
+class WithPlans:
+    """What the annotations leave open, with what other engines have `decided` among it."""
 
-    decided: Sequence[Decided] = field(default=(), kw_only=True)
+    decided: Sequence[Decided]
+    counts_made = False
 
-    def _is_free(self, op: ir.Operation) -> bool:
+    def __post_init__(self) -> None:
+        self._open = Annotated()
+
+    def is_free(self, op: ir.Operation, now: Building) -> bool:
         """Only what has one reader, and can be made in whatever layout that wants.
 
-        Not so a reshape, which may be split in fewer ways, and what a request reads, which may want any layout.
+        Not so a reshape, which may be split in fewer ways, and what a constraint reads, which may want any layout.
         """
-        if not super()._is_free(op) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
+        if not self._open.is_free(op, now) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
             return False
         return all(use.owner.operation.name not in CONSTRAINTS for use in op.results[0].uses)
 
-    def _value_table(
-        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
-        partial: str | None = None,
-    ) -> Table:
-        table = super()._value_table(what, shape, fixed, open_dims, partial)
+    def of_value(
+        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,
+        open_dims: Sequence[int] = (), partial: str | None = None,
+    ) -> Table:  # fmt: skip
+        table = self._open.of_value(what, shape, fixed, now, open_dims, partial)
         more = [d.results[what] if isinstance(what, int) else d.kept[what] for d in self.decided]
-        return self.tables.with_specs(table, more)
+        return now.tables.with_specs(table, more)
 
-    def _strategies(self, op: ir.Operation, rule: FactorRule) -> Table:
-        return self.tables.with_strategies(rule, [d.strategies[op] for d in self.decided])
+    def of_op(self, op: ir.Operation, rule: FactorRule, now: Building) -> Table:
+        return now.tables.with_strategies(rule, [d.strategies[op] for d in self.decided])
 
-    def _fix(self, op: ir.Operation, node: int) -> None:
+    def ruled_out(self, op: ir.Operation, table: Table) -> np.ndarray | None:
         """An op with given layouts has a strategy that yields them, whole or partial, or one that an engine took."""
         given = shardings.result_specs(op)
         if not any(given):
-            return
-        table = self.graph.nodes[node].table
+            return None
         bad = np.zeros(len(table), dtype=bool)
         for port, spec in zip(table.outs, given, strict=True):
             if spec is not None:
                 bad |= np.array([s.dims != spec.dims for s in port.specs])[port.ids]
         assert table.assignments is not None
         taken = {d.strategies[op] for d in self.decided}
-        bad &= np.array([a not in taken for a in table.assignments])
-        self.graph.nodes[node].seconds = np.where(bad, FORBIDDEN, self.graph.nodes[node].seconds)
+        return bad & np.array([a not in taken for a in table.assignments])
 
 
 @dataclass

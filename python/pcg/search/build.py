@@ -20,8 +20,9 @@ from pcg.rules import rule_for, traits
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import BRANCHES
 from pcg.rules.traits import Trait
+from pcg.search.choices import Annotated, Choices, uses
 from pcg.search.fusion import Fusion
-from pcg.search.graph import Edge, Graph, Node
+from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN
 from pcg.search.op_cost import OpCost
@@ -31,15 +32,6 @@ from pcg.search.table import Table, Tables
 #: Share of the time to read an argument once that is added to a layout of it.  Chosen: far below any real difference
 #: between two plans, and far above rounding, so it decides between equal ones alone (decision 5).
 _TIE = 1e-3
-
-
-@dataclass(slots=True)
-class Source:
-    """Where a value comes from: result `slot` of node `node`, or nowhere (free: made in whatever spec is wanted)."""
-
-    node: int
-    slot: int = 0
-    free: bool = False
 
 
 @dataclass
@@ -92,11 +84,12 @@ class Built:
 
 @dataclass
 class Builder:
-    """Builds the graph of one function."""
+    """Builds the graph of one function; `choices` says what its nodes may be."""
 
     model: CostModel
     tables: Tables
     progress: Callable[[str], None] = lambda _: None
+    choices: Choices = field(default_factory=Annotated)
     _clock: int = 0
     _last: dict[tuple[int, int], int] = field(default_factory=dict)
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
@@ -120,7 +113,7 @@ class Builder:
         for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = self.costs.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
-            table = self._value_table(arg, shape, shardings.get(arg), open_dims)
+            table = self.choices.of_value(arg, shape, shardings.get(arg), self, open_dims)
             node = self._node("argument", "argument", table, label=str(itemsize))
             built.arguments.append(node)
             built.values[arg] = Source(node)
@@ -137,7 +130,7 @@ class Builder:
                 node = built.arguments[state[i]]
             else:
                 open_dims = shardings.signature_open_dims(func, "res_attrs", i)
-                table = self._value_table(i, shape, fixed_results[i], open_dims)
+                table = self.choices.of_value(i, shape, fixed_results[i], self, open_dims)
                 node = self._node("result", "result", table)
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
@@ -200,20 +193,15 @@ class Builder:
         for e in self.graph.edges:
             e.late = e.dst not in early or e.dst in arguments
 
+    @property
+    def values(self) -> dict[ir.Value, Source]:
+        """Where each value of the program comes from, as far as it is known."""
+        return self.built.values
+
     # -- nodes and edges -----------------------------------------------------------------------
 
     def _node(self, kind: str, name: str, table: Table, times: float = 1.0, label: str = "") -> int:
         return self.graph.add(Node(kind, name, table, np.zeros(len(table)), times, label))
-
-    def _value_table(
-        self, _what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
-        partial: str | None = None,
-    ) -> Table:
-        """What a value (or result `_what` of the function) may be kept in: anything, or what the user fixed.
-
-        With `partial` it may also wait for a reduction of that kind.
-        """
-        return self.tables.extending(fixed, open_dims, shape) if fixed else self.tables.of_value(shape, partial)
 
     def _keep_cost(self, table: Table, shape: tuple[int, ...], itemsize: float) -> np.ndarray:
         """A breath of preference for argument layouts that take less memory: breaks ties, decides nothing else."""
@@ -254,23 +242,13 @@ class Builder:
                 self._barrier(op, times)
             elif op.name in CONSTRAINTS:
                 self._constraint(op, times)
-            elif self._is_free(op):
+            elif self.choices.is_free(op, self):
                 self.built.free.append(op)
                 self.built.values[op.results[0]] = Source(-1, free=True)
             else:
                 self._op(op, times)
         self._clock += 1
         return list(ops[-1].operands)
-
-    def _is_free(self, op: ir.Operation) -> bool:
-        """Ops that any device can make any part of, at no cost worth counting."""
-        if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:
-            return False
-        if traits.has(op.name, Trait.GENERATOR):
-            return True
-        if not traits.has(op.name, Trait.PROPAGATES_GENERATOR):
-            return False
-        return all(self.built.values[v].free for v in op.operands) and uses(op.results[0]) <= 1
 
     def is_made(self, value: ir.Value) -> bool:
         """Whether a value is made of constants alone, by ops that any device can do for any part of it."""
@@ -286,7 +264,7 @@ class Builder:
     def _op(self, op: ir.Operation, times: float) -> None:
         built = self.built
         rule = rule_for(op)
-        table = self._strategies(op, rule)
+        table = self.choices.of_op(op, rule, self)
         node = self._node("op", op.name, table, times)
         built.ops.append((op, node))
         if len(op.results) == 1 and self.is_made(op.results[0]):
@@ -294,34 +272,21 @@ class Builder:
         if rule.reason:
             built.reasons[node] = rule.reason
         operands = list(op.operands)
-        seconds = times * self._work(op, rule, table)
+        if node in built.made and not self.choices.counts_made:
+            seconds = np.zeros(len(table))
+        else:
+            seconds = times * self.costs.compute(op, rule, table)
         if rule.exchanges:
             sent = times * self.costs.exchanges(op, rule, table)
             built.exchanging.append((op, rule, node, sent))
             seconds = seconds + sent
+        if (bad := self.choices.ruled_out(op, table)) is not None:
+            seconds = np.where(bad, FORBIDDEN, seconds)
         self.graph.nodes[node].seconds = seconds
-        self._fix(op, node)
         for i, value in enumerate(operands):
             self._connect(value, node, i, times)
         for slot, result in enumerate(op.results):
             self._produce(result, node, slot, times)
-
-    def _strategies(self, _op: ir.Operation, rule: FactorRule) -> Table:
-        """What an op may do."""
-        return self.tables.of_rule(rule)
-
-    def _work(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
-        """Seconds of computing, per strategy."""
-        return self.costs.compute(op, rule, table)
-
-    def _fix(self, op: ir.Operation, node: int) -> None:
-        """Rule out strategies that do not yield the layouts that are given for the results."""
-        table = self.graph.nodes[node].table
-        for i, spec in enumerate(shardings.result_specs(op)):
-            if spec is not None:
-                bad = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
-                if not bad.all():
-                    self.graph.nodes[node].seconds = np.where(bad, FORBIDDEN, self.graph.nodes[node].seconds)
 
     def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
         """Register a result; give it a hub when several ops read it."""
@@ -349,7 +314,7 @@ class Builder:
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])
         shape, _, _ = self.costs.describe(op.results[0])
-        table = self._value_table(op.results[0], shape, spec, shardings.open_dims(op.attributes))
+        table = self.choices.of_value(op.results[0], shape, spec, self, shardings.open_dims(op.attributes))
         node = self._node("hub", op.name, table, times)
         self.built.constraints.append((op, node))
         self._connect(op.operands[0], node, 0, times)
@@ -362,7 +327,7 @@ class Builder:
         fixed = shardings.result_specs(op)
         for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
             shape, _, _ = self.costs.describe(value)
-            node = self._node("hub", op.name, self._value_table(result, shape, spec), times)
+            node = self._node("hub", op.name, self.choices.of_value(result, shape, spec, self), times)
             self._connect(value, node, 0, times)
             self.built.values[result] = Source(node)
             self._born(node, 0, result)
@@ -390,7 +355,8 @@ class Builder:
             shape, itemsize, _ = self.costs.describe(value)
             spec = fixed[i]
             kind = "sum" if spec is None and adds(value) else None
-            node = self._node("carry", "carry", self._value_table(op.results[i], shape, spec, (), kind), inner)
+            table = self.choices.of_value(op.results[i], shape, spec, self, (), kind)
+            node = self._node("carry", "carry", table, inner)
             self._connect(value, node, 0, times)
             carries.append(node)
             # The loop's buffer takes over its initial value's.
@@ -416,7 +382,7 @@ class Builder:
         for i, result in enumerate(op.results):
             shape, _, _ = self.costs.describe(result)
             spec = fixed[i]
-            nodes.append(self._node("carry", "branch", self._value_table(result, shape, spec), times))
+            nodes.append(self._node("carry", "branch", self.choices.of_value(result, shape, spec, self), times))
             self._born(nodes[-1], 0, result)
         for region in op.regions:
             for node, value in zip(nodes, self._block(region.blocks[0], times), strict=True):
@@ -434,13 +400,3 @@ def adds(value: ir.Value) -> bool:
     """Whether sums of a value's addends are the value: not for booleans, whose addition is a disjunction."""
     element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
     return element is not None and not (isinstance(element, ir.IntegerType) and element.width == 1)
-
-
-def uses(value: ir.Value) -> int:
-    """How many ops read a value: 0, 1, or 2 for more."""
-    n = 0
-    for _ in value.uses:
-        n += 1
-        if n > 1:
-            break
-    return n

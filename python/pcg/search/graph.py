@@ -33,6 +33,18 @@ class Node:
 
 
 @dataclass(slots=True)
+class Source:
+    """Where a value of the program comes from: result `slot` of node `node`.
+
+    Or from nowhere (`free`): it is made in whatever spec is wanted.
+    """
+
+    node: int
+    slot: int = 0
+    free: bool = False
+
+
+@dataclass(slots=True)
 class Edge:
     """Result `slot` of `src` is operand `index` of `dst`: a tensor of global `shape`, `itemsize` bytes an element."""
 

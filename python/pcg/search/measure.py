@@ -10,7 +10,6 @@ them, are made wherever they are needed and cost nothing.  See docs/decisions/00
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from torch_mlir import ir
@@ -21,6 +20,7 @@ from pcg.ir.errors import PcgError
 from pcg.layout import ShardSpec
 from pcg.rules.factor import FactorRule, RuleError
 from pcg.search.build import Builder, Built
+from pcg.search.choices import Building
 from pcg.search.graph import Edge
 from pcg.search.op_cost import describe
 from pcg.search.table import Table, Tables
@@ -51,7 +51,7 @@ def placed_graph(func: ir.Operation, moves: Moves, state: dict[int, int]) -> tup
     Raises:
       NotPlaced: as `measure`.
     """
-    built = PlacedBuilder(moves.model, Tables.on(moves.model.mesh)).build(func, {})
+    built = Builder(moves.model, Tables.on(moves.model.mesh), choices=Placed()).build(func, {})
     close_loop(built, state, func)
     choice = [0] * len(built.graph.nodes)
     keep_values(built, choice, moves)
@@ -83,37 +83,29 @@ def close_loop(built: Built, state: dict[int, int], func: ir.Operation) -> None:
             built.graph.edges.append(Edge(src, 0, dst, 0, shape, itemsize, 1.0, late=True))
 
 
-@dataclass
-class MadeBuilder(Builder):
-    """A builder for which whatever is made of constants costs nothing, annotated or not."""
+class Placed:
+    """The layouts that everything has: a node has one choice, a value that several ops read has all."""
 
-    def _work(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
-        if len(op.results) == 1 and self.is_made(op.results[0]):
-            return np.zeros(len(table))
-        return super()._work(op, rule, table)
+    counts_made = False
 
+    def __init__(self) -> None:
+        self._inferred: dict[tuple, Table] = {}
 
-@dataclass
-class PlacedBuilder(MadeBuilder):
-    """Builds the graph of a function whose layouts are all given: a node has one choice, a value read often has all."""
-
-    _inferred: dict[tuple, Table] = field(default_factory=dict)
-
-    def _is_free(self, op: ir.Operation) -> bool:
+    def is_free(self, op: ir.Operation, now: Building) -> bool:
         return False
 
-    def _value_table(
-        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, open_dims: Sequence[int] = (),
-        partial: str | None = None,
-    ) -> Table:
+    def of_value(
+        self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,
+        open_dims: Sequence[int] = (), partial: str | None = None,
+    ) -> Table:  # fmt: skip
         if fixed is None:
             if isinstance(what, ir.OpResult):
                 raise NotPlaced(f"result {what.result_number} has no layout", what.owner)
             name = f"result {what}" if isinstance(what, int) else f"argument {ir.BlockArgument(what).arg_number}"
-            raise NotPlaced(f"{name} has no layout", self.func)
-        return self.tables.fixed(fixed)
+            raise NotPlaced(f"{name} has no layout", now.func)
+        return now.tables.fixed(fixed)
 
-    def _strategies(self, op: ir.Operation, rule: FactorRule) -> Table:
+    def of_op(self, op: ir.Operation, rule: FactorRule, now: Building) -> Table:
         operands, results = shardings.operand_specs(op) or [], shardings.result_specs(op)
         if len(operands) != len(op.operands) or None in operands or None in results:
             raise NotPlaced(f"'{op.name}' op lacks the layout of an operand or result", op)
@@ -121,12 +113,11 @@ class PlacedBuilder(MadeBuilder):
         found = self._inferred.get(key)
         if found is None:
             try:
-                a = rule.infer(operands, results, self.tables.mesh)  # type: ignore[arg-type]
+                a = rule.infer(operands, results, now.tables.mesh)  # type: ignore[arg-type]
             except RuleError as error:
                 raise NotPlaced(f"'{op.name}' op cannot have these layouts: {error}", op) from None
-            found = self._inferred[key] = self.tables.only(rule, a)
+            found = self._inferred[key] = now.tables.only(rule, a)
         return found
 
-    def _fix(self, op: ir.Operation, node: int) -> None:
-        pass
-
+    def ruled_out(self, op: ir.Operation, table: Table) -> np.ndarray | None:
+        return None
