@@ -10,7 +10,7 @@ from pcg.rules.registry import registered
 from pcg.tools import gen_docs, op_samples
 from pcg.tools.options import parser
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_pass_and_option_is_documented():

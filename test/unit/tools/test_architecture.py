@@ -7,7 +7,7 @@ from pathlib import Path
 from pcg.tools import architecture
 from pcg.tools.architecture import ORDER
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_drawing_leaves_out_what_follows():

@@ -21,7 +21,7 @@ from pcg.machine import Machine
 from pcg.simulate import simulate
 from pcg.tools.pcg_plan import main
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MLP = ROOT / "examples" / "mlp.mlir"
 MESH = Mesh.parse("data=2,model=4")
 SUMMIT = "preset:summit:nodes=2,gpus=2"

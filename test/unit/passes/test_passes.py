@@ -14,7 +14,7 @@ from pcg.ir.transformation import Bytes, option
 from pcg.passes.base import Pass
 from pcg.passes.pipeline import Pipeline, summary
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass
