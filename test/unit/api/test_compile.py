@@ -191,7 +191,7 @@ def test_the_exported_plan_is_carried_out_by_xla(compiled):
 def test_the_report(compiled):
     compiled(PARAMS, X)
     text = compiled.explain()
-    assert "params['w1']" in text and "all_reduce" in text and "test_api.py" in text
+    assert "params['w1']" in text and "all_reduce" in text and "test_compile.py" in text
     assert compiled.cost.communication_bytes > 0
 
 

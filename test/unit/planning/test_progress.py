@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pcg.passes import pcg_search
+from pcg.planning import progress as planning_progress
 
 
 class Terminal(io.StringIO):
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 def report(stream: io.StringIO, seconds: float = 0.0, wanted: bool = True) -> str:
     """What is written while a search of two steps runs, the first of which takes `seconds`."""
-    with contextlib.redirect_stderr(stream), pcg_search.Progress(wanted) as progress:
+    with contextlib.redirect_stderr(stream), planning_progress.Progress(wanted) as progress:
         progress("12 decisions")
         time.sleep(seconds)
         progress("bounding 3 decisions")
@@ -31,12 +31,12 @@ def test_quick_searches_say_nothing(stream):
 
 
 def test_plain_lines(monkeypatch):
-    monkeypatch.setattr(pcg_search, "_QUIET", 0.0)
+    monkeypatch.setattr(planning_progress, "_QUIET", 0.0)
     assert report(io.StringIO()) == "pcg-search: 12 decisions\npcg-search: bounding 3 decisions\n"
 
 
 def test_one_line_on_a_terminal_that_vanishes(monkeypatch):
-    monkeypatch.setattr(pcg_search, "_QUIET", 0.01)
+    monkeypatch.setattr(planning_progress, "_QUIET", 0.01)
     monkeypatch.setenv("TERM", "xterm")
     text = report(Terminal(), 0.4)
     assert "pcg-search: 12 decisions" in text, "a long step is shown without being reported again"
@@ -44,5 +44,5 @@ def test_one_line_on_a_terminal_that_vanishes(monkeypatch):
 
 
 def test_unwanted(monkeypatch):
-    monkeypatch.setattr(pcg_search, "_QUIET", 0.0)
+    monkeypatch.setattr(planning_progress, "_QUIET", 0.0)
     assert report(Terminal(), 0.05, wanted=False) == ""
