@@ -84,13 +84,15 @@ def _gather(value: ir.Value, spec: ShardSpec, update: set[ir.Value]) -> int:
     block = value.owner if isinstance(value, ir.BlockArgument) else value.owner.operation.block
     apart = len(uses) > 1 and block.owner.operation.name == "func.func"
     for op, i in uses:
-        source = value
+        source, before = value, op
+        while not apart and before.block != block:
+            before = before.parent.operation  # what a loop reads from outside is gathered once, as it will be placed
+        at = ir.InsertionPoint(before)
         if apart:
-            at = ir.InsertionPoint(op)
             with op.location:
                 note = {shardings.APART: ir.UnitAttr.get()}
                 source = ir.Operation.create(_BARRIER, [value.type], [value], attributes=note, ip=at).result
-        op.operands[i] = _reshard(source, spec, ir.InsertionPoint(op)).result
+        op.operands[i] = _reshard(source, spec, at).result
     return len(uses)
 
 

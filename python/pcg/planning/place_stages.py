@@ -33,7 +33,7 @@ ENGINES = (*PROPAGATION, "search")
 
 @dataclass
 class PlaceStages(Transformation):
-    """Decide all layouts of a program of stages: run the passes for one mesh on each stage in turn."""
+    """Decide all layouts of a program of stages: plan each stage in turn as a program on one mesh."""
 
     engine: str = option("dataflow", "How the layouts of a stage are found: as in dist-propagate, or search.", ENGINES)
     memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
@@ -100,7 +100,7 @@ class PlaceStages(Transformation):
                 shardings.set(value, spec, symbol)
 
     def _decide(self, stage: ir.Operation, mesh: Mesh) -> tuple[ir.Module, Search | Propagate]:
-        """The stage as a program of its own, with all layouts, and the pass that found them."""
+        """The stage as a program of its own, with all layouts, and what found them."""
         inner = stage_module(stage, mesh)
         decide: Search | Propagate = Search(machine=self.machine, memory_limit=self.memory_limit, progress=False)
         if self.engine != "search":

@@ -59,14 +59,14 @@ class Search(Transformation):
     quick: bool = field(default_factory=bool)
     """Whether a good plan is enough: the gap to the bound may be larger."""
     remembered: Remembered | None = field(default_factory=lambda: None)
-    """What a search for another memory limit left and this one leaves: if any."""
+    """What a search for another memory limit left, for this one to take up and to leave in turn."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.outcome: Outcome | None = None
         self.built: Built | None = None
         self.fitted = False
-        """Whether the fastest plan did not fit, and memory was bought with time."""
+        """Whether the fastest plan did not fit, and memory was traded for time."""
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation

@@ -1,4 +1,4 @@
-"""The pcg-normalize pass."""
+"""Programs in the form that propagation and search work on."""
 
 from __future__ import annotations
 
