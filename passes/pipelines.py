@@ -59,11 +59,16 @@ def choose(settings: Settings) -> list[Pass]:
     return [ChooseGroupsPass(**settings.of(ChooseGroupsPass)), ChooseMeshPass(**settings.of(ChooseMeshPass))]
 
 
-def refine(reshapes: bool = True) -> list[Pass]:
-    """Mesh axes cut where layouts name their parts, and with `reshapes` where a reshape needs it."""
+def refine(reshapes: bool | None = None) -> list[Pass]:
+    """Mesh axes cut where layouts name their parts.
+
+    `reshapes`: also where a reshape needs it, or not; None: as long as the mesh has no more than `MAX_AXES` axes.
+    """
     from pcg.passes.dist_refine_mesh import RefineMeshPass
 
-    return [RefineMeshPass(reshapes=True, max_axes=MAX_AXES) if reshapes else RefineMeshPass()]
+    if reshapes is None:
+        return [RefineMeshPass(reshapes=True, max_axes=MAX_AXES)]
+    return [RefineMeshPass(reshapes=reshapes)]
 
 
 def decide(settings: Settings) -> list[Pass]:

@@ -66,7 +66,7 @@ class Options:
 
     def refinement(self) -> list[Pass]:
         """What cuts mesh axes, as far as the user wants, else as the pipelines do."""
-        return pipelines.refine(self.refine is not False)
+        return pipelines.refine(self.refine)
 
 
 def run(
