@@ -34,7 +34,7 @@ from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.optimize import Outcome
-from pcg.search.roles import state_of as kept_state
+from pcg.search.roles import state_of
 
 
 def compile_program(
@@ -69,7 +69,7 @@ def compile_program(
         _apply_plan(options.strategy, module, mesh, program)
     else:
         annotate(module, program, mesh, options)
-        state = kept_state(entry_function(module))
+        state = state_of(entry_function(module))
         run(module, options.refinement(), remarks, seconds)
         mesh = shardings.mesh_of(module) or mesh
         report = decide(module, options, remarks, seconds, on_cpu, program.donated)

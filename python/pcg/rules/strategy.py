@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcg.layout.mesh import Mesh
 from pcg.layout.spec import ShardSpec
+from pcg.machine.collectives import primes
 
 if TYPE_CHECKING:
     from pcg.rules.factor import FactorRule
@@ -262,20 +263,10 @@ def factorise(devices: int, matrices: Sequence[tuple[int, ...]]) -> Mesh:
         cuts.update(itertools.accumulate(matrix, lambda a, b: a * b))
     ordered = sorted(cuts)
     if any(b % a for a, b in itertools.pairwise(ordered)):
-        sizes = _primes(devices)
+        sizes = primes(devices)
     else:
         sizes = [b // a for a, b in itertools.pairwise(ordered)] or [1]
     mesh = Mesh.of((f"d{i}", n) for i, n in enumerate(sizes))
     for matrix in matrices:
         matrix_axes(matrix, mesh)
     return mesh
-
-
-def _primes(n: int) -> list[int]:
-    out, p = [], 2
-    while n > 1:
-        while n % p == 0:
-            out.append(p)
-            n //= p
-        p += 1
-    return out
