@@ -20,9 +20,9 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -40,9 +40,10 @@ from pcg.layout import Mesh
 from pcg.machine import Cluster
 from pcg.passes.pipeline import Pipeline
 from pcg.search.build import Builder
-from pcg.search.memory import Lifetimes
-from pcg.search.optimize import Optimizer, Outcome
-from pcg.search.roles import data_of, state_of
+from pcg.search.optimize import optimize
+from pcg.search.outcome import Outcome
+from pcg.search.quotient import Quotient
+from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.unity import Dynamic, Effort, OutOfTime, Pcg, Rules, UnityOptimizer
 
@@ -54,8 +55,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 PAPER = {6: ("57", "241"), 12: ("107", "675"), 24: ("180", ">3600"), 48: ("355", ">3600")}
 
 
-def graph(name: str, devices: int) -> dict[str, Any]:
-    """What an optimizer is made from."""
+def graph(name: str, devices: int) -> Quotient:
+    """The decisions of a step of a model of the zoo."""
     nodes = max(1, devices // 6)
     mesh = Mesh.of({"data": nodes, "model": devices // nodes} if nodes > 1 else {"data": 2, "model": devices // 2})
     step, args = ZOO[name].shapes(devices)
@@ -71,17 +72,13 @@ def graph(name: str, devices: int) -> dict[str, Any]:
         model = CostModel(Cluster.preset("summit", nodes=nodes).machine(), found)
         state = state_of(function)
         built = Builder(model, Tables(found)).build(function, state)
-        data = [built.arguments[i] for i in data_of(function, state)]
-    return {
-        "graph": built.graph, "model": model, "lifetimes": Lifetimes(built.births), "arguments": built.arguments,
-        "data": data,
-    }  # fmt: skip
+    return built.quotient(model)
 
 
-def timed(optimizer: Optimizer) -> tuple[Outcome, float]:
+def timed(search: Callable[[], Outcome]) -> tuple[Outcome, float]:
     """The outcome, and the seconds it took."""
     start = time.perf_counter()
-    return optimizer.run(), time.perf_counter() - start
+    return search(), time.perf_counter() - start
 
 
 def alone(problem: Pcg, parts: Sequence[str], cap: float, repeat: int) -> tuple[float, Effort]:
@@ -119,10 +116,10 @@ def main(argv: list[str] | None = None) -> int:
     for devices in options.devices:
         made = graph(options.model, devices)
         row = f"{devices:>7} |"
-        for cls in (Optimizer, UnityOptimizer):
-            outcome, seconds = timed(cls(**made))
+        for search in (partial(optimize, made), UnityOptimizer(made).run):
+            outcome, seconds = timed(search)
             row += f"{seconds:>7.1f}{1e3 * outcome.seconds:>11.2f} |"
-        problem = UnityOptimizer(**made).problem()
+        problem = UnityOptimizer(made).problem()
         for parts in VARIANTS.values():
             seconds, effort = alone(problem, parts, options.cap, options.repeat)
             row += f"{f'> {options.cap:.0f}':>13}{'':>5}" if seconds == math.inf else f"{seconds:>13.3f}"

@@ -30,7 +30,7 @@ from pcg.rules import rule_for
 from pcg.search.build import Builder
 from pcg.search.commit import commit
 from pcg.search.measure import measure
-from pcg.search.optimize import ESTIMATE, SIMULATION
+from pcg.search.outcome import ESTIMATE, SIMULATION
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.viz.explain import explain

@@ -33,7 +33,7 @@ from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_hold_copies import HoldCopiesPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
-from pcg.search.optimize import Outcome
+from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of
 
 

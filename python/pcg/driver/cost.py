@@ -17,7 +17,7 @@ from pcg.layout import refine
 from pcg.machine import Machine
 from pcg.rules import traits
 from pcg.rules.traits import Trait
-from pcg.search.optimize import ESTIMATE
+from pcg.search.outcome import ESTIMATE
 from pcg.simulate import Simulation, simulate
 from pcg.simulate.collectives import Pricer, channel_of
 
@@ -54,7 +54,7 @@ class Alternative:
 class Cost:
     """Estimates per step and per device.
 
-    `seconds` is None where no search estimated the whole step, and by the measure `by` (see `pcg.search.optimize`), as
+    `seconds` is None where no search estimated the whole step, and by the measure `by` (see `pcg.search.outcome`), as
     are those of the alternatives; `simulated` is a simulated step of the lowered program.  `argument_bytes`,
     `result_bytes` and `peak_bytes` are per device; donated arguments are counted once.
     """

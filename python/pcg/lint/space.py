@@ -19,14 +19,16 @@ from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.lint.annotations import collect
 from pcg.rules.factor import FactorRule
-from pcg.search.assign import Decided, PlanOptimizer, WithPlans, place
+from pcg.search.assign import Decided, WithPlans, place
 from pcg.search.build import Builder, adds
 from pcg.search.choices import Building
 from pcg.search.dual import ascend
+from pcg.search.fit import fit
 from pcg.search.ilp import first_guess, solve
 from pcg.search.measure import close_loop
 from pcg.search.network import FORBIDDEN, reduce
-from pcg.search.optimize import DoesNotFit
+from pcg.search.outcome import DoesNotFit
+from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
 from pcg.search.terms import Measure, Moves, measured
 
@@ -139,19 +141,14 @@ class Space:
             # Decisions of different annotations, or that an engine takes differently, are never merged.
             told = [str(owner.get(n, "")), *(str(x[n]) for _, x in plans)]
             nodes[n] = replace(node, label="/".join([node.label, *told]))
-        self.optimizer = o = PlanOptimizer(
-            built.graph, model, built.lifetimes, built.arguments, built.data, memory_limit, progress, plans=plans
-        )
-        o.colour = built.graph.classes()
-        o.classes = max(o.colour, default=-1) + 1
-        o.tables = {c: n.table for n, c in zip(nodes, o.colour, strict=True)}
-        self.network = o.network()
+        self.quotient = built.quotient(model)
+        self.network = self.quotient.network()
         #: Per annotation and class that it concerns: the choices that have its layout.
         self.masks: list[dict[int, np.ndarray]] = []
         for a in self.annotations:
             mine: dict[int, np.ndarray] = {}
             for s in a.sites:
-                c = o.colour[s.node]
+                c = self.quotient.class_of[s.node]
                 mine[c] = mine[c] & s.allowed if c in mine else s.allowed
             self.masks.append(mine)
         held = sorted({c for m in self.masks for c in m})
@@ -160,7 +157,9 @@ class Space:
         self._core = self.base.core
         #: Per variable of the core: which of its choices are still considered.
         self._open = [np.ones(len(u), dtype=bool) for u in self._core.unary]
-        self._seeds = [self.base.project(x) for _, x in o.candidates(self.network)]
+        starts = [self.quotient.per_class(x) for _, x in plans]
+        starts += [x for _, x in pure_plans(self.quotient, self.network)]
+        self._seeds = [self.base.project(x) for x in starts]
         self._known: dict[tuple, Figures] = {}
         self.solved = 0
         """How many variants were solved."""
@@ -208,16 +207,16 @@ class Space:
 
     def specs(self, annotation: int, of: Figures) -> tuple[ShardSpec, ...]:
         """The layouts that a plan has in the places of an annotation, without repetition, as users write them."""
-        nodes, colour = self.built.graph.nodes, self.optimizer.colour
+        nodes, class_of = self.built.graph.nodes, self.quotient.class_of
         mine = (
-            nodes[s.node].table.outs[s.slot][of.choice[colour[s.node]]].without_partial()
+            nodes[s.node].table.outs[s.slot][of.choice[class_of[s.node]]].without_partial()
             for s in self.annotations[annotation].sites
         )
         return tuple(dict.fromkeys(mine))
 
     def node_choice(self, of: Figures) -> list[int]:
         """A plan as a choice per node of the graph."""
-        return self.optimizer.per_node(of.choice)
+        return self.quotient.per_node(of.choice)
 
     def _penalties(self, kept: Sequence[int], fixed: Mapping[int, Fixed]) -> dict[int, np.ndarray]:
         """Per class: what each of its choices costs because the annotations forbid it."""
@@ -257,16 +256,17 @@ class Space:
 
     def figures(self, x: list[int], penalties: dict[int, np.ndarray]) -> Figures:
         """What the plan `x` costs; one that fits is looked for if it does not."""
-        peak, fits = self.optimizer.peak(x), True
+        peak, fits = self.quotient.peak(x), True
         if self.limit is not None and peak > self.limit:
             fits = False
             try:
-                other = self.optimizer.fit(self.network.penalised(penalties), x, [x])
+                network = self.network.penalised(penalties)
+                other = fit(self.quotient, self.limit, network, [x], progress=self.progress)
             except DoesNotFit:
                 pass
             else:
                 if not any(p[other[c]] for c, p in penalties.items()):  # else it fits without the annotations alone
-                    x, peak, fits = other, self.optimizer.peak(other), True
+                    x, peak, fits = other, self.quotient.peak(other), True
         found = self.measure(x)
         wrong = any(p[x[c]] for c, p in penalties.items()) or found.seconds == FORBIDDEN
         seconds = math.inf if wrong else found.seconds
@@ -274,4 +274,4 @@ class Space:
 
     def measure(self, x: Sequence[int]) -> Measure:
         """The measure of a plan, as `dist-measure` has it."""
-        return measured(self.built, self.optimizer.per_node(x), self.moves)
+        return measured(self.built, self.quotient.per_node(x), self.moves)

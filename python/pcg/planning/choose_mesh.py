@@ -20,7 +20,8 @@ from pcg.planning.progress import Progress
 from pcg.planning.search import check_possible
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Builder, Built
-from pcg.search.optimize import DoesNotFit, Optimizer, Outcome
+from pcg.search.optimize import optimize
+from pcg.search.outcome import DoesNotFit, Outcome
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 
@@ -197,7 +198,7 @@ class _Program:
         return cls(copy, func, refined.axes, state_of(func))
 
     def plan(self, mesh: Mesh, machine: Machine, cutoff: float, limit: float) -> Outcome:
-        """A good plan where `mesh` lies; see `Optimizer` for `cutoff`.
+        """A good plan where `mesh` lies; see `optimize` for `cutoff`.
 
         Raises:
           DoesNotFit: no plan that was found takes at most `limit` bytes.
@@ -211,10 +212,7 @@ class _Program:
             self.classed, self.device = built.graph.classes(), device
         else:
             built = self.builder.elsewhere(self.built, model)
-        outcome = Optimizer(
-            built.graph, model, built.lifetimes, built.arguments, built.data, limit, cutoff=cutoff, quick=True,
-            classed=self.classed,
-        ).run()  # fmt: skip
+        outcome = optimize(built.quotient(model, self.classed), limit=limit, cutoff=cutoff, quick=True)
         if outcome.bound <= cutoff:
             check_possible(self.func, outcome)
         return outcome

@@ -20,7 +20,9 @@ from pcg.rewrite.microbatches import is_placed
 from pcg.rewrite.temporal import CannotSplit, batch_arguments
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import NEAR, Frontier, Point
-from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
+from pcg.search.optimize import optimize
+from pcg.search.outcome import Alternative, DoesNotFit, Outcome
+from pcg.search.quotient import Quotient
 from pcg.search.recompute import Recomputation
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
@@ -153,12 +155,9 @@ class MemoryPlanner:
         """A program, and the plan of it that ignores memory."""
         state = state_of(func)
         built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state)
-        optimizer = Optimizer(
-            built.graph, self.model, built.lifetimes, built.arguments, built.data, progress=self.progress, quick=True
-        )
-        outcome = optimizer.run()
-        frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
-        return Variant(count, base, built, outcome, frontier)
+        quotient = built.quotient(self.model)
+        outcome = optimize(quotient, progress=self.progress, quick=True)
+        return Variant(count, base, built, outcome, Frontier.of(quotient, outcome, self.progress))
 
     def _split(self, count: int) -> ir.Operation | None:
         """The program in `count` microbatches, without layouts; None if it cannot be split so."""
@@ -338,14 +337,13 @@ class Remembered:
 
 
 def planner_of(
-    context: Context, recompute: bool, accumulate: bool, module: ir.Operation, built: Built, optimizer: Optimizer,
-    outcome: Outcome,
+    context: Context, recompute: bool, accumulate: bool, module: ir.Operation, built: Built, quotient: Quotient,
+    outcome: Outcome, progress: Callable[[str], None],
 ) -> MemoryPlanner:
     """For the program `module`, which has no layouts yet, and the plan of it that ignores memory."""
     base = clone_module(module).operation
-    frontier = Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
-    whole = Variant(1, base, moved(built, module, base), outcome, frontier)
-    return MemoryPlanner(context, recompute, accumulate, optimizer.model, whole)
+    whole = Variant(1, base, moved(built, module, base), outcome, Frontier.of(quotient, outcome, progress))
+    return MemoryPlanner(context, recompute, accumulate, quotient.model, whole)
 
 
 def alternatives(planner: MemoryPlanner, chosen: Candidate, limit: float) -> list[Alternative]:

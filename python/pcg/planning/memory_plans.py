@@ -17,7 +17,7 @@ from pcg.rewrite.recompute import LIMIT, read_placed
 from pcg.search.build import Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier, Point
-from pcg.search.optimize import Outcome
+from pcg.search.outcome import Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.table import Tables
 
@@ -58,7 +58,7 @@ class Sharded:
         copy = clone_module(v.base).operation
         func = entry(copy)
         assert func is not None
-        choice = v.frontier.optimizer.per_node(self.point.choice)
+        choice = v.frontier.quotient.per_node(self.point.choice)
         commit(func, moved(v.built, v.base, copy), choice, Tables.on(self._model.mesh))
         return copy
 

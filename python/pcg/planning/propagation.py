@@ -26,7 +26,7 @@ from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 from pcg.rules.strategy import format_strategy
 from pcg.search.assign import Decided, assign
 from pcg.search.measure import NotPlaced, measure
-from pcg.search.optimize import DoesNotFit, Outcome
+from pcg.search.outcome import DoesNotFit, Outcome
 from pcg.search.roles import state_of
 from pcg.search.terms import Measure
 

@@ -24,7 +24,8 @@ from pcg.planning.progress import Progress
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.network import FORBIDDEN
-from pcg.search.optimize import RECOMPUTED, DoesNotFit, Optimizer, Outcome
+from pcg.search.optimize import optimize
+from pcg.search.outcome import RECOMPUTED, DoesNotFit, Outcome
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.terms import Moves, as_measured
@@ -104,23 +105,22 @@ class Search(Transformation):
             build_seconds = time.perf_counter() - start
             rules = self._rules(module)
             most = None if means else limit
-            given_graph = (built.graph, model, built.lifetimes, built.arguments, built.data, most, progress)
-            optimizer = (
-                UnityOptimizer(*given_graph, rules=rules)
-                if self.algorithm == "unity"
-                else Optimizer(*given_graph, quick=self.quick)
-            )
+            quotient = built.quotient(model)
             try:
-                self.outcome = outcome = optimizer.run()
+                if self.algorithm == "unity":
+                    outcome = UnityOptimizer(quotient, most, progress, rules).run()
+                else:
+                    outcome = optimize(quotient, limit=most, progress=progress, quick=self.quick)
             except DoesNotFit as error:
                 raise error.at(func) from None
+        self.outcome = outcome
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if means and limit is not None and (outcome.peak_bytes > _NEAR * limit or kept is not None):
-            assert isinstance(optimizer, Optimizer)
             mark_given(module)
             planner = planner_of(
-                Context(self.machine, self.backend), self.recompute, self.accumulate, module, built, optimizer, outcome
+                Context(self.machine, self.backend), self.recompute, self.accumulate, module, built, quotient, outcome,
+                progress,
             )
             if kept is not None:
                 kept.planner, kept.text = planner, text
@@ -153,7 +153,7 @@ class Search(Transformation):
         found, point = variant.outcome, chosen.sharded.point
         self.built = variant.built
         self.outcome = dataclasses.replace(
-            found, choice=variant.frontier.optimizer.per_node(point.choice), seconds=chosen.seconds,
+            found, choice=variant.frontier.quotient.per_node(point.choice), seconds=chosen.seconds,
             peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
             alternatives=[*fastest.alternatives, *alternatives(planner, chosen, limit)], by=RECOMPUTED,
         )  # fmt: skip

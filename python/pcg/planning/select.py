@@ -33,7 +33,7 @@ from pcg.planning.propagation import Propagate
 from pcg.planning.search import SELECTED, Search
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Built
-from pcg.search.optimize import SIMULATION, Alternative, Outcome
+from pcg.search.outcome import SIMULATION, Alternative, Outcome
 from pcg.search.roles import state_of
 
 #: Shares of the time of gradient exchanges, and of others, that the searches take to be hidden, beside the exact one.

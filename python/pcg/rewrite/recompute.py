@@ -16,7 +16,7 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
 from pcg.search.line import Replay
-from pcg.search.optimize import DoesNotFit
+from pcg.search.outcome import DoesNotFit
 from pcg.search.read_line import Reader, ReadLine
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import donated_of

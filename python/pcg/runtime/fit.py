@@ -11,7 +11,7 @@ from pcg.ir.errors import PcgError
 from pcg.machine.units import bytes_text
 from pcg.planning.fit_memory import Remembered
 from pcg.runtime.executable import Executable
-from pcg.search.optimize import DoesNotFit, Outcome
+from pcg.search.outcome import DoesNotFit, Outcome
 
 #: How often a plan is sought that needs less, because the compiler allocates more than was predicted.
 _ROUNDS = 4

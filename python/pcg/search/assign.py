@@ -9,7 +9,7 @@ solver starts from it: by the measure of `search.measure` the outcome is never w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch_mlir import ir
@@ -23,8 +23,9 @@ from pcg.search.build import Builder, Built
 from pcg.search.choices import Annotated, Building, uses
 from pcg.search.commit import commit
 from pcg.search.measure import close_loop, keep_values
-from pcg.search.network import FORBIDDEN, Network
-from pcg.search.optimize import Optimizer, Outcome
+from pcg.search.network import FORBIDDEN
+from pcg.search.optimize import optimize
+from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
 from pcg.search.terms import Measure, Moves, as_measured, measured
 
@@ -90,10 +91,7 @@ def assign(
     for n, node in enumerate(nodes):
         # Ops that some engine treats differently never decide together, so every plan can be told.
         nodes[n] = replace(node, label="/".join([node.label, *(str(x[n]) for _, x in plans)]))
-    optimizer = PlanOptimizer(
-        built.graph, model, built.lifetimes, built.arguments, built.data, memory_limit, progress, plans=plans
-    )
-    outcome = optimizer.run()
+    outcome = optimize(built.quotient(model), limit=memory_limit, plans=plans, progress=progress)
     if memory_limit is None:
         # Values that look alike were decided together; each by itself may do better still.
         before = list(outcome.choice)
@@ -176,20 +174,3 @@ class WithPlans:
         assert table.assignments is not None
         taken = {d.strategies[op] for d in self.decided}
         return bad & np.array([a not in taken for a in table.assignments])
-
-
-@dataclass
-class PlanOptimizer(Optimizer):
-    """An optimizer that starts from given plans, each a choice per node, beside those it makes itself."""
-
-    plans: Sequence[tuple[str, list[int]]] = field(default=(), kw_only=True)
-
-    def candidates(self, network: Network) -> list[tuple[str, list[int]]]:
-        """The given plans, by class."""
-        mine = []
-        for name, x in self.plans:
-            by_class = [0] * self.classes
-            for n, c in enumerate(self.colour):
-                by_class[c] = x[n]
-            mine.append((name, by_class))
-        return mine + super().candidates(network)

@@ -26,6 +26,7 @@ from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.memory import Lifetimes
 from pcg.search.network import FORBIDDEN
 from pcg.search.op_cost import OpCost
+from pcg.search.quotient import Quotient
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
 
@@ -76,6 +77,10 @@ class Built:
     def lifetimes(self) -> Lifetimes:
         """When values are alive."""
         return Lifetimes(self.births, self.constants)
+
+    def quotient(self, model: CostModel, known: Sequence[int] = ()) -> Quotient:
+        """The decisions by class, priced by `model`; `known`: the class of each node where that is known."""
+        return Quotient(self.graph, model, self.lifetimes, self.arguments, self.data, known)
 
     def rule_reason(self, node: int) -> str:
         """Why the op of `node` can only run replicated; empty if it can be split."""

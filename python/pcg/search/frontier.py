@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pcg.search.dual import ascend
 from pcg.search.ilp import first_guess
 from pcg.search.network import FORBIDDEN, Network, reduce
-
-if TYPE_CHECKING:
-    from pcg.search.optimize import Optimizer
+from pcg.search.outcome import Outcome
+from pcg.search.quotient import Quotient
 
 #: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where the
 #: last step saved memory and where it did not.  Chosen: coarse steps are refined between the two that a limit lies
@@ -58,10 +56,11 @@ class Frontier:
     that fits and the one before.  `fastest` is the plan that ignores memory, by class.
     """
 
-    optimizer: Optimizer
+    quotient: Quotient
     fastest: Point
     network: Network | None = None
     """The costs of all choices, if they are at hand."""
+    progress: Callable[[str], None] = lambda _: None
     points: list[Point] = field(init=False)
     """All plans found so far."""
 
@@ -73,12 +72,10 @@ class Frontier:
         self._between: dict[tuple[int, float], Point] = {}
 
     @classmethod
-    def of(cls, optimizer: Optimizer, choice: Sequence[int], seconds: float, peak: float) -> Frontier:
-        """Of an optimizer that has run, and the plan that it found: a choice per node."""
-        by_class = [0] * optimizer.classes
-        for c, k in zip(optimizer.colour, choice, strict=True):
-            by_class[c] = k
-        return cls(optimizer, Point(tuple(by_class), seconds, peak))
+    def of(cls, quotient: Quotient, outcome: Outcome, progress: Callable[[str], None] = lambda _: None) -> Frontier:
+        """Beginning with what a search found without a limit."""
+        choice = quotient.per_class(outcome.choice)
+        return cls(quotient, Point(tuple(choice), outcome.seconds, outcome.peak_bytes), progress=progress)
 
     def fit(self, limit: float, fine: bool = True) -> Point | None:
         """The fastest plan found within `limit` bytes, None if none was; not `fine`: the first that the sweep meets."""
@@ -105,8 +102,8 @@ class Frontier:
             best = last = min(self.points, key=lambda p: (p.peak, p.seconds))
             idle = 0
             for k in range(1, _PLAYS + 1):
-                self.optimizer.progress(f"least memory: {k - 1} plans so far")
-                for key, w in self._alive(last).items():
+                self.progress(f"least memory: {k - 1} plans so far")
+                for key, w in self.quotient.alive(last.choice).items():
                     weights[key] = weights.get(key, 0.0) + w
                 rate = _MEMORY * self.fastest.seconds / max(1.0, self.fastest.peak)
                 last = self._priced(rate / k, weights, last)
@@ -125,23 +122,23 @@ class Frontier:
 
     def held(self) -> float:
         """Bytes of arguments in the plan that ignores memory, and of constants: needed whatever is recomputed."""
-        o = self.optimizer
-        arguments, choice = set(o.arguments), o.per_node(self.fastest.choice)
-        return o.lifetimes.constants + sum(
-            size / float(o.graph.nodes[node].table.outs[slot].shards(o.model.mesh)[choice[node]])
-            for node, slot, size, first, _ in o.lifetimes.values
+        q = self.quotient
+        arguments, choice = set(q.arguments), q.per_node(self.fastest.choice)
+        return q.lifetimes.constants + sum(
+            size / float(q.graph.nodes[node].table.outs[slot].shards(q.model.mesh)[choice[node]])
+            for node, slot, size, first, _ in q.lifetimes.values
             if node in arguments and not first
         )
 
     def floor(self) -> float:
         """Bytes per device below which no plan is: constants, and arguments cut into as many pieces as they can be."""
-        o = self.optimizer
-        arguments = set(o.arguments)
-        total = o.lifetimes.constants
-        for node, slot, size, first, _ in o.lifetimes.values:
+        q = self.quotient
+        arguments = set(q.arguments)
+        total = q.lifetimes.constants
+        for node, slot, size, first, _ in q.lifetimes.values:
             if node in arguments and not first:
-                n = o.graph.nodes[node]
-                shards = n.table.outs[slot].shards(o.model.mesh)
+                n = q.graph.nodes[node]
+                shards = n.table.outs[slot].shards(q.model.mesh)
                 allowed = n.seconds < FORBIDDEN
                 total += size / float(shards[allowed].max() if allowed.any() else shards.max())
         return total
@@ -150,24 +147,23 @@ class Frontier:
 
     def _go_on(self) -> bool:
         """Take the sweep a step further; False if it has come to its end."""
-        o = self.optimizer
         if not self._over and self._sweep:
             last = self._sweep[-1]
             before = min(p.peak for p in (self.fastest, *(s.point for s in self._sweep[:-1])))
             rate = last.rate * (_FASTER if last.point.peak < before else _MUCH_FASTER)
             # The peak may have moved: weigh what is alive at the new one as well.
             weights = dict(last.weights)
-            for key, w in self._alive(last.point).items():
+            for key, w in self.quotient.alive(last.point.choice).items():
                 weights[key] = max(weights.get(key, 0.0), w)
             start = last.point
         else:
             rate = _FIRST * self.fastest.seconds / max(1.0, self.fastest.peak)
-            weights, start = self._alive(self.fastest), self.fastest
+            weights, start = self.quotient.alive(self.fastest.choice), self.fastest
         dominant = rate * self.fastest.peak > _DOMINANT * self.fastest.seconds
         if self._over or dominant or len(self._sweep) >= _STEPS:
             self._over = True
             return False
-        o.progress(f"plans that need less memory: {len(self._sweep)} so far")
+        self.progress(f"plans that need less memory: {len(self._sweep)} so far")
         self._sweep.append(_Step(rate, weights, self._priced(rate, weights, start)))
         return True
 
@@ -187,21 +183,16 @@ class Frontier:
 
     def _priced(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:
         """The best plan at a price on memory."""
-        o = self.optimizer
         if self.network is None:
-            self.network = o.network()
-        priced = self.network.penalised(o.penalty(weights, rate))
+            self.network = self.quotient.network()
+        priced = self.network.penalised(self.quotient.local_bytes(weights, rate))
         small = reduce(priced)
         inner: list[int] = []
         if small.core.unary:
             guess = min((first_guess(small.core), small.project(start.choice)), key=small.core.cost)
             inner = ascend(small.core, guess, sweeps=_SWEEPS, patience=_PATIENCE).x
         x = min((priced.descend(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
-        point = Point(tuple(x), self.network.seconds(x), o.peak(x))
+        point = Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
         if point not in self.points:
             self.points.append(point)
         return point
-
-    def _alive(self, point: Point) -> dict[tuple[int, int], float]:
-        o = self.optimizer
-        return o.lifetimes.weights(o.graph, o.per_node(point.choice), o.model.mesh)

@@ -22,7 +22,7 @@ from pcg.search.commit import is_part
 from pcg.search.graph import Edge, Node
 from pcg.search.network import FORBIDDEN
 from pcg.search.op_cost import describe
-from pcg.search.optimize import Outcome
+from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
 
 

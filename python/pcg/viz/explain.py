@@ -12,7 +12,7 @@ from pcg.explain.replicated import Replicated, replicated
 from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
-from pcg.search.optimize import SIMULATION
+from pcg.search.outcome import SIMULATION
 from pcg.viz.names import common, pattern
 from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section

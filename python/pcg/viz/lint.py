@@ -24,7 +24,7 @@ from pcg.machine.units import bytes_text, time_text
 from pcg.passes import pipelines
 from pcg.passes.base import Pass
 from pcg.passes.pcg_lint import LintPass
-from pcg.search.optimize import ESTIMATE
+from pcg.search.outcome import ESTIMATE
 from pcg.viz.table import table
 
 #: Annotations and findings of one code that are shown.

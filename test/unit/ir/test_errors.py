@@ -10,7 +10,7 @@ from torch_mlir import ir
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.search.optimize import DoesNotFit
+from pcg.search.outcome import DoesNotFit
 
 PROGRAM = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n"
 

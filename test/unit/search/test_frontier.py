@@ -18,9 +18,10 @@ from pcg.passes.pcg_normalize import NormalizePass
 from pcg.planning.fit_memory import numbers
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import Frontier
-from pcg.search.memory import Lifetimes
-from pcg.search.optimize import DoesNotFit, Optimizer
-from pcg.search.roles import data_of, state_of
+from pcg.search.optimize import optimize
+from pcg.search.outcome import DoesNotFit
+from pcg.search.quotient import Quotient
+from pcg.search.roles import state_of
 from pcg.search.table import Tables
 
 #: Arithmetic is slow and links are slower, so that what splits weights costs time.
@@ -52,18 +53,14 @@ def graph_of(donated: str = "", text: str = STEP) -> tuple[ir.Module, Built, Cos
         return module, Builder(model, Tables.on(model.mesh)).build(func, state_of(func)), model
 
 
-def optimizer_of(limit: float | None = None, quick: bool = True) -> Optimizer:
-    module, built, model = graph_of()
-    func = entry(module)
-    assert func is not None
-    data = [built.arguments[i] for i in data_of(func, state_of(func))]
-    return Optimizer(built.graph, model, Lifetimes(built.births), built.arguments, data, limit, quick=quick)
+def quotient_of() -> Quotient:
+    _keep, built, model = graph_of()
+    return built.quotient(model)
 
 
 def frontier_of() -> Frontier:
-    optimizer = optimizer_of()
-    outcome = optimizer.run()
-    return Frontier.of(optimizer, outcome.choice, outcome.seconds, outcome.peak_bytes)
+    quotient = quotient_of()
+    return Frontier.of(quotient, optimize(quotient, quick=True))
 
 
 def test_less_memory_takes_more_time() -> None:
@@ -83,12 +80,12 @@ def test_less_memory_takes_more_time() -> None:
 def test_the_least_is_that_of_all_plans() -> None:
     """A program small enough to try every plan of its classes."""
     frontier = frontier_of()
-    o = frontier.optimizer
-    assert math.prod(len(t) for t in o.tables.values()) > 1e6  # too many to be met by chance
+    q = frontier.quotient
+    assert math.prod(len(t) for t in q.tables.values()) > 1e6  # too many to be met by chance
     least = frontier.least().peak
     rng = np.random.default_rng(0)
     best = min(
-        o.peak(list(x)) for x in zip(*(rng.integers(0, len(o.tables[c]), 3000) for c in range(o.classes)), strict=True)
+        q.peak(list(x)) for x in zip(*(rng.integers(0, len(q.tables[c]), 3000) for c in range(q.classes)), strict=True)
     )
     assert least <= best
     assert [p.peak for p in frontier.low(3)][0] == least
@@ -133,14 +130,14 @@ def test_no_worse_than_a_full_search_for_that_limit_alone(share: float) -> None:
     limit = share * frontier_of().fastest.peak
     found = frontier_of().fit(limit)
     assert found is not None
-    assert found.seconds <= optimizer_of(limit, quick=False).run().seconds * (1 + 1e-9)
+    assert found.seconds <= optimize(quotient_of(), limit=limit).seconds * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_less_than_the_least_does_not_fit(quick: bool) -> None:
     least = frontier_of().least().peak
     with pytest.raises(DoesNotFit) as error:
-        optimizer_of(0.99 * least, quick).run()
+        optimize(quotient_of(), limit=0.99 * least, quick=quick)
     assert error.value.needed == pytest.approx(least)
 
 
@@ -159,3 +156,24 @@ def test_donated_arguments_are_free_once_they_are_read() -> None:
 )
 def test_microbatches_divide_the_batch(batch: int, counts: list[int]) -> None:
     assert numbers(batch) == counts
+
+
+TWINS = """
+func.func @main(%x: tensor<256x64xf32>, %v: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<256x64xf32>, tensor<256x64xf32>) {{
+  %a = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+  %b = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+  return %a, %b : tensor<256x64xf32>, tensor<256x64xf32>
+}}
+"""
+
+
+def test_nodes_that_look_alike_are_one_decision_at_the_same_cost() -> None:
+    _keep, built, model = graph_of(text=TWINS)
+    quotient = built.quotient(model)
+    discrete = quotient.discrete()
+    assert quotient.classes < discrete.classes == len(quotient.graph.nodes)
+    chosen = optimize(quotient)
+    x = quotient.per_class(chosen.choice)
+    assert quotient.per_node(x) == chosen.choice == discrete.per_class(chosen.choice)
+    assert quotient.network().cost(x) == pytest.approx(discrete.network().cost(chosen.choice))
+    assert quotient.peak(x) == discrete.peak(chosen.choice) > 0

@@ -29,7 +29,7 @@ def test_a_module_goes_down_through_the_rooms():
     names = [f"{c.module}.{c.name}" for c in calls]
     order = [
         "pcg.rewrite.normalize.Normalize.run", "pcg.planning.search.Search.run", "pcg.search.build.Builder.build",
-        "pcg.search.optimize.Optimizer.run", "pcg.search.commit.commit", "pcg.rewrite.insert_reshards.InsertReshards.run",
+        "pcg.search.optimize.optimize", "pcg.search.commit.commit", "pcg.rewrite.insert_reshards.InsertReshards.run",
         "pcg.lower.fuse_collectives.FuseCollectives.run", "pcg.lower.lower_spmd.LowerSpmd.run",
     ]  # fmt: skip
     assert [n for n in names if n in order] == order

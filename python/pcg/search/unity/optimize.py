@@ -11,7 +11,9 @@ import numpy as np
 
 from pcg.search.ilp import solve
 from pcg.search.network import FORBIDDEN, Network
-from pcg.search.optimize import Alternative, DoesNotFit, Optimizer, Outcome
+from pcg.search.outcome import Alternative, DoesNotFit, Outcome
+from pcg.search.pure_plans import pure_plans
+from pcg.search.quotient import Quotient
 from pcg.search.unity.axes import is_whole, used_axes
 from pcg.search.unity.contract import Contraction, contract, spread
 from pcg.search.unity.dynamic import Dynamic, Effort, Rules
@@ -40,9 +42,16 @@ class _Task:
 
 
 @dataclass
-class UnityOptimizer(Optimizer):
-    """Unity's algorithm on the graph; `rules` says with which of its parts, `seconds` how long it may search."""
+class UnityOptimizer:
+    """Unity's algorithm on a graph, in which every node decides for itself.
 
+    `limit` is the memory per device in bytes, `rules` says which parts of the algorithm are used, `seconds` how long it
+    may search.
+    """
+
+    quotient: Quotient
+    limit: float | None = None
+    progress: Callable[[str], None] = lambda _: None
     rules: Rules = Rules()
     seconds: float = np.inf
     effort: Effort = field(default_factory=Effort, init=False)
@@ -60,6 +69,9 @@ class UnityOptimizer(Optimizer):
     _known: list[list[int]] = field(default_factory=list, init=False)
     """Plans of the step that the search starts from, the best last."""
 
+    def __post_init__(self) -> None:
+        self.quotient = self.quotient.discrete()
+
     def run(self) -> Outcome:
         """The plan that Unity's algorithm finds. It is given the pure plans, so it finds none that is worse.
 
@@ -70,9 +82,9 @@ class UnityOptimizer(Optimizer):
         self._until = time.perf_counter() + self.seconds
         network, plans = self._prepare()
         count = len(self._forward.principals)
-        self.progress(f"{len(self.graph.nodes)} decisions, {count} of them in the forward graph")
+        self.progress(f"{len(self.quotient.graph.nodes)} decisions, {count} of them in the forward graph")
         x = self._plan(network)
-        if self.limit is not None and self.peak(x) > self.limit:
+        if self.limit is not None and self.quotient.peak(x) > self.limit:
             plans.append(("fastest, ignoring memory", x))
             x = self._within(network, x, self.limit)
         alternatives = [self._alternative(name, network.seconds(plan), plan) for name, plan in plans if plan != x]
@@ -82,8 +94,9 @@ class UnityOptimizer(Optimizer):
             name = "branches on disjoint devices (priced only)"
             alternatives.append(replace(self._alternative(name, seconds, plan), choice=None))
         return Outcome(
-            x, network.seconds(x), _floor(network), self.peak(x), alternatives, self.classes, 0, dict(self.phases)
-        )
+            x, network.seconds(x), _floor(network), self.quotient.peak(x), alternatives, self.quotient.classes, 0,
+            dict(self.phases),
+        )  # fmt: skip
 
     def problem(self) -> Pcg:
         """What the dynamic programme works on first."""
@@ -93,18 +106,15 @@ class UnityOptimizer(Optimizer):
     def _prepare(self) -> tuple[Network, list[tuple[str, list[int]]]]:
         """Costs of the step, and the pure plans with their names."""
         with self._phase("costs"):
-            self.colour = list(range(len(self.graph.nodes)))
-            self.classes = len(self.colour)
-            self.tables = {c: n.table for c, n in enumerate(self.graph.nodes)}
-            network = self.network()
-            self._forward = forward(self.graph, self.arguments, self.data)
+            network = self.quotient.network()
+            self._forward = forward(self.quotient.graph, self.quotient.arguments, self.quotient.data)
         with self._phase("pure plans"):
-            plans = self.candidates(network)
+            plans = pure_plans(self.quotient, network)
             self._known = [x for _, x in sorted(plans, key=lambda p: -network.cost(p[1]))]
         return network, plans
 
     def _alternative(self, name: str, seconds: float, plan: Sequence[int]) -> Alternative:
-        peak = self.peak(plan)
+        peak = self.quotient.peak(plan)
         return Alternative(name, seconds, peak, self.limit is None or peak <= self.limit, plan)
 
     @contextmanager
@@ -185,7 +195,7 @@ class UnityOptimizer(Optimizer):
         return Dynamic(self._pcg(task, inner), rules, self._until, self.effort).run()[1]
 
     def _pcg(self, task: _Task, inner: Network) -> Pcg:
-        whole = [is_whole(self.graph.nodes[n].table) for n in task.contraction.principals]
+        whole = [is_whole(self.quotient.graph.nodes[n].table) for n in task.contraction.principals]
         return Pcg(inner, task.succ, whole=whole)
 
     # -- branches at the same time ---------------------------------------------------------------
@@ -196,8 +206,8 @@ class UnityOptimizer(Optimizer):
         A program for all devices cannot: every device runs every op. In the plan branches run one after another, each
         replicated along the axis that it gives up.
         """
-        names = self.model.mesh.names
-        nodes = self.graph.nodes
+        names = self.quotient.model.mesh.names
+        nodes = self.quotient.graph.nodes
         uses = [used_axes(n.table, names) for n in nodes]
         principals = task.contraction.principals
         kept = set(principals)
@@ -219,17 +229,17 @@ class UnityOptimizer(Optimizer):
     def _spread(self, principals: Sequence[int]) -> Callable[[int, int], np.ndarray]:
         """Seconds to send a value from one slice of an axis to the next, and its gradient back."""
         size: dict[int, tuple[float, int]] = {}
-        for e in self.graph.edges:
+        for e in self.quotient.graph.edges:
             numbers = float(np.prod(e.shape)) * e.itemsize
             if numbers > size.get(e.src, (-1.0, 0))[0]:
                 size[e.src] = (numbers, e.slot)
-        names = self.model.mesh.names
+        names = self.quotient.model.mesh.names
 
         def seconds(i: int, bit: int) -> np.ndarray:
-            node = self.graph.nodes[principals[i]]
+            node = self.quotient.graph.nodes[principals[i]]
             whole, slot = size.get(principals[i], (0.0, 0))
-            local = whole / node.table.outs[slot].shards(self.model.mesh)
-            once = np.array([self.model.link((names[bit],), b, "permute") for b in local])
+            local = whole / node.table.outs[slot].shards(self.quotient.model.mesh)
+            once = np.array([self.quotient.model.link((names[bit],), b, "permute") for b in local])
             return 2 * node.times * once
 
         return seconds
@@ -242,17 +252,17 @@ class UnityOptimizer(Optimizer):
         As there, all bytes are priced together, and only the plan's peak says whether it fits.
         """
         weights: dict[tuple[int, int], float] = {}
-        for node, slot, size, _, _ in self.lifetimes.values:
+        for node, slot, size, _, _ in self.quotient.lifetimes.values:
             weights[node, slot] = weights.get((node, slot), 0.0) + size
         low, high = 0.0, 1e3 * network.cost(fastest) / limit
-        best, least = None, self.peak(fastest)
+        best, least = None, self.quotient.peak(fastest)
         for step in range(_MEMORY_STEPS):
             rate = high if step == 0 else (low * high) ** 0.5 if low else high / 32
             self.progress(f"fitting memory, search {step + 1} of at most {_MEMORY_STEPS}")
-            priced = network.penalised(self.penalty(weights, rate))
+            priced = network.penalised(self.quotient.local_bytes(weights, rate))
             x = self._plan(priced)
-            least = min(least, self.peak(x))
-            if self.peak(x) <= limit:
+            least = min(least, self.quotient.peak(x))
+            if self.quotient.peak(x) <= limit:
                 high = rate
                 if best is None or network.cost(x) < network.cost(best):
                     best = x

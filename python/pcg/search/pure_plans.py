@@ -1,0 +1,53 @@
+"""Plans that are always considered: replication, pure data parallelism and pure tensor parallelism."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcg.search.ilp import first_guess
+from pcg.search.network import FORBIDDEN, Network, reduce
+from pcg.search.quotient import Quotient
+
+
+def replication(quotient: Quotient) -> list[int]:
+    """The plan, by class, in which every device does everything, as far as that can be."""
+    return [_replicated(quotient, c) for c in range(quotient.classes)]
+
+
+def pure_plans(quotient: Quotient, network: Network) -> list[tuple[str, list[int]]]:
+    """Name and choice per class of each, completed as well as possible."""
+    replicated = replication(quotient)
+    plans = [("replication", replicated)]
+    data = {quotient.class_of[n] for n in quotient.data}
+    arguments = {quotient.class_of[n] for n in quotient.arguments}
+    if data:
+        dp = {c: _batch(quotient, c) if c in data else replicated[c] for c in arguments}
+        plans.append(("data parallelism", _complete(network, dp)))
+        tp = {c: replicated[c] for c in data}
+        plans.append(("tensor parallelism", _complete(network, tp)))
+    return plans
+
+
+def _replicated(quotient: Quotient, c: int) -> int:
+    return quotient.tables[c].wholest(quotient.model.mesh)
+
+
+def _batch(quotient: Quotient, c: int) -> int:
+    """The choice that splits the first dimension (the only one split) as far as possible."""
+    port, mesh = quotient.tables[c].outs[0], quotient.model.mesh
+    best, most = _replicated(quotient, c), 1
+    for k in range(len(port.ids)):
+        s = port[k].shards(mesh)
+        if s and s[0] > most and all(n == 1 for n in s[1:]) and not port[k].partial:
+            best, most = k, int(s[0])
+    return best
+
+
+def _complete(network: Network, fixed: dict[int, int]) -> list[int]:
+    """A good solution with some choices fixed: exact elimination, then greedy on the core."""
+    pinned = network.penalised(
+        {c: np.where(np.arange(len(network.unary[c])) == k, 0.0, FORBIDDEN) for c, k in fixed.items()}
+    )
+    reduction = reduce(pinned)
+    x = reduction.expand(first_guess(reduction.core) if reduction.core.unary else [])
+    return pinned.descend(x)

@@ -1,0 +1,121 @@
+"""The quotient of a search graph: nodes that look alike are one decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from pcg.cost import CostModel
+from pcg.search.graph import Graph
+from pcg.search.memory import Lifetimes
+from pcg.search.network import Network
+from pcg.search.prices import Prices
+from pcg.search.table import Port, Table
+
+
+@dataclass
+class Quotient:
+    """A graph modulo an equivalence of its nodes: those of a class have the same choices and decide together.
+
+    A plan is a choice per class; `per_node` makes a choice per node of it.  Twelve equal layers are as many decisions
+    as one, and each of them costs twelve times as much.
+    """
+
+    graph: Graph
+    model: CostModel
+    lifetimes: Lifetimes
+    arguments: Sequence[int]
+    data: Sequence[int]
+    """Nodes of arguments that are data, not state or weights."""
+    known: Sequence[int] = ()
+    """Class of each node where that is known; else nodes are told apart by `Graph.classes`."""
+    prices: Prices = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.prices = Prices.by(self.model)
+
+    @cached_property
+    def class_of(self) -> list[int]:
+        """Class of each node."""
+        return list(self.known) or self.graph.classes()
+
+    @cached_property
+    def tables(self) -> dict[int, Table]:
+        """Strategies of each class."""
+        return {c: n.table for n, c in zip(self.graph.nodes, self.class_of, strict=True)}
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.tables)
+
+    def discrete(self) -> Quotient:
+        """The same graph with every node a class of its own."""
+        return replace(self, known=range(len(self.graph.nodes)))
+
+    def per_node(self, x: Sequence[int]) -> list[int]:
+        """Choice per node from choice per class."""
+        return [x[c] for c in self.class_of]
+
+    def per_class(self, choice: Sequence[int]) -> list[int]:
+        """Choice per class from choice per node, of a plan in which nodes of a class do the same."""
+        out = [0] * self.classes
+        for c, k in zip(self.class_of, choice, strict=True):
+            out[c] = k
+        return out
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def network(self) -> Network:
+        """One variable per class; edges between classes carry the sum of their members' edges."""
+        nodes, class_of = self.graph.nodes, self.class_of
+        unary: list[np.ndarray | None] = [None] * self.classes
+        for n, c in zip(nodes, class_of, strict=True):
+            have = unary[c]
+            unary[c] = n.seconds.copy() if have is None else have + n.seconds
+        network = Network()
+        for u in unary:
+            assert u is not None
+            network.add(u)
+        grouped: dict[tuple, float] = {}
+        for e in self.graph.edges:
+            key = (class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.late)
+            grouped[key] = grouped.get(key, 0.0) + e.times
+        for (a, slot, b, index, shape, itemsize, late), times in grouped.items():
+            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, late)
+            if m.any():
+                network.connect(a, b, times * m)
+        network.settle()
+        return network
+
+    def matrix(
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
+    ) -> np.ndarray:
+        """Seconds of resharding, per strategy of the producer and of the consumer."""
+        return self.prices.between(src, dst, shape, itemsize, late)[src.ids][:, dst.ids]
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def peak(self, x: Sequence[int]) -> float:
+        """Peak bytes per device under class choices `x`."""
+        return self.lifetimes.peak(self.graph, self.per_node(x), self.model.mesh)[0]
+
+    def position(self, x: Sequence[int]) -> int:
+        """Where in program order the peak is under class choices `x`."""
+        return self.lifetimes.peak(self.graph, self.per_node(x), self.model.mesh)[1]
+
+    def alive(self, x: Sequence[int]) -> dict[tuple[int, int], float]:
+        """Global bytes of the values alive at the peak under class choices `x`, by (node, slot)."""
+        return self.lifetimes.weights(self.graph, self.per_node(x), self.model.mesh)
+
+    def local_bytes(self, weights: Mapping[tuple[int, int], float], rate: float = 1.0) -> dict[int, np.ndarray]:
+        """What `weights` (global bytes by node and slot) are on one device, times `rate`, per choice of each class."""
+        out: dict[int, np.ndarray] = {}
+        for (node, slot), size in weights.items():
+            c = self.class_of[node]
+            term = rate * size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
+            out[c] = out[c] + term if c in out else term
+        return out
