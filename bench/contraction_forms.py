@@ -29,6 +29,7 @@ from pcg.cost import CostModel
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
+from pcg.machine import Machine
 from pcg.machine.profile_text import default_path, load
 from pcg.runtime.allocator import keep_memory
 from pcg.runtime.calibrate import Calibration
@@ -75,7 +76,7 @@ def main() -> int:
     if not path.exists():
         parser.error(f"no profile {path}; make one with: pcg-calibrate --devices 8 --keep-memory -o {path}")
     keep_memory()
-    model = CostModel(machine(load(path)).machine(), Mesh.of({"x": DEVICES}))
+    model = CostModel(Machine.of(machine(load(path))), Mesh.of({"x": DEVICES}))
     work = Calibration(jax.devices(), 5)
     print(f"{'batch k m n':>20}{'[m, k] ms':>12}{'[k, m] ms':>12}{'packing ms':>12}{'reckoned ms':>13}")
     for batch, k, m, n in SHAPES:

@@ -31,7 +31,7 @@ from torch_mlir import ir
 from pcg.frontend import jax_program
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
-from pcg.machine import Cluster
+from pcg.machine import Cluster, Machine
 from pcg.machine.ranks import map_ranks
 from pcg.machine.traffic import Messages, Together, Traffic
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
@@ -70,7 +70,7 @@ def groups(tokens: int, width: int, layers: int, cluster: Cluster) -> None:
     print(cluster)
     print(f"{layers} feed-forward layers of width {width}, {tokens} tokens a step, half precision\n")
     start = time.perf_counter()
-    choose = ChooseGroupsPass(machine=cluster.machine())
+    choose = ChooseGroupsPass(machine=Machine.of(cluster))
     choose.run(module.operation)
     spent = time.perf_counter() - start
     best = choose.chosen
@@ -85,9 +85,9 @@ def groups(tokens: int, width: int, layers: int, cluster: Cluster) -> None:
             print(f"| {way.name:62s} | {ms:>11s} | {way.seconds / best.seconds:11.2f} | {way.peak / 2**30:14.2f} |")
     print(f"\nchosen in {spent:.1f} s")
     if best.kind in ("shared", "staged"):
-        LowerProcessesPass(machine=cluster.machine()).run(module.operation)
+        LowerProcessesPass(machine=Machine.of(cluster)).run(module.operation)
         every = {d: d for d in cluster.devices}
-        by_process = simulate_processes(module.operation, cluster.machine(), devices=every)
+        by_process = simulate_processes(module.operation, Machine.of(cluster), devices=every)
         print(f"its processes, simulated one by one with their messages: {1e3 * by_process.seconds:.2f} ms per step")
 
 
@@ -122,15 +122,15 @@ def ranks(seed: int, cluster: Cluster) -> None:
     shapes = jax.ShapeDtypeStruct((8192, 1024), jnp.float32), [jax.ShapeDtypeStruct((1024, 1024), jnp.float32)] * count
     program = pcg.processes.lower(towers, meshes, *shapes)
     module = load_module(program.as_text("stages"), make_context(), "<bench>")
-    rank = MapRanksPass(machine=cluster.machine())
+    rank = MapRanksPass(machine=Machine.of(cluster))
     simulated = []
     for mapped in (False, True):
         copy = load_module(str(module), make_context(), "<bench>")
         if mapped:
             rank.run(copy.operation)
-        LowerProcessesPass(machine=cluster.machine()).run(copy.operation)
+        LowerProcessesPass(machine=Machine.of(cluster)).run(copy.operation)
         every = {d: d for d in range(n)}
-        simulated.append(simulate_processes(copy.operation, cluster.machine(), devices=every).seconds)
+        simulated.append(simulate_processes(copy.operation, Machine.of(cluster), devices=every).seconds)
     found = rank.ranking
     assert found is not None
     print(f"\nfour towers on meshes of {size}, each sends to the one after next: a simulated step takes"

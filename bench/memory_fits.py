@@ -68,7 +68,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     from pcg.ir.errors import PcgError
     from pcg.ir.parse import load_module
     from pcg.layout import Mesh
-    from pcg.machine import mapping
+    from pcg.machine import Machine, mapping
     from pcg.passes.pcg_baseline import BaselinePass
     from pcg.passes.pcg_recompute import RecomputePass
     from pcg.passes.pcg_search import SearchPass
@@ -76,7 +76,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     from pcg.passes.pipelines import Settings
     from pcg.simulate import simulate
 
-    machine = cluster_of(cluster).machine()
+    machine = Machine.of(cluster_of(cluster))
     assert machine.cluster is not None
     count = SIZES[cluster][2]
     step, args = ZOO[model].shapes(count)

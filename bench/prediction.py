@@ -42,7 +42,7 @@ import jax
 
 from bench import prediction_plans
 from pcg.cost import CostModel
-from pcg.machine import Cluster
+from pcg.machine import Cluster, Machine
 from pcg.machine.profile import Profile
 from pcg.machine.profile_text import default_path, load
 from pcg.runtime.allocator import keep_memory
@@ -128,7 +128,7 @@ def planned(name: str, cluster: Cluster, plans: Sequence[prediction_plans.PlanSp
     model = Model(args, [], [], [])
     for plan in plans:
         found = prediction_plans.place(name, plan, **({"cluster": cluster} if plan.layout is None else {}))
-        priced = CostModel(cluster.machine(), found.mesh)
+        priced = CostModel(Machine.of(cluster), found.mesh)
         step = simulate(found.compilation.modules["local"], priced, backend="cpu")
         arrays = len(found.program.arguments) + len(found.program.results)
         predicted = step.seconds + priced.dispatch(arrays, step.allocations)

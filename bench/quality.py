@@ -64,7 +64,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
 from pcg.layout import Mesh
-from pcg.machine import Cluster, mapping
+from pcg.machine import Cluster, Machine, mapping
 from pcg.passes import pipelines
 from pcg.passes.base import Pass
 from pcg.passes.pcg_search import SearchPass
@@ -120,7 +120,7 @@ class Cell:
 
     def __init__(self, model: str, cluster: str, **overrides: Any) -> None:
         self.cluster = cluster_of(cluster)
-        self.machine = self.cluster.machine()
+        self.machine = Machine.of(self.cluster)
         self.settings = Settings(self.machine)
         step, args = ZOO[model].shapes(CLUSTERS[cluster][2], **overrides)
         # Weights and optimizer state make room for what follows them, as in any training loop.
@@ -313,7 +313,7 @@ def main(argv: list[str] | None = None) -> int:
     models = [m for names, _ in ordered(options.models) for m in names]
     print(quality_table.text(cache, models, options.clusters, options.plans))
     if options.markdown:
-        memory = {c: cluster_of(c).machine().device.memory for c in options.clusters}
+        memory = {c: Machine.of(cluster_of(c)).device.memory for c in options.clusters}
         options.markdown.write_text(quality_table.page(cache, models, options.clusters, memory))
     ratios = (r.ratio for r in quality_table.rows(cache, models, options.clusters))
     return int(any(math.isfinite(r) and r > 1 + 1e-9 for r in ratios))

@@ -32,7 +32,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
-from pcg.machine import Cluster
+from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
@@ -114,12 +114,12 @@ def measure(row: Row) -> Result:
     if row.mesh:
         shardings.set_mesh(module.operation, Mesh.parse(row.mesh))
     ready = time.perf_counter()
-    choose = ChooseMeshPass(devices=row.devices, machine=cluster.machine())
+    choose = ChooseMeshPass(devices=row.devices, machine=Machine.of(cluster))
     if not row.mesh:
         Pipeline([choose]).run(module)
     chosen = time.perf_counter()
     Pipeline("dist-refine-mesh{reshapes=true max-axes=2}").run(module)
-    search = SearchPass(machine=cluster.machine(), progress=False)
+    search = SearchPass(machine=Machine.of(cluster), progress=False)
     Pipeline([search]).run(module)
     done = time.perf_counter()
     outcome, built = search.outcome, search.built

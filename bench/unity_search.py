@@ -37,7 +37,7 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
-from pcg.machine import Cluster
+from pcg.machine import Cluster, Machine
 from pcg.passes.pipeline import Pipeline
 from pcg.search.build import Builder
 from pcg.search.optimize import optimize
@@ -69,7 +69,7 @@ def graph(name: str, devices: int) -> Quotient:
         function = entry(module.operation)
         found = shardings.mesh_of(module)
         assert function is not None and found is not None
-        model = CostModel(Cluster.preset("summit", nodes=nodes).machine(), found)
+        model = CostModel(Machine.of(Cluster.preset("summit", nodes=nodes)), found)
         state = state_of(function)
         built = Builder(model, Tables(found)).build(function, state)
     return built.quotient(model)

@@ -24,7 +24,7 @@ from pcg.ir.transformation import Bytes
 from pcg.ir.walk import body
 from pcg.layout import Mesh
 from pcg.layout.mesh import MeshError
-from pcg.machine import Cluster, ClusterError
+from pcg.machine import Cluster, ClusterError, Machine
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
 from pcg.passes.pipelines import Settings
 from pcg.tools import arguments, diagnostics, reproducer
@@ -53,7 +53,7 @@ class Job:
         except ValueError as error:
             raise UsageError(f"--memory-limit: {error}") from None
         cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
-        machine = cluster.machine() if cluster is not None else None
+        machine = Machine.of(cluster) if cluster is not None else None
         self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget)
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")

@@ -154,7 +154,7 @@ def test_a_plan_is_priced_as_it_was_reported(name, strategy):
 def test_candidates_of_select_take_what_it_says_when_they_are_chosen():
     """`strategy="select"` simulates; an expert's plan that it rejects is a strategy, whose report has a simulation, too."""
     cluster = Cluster.parse("preset:summit:nodes=2,gpus=4")
-    search = {"machine": cluster.machine()}
+    search = {"machine": Machine.of(cluster)}
     done = compiled(MLP, "select", search=search)
     cost = cost_of(done)
     assert cost.by == SIMULATION and cost.seconds == cost.simulated

@@ -15,7 +15,7 @@ from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.stages import has_stages
-from pcg.machine import Cluster, DeviceKind, Group, Level
+from pcg.machine import Cluster, DeviceKind, Group, Level, Machine
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import jax_compat
@@ -63,7 +63,7 @@ def deep_step(weights, x, y):
 def chosen(on: Cluster, *args, step=step, **options) -> tuple[ChooseGroupsPass, object]:
     text = jax.jit(step).lower(*args).as_text()
     module = load_module(text, make_context(), "<test>")
-    p = ChooseGroupsPass(machine=on.machine(), **options)
+    p = ChooseGroupsPass(machine=Machine.of(on), **options)
     Pipeline(["pcg-normalize", "pcg-reassociate", p]).run(module)
     return p, module
 
@@ -94,7 +94,7 @@ def test_the_simulator_of_processes_agrees(shared):
     text = str(module)
     lowered = load_module(text, make_context(), "<test>")
     Pipeline("pcg-lower-processes").run(lowered)
-    found = simulate_processes(lowered.operation, cluster().machine(), devices={n: n for n in range(4)})
+    found = simulate_processes(lowered.operation, Machine.of(cluster()), devices={n: n for n in range(4)})
     assert found.seconds < min(w.seconds for w in p.tried if w.kind in ("alone", "slowest"))
     assert found.seconds == pytest.approx(p.chosen.seconds, rel=0.35)
 

@@ -15,6 +15,7 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
+from pcg.machine import Machine
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
@@ -65,7 +66,7 @@ def priced(name: str, plan: plans.Expert, machine: Any) -> float:
 
 @pytest.mark.parametrize("name", ["wide", "long", pytest.param("clicks", marks=pytest.mark.slow)])
 def test_no_plan_of_experts_is_faster(name: str) -> None:
-    machine = pcg.Cluster.parse(CLUSTER).machine()
+    machine = Machine.of(pcg.Cluster.parse(CLUSTER))
     mesh = pcg.Mesh.of({"a": 2, "b": 4} if name == "long" else {"a": 8})
     module = prepared(name)
     shardings.set_mesh(module, mesh)
@@ -86,7 +87,7 @@ def test_no_plan_of_experts_is_faster(name: str) -> None:
 
 
 def test_any_mesh_is_no_worse_than_the_given_one_and_the_same_each_time() -> None:
-    machine = pcg.Cluster.parse(CLUSTER).machine()
+    machine = Machine.of(pcg.Cluster.parse(CLUSTER))
 
     def run(meshes: str, **more: Any) -> tuple[SelectPass, str]:
         module = prepared("wide")

@@ -667,8 +667,7 @@ class Clusters(Kind):
     suffix = ".toml"
 
     def _seeds(self) -> list[bytes]:
-        from pcg.machine import presets
-        from pcg.machine.cluster import Cluster
+        from pcg.machine import Cluster, presets
 
         found = [p.read_bytes() for p in sorted(Path(presets.__file__).parent.glob("*.toml"))]
         found += [p.read_bytes() for p in sorted(TEST.glob("**/Inputs/*.toml"))]

@@ -296,11 +296,11 @@ class _Builder:
             )  # fmt: skip
         block = local.regions[0].blocks.append(*types)
         lowering = SpmdLowering(mesh)
-        lowering.values = dict(zip(op.operands, block.arguments, strict=True))
-        lowering.specs = dict(zip([*op.operands, *op.results], [*ins, *outs], strict=True))
+        lowering.shards.local = dict(zip(op.operands, block.arguments, strict=True))
+        lowering.shards.specs = dict(zip([*op.operands, *op.results], [*ins, *outs], strict=True))
         with ir.InsertionPoint(block):
             lowering.op(op)
-            ir.Operation.create("func.return", operands=[lowering.value(r) for r in op.results])
+            ir.Operation.create("func.return", operands=[lowering.shards.local[r] for r in op.results])
         keep_in_range(local, mesh.size)
         made = list(list(block.operations)[-1].operation.operands)
         want = [local_type(r.type, s, mesh) for r, s in zip(op.results, outs, strict=True)]

@@ -141,15 +141,15 @@ def _strategy(
     outs = [rule.result_spec(i, a) for i in range(len(op.results))]
     lowering = SpmdLowering(mesh)
     lowering.collectives = program.collectives
-    lowering.specs = dict(zip([*op.operands, *op.results], [*ins, *outs], strict=True))
+    lowering.shards.specs = dict(zip([*op.operands, *op.results], [*ins, *outs], strict=True))
     local: dict[ir.Value, ir.Value] = {}
     for v, spec in zip(op.operands, ins, strict=True):
         local[v] = _own(program, _held(program, v, spec, values, known, rng), spec)
-    lowering.values = {**values, **local}
+    lowering.shards.local = {**values, **local}
     lowering.op(op)
     made = _Made(job, f"{op.name} {rule} on {mesh}: {', '.join(map(str, [*ins, '->', *outs]))}", [])
     for i, (r, spec) in enumerate(zip(op.results, outs, strict=True)):
-        for value, further in _parts(program, lowering.value(r), spec):
+        for value, further in _parts(program, lowering.shards.local[r], spec):
             made.results.append((i, further, len(program.results)))
             program.results.append(value)
             program.outs.append(further)

@@ -19,7 +19,7 @@ from pcg.driver.program import Program, ProgramError, module_source
 from pcg.frontend import jax_program
 from pcg.ir.transformation import Bytes
 from pcg.layout import Mesh
-from pcg.machine import Cluster, ClusterError
+from pcg.machine import Cluster, ClusterError, Machine
 from pcg.rules.strategy import StrategyError, factorise
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.executable import Executable, SignatureError
@@ -281,7 +281,7 @@ class Compiled:
         """
         if isinstance(machine, str):
             machine = Cluster.parse(machine)
-        return self.executable.simulate(machine.machine() if isinstance(machine, Cluster) else machine, **options)
+        return self.executable.simulate(Machine.of(machine) if isinstance(machine, Cluster) else machine, **options)
 
     def lint(self, budget: int | None = None) -> Any:
         """What the given layouts cost, what others would, and which to change first.
@@ -414,7 +414,7 @@ class Compiled:
             memory_limit=s.memory_limit,
             in_specs=placement.flat_shardings(given, in_tree, program.inputs, self.mesh, "in_shardings"),
             out_specs=placement.flat_shardings(s.out_shardings, out_tree, program.results, self.mesh, "out_shardings"),
-            search=s.search if self.cluster is None else {"machine": self.cluster.machine(), **s.search},
+            search=s.search if self.cluster is None else {"machine": Machine.of(self.cluster), **s.search},
             refine=s.refine,
         )
         if self.cluster is not None and not isinstance(s.strategy, Plan) and s.strategy not in BASELINES:

@@ -110,7 +110,7 @@ class ProcessPrograms:
         """
         module = load_module(self.texts["processes"], make_context(), "<processes>")
         if isinstance(machine, Cluster):
-            machine = machine.machine()
+            machine = Machine.of(machine)
         return simulate_processes(module, machine or Machine.default(), **options)
 
     def emulate(self, *args: Any, **kwargs: Any) -> Any:
@@ -173,7 +173,7 @@ def lower(
         return _on_groups(program, meshes, args, kwargs)
     if isinstance(cluster, str):
         cluster = Cluster.parse(cluster)
-    machine = cluster.machine() if cluster is not None else Machine.default()
+    machine = Machine.of(cluster) if cluster is not None else Machine.default()
     given = dict(meshes or {})
     if not given and module_source(program) is None:
         raise MeshError("a function needs its meshes: {'first': pcg.Mesh.of({'x': 2}, [0, 1]), ...}")
@@ -218,7 +218,7 @@ def _on_groups(
     texts = {"stablehlo": str(module)}
     remarks: list[tuple[str, str, str]] = []
     _run(module, ["prepare"], remarks)
-    machine = cluster.machine()
+    machine = Machine.of(cluster)
     _run(module, [ChooseGroupsPass(machine=machine), ChooseMeshPass(machine=machine)], remarks)
     if not has_stages(module):
         # One mesh is best: the whole program is one stage on it.

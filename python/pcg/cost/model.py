@@ -62,7 +62,7 @@ class CostModel:
     def __post_init__(self) -> None:
         if self.machine.cluster is not None:
             # A mesh of unlike devices runs at the pace of the slowest under it.
-            object.__setattr__(self, "machine", self.machine.cluster.machine(self.mesh))
+            object.__setattr__(self, "machine", Machine.of(self.machine.cluster, self.mesh))
         profile = self.machine.device.profile
         if profile is not None and self._block() <= profile.devices:
             object.__setattr__(self, "_measured", profile)

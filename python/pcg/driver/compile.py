@@ -25,7 +25,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.machine import Cluster, toml
+from pcg.machine import Cluster, Machine
 from pcg.passes import pipelines
 from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
@@ -84,7 +84,7 @@ def compile_program(
     machine = options.machine
     cluster = machine.cluster
     if cluster is None and isinstance(options.strategy, Plan) and options.strategy.cluster:
-        cluster = toml.loads(options.strategy.cluster)
+        cluster = Cluster.loads(options.strategy.cluster)
     plan = plan_ir.capture(
         module,
         identity,
@@ -147,10 +147,10 @@ def choose_mesh(
     # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
     some = 0 if count is None or count == len(cluster.devices) else count
     groups = ChooseGroupsPass(
-        ways=("slowest", "alone"), devices=some, memory_limit=limit, machine=cluster.machine()
+        ways=("slowest", "alone"), devices=some, memory_limit=limit, machine=Machine.of(cluster)
     )
     chosen = ChooseMeshPass(
-        devices=count or 0, memory_limit=limit, machine=cluster.machine(), refine=refinement
+        devices=count or 0, memory_limit=limit, machine=Machine.of(cluster), refine=refinement
     )
     run(module, [groups, chosen], [], {})
     strategy = str(options.strategy)

@@ -20,7 +20,7 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.layout.brief import brief
-from pcg.machine import Cluster, Machine, mapping, toml
+from pcg.machine import Cluster, Machine, mapping
 from pcg.passes import pipelines
 from pcg.passes.pipelines import Settings
 from pcg.rewrite.refine_mesh import rewrite
@@ -70,8 +70,8 @@ def price(
     if isinstance(cluster, str):
         cluster = Cluster.parse(cluster)
     elif cluster is None and plan.cluster:
-        cluster = toml.loads(plan.cluster)
-    machine = cluster.machine() if cluster is not None else Machine.default()
+        cluster = Cluster.loads(plan.cluster)
+    machine = Machine.of(cluster) if cluster is not None else Machine.default()
     meshes = [plan.mesh]
     if remap and cluster is not None:
         parts = {axis: [plan.mesh.axis_size(p) for p in names] for axis, names in plan.mesh.parts.items()}

@@ -6,40 +6,44 @@ wait for ever; so predicates must be replicated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from torch_mlir import ir
 
-if TYPE_CHECKING:
-    from pcg.lower.spmd import SpmdLowering
+from pcg.lower.shards import Shards, expect, expect_replicated, local_attributes
 
 
-def lower_control_flow(lowering: SpmdLowering, op: ir.Operation) -> list[ir.Value]:
-    """Local results of a `while`, `if` or `case`; values captured from outside are mapped like operands."""
-    operands = [lowering.value(v) for v in op.operands]
-    types = [lowering.local_type(r) for r in op.results]
+def lower_control_flow(
+    op: ir.Operation, shards: Shards, lower: Callable[[ir.Block], list[ir.Value]]
+) -> list[ir.Value]:
+    """Local results of a `while`, `if` or `case`; values captured from outside are mapped like operands.
+
+    `lower` lowers a block to the insertion point and returns the global operands of its terminator.
+    """
+    operands = [shards.local[v] for v in op.operands]
+    types = [shards.local_type(r) for r in op.results]
     loop = op.name == "stablehlo.while"
     if loop:
         for i, result in enumerate(op.results):
-            lowering.expect(op, f"init {i}", lowering.spec(op.operands[i]), lowering.spec(result))
+            expect(op, f"init {i}", shards.spec(op.operands[i]), shards.spec(result))
     else:
-        lowering.expect_replicated(op, "predicate", lowering.spec(op.operands[0]))
+        expect_replicated(op, "predicate", shards.spec(op.operands[0]))
     new = ir.Operation.create(
-        op.name, results=types, operands=operands, attributes=lowering.attributes(op), regions=len(op.regions),
+        op.name, results=types, operands=operands, attributes=local_attributes(op), regions=len(op.regions),
         loc=op.location,
     )
     for i, (old_region, new_region) in enumerate(zip(op.regions, new.regions, strict=True)):
         old = old_region.blocks[0]
         locs = [a.location for a in old.arguments]
-        block = new_region.blocks.append(*[lowering.local_type(a) for a in old.arguments], arg_locs=locs)
+        block = new_region.blocks.append(*[shards.local_type(a) for a in old.arguments], arg_locs=locs)
         for a, b in zip(old.arguments, block.arguments, strict=True):
-            lowering.values[a] = b
+            shards.local[a] = b
         with ir.InsertionPoint(block):
-            yielded = lowering.block(old)
+            yielded = lower(old)
         terminator = list(old.operations)[-1].operation
         if loop and i == 0:
-            lowering.expect_replicated(op, "condition", lowering.spec(yielded[0]))
+            expect_replicated(op, "condition", shards.spec(yielded[0]))
             continue
         for k, (value, result) in enumerate(zip(yielded, op.results, strict=True)):
-            lowering.expect(terminator, f"operand {k}", lowering.spec(value), lowering.spec(result))
+            expect(terminator, f"operand {k}", shards.spec(value), shards.spec(result))
     return list(new.results)

@@ -41,10 +41,10 @@ class LowerSpmd(Transformation):
         with module.context, main.location:
             lowering = SpmdLowering(mesh)
             arguments = main.regions[0].blocks[0].arguments
-            in_specs = [lowering.spec(a) for a in arguments]
+            in_specs = [lowering.shards.spec(a) for a in arguments]
             new = lowering.function(main)
             results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
-            out_specs = [lowering.spec(v) for v in results]
+            out_specs = [lowering.shards.spec(v) for v in results]
             signature = [*zip(arguments, in_specs, strict=True), *zip(results, out_specs, strict=True)]
             whole = ir.FunctionType.get([a.type for a in arguments], [v.type for v in results])
             if any(s.uneven_dims(shape(v), mesh) for v, s in signature):

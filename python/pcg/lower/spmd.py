@@ -15,11 +15,12 @@ from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
-from pcg.layout import Mesh, ShardSpec, SpecError
+from pcg.layout import Mesh, ShardSpec
 from pcg.lower.collectives import Collectives
 from pcg.lower.control_flow import lower_control_flow
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.moves import DIST_MOVES, MOVES, dist_step
+from pcg.lower.shards import Shards, expect, local_attributes, owner
 from pcg.reshard import ReshardError, Step, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.collectives import NAMES as COLLECTIVES
@@ -31,82 +32,31 @@ _NEVER_COPIED = frozenset({"stablehlo.custom_call", *COLLECTIVES})
 
 
 class SpmdLowering:
-    """Lowers one function; `values` maps its values to local ones."""
+    """Lowers one function."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
-        self.values: dict[ir.Value, ir.Value] = {}
+        self.shards = Shards(mesh)
         self.collectives = Collectives(mesh)
         #: Channel of each collective -> number of the op it was lowered from, in the walk of the function.
         self.sources: dict[int, int] = {}
         self._numbers: dict[ir.Operation, int] = {}
-        self.specs: dict[ir.Value, ShardSpec] = {}
-        self._types: dict[tuple[ir.Type, ShardSpec], ir.Type] = {}
-
-    # -- values and layouts --------------------------------------------------------------------
-
-    def spec(self, value: ir.Value) -> ShardSpec:
-        """Layout of a global value; one without any is replicated."""
-        found = self.specs.get(value)
-        if found is None:
-            found = shardings.get(value) or ShardSpec.replicated(len(shape(value)))
-            self.specs[value] = found
-        return found
-
-    def value(self, value: ir.Value) -> ir.Value:
-        """The local value of a global one."""
-        return self.values[value]
-
-    def local_type(self, value: ir.Value) -> ir.Type:
-        """Type of one device's shard."""
-        type_, spec = value.type, self.spec(value)
-        found = self._types.get((type_, spec))
-        if found is None:
-            found = type_
-            if isinstance(type_, ir.RankedTensorType) and any(spec.dims):
-                if spec.rank != type_.rank:
-                    raise PcgError(f"layout {spec} is not one of a value of type {type_}", _owner(value))
-                try:
-                    dims = spec.local_shape(type_.shape, self.mesh)
-                except (SpecError, ValueError) as error:
-                    raise PcgError(f"value of type {type_} has layout {spec}: {error}", _owner(value)) from None
-                found = ir.RankedTensorType.get(dims, type_.element_type)
-            self._types[type_, spec] = found
-        return found
-
-    def expect(self, op: ir.Operation, what: str, have: ShardSpec, want: ShardSpec) -> None:
-        """Raise unless the layouts agree."""
-        if have != want:
-            raise PcgError(
-                f"'{op.name}' op: {what} has layout {have}, {want} is needed; run dist-insert-reshards first", op
-            )
-
-    def expect_replicated(self, op: ir.Operation, what: str, have: ShardSpec) -> None:
-        self.expect(op, what, have, ShardSpec.replicated(have.rank))
-
-    @staticmethod
-    def attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-        """The attributes of an op that stay: all but the layouts."""
-        attrs = op.attributes
-        return {n: attrs[n] for n in attrs if not n.startswith("dist.")}
-
-    # -- ops -----------------------------------------------------------------------------------
 
     def function(self, func: ir.Operation) -> ir.Operation:
         """The lowered function, placed before `func`, under the same name."""
         self._numbers = {op: n for n, op in enumerate(walk(func))}
         old = func.regions[0].blocks[0]
         results = self._function_results(func)
-        arguments = [self.local_type(a) for a in old.arguments]
+        arguments = [self.shards.local_type(a) for a in old.arguments]
         with ir.InsertionPoint(func):
             new = ir.Operation.create(
                 "func.func", regions=1, loc=func.location,
                 attributes={
-                    n: a for n, a in self.attributes(func).items() if n not in ("arg_attrs", "res_attrs")
+                    n: a for n, a in local_attributes(func).items() if n not in ("arg_attrs", "res_attrs")
                 } | {"function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results))},
             )
         block = new.regions[0].blocks.append(*arguments, arg_locs=[a.location for a in old.arguments])
-        self.values.update(zip(old.arguments, block.arguments, strict=True))
+        self.shards.local.update(zip(old.arguments, block.arguments, strict=True))
         with ir.InsertionPoint(block):
             self.block(old)
         for name, types in (("arg_attrs", arguments), ("res_attrs", results)):
@@ -121,13 +71,12 @@ class SpmdLowering:
         for i, (value, spec) in enumerate(
             zip(terminator.operands, shardings.function_result_specs(func), strict=True)
         ):
+            have = self.shards.spec(value)
             if spec is not None:
-                self.expect(terminator, f"operand {i}", self.spec(value), spec)
-            if self.spec(value).partial:
-                raise PcgError(
-                    f"'func.return' op: operand {i} is partial ({self.spec(value)}); results must be whole", terminator
-                )
-        return [self.local_type(v) for v in terminator.operands]
+                expect(terminator, f"operand {i}", have, spec)
+            if have.partial:
+                raise PcgError(f"'func.return' op: operand {i} is partial ({have}); results must be whole", terminator)
+        return [self.shards.local_type(v) for v in terminator.operands]
 
     def block(self, block: ir.Block) -> list[ir.Value]:
         """Lower the ops of a block to the insertion point; returns the global operands of its terminator."""
@@ -135,18 +84,18 @@ class SpmdLowering:
             op = op.operation
             if op.name in TERMINATORS:
                 ir.Operation.create(
-                    op.name, operands=[self.values[v] for v in op.operands], attributes=self.attributes(op),
+                    op.name, operands=[self.shards.local[v] for v in op.operands], attributes=local_attributes(op),
                     loc=op.location,
                 )
                 return list(op.operands)
             self.op(op)
-        raise PcgError("block has no terminator", _owner(block))
+        raise PcgError("block has no terminator", owner(block))
 
     def op(self, op: ir.Operation) -> None:
         """Lower one op and map its results."""
         name, first = op.name, self.collectives.channels
         if name in CONTROL_FLOW:
-            results: Sequence[ir.Value] = lower_control_flow(self, op)
+            results: Sequence[ir.Value] = lower_control_flow(op, self.shards, self.block)
         elif name in MOVES:
             results = [self._move(op)]
         elif name.startswith(("pcg.", "dist.")) or name == "func.call":
@@ -155,11 +104,12 @@ class SpmdLowering:
             results = self._ordinary(op)
         for channel in range(first + 1, self.collectives.channels + 1):
             self.sources.setdefault(channel, self._numbers.get(op, 0))  # ops inside of regions came first
-        self.values.update(zip(op.results, results, strict=True))
+        self.shards.local.update(zip(op.results, results, strict=True))
 
     def _move(self, op: ir.Operation) -> ir.Value:
         """A redistribution: what the layouts of operand and result say."""
-        src, dst, value = self.spec(op.operands[0]), self.spec(op.results[0]), self.values[op.operands[0]]
+        src, dst = self.shards.spec(op.operands[0]), self.shards.spec(op.results[0])
+        value = self.shards.local[op.operands[0]]
         try:
             if op.name in DIST_MOVES:
                 steps: tuple[Step, ...] = (dist_step(op, dst),)
@@ -175,8 +125,8 @@ class SpmdLowering:
         return value
 
     def _ordinary(self, op: ir.Operation) -> Sequence[ir.Value]:
-        have = [self.spec(v) for v in op.operands]
-        want = [self.spec(r) for r in op.results]
+        have = [self.shards.spec(v) for v in op.operands]
+        want = [self.shards.spec(r) for r in op.results]
         whole = all(s.is_replicated for s in have) and all(s.is_replicated for s in want)
         if whole and op.name not in _NEVER_COPIED:
             return self._same(op)
@@ -189,8 +139,8 @@ class SpmdLowering:
                 f"'{op.name}' op with operands {_list(have)} and results {_list(want)}: {error}; "
                 f"its rule is {rule}{because}", op
             ) from None
-        types = [self.local_type(r) for r in op.results]
-        operands = [self.values[v] for v in op.operands]
+        types = [self.shards.local_type(r) for r in op.results]
+        operands = [self.shards.local[v] for v in op.operands]
         context = LocalContext(op, operands, types, rule, assignment, self.mesh, self.collectives)
         context.mask_padding()
         results = list(local_form_of(op)(context))
@@ -203,7 +153,7 @@ class SpmdLowering:
 
     def _same(self, op: ir.Operation) -> Sequence[ir.Value]:
         """The op as it is, run whole by every device."""
-        new = clone_mapped(op, self.values)
+        new = clone_mapped(op, self.shards.local)
         for name in [n for n in new.attributes if n.startswith("dist.")]:
             del new.attributes[name]
         return list(new.results)
@@ -214,8 +164,8 @@ class SpmdLowering:
             for block in region.blocks:
                 for inner in block.operations:
                     for i, v in enumerate(inner.operation.operands):
-                        if v in self.values:
-                            inner.operation.operands[i] = self.values[v]
+                        if v in self.shards.local:
+                            inner.operation.operands[i] = self.shards.local[v]
 
 
 def _kept(
@@ -234,11 +184,6 @@ def _kept(
                 name, value = "jax.buffer_donor", ir.BoolAttr.get(True)
         kept[name] = value
     return ir.DictAttr.get(kept)
-
-
-def _owner(value: ir.Value | ir.Block) -> ir.Operation:
-    owner = value.owner
-    return (owner.owner if isinstance(owner, ir.Block) else owner).operation
 
 
 def _list(specs: Sequence[ShardSpec]) -> str:

@@ -1,133 +1,30 @@
-"""A cluster: groups of like devices, the links between them, and which devices can be used."""
+"""A cluster: its devices by number, parts of it, and where clusters come from."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcg.layout.brief import brief
-from pcg.layout.mesh import MOST_DEVICES
+from pcg.layout import Mesh
+from pcg.machine.description import Description, Group
 from pcg.machine.errors import ClusterError
-from pcg.machine.kind import DeviceKind, slowest
-from pcg.machine.level import Level
-from pcg.machine.machine import Link, Machine
-
-if TYPE_CHECKING:
-    from pcg.layout import Mesh
-
-
-@dataclass(frozen=True)
-class Group:
-    """Like devices in one regular network: a device mesh.  `levels` are innermost first."""
-
-    name: str
-    kind: str
-    levels: tuple[Level, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of devices."""
-        return math.prod(x.size for x in self.levels)
+from pcg.machine.kind import DeviceKind
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster:
+class Cluster(Description):
     """The machine that a mesh is mapped onto.
-
-    Devices are numbered group after group, inside a group along the innermost level first.  `failed` devices are
-    there but cannot be used; `spare` ones are kept for when others fail.  `network` joins the groups, if there are
-    several: its `bandwidth` is that of the way from one group to the others.
-
-    Equal descriptions are equal clusters, whatever their sources say.
 
     Raises:
       ClusterError: no group, an unknown kind, a name used twice, groups without a network, or a device
         number that there is not.
     """
 
-    name: str
-    kinds: tuple[DeviceKind, ...]
-    groups: tuple[Group, ...]
-    network: Level | None = None
-    failed: frozenset[int] = frozenset()
-    spare: frozenset[int] = frozenset()
-    description: str = ""
-    source: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        where = f"cluster {self.name!r}"
-        if not self.groups:
-            raise ClusterError(f"{where} has no group of devices; allowed: one or more")
-        for what, names in (("kind", [k.name for k in self.kinds]), ("group", [g.name for g in self.groups])):
-            for n in names:
-                if names.count(n) > 1:
-                    raise ClusterError(f"{where} has two {what}s named {n!r}; names are given once")
-        known = {k.name for k in self.kinds}
-        for g in self.groups:
-            if g.kind not in known:
-                raise ClusterError(f"group {g.name!r}: unknown kind {g.kind!r}; there are {_list(sorted(known))}")
-            if not g.levels:
-                raise ClusterError(f"group {g.name!r} has no level; allowed: one or more, innermost first")
-        if self.size > MOST_DEVICES:
-            sizes = ", ".join(f"{brief(g.name)} of {g.size}" for g in self.groups[:4])
-            text = f"{where} has {self.size} devices (groups: {sizes}); allowed: up to {MOST_DEVICES}"
-            raise ClusterError(text, "groups")
-        if len(self.groups) > 1 and self.network is None:
-            raise ClusterError(f"{where} has {len(self.groups)} groups and no network between them; give one")
-        if self.network is not None and (self.network.topology != "switch" or self.network.size != len(self.groups)):
-            raise ClusterError(
-                f"the network of {where} is a {self.network.topology!r} of {self.network.size}; allowed: a switch of"
-                f" its {len(self.groups)} groups"
-            )
-        for what, ids in (("failed", self.failed), ("spare", self.spare)):
-            if bad := sorted(d for d in ids if not 0 <= d < self.size):
-                raise ClusterError(f"{where}: {what} device {bad[0]} does not exist; devices are 0 to {self.size - 1}")
-        if not self.devices:
-            raise ClusterError(f"{where} has no device left: all {self.size} are failed or spare")
-
-    # -- identity ------------------------------------------------------------------------------
-
-    @cached_property
-    def _key(self) -> tuple[object, ...]:
-        kinds = tuple((k, tuple(sorted(k.flops.items()))) for k in self.kinds)
-        return self.name, kinds, self.groups, self.network, self.failed, self.spare
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Cluster) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __str__(self) -> str:
-        parts = []
-        for g in self.groups:
-            sizes = " of ".join(f"{'x'.join(map(str, x.shape))} {x.joins}" for x in reversed(g.levels))
-            parts.append(f"{g.name}: {g.size} {g.kind} ({sizes})")
-        out = f", {len(self.failed)} failed" if self.failed else ""
-        out += f", {len(self.spare)} spare" if self.spare else ""
-        return f"{self.name}: {'; '.join(parts)}{out}"
-
     # -- devices -------------------------------------------------------------------------------
-
-    @property
-    def size(self) -> int:
-        """Number of devices, usable or not."""
-        return sum(g.size for g in self.groups)
-
-    @cached_property
-    def devices(self) -> tuple[int, ...]:
-        """Numbers of the devices that may be used."""
-        return tuple(d for d in range(self.size) if d not in self.failed and d not in self.spare)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -140,10 +37,6 @@ class Cluster:
 
     def _group_index(self, device: int) -> int:
         return max(i for i, s in enumerate(self.starts) if s <= device)
-
-    def kind(self, name: str) -> DeviceKind:
-        """A device kind by its name."""
-        return next(k for k in self.kinds if k.name == name)
 
     def kind_of(self, device: int) -> DeviceKind:
         """What device number `device` is."""
@@ -258,20 +151,12 @@ class Cluster:
             f"mesh {mesh} has {mesh.size} positions; cluster {self.name!r} has {len(self.devices)} usable devices"
         )
 
-    def machine(self, mesh: Mesh | None = None) -> Machine:
-        """What costs are reckoned with: this network, and the slowest of the kinds under `mesh` (default: of all).
+    # -- where clusters come from: readers are loaded when they are used -----------------------
 
-        Raises:
-          ClusterError: the mesh does not fit, see `device_of`.
-        """
-        devices = self.devices if mesh is None else self.device_of(mesh)
-        index = np.unique(np.searchsorted(self.starts, np.array(devices), side="right"))
-        used = {self.groups[i - 1].kind for i in index.tolist()}
-        kind = slowest([k for k in self.kinds if k.name in used])
-        outer = [self.group_of(d).levels[-1] for d in devices[:1]][0]
-        return Machine(kind, Link(outer.bandwidth, outer.latency), cluster=self)
-
-    # -- where clusters come from ------------------------------------------------------------
+    @classmethod
+    def of(cls, description: Description) -> Cluster:
+        """The cluster with this description."""
+        return cls(**{f.name: getattr(description, f.name) for f in fields(Description)})
 
     @classmethod
     def preset(cls, name: str, /, **sizes: int | Sequence[int]) -> Cluster:
@@ -284,16 +169,16 @@ class Cluster:
         Raises:
           ClusterError: no such preset, or nothing in it is called so.
         """
-        from pcg.machine.presets import preset
+        from pcg.machine import presets
 
-        return preset(name, sizes)
+        return cls.of(presets.preset(name, sizes))
 
     @staticmethod
     def presets() -> tuple[str, ...]:
         """The names of the presets."""
-        from pcg.machine.presets import names
+        from pcg.machine import presets
 
-        return names()
+        return presets.names()
 
     @classmethod
     def load(cls, path: str | Path) -> Cluster:
@@ -303,16 +188,21 @@ class Cluster:
           ClusterError: it is not a valid description.
           OSError: it cannot be read.
         """
-        from pcg.machine import paddle, toml
-
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ClusterError(f"{path}: not UTF-8 text: {error}") from None
         if path.suffix == ".json":
-            return paddle.loads(text, path.stem, str(path))
-        return toml.loads(text, path.stem, str(path))
+            return cls.from_paddle(path)
+        return cls.loads(_text(path), path.stem, str(path))
+
+    @classmethod
+    def loads(cls, text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
+        """A cluster from TOML text; `name` unless it has one of its own.  `path`: where it is from, for messages.
+
+        Raises:
+          ClusterError: it is not a valid description.
+        """
+        from pcg.machine import toml
+
+        return cls.of(toml.loads(text, name, path))
 
     @classmethod
     def parse(cls, text: str) -> Cluster:
@@ -320,31 +210,44 @@ class Cluster:
 
         SIZE is that of the outermost level (`preset:summit:8`, `preset:tpu-v4:4x4x8`) or names levels
         (`preset:dgx-h100:nodes=8`).
-        """
-        from pcg.machine.presets import parse
 
-        return parse(text)
+        Raises:
+          ClusterError: no such preset, it has no such size, or the file is not a valid description.
+          OSError: the file cannot be read.
+        """
+        from pcg.machine import presets
+
+        if text == "detect":
+            return cls.detect()
+        if not text.startswith("preset:"):
+            return cls.load(text)
+        return cls.of(presets.parse(text.removeprefix("preset:")))
 
     @classmethod
     def from_paddle(cls, path: str | Path) -> Cluster:
-        """A cluster from the JSON that Paddle's auto-parallel planner reads; see docs/reference/clusters.md."""
+        """A cluster from the JSON that Paddle's auto-parallel planner reads; see docs/reference/clusters.md.
+
+        Raises:
+          ClusterError: it is not such a description.
+          OSError: it cannot be read.
+        """
         from pcg.machine import paddle
 
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise ClusterError(f"{path}: not UTF-8 text: {error}") from None
-        return paddle.loads(text, Path(path).stem, str(path))
+        path = Path(path)
+        return cls.of(paddle.loads(_text(path), path.stem, str(path)))
 
     @classmethod
     def detect(cls, devices: int | None = None) -> Cluster:
         """The machine at hand: its GPUs if `nvidia-smi` shows any, else its processors.
 
         `devices`: as how many devices the processors count; default as XLA is told to (1 unless XLA_FLAGS says more).
-        """
-        from pcg.machine.detect import detect
 
-        return detect(devices)
+        Raises:
+          ClusterError: its GPUs are unlike, or the profile that `pcg-calibrate` left of it is none.
+        """
+        from pcg.machine import detect
+
+        return cls.of(detect.detect(devices))
 
     def dumps(self) -> str:
         """This cluster as TOML text that `load` reads."""
@@ -355,6 +258,13 @@ class Cluster:
     def save(self, path: str | Path) -> None:
         """Write it to a file."""
         Path(path).write_text(self.dumps(), encoding="utf-8")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ClusterError(f"{path}: not UTF-8 text: {error}") from None
 
 
 def _evenly(coordinates: np.ndarray, devices: np.ndarray, count: int, depth: int) -> np.ndarray | None:
@@ -379,10 +289,6 @@ def _evenly(coordinates: np.ndarray, devices: np.ndarray, count: int, depth: int
             if len(parts) == n:
                 return np.concatenate(parts)
     return None
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names)) or "none"
 
 
 def _numbers(ids: Sequence[int]) -> str:

@@ -10,10 +10,10 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from pcg.machine import profile_text
-from pcg.machine.cluster import Cluster, Group
+from pcg.machine import presets, profile_text
+from pcg.machine.description import Description, Group
 from pcg.machine.errors import ClusterError
-from pcg.machine.kind import DeviceKind
+from pcg.machine.kind import DeviceKind, generic
 from pcg.machine.level import Level
 
 #: NVLinks of a GPU, and bytes/s of one in a direction, by generation (NVIDIA's datasheets).
@@ -25,7 +25,7 @@ _NVLINK = {
 _PCIE = 25e9
 
 
-def detect(devices: int | None = None) -> Cluster:
+def detect(devices: int | None = None) -> Description:
     """See `Cluster.detect`."""
     if devices is None and (gpus := nvidia_gpus(_run("nvidia-smi", "--query-gpu=name,memory.total",
                                                      "--format=csv,noheader,nounits"))):  # fmt: skip
@@ -39,7 +39,7 @@ def detect(devices: int | None = None) -> Cluster:
     return with_profile(found, processor(), "cpu")
 
 
-def with_profile(cluster: Cluster, device: str, name: str = "") -> Cluster:
+def with_profile(cluster: Description, device: str, name: str = "") -> Description:
     """`cluster` with the profile that `pcg-calibrate` left of as many such devices, if it did on this machine.
 
     `device` is the model: a profile of another one, in a folder that several machines share, is left alone.
@@ -65,7 +65,7 @@ def processor() -> str:
 # -- processors --------------------------------------------------------------------------------------
 
 
-def cpu_cluster(cores: int, memory: float, cpuinfo: str, devices: int) -> Cluster:
+def cpu_cluster(cores: int, memory: float, cpuinfo: str, devices: int) -> Description:
     """A host whose `cores` and `memory` XLA cuts into `devices`.
 
     The arithmetic rate is that of the vector units at the clock that the system names, at half of their peak; the
@@ -92,7 +92,7 @@ def cpu_cluster(cores: int, memory: float, cpuinfo: str, devices: int) -> Cluste
     )  # fmt: skip
     model = re.search(r"model name\s*:\s*(.+)", cpuinfo)
     about = f"{cores} cores of {model[1].strip() if model else platform.machine()}, detected."
-    return Cluster("detected", (kind,), (Group("host", "cpu", (level,)),), description=about)
+    return Description("detected", (kind,), (Group("host", "cpu", (level,)),), description=about)
 
 
 def flops_per_cycle(cpuinfo: str) -> int:
@@ -150,7 +150,7 @@ def nvlinks(matrix: str) -> int:
     return min(lanes, default=0)
 
 
-def gpu_cluster(gpus: list[tuple[str, float]], lanes: int) -> Cluster:
+def gpu_cluster(gpus: list[tuple[str, float]], lanes: int) -> Description:
     """The GPUs of this host, which must be alike: on NVLink if there are `lanes` between any two, else on PCIe."""
     if len(set(gpus)) > 1:
         names = ", ".join(sorted({n for n, _ in gpus}))
@@ -168,22 +168,19 @@ def gpu_cluster(gpus: list[tuple[str, float]], lanes: int) -> Cluster:
         bandwidth, latency = _PCIE, 1e-6
         source = {"bandwidth": "PCIe 4.0 x16, what is reached", "latency": "NVIDIA/nccl src/graph/tuning.cc"}
     level = Level("nvlink" if lanes else "pcie", "gpus", (len(gpus),), topology, bandwidth, latency, source=source)
-    return Cluster(
+    return Description(
         "detected", (kind,), (Group("host", kind.name, (level,)),), description=f"{len(gpus)} {name}, detected."
     )
 
 
 def _gpu_kind(name: str, memory: float) -> DeviceKind:
     """The kind of a preset that `name` speaks of, with the memory that there is; else a generic one."""
-    for preset in Cluster.presets():
-        for kind in Cluster.preset(preset).kinds:
-            if kind.name.split("-")[0] in name.replace("-", " ").split():
-                return replace(kind, memory=memory, source={**kind.source, "memory": "nvidia-smi"})
-    from pcg.machine.machine import Machine
-
-    generic = Machine.default().device
+    words = name.replace("-", " ").split()
+    for kind in presets.kinds():
+        if kind.name.split("-")[0] in words:
+            return replace(kind, memory=memory, source={**kind.source, "memory": "nvidia-smi"})
     return replace(
-        generic, name=name.replace(" ", "-"), memory=memory,
+        generic(), name=name.replace(" ", "-"), memory=memory,
         source={"": "no preset has this GPU: an A100's rates", "memory": "nvidia-smi"},
     )  # fmt: skip
 

@@ -55,6 +55,12 @@ class DeviceKind:
         return self.flops.get(element, self.default_flops)
 
 
+def generic() -> DeviceKind:
+    """An A100-80GB by NVIDIA's data sheet, where nothing says what the device is."""
+    flops = {"f64": 9.7e12, "f32": 156e12, "bf16": 312e12, "f16": 312e12, "i8": 624e12}
+    return DeviceKind("generic", flops, 19.5e12, 2.0e12, 80e9)
+
+
 def slowest(kinds: Sequence[DeviceKind]) -> DeviceKind:
     """The kind that does everything as slowly, and holds as little, as the worst of `kinds`.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pcg.layout import Mesh
 from pcg.layout.hashing import hashed_once
-from pcg.machine.kind import DeviceKind
-
-if TYPE_CHECKING:
-    from pcg.machine.cluster import Cluster
+from pcg.machine.cluster import Cluster
+from pcg.machine.kind import DeviceKind, generic, slowest
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Machine:
 
     With `cluster` the time of a collective comes from its network and from where the mesh lies on it: position `p`
     of the mesh is device `device_ids[p]` of the cluster, the `p`-th usable one where the mesh names none.  A mesh
-    of unlike devices runs at the pace of the slowest, which is then `device` (see `Cluster.machine`).
+    of unlike devices runs at the pace of the slowest, which is then `device` (see `Machine.of`).
 
     The default has no cluster: an A100-80GB's published arithmetic and memory rates (156 TFLOP/s TF32,
     312 TFLOP/s BF16, 2.0 TB/s), and per mesh axis 100 GB/s and 2 us a hop, between what collectives
@@ -41,8 +41,21 @@ class Machine:
 
     @classmethod
     def default(cls) -> Machine:
-        flops = {"f64": 9.7e12, "f32": 156e12, "bf16": 312e12, "f16": 312e12, "i8": 624e12}
-        return cls(DeviceKind("generic", flops, 19.5e12, 2.0e12, 80e9))
+        return cls(generic())
+
+    @classmethod
+    def of(cls, cluster: Cluster, mesh: Mesh | None = None) -> Machine:
+        """What costs are estimated with: this network, and the slowest of the kinds under `mesh` (default: of all).
+
+        Raises:
+          ClusterError: the mesh does not fit, see `Cluster.device_of`.
+        """
+        devices = cluster.devices if mesh is None else cluster.device_of(mesh)
+        index = np.unique(np.searchsorted(cluster.starts, np.array(devices), side="right"))
+        used = {cluster.groups[i - 1].kind for i in index.tolist()}
+        kind = slowest([k for k in cluster.kinds if k.name in used])
+        outer = cluster.group_of(devices[0]).levels[-1]
+        return cls(kind, Link(outer.bandwidth, outer.latency), cluster=cluster)
 
     def with_axis(self, axis: str, link: Link) -> Machine:
         """This machine with another link for `axis`."""

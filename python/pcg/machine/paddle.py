@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcg.layout.brief import brief
-from pcg.machine.cluster import Cluster, Group
+from pcg.machine import presets
+from pcg.machine.description import Description, Group
 from pcg.machine.errors import ClusterError
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
@@ -54,7 +55,7 @@ class _Machine:
     mesh: str
 
 
-def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
+def loads(text: str, name: str = "cluster", path: str = "<text>") -> Description:
     """The cluster that a Paddle JSON file describes.
 
     Raises:
@@ -70,7 +71,7 @@ def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
         raise ClusterError(f"{path}: {error}") from None
 
 
-def _cluster(doc: Any, name: str) -> Cluster:
+def _cluster(doc: Any, name: str) -> Description:
     if not isinstance(doc, dict) or not ("machines" in doc or "meshes" in doc):
         keys = brief(list(doc)) if isinstance(doc, dict) else type(doc).__name__
         raise ClusterError(f"not a cluster of Paddle: it has {keys}; allowed: an object with 'machines' or 'meshes'")
@@ -101,7 +102,7 @@ def _cluster(doc: Any, name: str) -> Cluster:
             "network", "groups", (len(groups),), "switch", min(uplinks), max(r[0].out[2] for r in runs),
         )  # fmt: skip
     used = {g.kind for g in groups}
-    return Cluster(
+    return Description(
         name, tuple(k for k in kinds.values() if k.name in used), tuple(_named_once(groups)), network,
         description="Imported from a cluster description of Paddle.",
     )  # fmt: skip
@@ -209,12 +210,8 @@ def _kind(d: Mapping[str, Any], where: str) -> DeviceKind:
 
 def _known(model: str) -> DeviceKind | None:
     """The kind of a preset that a model's name speaks of."""
-    for name in Cluster.presets():
-        for kind in Cluster.preset(name).kinds:
-            family = kind.name.split("-")[0].upper()
-            if family in model.upper().replace("-", " ").split():
-                return kind
-    return None
+    words = model.upper().replace("-", " ").split()
+    return next((k for k in presets.kinds() if k.name.split("-")[0].upper() in words), None)
 
 
 def _registered(kind: DeviceKind, kinds: dict[str, DeviceKind]) -> DeviceKind:

@@ -12,7 +12,7 @@ from typing import Any
 from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine import profile_text
-from pcg.machine.cluster import Cluster, Group
+from pcg.machine.description import Description, Group
 from pcg.machine.errors import ClusterError
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
@@ -30,7 +30,7 @@ _RANGE = re.compile(r"\s*([0-9]+)\s*-\s*([0-9]+)\s*")
 _NETWORK = ("bandwidth", "latency", "ports", "oversubscription", "source")
 
 
-def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
+def loads(text: str, name: str = "cluster", path: str = "<text>") -> Description:
     """The cluster that `text` describes; `name` unless it has one of its own.
 
     Profiles that it names are read from beside `path`.
@@ -41,7 +41,7 @@ def loads(text: str, name: str = "cluster", path: str = "<text>") -> Cluster:
     return read(text, path, lambda doc: _cluster(doc, name, Path(path).parent))
 
 
-def _cluster(doc: Mapping[str, Any], name: str, folder: Path) -> Cluster:
+def _cluster(doc: Mapping[str, Any], name: str, folder: Path) -> Description:
     _keys(doc, _CLUSTER, "the file", needed=("kinds", "groups"))
     groups = [_group(g, f"groups[{i}]") for i, g in enumerate(_tables(doc["groups"], "groups"))]
     network = None
@@ -50,7 +50,7 @@ def _cluster(doc: Mapping[str, Any], name: str, folder: Path) -> Cluster:
         _keys(table, _NETWORK, "network", needed=("bandwidth", "latency"))
         network = _level({**table, "name": "network", "joins": "groups", "size": len(groups), "topology": "switch"},
                          "network")  # fmt: skip
-    return Cluster(
+    return Description(
         _text(doc.get("name", name), "name"),
         tuple(_kind(n, _table(k, f"kinds.{n}"), folder) for n, k in _table(doc["kinds"], "kinds").items()),
         tuple(groups),
@@ -224,7 +224,7 @@ def _source(t: Mapping[str, Any], where: str) -> dict[str, str]:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def dumps(cluster: Cluster) -> str:
+def dumps(cluster: Description) -> str:
     """`cluster` as TOML that `loads` makes the same cluster of; figures in bytes, FLOP and seconds."""
     out = [f"name = {_quote(cluster.name)}"]
     if cluster.description:

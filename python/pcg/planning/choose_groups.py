@@ -128,7 +128,7 @@ class ChooseGroups(Transformation):
         """The best mesh of all usable devices of `cluster`, and the plan on it."""
         kept = clone_module(module)
         copy = kept.operation
-        machine = cluster.machine()
+        machine = Machine.of(cluster)
         try:
             choose = ChooseMesh(max_axes=self.max_axes, memory_limit=self.memory_limit, machine=machine)
             choose.run(copy)
@@ -233,7 +233,7 @@ class ChooseGroups(Transformation):
         meshes = shardings.meshes_of(copy)
         cluster = self.machine.cluster
         assert cluster is not None
-        room = {n: cluster.machine(meshes[n]).device.memory for n in found.peak_bytes}
+        room = {n: Machine.of(cluster, meshes[n]).device.memory for n in found.peak_bytes}
         why = self._too_large({n: (p, room[n]) for n, p in found.peak_bytes.items()})
         return Way(name, kind, found.seconds, max(found.peak_bytes.values()), why, apply), found.busy
 

@@ -144,7 +144,7 @@ class ChooseMesh(Transformation):
         """Bytes that a device of `mesh` has, or may use."""
         if self.memory_limit is not None:
             return float(self.memory_limit)
-        return self.machine.cluster.machine(mesh).device.memory if self.machine.cluster is not None else math.inf
+        return Machine.of(self.machine.cluster, mesh).device.memory if self.machine.cluster is not None else math.inf
 
     def _price(
         self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PcgError]

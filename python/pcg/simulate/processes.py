@@ -105,7 +105,7 @@ def _model(machine: Machine, device: int) -> CostModel:
     """Prices what one process computes."""
     if machine.cluster is None:
         return CostModel(machine, Mesh.of({"process": 1}))
-    return CostModel(machine.cluster.machine(), Mesh.of({"process": 1}, [device]))
+    return CostModel(Machine.of(machine.cluster), Mesh.of({"process": 1}, [device]))
 
 
 @dataclass

@@ -14,7 +14,7 @@ KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute")
 
 
 def model(cluster: Cluster, mesh: Mesh) -> CostModel:
-    return CostModel(cluster.machine(), mesh)
+    return CostModel(Machine.of(cluster), mesh)
 
 
 def test_a_collective_costs_what_the_network_says():
@@ -84,9 +84,9 @@ def test_models_compare_by_what_they_price():
 
 def test_shares_of_late_and_of_other_collectives_are_hidden_apart():
     mesh = Mesh.parse("data=4,model=6")
-    whole = CostModel(SUMMIT.machine(), mesh)
+    whole = CostModel(Machine.of(SUMMIT), mesh)
     for hidden, overlapped in ((0.5, 0.0), (0.0, 0.5), (0.25, 0.75)):
-        m = CostModel(SUMMIT.machine(), mesh, hidden, overlapped)
+        m = CostModel(Machine.of(SUMMIT), mesh, hidden, overlapped)
         for kind in KINDS:
             seconds, late = (f(("data",), 1e7, kind) for f in (whole.link, whole.late_link))
             assert m.link(("data",), 1e7, kind) == pytest.approx((1 - overlapped) * seconds)

@@ -81,7 +81,7 @@ def test_a_profile_of_a_node_does_not_price_the_network():
 
     def priced(c: Cluster, *ids: int) -> float:
         mesh = Mesh.of({"x": len(ids)}, ids)
-        return CostModel(c.machine(mesh), mesh).link(("x",), 1e6, "all_reduce")
+        return CostModel(Machine.of(c, mesh), mesh).link(("x",), 1e6, "all_reduce")
 
     assert priced(cluster, 0, 1) == pytest.approx(2e-2)
     assert priced(cluster, 0, 4) == priced(plain, 0, 4)
@@ -91,7 +91,7 @@ def test_a_profile_of_a_node_does_not_price_the_network():
 def test_a_machine_of_unlike_kinds_has_no_profile():
     both = Cluster.preset("mixed-v100-ascend910", gpu_nodes=1, gpus=2, npu_nodes=1, boards=1, npus=2)
     both = replace(both, kinds=tuple(replace(k, profile=PROFILE) for k in both.kinds))
-    assert both.machine().device.profile is None
+    assert Machine.of(both).device.profile is None
 
 
 def test_devices_wait_the_longer_the_more_there_was_to_do_up_to_the_longest_measured():

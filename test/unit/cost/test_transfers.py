@@ -13,7 +13,7 @@ KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("machine", [Machine.default(), Cluster.preset("summit", nodes=2, gpus=4).machine()])
+@pytest.mark.parametrize("machine", [Machine.default(), Machine.of(Cluster.preset("summit", nodes=2, gpus=4))])
 def test_a_collective_costs_what_it_does_along_an_axis(machine, kind):
     mesh, held = Mesh.of({"x": 2, "y": 4}), 1e6
     model = CostModel(machine, mesh)
@@ -33,7 +33,7 @@ def test_messages_share_the_ports_of_a_device():
 
 
 def test_the_slowest_device_starts_last():
-    mixed = Cluster.preset("mixed-v100-ascend910").machine()
+    mixed = Machine.of(Cluster.preset("mixed-v100-ascend910"))
     cluster = mixed.cluster
     slow = max(cluster.devices, key=lambda d: cluster.kind_of(d).collective_overhead)
     fast = [d for d in cluster.devices if cluster.kind_of(d).collective_overhead < cluster.kind_of(slow).collective_overhead]

@@ -96,7 +96,7 @@ def test_another_cluster_prices_the_same_layouts(done):
 
 def test_a_plan_remembers_its_cluster(tmp_path):
     cluster = pcg.Cluster.parse(SUMMIT)
-    plan = compiled(Options(strategy="search", search={"machine": cluster.machine()})).plan
+    plan = compiled(Options(strategy="search", search={"machine": Machine.of(cluster)})).plan
     plan.save(tmp_path / "p.json")
     again = pcg.Plan.load(tmp_path / "p.json").price()
     assert again.machine == "summit"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pcg
 from pcg.layout import Mesh
-from pcg.machine import Cluster, ClusterError, DeviceKind, Group, Level, toml
+from pcg.machine import Cluster, ClusterError, DeviceKind, Group, Level, Machine
 from pcg.machine.topology import Topology
 from pcg.machine.units import UNITS, quantity, shown
 
@@ -41,7 +41,7 @@ def test_every_preset_loads_and_names_the_source_of_every_figure(name):
 @pytest.mark.parametrize("name", Cluster.presets())
 def test_text_of_a_preset_reads_as_the_same_cluster(name):
     found = dataclasses.replace(Cluster.preset(name), failed=frozenset({1, 3}), spare=frozenset({0}))
-    again = toml.loads(found.dumps())
+    again = Cluster.loads(found.dumps())
     assert again == found and hash(again) == hash(found)
     assert again.dumps() == found.dumps()
 
@@ -52,7 +52,7 @@ def test_summit_is_as_the_published_figures_say():
     assert summit.coordinates(0) == (0, 0, 0, 0) and summit.coordinates(191) == (0, 31, 1, 2)
     node = summit.groups[0].levels[2]
     assert node.ports * node.bandwidth == 25e9  # dual-rail EDR
-    assert summit.machine().device.peak("f16") == 125e12
+    assert Machine.of(summit).device.peak("f16") == 125e12
 
 
 def test_sizes_of_presets():
@@ -111,7 +111,7 @@ gateway = true
 
 
 def test_a_description_is_read():
-    c = toml.loads(TEXT)
+    c = Cluster.loads(TEXT)
     assert str(c) == "two: nodes: 8 gpu (2 nodes of 4 gpus), 1 failed, 2 spare"
     assert c.devices == (0, 2, 3, 4, 5)
     kind = c.kinds[0]
@@ -169,7 +169,7 @@ def test_a_description_is_read():
 def test_errors_name_the_key_the_value_and_what_is_allowed(old, new, words):
     assert old in TEXT
     with pytest.raises(ClusterError, match=words):
-        toml.loads(TEXT.replace(old, new, 1))
+        Cluster.loads(TEXT.replace(old, new, 1))
 
 
 def test_groups_need_a_network_and_names():
@@ -218,7 +218,7 @@ def test_where_a_mesh_lies():
 
 def test_unlike_devices_run_at_the_pace_of_the_slowest():
     mixed = Cluster.preset("mixed-v100-ascend910")
-    both, gpus = mixed.machine().device, mixed.machine(Mesh.of({"x": 2}, [0, 1])).device
+    both, gpus = Machine.of(mixed).device, Machine.of(mixed, Mesh.of({"x": 2}, [0, 1])).device
     assert gpus.name == "V100-SXM2-32GB"
     assert both.peak("f16") == 125e12 and both.memory_bandwidth == 900e9
     assert both.peak("i8") == 15.7e12  # on a V100 as fast as its vector units
@@ -247,7 +247,7 @@ levels = st.builds(
 def test_text_reads_as_the_same_cluster(these, name, rate):
     kind = DeviceKind(name, {"f32": rate}, rate, rate, rate, 1e-7, 1e-7, {"": "somewhere"})
     c = Cluster(name, (kind,), (Group(name, name, tuple(these)),), description=name)
-    assert toml.loads(c.dumps()) == c
+    assert Cluster.loads(c.dumps()) == c
 
 
 # -- large ones, and odd files ---------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_errors_name_the_line_of_the_key():
     for key, wrong in (("bandwidth = \"100 Gbit/s\"", "bandwidth = 0"), ("f32 = ", "f32 = 0, f64 = "), ("size = 2", "size = 0")):
         number = next(n for n, x in enumerate(lines, 1) if key in x)
         with pytest.raises(ClusterError, match=rf"\(line {number}\)") as caught:
-            toml.loads(TEXT.replace(key, wrong, 1), path="c.toml")
+            Cluster.loads(TEXT.replace(key, wrong, 1), path="c.toml")
         assert str(caught.value).startswith("c.toml: ") and "\n" not in str(caught.value)
 
 
@@ -277,7 +277,7 @@ def test_a_cluster_of_many_devices_gives_some_of_them(tmp_path):
     assert c.size == 60_000
     # As of a small one: the first sockets, evenly filled.
     assert c.take(8).devices == Cluster.preset("summit", nodes=4).take(8).devices == (0, 1, 3, 4, 6, 7, 9, 10)
-    assert c.machine(Mesh.of({"x": 8})).device.name == c.kinds[0].name
+    assert Machine.of(c, Mesh.of({"x": 8})).device.name == c.kinds[0].name
 
 
 def test_taking_devices_is_even_where_some_cannot_be_used():

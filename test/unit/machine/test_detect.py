@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcg.machine import Cluster, ClusterError, toml
+from pcg.machine import Cluster, ClusterError
 from pcg.machine.detect import clock, cpu_cluster, flops_per_cycle, forced_devices, gpu_cluster, nvidia_gpus, nvlinks
 
 XEON = "model name : Intel(R) Xeon(R) CPU @ 2.00GHz\ncpu MHz : 2600.1\nflags : fpu avx avx2 fma avx512f\n"
@@ -12,7 +12,7 @@ XEON = "model name : Intel(R) Xeon(R) CPU @ 2.00GHz\ncpu MHz : 2600.1\nflags : f
 
 def test_this_machine():
     c = Cluster.detect(8)
-    assert c.size == 8 and toml.loads(c.dumps()) == c == Cluster.detect(8)
+    assert c.size == 8 and Cluster.loads(c.dumps()) == c == Cluster.detect(8)
 
 
 def test_a_processor_is_shared_by_its_devices():

@@ -54,7 +54,7 @@ def test_the_best_place_is_taken():
     """Tensor parallelism over devices of one node beats that over nodes."""
     cluster = Cluster.parse("preset:dgx-h100:16")
     across, within = (Mesh.of({"model": 8}, ids) for ids in (range(0, 16, 2), range(8)))
-    context = Context(cluster.machine())
+    context = Context(Machine.of(cluster))
     module = placed(across)
     alone = evaluate(module.operation, context)
     best = evaluate(module.operation, context, [across, within])
@@ -67,7 +67,7 @@ def test_the_best_place_is_taken():
 def test_a_hopeless_plan_is_not_lowered_again():
     cluster = Cluster.parse("preset:dgx-h100:16")
     across, within = (Mesh.of({"model": 8}, ids) for ids in (range(0, 16, 2), range(8)))
-    context = Context(cluster.machine())
+    context = Context(Machine.of(cluster))
     module = placed(across)
     for hopeless in (0.0, math.inf):
         found = evaluate(module.operation, context, [across, within], hopeless)

@@ -11,7 +11,7 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
-from pcg.machine import Cluster
+from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
@@ -53,7 +53,7 @@ def test_a_plan_does_not_depend_on_what_was_planned_before(fresh):
 def test_neither_does_the_mesh(fresh):
     def chosen() -> str:
         module = load_module(PROGRAMS[0].read_text(), make_context(), "<test>")
-        choose = ChooseMeshPass(devices=12, machine=Cluster.preset("summit", nodes=2).machine())
+        choose = ChooseMeshPass(devices=12, machine=Machine.of(Cluster.preset("summit", nodes=2)))
         Pipeline(["pcg-normalize", "pcg-reassociate", choose]).run(module)
         return f"{choose.chosen} {choose.bound}"
 
@@ -76,7 +76,7 @@ def test_the_same_program_elsewhere_costs_what_it_would_if_read_anew(fresh):
     module = load_module(REVERSED, make_context(), "<test>")
     func = entry(module)
     assert func is not None
-    machine = Cluster.preset("summit", nodes=2).machine()
+    machine = Machine.of(Cluster.preset("summit", nodes=2))
     near = CostModel(machine, Mesh.parse("data=2,model=3"))
     far = CostModel(machine, Mesh((("data", 2), ("model", 3)), (0, 6, 1, 7, 2, 8)))
     builder = Builder(near, Tables.on(near.mesh))

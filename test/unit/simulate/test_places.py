@@ -14,7 +14,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
-from pcg.machine import mapping
+from pcg.machine import Machine, mapping
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pipeline import Pipeline
 from pcg.simulate import fastest, simulate
@@ -40,9 +40,9 @@ def lowered(request: pytest.FixtureRequest):
     pipeline = Pipeline([BaselinePass(PROGRAMS[request.param]), rest])
     for p in pipeline.python_passes:
         if hasattr(p, "machine"):
-            p.machine = cluster.machine()
+            p.machine = Machine.of(cluster)
     pipeline.run(module)
-    models = [CostModel(cluster.machine(), p.mesh) for p in mapping.placements(cluster, mesh)]
+    models = [CostModel(Machine.of(cluster), p.mesh) for p in mapping.placements(cluster, mesh)]
     return module, models
 
 

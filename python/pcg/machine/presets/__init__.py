@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 
 from pcg.layout.brief import brief
 from pcg.machine import toml
-from pcg.machine.cluster import Cluster
+from pcg.machine.description import Description
 from pcg.machine.errors import ClusterError
+from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
 
 
@@ -23,14 +24,19 @@ def names() -> tuple[str, ...]:
 
 
 @lru_cache
-def _load(name: str) -> Cluster:
+def _load(name: str) -> Description:
     if name not in names():
         raise ClusterError(f"unknown preset {brief(name)}; there are {', '.join(names())}")
     text = (resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8")
     return toml.loads(text, name, f"preset {name}")
 
 
-def preset(name: str, sizes: Mapping[str, int | Sequence[int]]) -> Cluster:
+def kinds() -> Iterator[DeviceKind]:
+    """The device kinds of all presets."""
+    return (kind for name in names() for kind in _load(name).kinds)
+
+
+def preset(name: str, sizes: Mapping[str, int | Sequence[int]]) -> Description:
     """The preset, with as many blocks of the levels as `sizes` says by what the blocks are called."""
     cluster = _load(name)
     known = {x.joins for g in cluster.groups for x in g.levels}
@@ -52,13 +58,9 @@ def _sized(level: Level, size: int | Sequence[int]) -> Level:
     return replace(level, shape=shape)
 
 
-def parse(text: str) -> Cluster:
-    """See `Cluster.parse`."""
-    if text == "detect":
-        return Cluster.detect()
-    if not text.startswith("preset:"):
-        return Cluster.load(text)
-    name, _, rest = text.removeprefix("preset:").partition(":")
+def parse(text: str) -> Description:
+    """The preset that `NAME[:SIZE]` names, see `Cluster.parse`."""
+    name, _, rest = text.partition(":")
     cluster = _load(name)
     sizes: dict[str, int | Sequence[int]] = {}
     for item in filter(None, rest.split(",")):
