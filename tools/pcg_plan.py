@@ -1,4 +1,4 @@
-"""pcg-plan: look at saved plans, compare two, and price one on any machine."""
+"""pcg-plan: look at saved plans, compare two, and estimate what one costs on any machine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SAME, DIFFERENT, FAILED = 0, 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 done (or equal), 1 the plans differ or do not fit, 2 cannot be read."""
     args = parser().parse_args(argv)
-    from pcg.driver.plan import PlanError
+    from pcg.driver.plan_document import PlanError
     from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import MeshError, SpecError
     from pcg.machine import ClusterError
 
     try:
-        return {"show": _show, "diff": _diff, "price": _price}[args.command](args)
+        return {"show": _show, "diff": _diff, "cost": _cost}[args.command](args)
     except OSError as error:
         return _fail(f"{error.filename or 'plan'}: {error.strerror or error}")
     except (PlanError, PcgError, ProgramError, MeshError, SpecError, ClusterError) as error:
@@ -31,23 +31,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = arguments.Parser(prog="pcg-plan", description="Look at saved plans, compare them, and price them.")
+    p = arguments.Parser(prog="pcg-plan", description="Look at saved plans, compare them, and estimate what they cost.")
     commands = p.add_subparsers(dest="command", required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="print what a plan says")
     show.add_argument("plan", help="plan as JSON, from Plan.save or pcg-run --save-plan")
     diff = commands.add_parser("diff", help="print how two plans differ; exit status 1 if they do")
     diff.add_argument("old")
     diff.add_argument("new")
-    price = commands.add_parser("price", help="print what a plan costs on a machine; nothing is searched")
-    price.add_argument("plan", help="plan as JSON")
-    price.add_argument("--program", metavar="FILE", help="the program, if the plan was saved without it")
-    price.add_argument(
+    cost = commands.add_parser("cost", help="print what a plan costs on a machine; nothing is searched")
+    cost.add_argument("plan", help="plan as JSON")
+    cost.add_argument("--program", metavar="FILE", help="the program, if the plan was saved without it")
+    cost.add_argument(
         "--cluster", metavar="FILE|preset:NAME[:SIZE]|detect", action="append", default=[],
         help="the machine; more than one: a row for each; default: the one that the plan was made for",
     )  # fmt: skip
-    price.add_argument("--remap", action="store_true", help="lay the mesh where the plan runs fastest on the machine")
-    price.add_argument("--no-simulation", action="store_true", help="leave out lowering and simulating the program")
-    price.add_argument("--json", action="store_true", help="print the prices as JSON")
+    cost.add_argument("--remap", action="store_true", help="lay the mesh where the plan runs fastest on the machine")
+    cost.add_argument("--no-simulation", action="store_true", help="leave out lowering and simulating the program")
+    cost.add_argument("--json", action="store_true", help="print the costs as JSON")
     return p
 
 
@@ -61,27 +61,29 @@ def _show(args: argparse.Namespace) -> int:
 
 def _diff(args: argparse.Namespace) -> int:
     from pcg.driver.plan import Plan
+    from pcg.viz.plan import diff_plans
 
-    text = Plan.load(args.old).diff(Plan.load(args.new))
+    text = diff_plans(Plan.load(args.old), Plan.load(args.new))
     sys.stdout.write(text)
     return DIFFERENT if text else SAME
 
 
-def _price(args: argparse.Namespace) -> int:
+def _cost(args: argparse.Namespace) -> int:
     from pcg.driver.plan import Plan
-    from pcg.viz.plan import prices
+    from pcg.driver.plan_cost import plan_cost
+    from pcg.viz.plan import costs
 
     plan = Plan.load(args.plan)
     program = Path(args.program) if args.program else None
     found = [
-        plan.price(cluster, program=program, remap=args.remap, simulate=not args.no_simulation)
+        plan_cost(plan, cluster, program=program, remap=args.remap, simulate=not args.no_simulation)
         for cluster in args.cluster or [None]
     ]
     if args.json:
-        print(json.dumps([p.to_dict() for p in found], indent=2))
+        print(json.dumps([c.to_dict() for c in found], indent=2))
     else:
-        sys.stdout.write(prices(plan, found))
-    return SAME if all(p.fits for p in found) else DIFFERENT
+        sys.stdout.write(costs(plan, found))
+    return SAME if all(c.fits for c in found) else DIFFERENT
 
 
 def _fail(message: str) -> int:

@@ -28,7 +28,7 @@ AGREES, DIFFERS, FAILED = 0, 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 agrees (or ran), 1 differs, 2 could not be run."""
     args = parser().parse_args(argv)
-    from pcg.driver.plan import PlanError
+    from pcg.driver.plan_document import PlanError
     from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import MeshError

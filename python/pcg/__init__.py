@@ -9,24 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pcg.api.compile import Compiled, compile
-    from pcg.driver.plan import Plan, PlanError
+    from pcg.driver.plan import Plan
+    from pcg.driver.plan_cost import PlanCost, plan_cost
+    from pcg.driver.plan_document import PlanError
     from pcg.driver.program import ProgramError
     from pcg.frontend.annotate import shard, shard_op
     from pcg.ir.errors import PcgError
     from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
     from pcg.machine import Cluster, ClusterError
     from pcg.rules.strategy import StrategyError
+    from pcg.runtime.plan_shardings import in_shardings, out_shardings, sharding_constraints
+    from pcg.viz.plan import diff_plans
 
 __all__ = [
-    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanError", "ProgramError",
-    "ShardSpec", "SpecError", "StrategyError", "__version__", "compile", "shard", "shard_op",
+    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanCost", "PlanError",
+    "ProgramError", "ShardSpec", "SpecError", "StrategyError", "__version__", "compile", "diff_plans", "in_shardings",
+    "out_shardings", "plan_cost", "shard", "shard_op", "sharding_constraints",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 _HOME = {
     "Compiled": "pcg.api.compile", "compile": "pcg.api.compile",
     "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.rules.strategy",
-    "Plan": "pcg.driver.plan", "PlanError": "pcg.driver.plan",
+    "Plan": "pcg.driver.plan", "PlanError": "pcg.driver.plan_document",
+    "PlanCost": "pcg.driver.plan_cost", "plan_cost": "pcg.driver.plan_cost", "diff_plans": "pcg.viz.plan",
+    "in_shardings": "pcg.runtime.plan_shardings", "out_shardings": "pcg.runtime.plan_shardings",
+    "sharding_constraints": "pcg.runtime.plan_shardings",
     "PcgError": "pcg.ir.errors", "ProgramError": "pcg.driver.program",
     "Cluster": "pcg.machine", "ClusterError": "pcg.machine",
     "Mesh": "pcg.layout", "MeshError": "pcg.layout", "ShardSpec": "pcg.layout", "SpecError": "pcg.layout",

@@ -16,6 +16,7 @@ from pcg.driver.cost import cost_of
 from pcg.driver.decide import Options, run
 from pcg.driver.module_program import entry_function
 from pcg.driver.plan import Plan
+from pcg.driver.plan_cost import plan_cost
 from pcg.driver.signature import declare_mesh
 from pcg.ir import shardings
 from pcg.ir.context import make_context
@@ -127,10 +128,10 @@ def test_engines_that_were_rejected_cost_what_the_global_one_says(given_):
     fixed = {i: ShardSpec.parse(s) for i, s in enumerate(given_) if s}
     done = compiled(LOOP, "global", in_specs=fixed)
     said = {a.name: a.seconds for a in cost_of(done).alternatives}
-    assert done.plan.price(simulate=False).seconds == cost_of(done).seconds
+    assert plan_cost(done.plan, simulate=False).seconds == cost_of(done).seconds
     for engine in {"dataflow", "bfs", "priority"} & set(said):
         other = compiled(LOOP, engine, in_specs=fixed)
-        assert cost_of(other).seconds == said[engine] == other.plan.price(simulate=False).seconds, engine
+        assert cost_of(other).seconds == said[engine] == plan_cost(other.plan, simulate=False).seconds, engine
 
 
 #: Strategies of planning: searches, propagation and baselines.
@@ -143,7 +144,7 @@ def test_a_plan_is_priced_as_it_was_reported(name, strategy):
     done = compiled(PROGRAMS[name], strategy)
     cost = cost_of(done)
     assert cost.by == ESTIMATE
-    priced = done.plan.price()
+    priced = plan_cost(done.plan)
     assert (priced.seconds, priced.simulation.seconds) == (cost.seconds, cost.simulated)
     assert "costs added up" in explain(done, cost)
     # The plan as a strategy of its own says the same.
@@ -191,11 +192,11 @@ def check_other_choices(done: Compilation) -> int:
             continue
         with done.modules["plan"].context:
             plan = with_choice(done, reason)
-        taken, now = plan.price(simulate=False), done.plan.price(simulate=False)
+        taken, now = plan_cost(plan, simulate=False), plan_cost(done.plan, simulate=False)
         assert taken.seconds == reason.other.measure.seconds
         assert taken.seconds - now.seconds == reason.other_seconds
         compiled_so = compile_program(done.program, done.plan.mesh.origin, Options(plan))
-        assert compiled_so.plan.price(simulate=False).seconds == taken.seconds
+        assert plan_cost(compiled_so.plan, simulate=False).seconds == taken.seconds
         checked += 1
     return checked
 

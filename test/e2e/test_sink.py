@@ -80,4 +80,4 @@ def test_compiled_programs_make_masks_in_their_loops() -> None:
     plan = pcg.Plan.from_json(made.plan.to_json())
     again = pcg.compile(step, {"data": 2}, strategy=plan).lower(*args)
     assert again.as_text("local") == made.as_text("local")
-    assert plan.price().seconds > 0
+    assert pcg.plan_cost(plan).seconds > 0

@@ -222,7 +222,7 @@ def opt(argv: Sequence[str]) -> Run:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    from pcg.driver.plan import PlanError
+    from pcg.driver.plan_document import PlanError
     from pcg.driver.program import ProgramError
     from pcg.ir.errors import PcgError
     from pcg.layout import MeshError, SpecError
@@ -276,13 +276,13 @@ class Plans(Kind):
         program.write_text(PROGRAMS[name])
         yield run_tool("pcg-plan-show", pcg_plan.main, ["show", str(path)])
         yield run_tool("pcg-plan-diff", pcg_plan.main, ["diff", *rng.sample([str(path), str(other)], 2)])
-        argv = ["price", str(path)]
+        argv = ["cost", str(path)]
         for options, often in (
             (["--no-simulation"], 0.5), (["--program", str(program)], 0.3), (["--remap"], 0.2), (["--json"], 0.3),
             (["--cluster", "preset:cpu:4"], 0.3), (["--cluster", "preset:dgx-h100:1"], 0.2),
         ):  # fmt: skip
             argv += options if rng.random() < often else []
-        yield run_tool("pcg-plan-price", pcg_plan.main, argv)
+        yield run_tool("pcg-plan-cost", pcg_plan.main, argv)
         run, compiled = call("pcg.compile", lambda: self._lowered(pcg, name, mesh, path), _errors())
         yield run
         if compiled is not None:

@@ -19,7 +19,7 @@ SLOW = {
     "docs/tutorial.md": frozenset({"Check it"}),
     "docs/how-to.md": frozenset(
         {
-            "Compare plans, and price one on another machine",
+            "Compare plans, and what one costs on another machine",
             "Compare with baselines",
             "See one step in time",
             "Look inside",

@@ -14,7 +14,8 @@ from pcg.driver.compilation import Compilation
 from pcg.driver.cost import cost_of
 from pcg.driver.decide import Options, decide, run, select
 from pcg.driver.module_program import entry_function, module_program
-from pcg.driver.plan import Plan, PlanError
+from pcg.driver.plan import Plan
+from pcg.driver.plan_document import PlanError
 from pcg.driver.program import Program
 from pcg.driver.signature import annotate, check_mesh, declare_mesh, hold_uneven_whole, mark_state
 from pcg.ir import given, shardings

@@ -1,391 +1,86 @@
-"""Plans as JSON text: what a document may say, checked where it is read, and how it is written.
-
-What is checked here needs only the document: kinds of values, layouts on the mesh, counts.  Whether a plan fits
-a program is checked against that (`pcg.driver.plan_ir`).
-"""
+"""What a plan document says: the placement of a program, op by op."""
 
 from __future__ import annotations
 
-import base64
-import json
-import math
-import re
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from pcg.driver.plan import Decision, Plan, PlanError, Reshard, Value
-from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
-
-#: Version of the document's format.
-VERSION = 1
-#: Entries of `Plan.estimate` that are shown as quantities.
-NUMBERS = ("seconds", "bound", "compute", "communication", "bytes", "peak_bytes")
-#: Characters of a key that is the name of something.
-_LONGEST = 200
-#: Keys of `Plan.memory`, and the least that each may be.
-MEMORY = {"microbatches": 1, "recompute": 0}
-
-_NEEDED = ("pcg_plan", "program", "fingerprint", "mesh", "signature", "arguments", "results", "operations", "reshards")
-_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "memory", "source")
-_VALUE = re.compile(r"@\d+|r\d+|\d+#\d+|\d+\^\d+:\d+")
-_TENSOR = re.compile(r".*\[((?:\d+(?:,\d+)*)?)\]\Z")
-_T = TypeVar("_T")
+from pcg.layout import Mesh, ShardSpec
 
 
-# -- reading -------------------------------------------------------------------------------------
+class PlanError(ValueError):
+    """A plan document is malformed, or belongs to another program or mesh; one line."""
 
 
-def read(text: str) -> Plan:
-    """The plan that a document describes.
+@dataclass(frozen=True)
+class Value:
+    """An argument or result of the program: its name, type (`f32[8,16]`) and spec.
 
-    Raises:
-      PlanError: not a plan, or of a version that this pcg does not read; one line that names the place in the document,
-        the value there and what is allowed.
+    The last `key_rank` dimensions are the integers of a typed PRNG key.
     """
-    doc = At(_parsed(text), "")
-    if not isinstance(doc.value, dict) or "pcg_plan" not in doc.value:
-        raise PlanError("not a plan: the document has no 'pcg_plan' entry")
-    if doc.value["pcg_plan"] != VERSION or isinstance(doc.value["pcg_plan"], bool):
-        raise PlanError(f"plan has version {_shown(doc.value['pcg_plan'])}; this pcg reads version {VERSION}")
-    doc.keys(_NEEDED, _ALLOWED)
-    mesh = _mesh(doc["mesh"])
-    arguments, results = (tuple(_value(v, mesh) for v in doc[key].items()) for key in ("arguments", "results"))
-    operations = tuple(_decision(o, mesh) for o in doc["operations"].items())
-    places: dict[int, int] = {}
-    for n, d in enumerate(operations):
-        if places.setdefault(d.at, n) != n:
-            raise PlanError(f"operations[{n}].at is {d.at}, as operations[{places[d.at]}].at is; allowed: once")
-    return Plan(
-        mesh=mesh,
-        program=doc["program"].line(),
-        fingerprint=doc["fingerprint"].line(),
-        signature=tuple(s.line() for s in doc["signature"].items()),
-        arguments=arguments,
-        results=results,
-        operations=operations,
-        reshards=tuple(_reshard(r, n, mesh) for n, r in enumerate(doc["reshards"].items())),
-        estimate={k: v.number(-1e300) if k in NUMBERS else v.plain() for k, v in doc.table("estimate")},
-        state=_state(doc, arguments, results),
-        donated=_distinct(doc, "donated", lambda n: n.integer(below=len(arguments))),
-        constants=_constants(doc, len(arguments)),
-        cluster=doc["cluster"].text() if "cluster" in doc else "",
-        memory={k: _memory(k, v) for k, v in doc.table("memory")},
-        source=_unpacked(doc["source"]) if "source" in doc else "",
-    )
+
+    name: str
+    type: str
+    spec: ShardSpec
+    key_rank: int = 0
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise PlanError("a plan is a JSON document: this one is nested too deeply") from None
-    except ValueError as error:  # also numbers of more digits than Python reads
-        raise PlanError(f"a plan is a JSON document: {str(error).splitlines()[0]}") from None
+@dataclass(frozen=True)
+class Decision:
+    """How one op runs: `at` counts the ops of the normalised program in program order.
+
+    `operands` are the specs that the op needs (None: as they come), `results` those it produces.
+    """
+
+    at: int
+    op: str
+    where: str = field(compare=False)
+    operands: tuple[ShardSpec | None, ...] | None
+    results: tuple[ShardSpec | None, ...] | None
 
 
-class At:
-    """A value in a document, and where: `operations[3].results[0]`."""
+@dataclass(frozen=True)
+class Reshard:
+    """A value that is kept in another layout than it is produced in.
 
-    def __init__(self, value: Any, path: str) -> None:
-        self.value, self.path = value, path
+    `value` is `12#0` (result 0 of op 12), `12^1:2` (argument 2 of region 1 of op 12), `@3` (argument
+    3 of the program) or `r4` (reshard 4); `uses` are the `(op, operand)` that read the new layout,
+    None for all of them.  `apart`: done for these uses alone, right before the first, though others need the same.
+    """
 
-    def refuse(self, allowed: str) -> PlanError:
-        return PlanError(f"{self.path or 'the document'} is {_shown(self.value)}; allowed: {allowed}")
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.value
-
-    def __getitem__(self, key: str) -> At:
-        return At(self.value[key], f"{self.path}.{key}" if self.path else key)
-
-    def keys(self, needed: Sequence[str], allowed: Sequence[str]) -> None:
-        """Raise unless it is an object with the `needed` keys and none but the `allowed`."""
-        if not isinstance(self.value, dict):
-            raise self.refuse(f"an object with {', '.join(needed)}")
-        where = self.path or "the document"
-        for key in needed:
-            if key not in self.value:
-                raise PlanError(f"{where} has no '{key}'; it needs {', '.join(needed)}")
-        for key in self.value:
-            if key not in allowed:
-                raise PlanError(f"{where} has an entry {_shown(key)}; allowed: {', '.join(allowed)}")
-
-    def items(self) -> list[At]:
-        if not isinstance(self.value, list):
-            raise self.refuse("a list")
-        return [At(v, f"{self.path}[{i}]") for i, v in enumerate(self.value)]
-
-    def table(self, key: str) -> Iterator[tuple[str, At]]:
-        """The entries of the object under `key`; none if it is not there."""
-        if key not in self:
-            return
-        inner = self[key]
-        if not isinstance(inner.value, dict):
-            raise inner.refuse("an object")
-        for name in inner.value:
-            word = At(name, f"a key of {inner.path}")
-            if len(word.line()) > _LONGEST:
-                raise word.refuse(f"up to {_LONGEST} characters")
-            yield name, inner[name]
-
-    def pair(self) -> tuple[At, At]:
-        if not isinstance(self.value, list) or len(self.value) != 2:
-            raise self.refuse("a list of two numbers")
-        first, second = self.items()
-        return first, second
-
-    def text(self) -> str:
-        if not isinstance(self.value, str):
-            raise self.refuse("text")
-        try:
-            self.value.encode()
-        except UnicodeEncodeError:
-            raise self.refuse("text in Unicode") from None
-        return self.value
-
-    def line(self) -> str:
-        """Text without control characters, which go into tables and one-line messages."""
-        text = self.text()
-        if not text.isprintable() and any(ord(c) < 32 or ord(c) == 127 for c in text):
-            raise self.refuse("text of one line")
-        return text
-
-    def integer(self, least: int = 0, below: int | None = None) -> int:
-        if isinstance(self.value, bool) or not isinstance(self.value, int):
-            raise self.refuse(f"a whole number from {least}")
-        if self.value < least or (below is not None and self.value >= below):
-            some = f"{least} to {below - 1}" if below else "none"
-            raise self.refuse(f"a whole number from {least}" if below is None else some)
-        return self.value
-
-    def number(self, least: float) -> float:
-        """A number as it is written, so that a plan read and written again stays the same."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.refuse("a number")
-        if not least <= self.value <= 1e300:  # so neither a NaN
-            raise self.refuse(f"a number from {least:g} to 1e300")
-        return self.value
-
-    def plain(self) -> Any:
-        """A number, text or a truth value."""
-        if isinstance(self.value, bool):
-            return self.value
-        if isinstance(self.value, int | float):
-            if not -1e300 <= self.value <= 1e300:
-                raise self.refuse("a number from -1e300 to 1e300")
-            return self.value
-        return self.line()
-
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            raise self.refuse("true or false")
-        return self.value
+    value: str
+    spec: ShardSpec
+    where: str = field(default="", compare=False)
+    uses: tuple[tuple[int, int], ...] | None = None
+    apart: bool = False
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        what = "object" if isinstance(value, dict) else "list"
-        return f"{'an' if what == 'object' else 'a'} {what} of {len(value)}" if value else f"an empty {what}"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**30:
-        return f"a number of about {int(value.bit_length() * 0.30103)} digits"
-    text = repr(value) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 80 else f"{text[:60]}... of {len(value)} characters"
+@dataclass(frozen=True)
+class PlanDocument:
+    """The placement of one program on one mesh.
 
+    On a refined mesh the specs are by its parts; the text has the axes and sub-axes of `mesh.origin`.
 
-def _mesh(at: At) -> Mesh:
-    at.keys(("axes", "device_ids"), ("axes", "device_ids", "refined"))
-    axes = {name: size.integer(1) for name, size in at.table("axes")}
-    ids = None if at["device_ids"].value is None else [n.integer() for n in at["device_ids"].items()]
-    cut = {axis: [n.integer(1) for n in sizes.items()] for axis, sizes in at.table("refined")}
-    try:
-        return Mesh.of(axes, ids).refined(cut)
-    except MeshError as error:
-        raise PlanError(f"{at.path}: {error}") from None
+    `source` is the normalised program that the plan is for (StableHLO in generic form), so that a plan can be priced
+    from its document alone; `state` says which result is the next value of which argument, `donated` which arguments
+    give their memory to results, and `cluster` is the machine it was made for, as TOML (empty: the generic one).
+    """
 
-
-def _layout(at: At, mesh: Mesh) -> ShardSpec:
-    """A layout, in any spelling, by the axes of the refined mesh."""
-    try:
-        spec = refine.to_parts(ShardSpec.parse(at.text()), mesh)
-        spec.check(mesh)
-    except SpecError as error:
-        raise PlanError(f"{at.path}: {error}") from None
-    return spec
-
-
-def _layouts(at: At, key: str, mesh: Mesh) -> tuple[ShardSpec | None, ...] | None:
-    if key not in at or at[key].value is None:
-        return None
-    return tuple(None if s.value is None else _layout(s, mesh) for s in at[key].items())
-
-
-def _value(at: At, mesh: Mesh) -> Value:
-    at.keys(("name", "type", "spec"), ("name", "type", "spec", "key_rank"))
-    type_, spec = at["type"].line(), _layout(at["spec"], mesh)
-    if spec.partial:
-        raise PlanError(
-            f"{at.path}.spec is {at['spec'].value!r}, partial over {', '.join(map(repr, spec.partial_axes))}; allowed: "
-            "whole values, for nobody reduces those of arguments and results"
-        )
-    rank = None
-    if found := _TENSOR.match(type_):
-        shape = [int(n) for n in found[1].split(",") if n]
-        rank = len(shape)
-        try:
-            spec.check(mesh, shape, even=True)
-        except SpecError as error:
-            raise PlanError(f"{at.path}.spec of a {type_}: {error}") from None
-    key_rank = at["key_rank"].integer(0, None if rank is None else rank + 1) if "key_rank" in at else 0
-    return Value(at["name"].line(), type_, spec, key_rank)
-
-
-def _decision(at: At, mesh: Mesh) -> Decision:
-    at.keys(("at", "op"), ("at", "op", "where", "operands", "results"))
-    place = at["where"].line() if "where" in at else ""
-    return Decision(
-        at["at"].integer(), at["op"].line(), place, _layouts(at, "operands", mesh), _layouts(at, "results", mesh)
-    )
-
-
-def _reshard(at: At, number: int, mesh: Mesh) -> Reshard:
-    at.keys(("value", "spec"), ("value", "spec", "where", "uses", "apart"))
-    value = at["value"].line()
-    if not _VALUE.fullmatch(value) or len(value) > 40:
-        allowed = "'12#0' (a result), '12^1:2' (an argument of a region), '@3' (of the program), or 'r4'"
-        raise at["value"].refuse(allowed)
-    if value.startswith("r") and int(value[1:]) >= number:
-        raise at["value"].refuse(f"a reshard before this one, r0 to r{number - 1}" if number else "none before r0")
-    uses = None
-    if "uses" in at:
-        pairs = [u.pair() for u in at["uses"].items()]
-        uses = tuple((op.integer(), operand.integer()) for op, operand in pairs)
-        if any(b <= a for a, b in zip(uses, uses[1:], strict=False)):
-            raise at["uses"].refuse("pairs of op and operand in rising order")
-    apart = at["apart"].flag() if "apart" in at else False
-    return Reshard(value, _layout(at["spec"], mesh), at["where"].line() if "where" in at else "", uses, apart)
-
-
-def _state(doc: At, arguments: Sequence[Value], results: Sequence[Value]) -> tuple[tuple[int, int], ...]:
-    def one(at: At) -> tuple[int, int]:
-        result, argument = at.pair()
-        found = result.integer(below=len(results)), argument.integer(below=len(arguments))
-        have, want = results[found[0]].type, arguments[found[1]].type
-        if have != want:
-            raise PlanError(f"{at.path} makes result {found[0]} ({have}) the next argument {found[1]} ({want})")
-        return found
-
-    pairs = _distinct(doc, "state", one)
-    for side, name in enumerate(("result", "argument")):
-        if len({p[side] for p in pairs}) != len(pairs):
-            raise PlanError(f"state has a {name} twice; allowed: once")
-    return pairs
-
-
-def _distinct(doc: At, key: str, read_one: Callable[[At], _T]) -> tuple[_T, ...]:
-    """What a list says, nothing twice; empty if there is no list."""
-    found: dict[_T, None] = {}
-    for item in doc[key].items() if key in doc else ():
-        one = read_one(item)
-        if one in found:
-            raise item.refuse("everything once")
-        found[one] = None
-    return tuple(found)
-
-
-def _constants(doc: At, arguments: int) -> tuple[str, ...]:
-    found = tuple(c.line() for c in doc["constants"].items()) if "constants" in doc else ()
-    if len(found) > arguments:
-        raise PlanError(f"constants has {len(found)} entries; allowed: one per argument, {arguments} at most")
-    return found
-
-
-def _memory(key: str, at: At) -> float:
-    if key not in MEMORY:
-        raise PlanError(f"memory has an entry {_shown(key)}; allowed: {', '.join(MEMORY)}")
-    number = at.number(MEMORY[key])
-    if key == "microbatches" and number != int(number):
-        raise at.refuse("a whole number")
-    return float(number)
-
-
-def _unpacked(at: At) -> str:
-    text = at.text()
-    if not text:
-        return ""
-    try:
-        return zlib.decompress(base64.b64decode(text, validate=True)).decode()
-    except (ValueError, zlib.error):
-        raise at.refuse("a program as plans are saved with (zlib, in base64)") from None
-
-
-# -- writing -------------------------------------------------------------------------------------
-
-
-def write(plan: Plan, program: bool = True) -> str:
-    """The plan as text: one line per argument, result and op; the last has the program, unless it is left out."""
-    head: dict[str, Any] = {
-        "pcg_plan": VERSION,
-        "program": plan.program,
-        "fingerprint": plan.fingerprint,
-        "mesh": _mesh_json(plan.mesh),
-        "estimate": {k: v for k, v in plan.estimate.items() if not isinstance(v, float) or math.isfinite(v)},
-        "signature": list(plan.signature),
-    }
-    if plan.state:
-        head["state"] = [list(pair) for pair in plan.state]
-    if plan.donated:
-        head["donated"] = list(plan.donated)
-    if plan.constants:
-        head["constants"] = list(plan.constants)
-    if plan.cluster:
-        head["cluster"] = plan.cluster
-    if plan.memory:
-        head["memory"] = dict(plan.memory)
-    lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]
-    tables: dict[str, list[dict[str, Any]]] = {
-        "arguments": [_value_json(v, plan.mesh) for v in plan.arguments],
-        "results": [_value_json(v, plan.mesh) for v in plan.results],
-        "operations": [_decision_json(d, plan.mesh) for d in plan.operations],
-        "reshards": [_reshard_json(r, plan.mesh) for r in plan.reshards],
-    }
-    for name, rows in tables.items():
-        body = ",\n".join("    " + json.dumps(row) for row in rows)
-        lines.append(f'  "{name}": [\n{body}\n  ]' if rows else f'  "{name}": []')
-    if program and plan.source:
-        packed = base64.b64encode(zlib.compress(plan.source.encode(), 9)).decode()
-        lines.append(f'  "source": {json.dumps(packed)}')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _mesh_json(mesh: Mesh) -> dict[str, Any]:
-    """The mesh as the user knows it, and the sizes of the parts of the axes that are cut."""
-    row: dict[str, Any] = {"axes": dict(mesh.origin.axes), "device_ids": mesh.device_ids}
-    cut = {axis: [mesh.axis_size(p) for p in parts] for axis, parts in mesh.parts.items() if len(parts) > 1}
-    return row | ({"refined": cut} if cut else {})
-
-
-def _value_json(v: Value, mesh: Mesh) -> dict[str, Any]:
-    row = {"name": v.name, "type": v.type, "spec": str(refine.to_origin(v.spec, mesh))}
-    return row | ({"key_rank": v.key_rank} if v.key_rank else {})
-
-
-def _decision_json(d: Decision, mesh: Mesh) -> dict[str, Any]:
-    row: dict[str, Any] = {"at": d.at, "op": d.op}
-    if d.where:
-        row["where"] = d.where
-    for name, specs in (("operands", d.operands), ("results", d.results)):
-        if specs is not None:
-            row[name] = [None if s is None else str(refine.to_origin(s, mesh)) for s in specs]
-    return row
-
-
-def _reshard_json(r: Reshard, mesh: Mesh) -> dict[str, Any]:
-    row: dict[str, Any] = {"value": r.value, "spec": str(refine.to_origin(r.spec, mesh))}
-    if r.where:
-        row["where"] = r.where
-    if r.uses is not None:
-        row["uses"] = [list(u) for u in r.uses]
-    if r.apart:
-        row["apart"] = True
-    return row
+    mesh: Mesh
+    program: str
+    fingerprint: str
+    signature: tuple[str, ...]
+    arguments: tuple[Value, ...]
+    results: tuple[Value, ...]
+    operations: tuple[Decision, ...] = field(repr=False)
+    reshards: tuple[Reshard, ...] = field(default=(), repr=False)
+    estimate: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    state: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    donated: tuple[int, ...] = field(default=(), repr=False)
+    cluster: str = field(default="", compare=False, repr=False)
+    source: str = field(default="", compare=False, repr=False)
+    memory: Mapping[str, float] = field(default_factory=dict)
+    """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
+    constants: tuple[str, ...] = field(default=(), repr=False)
+    """Digests of the arrays that the program closed over, which are its last arguments."""

@@ -10,7 +10,8 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.driver.module_program import entry_function
-from pcg.driver.plan import Decision, Plan, PlanError, Reshard, Value
+from pcg.driver.plan import Plan
+from pcg.driver.plan_document import Decision, PlanError, Reshard, Value
 from pcg.driver.program import Leaf
 from pcg.ir import shardings
 from pcg.ir.locations import place
@@ -181,13 +182,13 @@ def capture(
         tuple(decisions),
         tuple(_reshards(inserted, {op: at for at, op in enumerate(ops)})) if inserted else (),
         dict(estimate or {}),
-        trees,
-        None if devices is None else tuple(devices),
-        tuple(sorted((state or {}).items())),
-        tuple(sorted(donated)),
-        cluster,
-        source,
-        dict(memory or {}),
+        state=tuple(sorted((state or {}).items())),
+        donated=tuple(sorted(donated)),
+        cluster=cluster,
+        source=source,
+        memory=dict(memory or {}),
+        trees=trees,
+        devices=None if devices is None else tuple(devices),
     )
 
 

@@ -9,12 +9,8 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
-from pcg.driver.plan import Plan
 from pcg.driver.program import Leaf
-from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import Mesh, MeshError, ShardSpec, refine
-from pcg.rules import traits
-from pcg.rules.traits import Trait
 from pcg.runtime import jax_compat
 
 
@@ -195,32 +191,3 @@ def flat_shardings(given: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, wh
 def is_sharding(x: Any) -> bool:
     """Whether `x` is one sharding (and not a tree of them)."""
     return isinstance(x, NamedSharding | PartitionSpec | ShardSpec | str)
-
-
-def plan_shardings(plan: Plan, *, results: bool) -> Any:
-    """NamedShardings of a plan's arguments or results; in their trees when the plan knows them, else a list."""
-    mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
-    placed = Placement.of(mesh, devices)
-    tree = plan.trees[results] if plan.trees else None
-    flat = []
-    for value in plan.results if results else plan.arguments:
-        spec = value.spec
-        if value.key_rank:
-            spec = ShardSpec(spec.dims[: len(spec.dims) - value.key_rank])
-        flat.append(placed.sharding(spec))
-    if tree is None:
-        return flat
-    whole = jax.tree.unflatten(tree, flat[: tree.num_leaves])  # constants come last, and nobody gives them
-    return whole if results or whole[1] else whole[0]
-
-
-def plan_constraints(plan: Plan) -> list[tuple[str, str, Any]]:
-    """See `Plan.constraints`."""
-    mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
-    placed = Placement.of(mesh, devices)
-    chosen = {"stablehlo.reduce", "stablehlo.gather", "stablehlo.scatter", *CONSTRAINTS, *traits.ops(Trait.CONTRACTION)}
-    out = []
-    for d in plan.operations:
-        if d.op in chosen and d.results and d.results[0] is not None and any(d.results[0].dims):
-            out.append((d.where, d.op, placed.sharding(d.results[0].without_partial())))
-    return out

@@ -1,7 +1,7 @@
 """What a placed program would cost if one op ran otherwise, every other decision as it is.
 
 The answer is the measure of the program (`pcg.search.measure`) with that decision in the place of its own: what
-`Plan.price` says of the plan with the decision changed, to the last digit.  Only the terms that the op has a part in
+`plan_cost` says of the plan with the decision changed, to the last digit.  Only the terms that the op has a part in
 are computed anew: its own, those of its edges, and those of the values around it that several ops read, for which the
 layout that they are kept in is chosen again.
 """

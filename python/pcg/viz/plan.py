@@ -1,18 +1,19 @@
-"""Plans as text: one by itself, and two against each other.  Needs neither jax nor MLIR."""
+"""Plans as text: one by itself, two against each other, and what one costs.  Needs neither jax nor MLIR."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pcg.driver.plan import Decision, Plan, Value
+from pcg.driver.plan import Plan
+from pcg.driver.plan_document import Decision, Value
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
 from pcg.viz.names import common, pattern
 from pcg.viz.table import table
 
 if TYPE_CHECKING:
-    from pcg.driver.plan_price import Price
+    from pcg.driver.plan_cost import PlanCost
 
 #: Rows of a section that are shown.
 _ROWS = 40
@@ -44,8 +45,11 @@ def show(plan: Plan) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def diff(old: Plan, new: Plan) -> str:
-    """How `new` differs from `old`, alike differences as one; empty if the plans say the same."""
+def diff_plans(old: Plan, new: Plan) -> str:
+    """How `new` differs from `old`: mesh, layouts of tensors and ops, reshards and estimates; empty if it does not.
+
+    Like differences are said once.
+    """
     parts = []
     if old.fingerprint != new.fingerprint:
         parts.append(f"program: {old.program} ({old.fingerprint[:12]}) -> {new.program} ({new.fingerprint[:12]})")
@@ -167,8 +171,8 @@ def _cut(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[i
     return text + (f"\n  and {len(rows) - _ROWS} more" if len(rows) > _ROWS else "")
 
 
-def prices(plan: Plan, found: Sequence[Price]) -> str:
-    """One row per machine that a plan was priced on."""
+def costs(plan: Plan, found: Sequence[PlanCost]) -> str:
+    """What a plan costs on some machines, a row each."""
     simulated = any(p.simulation is not None for p in found)
     header = ["machine", "step", "compute", "communication", "sent per device", "peak memory"]
     rows = []

@@ -116,7 +116,7 @@ def test_refused_in_one_line(document, path, value, said):
 def test_files_that_are_no_documents(data, said, tmp_path, capsys):
     path = tmp_path / "plan.json"
     path.write_bytes(data)
-    for argv in (["show", str(path)], ["diff", str(path), str(path)], ["price", str(path)]):
+    for argv in (["show", str(path)], ["diff", str(path), str(path)], ["cost", str(path)]):
         assert pcg_plan.main(argv) == pcg_plan.FAILED
         error = capsys.readouterr().err
         assert error.startswith(f"pcg-plan: error: {path}: ") and said in error and error.count("\n") == 1
@@ -135,7 +135,7 @@ def test_files_that_are_no_documents(data, said, tmp_path, capsys):
 )
 def test_refused_by_the_program(document, path, value, said):
     plan = pcg.Plan.from_json(json.dumps(changed(document, ["operations", dot(document), *path], value)))
-    for use in (lambda: pcg.compile(MLP, MESH, strategy=plan).lower(), plan.price):
+    for use in (lambda: pcg.compile(MLP, MESH, strategy=plan).lower(), lambda: pcg.plan_cost(plan)):
         with pytest.raises(pcg.PlanError) as error:
             use()
         assert said in str(error.value) and "\n" not in str(error.value)

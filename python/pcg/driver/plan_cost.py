@@ -13,7 +13,8 @@ from pcg.cost import CostModel
 from pcg.driver import memory, plan_ir
 from pcg.driver.decide import run
 from pcg.driver.module_program import entry_function
-from pcg.driver.plan import Plan, PlanError
+from pcg.driver.plan import Plan
+from pcg.driver.plan_document import PlanError
 from pcg.driver.program import module_source
 from pcg.ir import shardings
 from pcg.ir.context import make_context
@@ -26,11 +27,12 @@ from pcg.passes.pipelines import Settings
 from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.measure import NotPlaced, placed_graph
 from pcg.search.terms import Moves, measured
-from pcg.simulate import Simulation, simulate
+from pcg.simulate import Simulation
+from pcg.simulate import simulate as simulate_step
 
 
 @dataclass(frozen=True)
-class Price:
+class PlanCost:
     """What one step of a plan costs on a machine, per device.
 
     `seconds` (of which `compute` and `communication`), `bytes` sent and `peak_bytes` held are the estimate of the
@@ -62,11 +64,22 @@ class Price:
         return row
 
 
-def price(
+def plan_cost(
     plan: Plan, cluster: Cluster | str | None = None, *, program: str | bytes | Path | None = None,
-    remap: bool = False, simulated: bool = True,
-) -> Price:  # fmt: skip
-    """See `Plan.price`."""
+    remap: bool = False, simulate: bool = True,
+) -> PlanCost:  # fmt: skip
+    """What a plan costs on a machine, as it is: nothing is searched, so equal plans have equal costs.
+
+    Args:
+      cluster: the machine, as for `pcg.compile`; None: the one that the plan was made for.
+      program: the program, where the document was saved without it: StableHLO text, bytes or a path.
+      remap: lay the mesh where the plan runs fastest on the cluster, instead of on the devices it names.
+      simulate: lower the program, too, and simulate a step.
+
+    Raises:
+      PlanError: the program is missing, or another one.
+      ClusterError: the mesh does not fit on the cluster.
+    """
     if isinstance(cluster, str):
         cluster = Cluster.parse(cluster)
     elif cluster is None and plan.cluster:
@@ -80,7 +93,7 @@ def price(
     module = placed(plan, program)
     # Where several places cost the same, the first stays: the same input gives the same answer.
     best = min((_estimate(plan, module, machine, mesh) for mesh in meshes), key=lambda p: p.seconds)
-    return _simulated(plan, module, machine, best) if simulated else best
+    return _simulated(plan, module, machine, best) if simulate else best
 
 
 def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
@@ -118,7 +131,7 @@ def _declare(module: ir.Module, mesh: Mesh) -> None:
     shardings.set_mesh(module, Mesh(found.axes, mesh.device_ids) if found is not None else mesh)
 
 
-def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Price:
+def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> PlanCost:
     """The measure of `module` with its mesh at the devices of `mesh`.
 
     Raises:
@@ -134,20 +147,20 @@ def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Pr
     found = measured(built, choice, moves)
     peak, _ = built.lifetimes.peak(built.graph, choice, mesh)
     name = machine.cluster.name if machine.cluster is not None else machine.device.name
-    return Price(
+    return PlanCost(
         name, mesh, found.seconds, found.compute, found.communication, found.bytes, peak,
         peak <= model.machine.device.memory,
     )  # fmt: skip
 
 
-def _simulated(plan: Plan, module: ir.Module, machine: Machine, found: Price) -> Price:
+def _simulated(plan: Plan, module: ir.Module, machine: Machine, found: PlanCost) -> PlanCost:
     """`found` with a simulation of the lowered program."""
     symbol = next(iter(shardings.meshes_of(module)))
     shardings.set_mesh(module, found.mesh, symbol)
     settings = Settings(machine)
     run(module, [*pipelines.place(settings), *pipelines.lower(settings)], [], {})
     model = CostModel(machine, found.mesh)
-    done = simulate(module, model, donated=plan.donated)
+    done = simulate_step(module, model, donated=plan.donated)
     # The estimate of memory knows nothing of recomputation.
     fits = done.peak_bytes <= model.machine.device.memory if memory.RECOMPUTE in plan.memory else found.fits
     return dataclasses.replace(found, simulation=done, fits=fits)

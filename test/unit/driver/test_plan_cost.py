@@ -1,4 +1,4 @@
-"""Plans priced and compared: what is saved and loaded costs the same, to the last bit."""
+"""What plans cost, and how they differ: what is saved and loaded costs the same, to the last bit."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def other_process(code: str, seed: str) -> str:
     return run.stdout
 
 
-def test_the_price_is_the_estimate_of_the_search(done):
-    price = done.plan.price(simulate=False)
-    assert price.seconds == pytest.approx(done.plan.estimate["seconds"], rel=1e-9)
-    assert price.seconds == price.compute + price.communication
-    assert price.simulation is None and price.fits
+def test_the_cost_is_the_estimate_of_the_search(done):
+    cost = pcg.plan_cost(done.plan, simulate=False)
+    assert cost.seconds == pytest.approx(done.plan.estimate["seconds"], rel=1e-9)
+    assert cost.seconds == cost.compute + cost.communication
+    assert cost.simulation is None and cost.fits
 
 
 def test_the_simulation_is_that_of_the_compiled_program(done):
     model = CostModel(Machine.default(), done.mesh)
     mine = simulate(done.modules["local"], model, donated=done.program.donated)
-    theirs = done.plan.price().simulation
+    theirs = pcg.plan_cost(done.plan).simulation
     assert (theirs.seconds, theirs.exposed, theirs.peak_bytes) == (mine.seconds, mine.exposed, mine.peak_bytes)
 
 
@@ -69,11 +69,11 @@ def test_the_simulation_is_that_of_the_compiled_program(done):
 def test_loaded_plans_cost_the_same_in_any_process(done, saved, cluster):
     loaded = pcg.Plan.load(saved)
     assert loaded == done.plan
-    prices = [p.price(cluster).to_dict() for p in (done.plan, loaded)]
-    assert prices[0] == prices[1]
-    code = f"import json, pcg; print(json.dumps(pcg.Plan.load({str(saved)!r}).price({cluster!r}).to_dict()))"
+    costs = [pcg.plan_cost(p, cluster).to_dict() for p in (done.plan, loaded)]
+    assert costs[0] == costs[1]
+    code = f"import json, pcg; print(json.dumps(pcg.plan_cost(pcg.Plan.load({str(saved)!r}), {cluster!r}).to_dict()))"
     for seed in ("0", "1", "12345"):
-        assert json.loads(other_process(code, seed)) == prices[0]
+        assert json.loads(other_process(code, seed)) == costs[0]
 
 
 @pytest.mark.parametrize("strategy", ["global", "dataflow"])
@@ -81,15 +81,15 @@ def test_plans_of_propagation_cost_the_same(strategy, tmp_path):
     options = Options(strategy=strategy, in_specs={0: ShardSpec.parse("[-, model]"), 3: ShardSpec.parse("[data, -]")})
     plan = compiled(options).plan
     plan.save(tmp_path / "p.json")
-    assert pcg.Plan.load(tmp_path / "p.json").price().to_dict() == plan.price().to_dict()
-    assert plan.price(simulate=False).seconds == pytest.approx(plan.estimate["seconds"], rel=1e-6)
+    assert pcg.plan_cost(pcg.Plan.load(tmp_path / "p.json")).to_dict() == pcg.plan_cost(plan).to_dict()
+    assert pcg.plan_cost(plan, simulate=False).seconds == pytest.approx(plan.estimate["seconds"], rel=1e-6)
 
 
-def test_another_cluster_prices_the_same_layouts(done):
-    here, there = done.plan.price(), done.plan.price(SUMMIT)
+def test_the_same_layouts_on_another_cluster(done):
+    here, there = pcg.plan_cost(done.plan), pcg.plan_cost(done.plan, SUMMIT)
     assert there.machine == "summit" and there.seconds > here.seconds
     assert there.bytes == here.bytes  # what is sent does not depend on the machine
-    best = done.plan.price(SUMMIT, remap=True)
+    best = pcg.plan_cost(done.plan, SUMMIT, remap=True)
     assert best.seconds <= there.seconds and best.bytes == here.bytes
     assert sorted(best.mesh.device_ids) == list(range(8))
 
@@ -98,16 +98,16 @@ def test_a_plan_remembers_its_cluster(tmp_path):
     cluster = pcg.Cluster.parse(SUMMIT)
     plan = compiled(Options(strategy="search", search={"machine": Machine.of(cluster)})).plan
     plan.save(tmp_path / "p.json")
-    again = pcg.Plan.load(tmp_path / "p.json").price()
+    again = pcg.plan_cost(pcg.Plan.load(tmp_path / "p.json"))
     assert again.machine == "summit"
-    assert again.to_dict() == plan.price(cluster).to_dict()
+    assert again.to_dict() == pcg.plan_cost(plan, cluster).to_dict()
     assert again.seconds == pytest.approx(plan.estimate["seconds"], rel=1e-9)
 
 
 def test_given_back_a_plan_costs_the_same(done):
     again = compiled(Options(strategy=done.plan))
-    assert again.plan == done.plan and not again.plan.diff(done.plan)
-    assert again.plan.price().to_dict() == done.plan.price().to_dict()
+    assert again.plan == done.plan and not pcg.diff_plans(again.plan, done.plan)
+    assert pcg.plan_cost(again.plan).to_dict() == pcg.plan_cost(done.plan).to_dict()
 
 
 def test_requests_inside_the_program_keep_their_decided_layout(tmp_path):
@@ -122,9 +122,9 @@ def test_requests_inside_the_program_keep_their_decided_layout(tmp_path):
     plan = compile_program(load_program(text), MESH, Options(out_specs=out)).plan
     assert "[data, model]" in plan.to_json()
     plan.save(tmp_path / "p.json")
-    price = pcg.Plan.load(tmp_path / "p.json").price()
-    assert price.to_dict() == plan.price().to_dict()
-    assert price.seconds == pytest.approx(plan.estimate["seconds"], rel=1e-6)
+    cost = pcg.plan_cost(pcg.Plan.load(tmp_path / "p.json"))
+    assert cost.to_dict() == pcg.plan_cost(plan).to_dict()
+    assert cost.seconds == pytest.approx(plan.estimate["seconds"], rel=1e-6)
 
 
 def test_refined_meshes(tmp_path):
@@ -137,8 +137,8 @@ def test_refined_meshes(tmp_path):
     plan = compile_program(load_program(text), Mesh.parse("x=8")).plan
     assert plan.mesh.is_refined
     plan.save(tmp_path / "p.json")
-    assert pcg.Plan.load(tmp_path / "p.json").price().to_dict() == plan.price().to_dict()
-    placed = plan.price("preset:dgx-h100:1", remap=True)
+    assert pcg.plan_cost(pcg.Plan.load(tmp_path / "p.json")).to_dict() == pcg.plan_cost(plan).to_dict()
+    placed = pcg.plan_cost(plan, "preset:dgx-h100:1", remap=True)
     assert placed.mesh.origin.axes == (("x", 8),) and placed.mesh.is_refined
 
 
@@ -148,50 +148,50 @@ def test_without_the_program(done, saved, tmp_path):
     plan = pcg.Plan.load(bare)
     assert plan == done.plan and bare.stat().st_size < saved.stat().st_size
     with pytest.raises(pcg.PlanError, match="saved without its program"):
-        plan.price()
-    assert plan.price(program=MLP).to_dict() == done.plan.price().to_dict()
+        pcg.plan_cost(plan)
+    assert pcg.plan_cost(plan, program=MLP).to_dict() == pcg.plan_cost(done.plan).to_dict()
     other = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n  return %x : tensor<8xf32>\n}\n"
     with pytest.raises(pcg.PlanError, match="does not fit this one: it has 4 arguments, the program 1"):
-        plan.price(program=other)
+        pcg.plan_cost(plan, program=other)
 
 
 def test_a_mesh_that_is_too_large_is_an_error(done):
     with pytest.raises(pcg.ClusterError, match="has 8 positions"):
-        done.plan.price("preset:dgx-h100:nodes=1,gpus=4")
+        pcg.plan_cost(done.plan, "preset:dgx-h100:nodes=1,gpus=4")
 
 
 def test_what_was_tampered_with_is_an_error(done):
     wrong = replace(done.plan, operations=(*done.plan.operations, replace(done.plan.operations[-1], at=10**6)))
     with pytest.raises(pcg.PlanError, match=r"operations\[\d+\].at is 1000000; the program has operations 0 to \d+"):
-        wrong.price()
+        pcg.plan_cost(wrong)
     fewer = replace(done.plan, operations=done.plan.operations[1:])
     with pytest.raises(pcg.PlanError, match="malformed plan"):
-        fewer.price()
+        pcg.plan_cost(fewer)
 
 
 # -- differences -----------------------------------------------------------------------------------
 
 
 def test_no_difference(done):
-    assert done.plan.diff(done.plan) == ""
+    assert pcg.diff_plans(done.plan, done.plan) == ""
 
 
 def test_differences_are_grouped(done):
     other = compiled(Options(strategy="global", in_specs={0: ShardSpec.parse("[-, model]"), 1: ShardSpec.parse("[model, -]")})).plan
-    text = done.plan.diff(other)
+    text = pcg.diff_plans(done.plan, other)
     assert "arg0" in text and "[-, data+model]  [-, model]" in text
     assert "Operations" in text and "dot_general" in text
     assert "Estimate" in text and "program:" not in text and "mesh:" not in text
-    back = other.diff(done.plan)
+    back = pcg.diff_plans(other, done.plan)
     assert "[-, model]       [-, data+model]" in back or "[-, model]  [-, data+model]" in back
 
 
 def test_other_meshes_and_programs_are_named(done):
     other = compiled(mesh=Mesh.parse("x=8")).plan
-    assert "mesh: data=2,model=4 -> x=8" in done.plan.diff(other)
+    assert "mesh: data=2,model=4 -> x=8" in pcg.diff_plans(done.plan, other)
     text = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n  return %x : tensor<8xf32>\n}\n"
     small = compile_program(load_program(text), MESH).plan
-    found = done.plan.diff(small)
+    found = pcg.diff_plans(done.plan, small)
     assert found.startswith("program: main") and "not there" in found and "operations are not compared" in found
 
 
@@ -214,14 +214,14 @@ def test_diff(done, saved, tmp_path, capsys):
     assert "replicated  [data, -]" in capsys.readouterr().out
 
 
-def test_price(done, saved, capsys):
-    assert main(["price", str(saved), "--json", "--cluster", SUMMIT, "--cluster", "preset:dgx-h100:1"]) == 0
+def test_cost(done, saved, capsys):
+    assert main(["cost", str(saved), "--json", "--cluster", SUMMIT, "--cluster", "preset:dgx-h100:1"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert rows == [done.plan.price(c).to_dict() for c in (SUMMIT, "preset:dgx-h100:1")]
-    assert main(["price", str(saved), "--no-simulation"]) == 0
+    assert rows == [pcg.plan_cost(done.plan, c).to_dict() for c in (SUMMIT, "preset:dgx-h100:1")]
+    assert main(["cost", str(saved), "--no-simulation"]) == 0
     out = capsys.readouterr().out
     assert "generic" in out and "simulated" not in out
-    assert main(["price", str(saved), "--cluster", SUMMIT, "--remap"]) == 0
+    assert main(["cost", str(saved), "--cluster", SUMMIT, "--remap"]) == 0
     assert "summit: devices [" in capsys.readouterr().out
 
 
@@ -229,8 +229,8 @@ def test_price(done, saved, capsys):
     ("argv", "message"),
     [
         (["show", "nowhere.json"], "nowhere.json: No such file"),
-        (["price", "PLAN", "--cluster", "preset:nothing"], "nothing"),
-        (["price", "PLAN", "--cluster", "preset:dgx-h100:nodes=1,gpus=4"], "has 8 positions"),
+        (["cost", "PLAN", "--cluster", "preset:nothing"], "nothing"),
+        (["cost", "PLAN", "--cluster", "preset:dgx-h100:nodes=1,gpus=4"], "has 8 positions"),
         (["show", "JUNK"], "not a plan"),
     ],
 )  # fmt: skip
@@ -261,7 +261,7 @@ def test_plans_that_save_memory_by_microbatches(tmp_path):
     step.lower(weights, jax.ShapeDtypeStruct((4096, 64), "float32"))
     assert step.plan.memory["microbatches"] > 1
     step.plan.save(tmp_path / "p.json")
-    assert pcg.Plan.load(tmp_path / "p.json").price().to_dict() == step.plan.price().to_dict()
+    assert pcg.plan_cost(pcg.Plan.load(tmp_path / "p.json")).to_dict() == pcg.plan_cost(step.plan).to_dict()
 
 
 def test_compiled_lint():
@@ -280,7 +280,7 @@ def test_compiled_lint():
     names = [a.name for a in found.annotations]
     assert "argument params['up']" in names and "argument x" in names
     (inside,) = (a for a in found.annotations if a.kind == "constraint")
-    assert inside.first.where.startswith("test_plan_price.py:") and str(inside.spec) == "[-, model]"
+    assert inside.first.where.startswith("test_plan_cost.py:") and str(inside.spec) == "[-, model]"
     assert found.given.seconds >= found.free.seconds
     assert found.given.seconds == pytest.approx(compiled.cost.seconds, rel=1e-6)
     assert "params['up']" in str(found)
