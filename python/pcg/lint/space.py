@@ -22,15 +22,15 @@ from pcg.rules.factor import FactorRule
 from pcg.search.assign import Decided, WithPlans, place
 from pcg.search.build import Builder, adds
 from pcg.search.choices import Building
-from pcg.search.dual import ascend
 from pcg.search.fit import fit
-from pcg.search.ilp import first_guess, solve
 from pcg.search.measure import close_loop
-from pcg.search.network import FORBIDDEN, reduce
 from pcg.search.outcome import DoesNotFit
 from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
 from pcg.search.terms import Measure, Moves, measured
+from pcg.solve.ilp import first_guess, solve
+from pcg.solve.network import FORBIDDEN, reduce
+from pcg.solve.trws import ascend
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,13 +23,13 @@ from pcg.planning.memory_plans import mark_given, take
 from pcg.planning.progress import Progress
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
-from pcg.search.network import FORBIDDEN
 from pcg.search.optimize import optimize
 from pcg.search.outcome import RECOMPUTED, DoesNotFit, Outcome
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.terms import Moves, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
+from pcg.solve.network import FORBIDDEN
 
 #: On a module: pcg-select has decided, the next search leaves it as it is.
 SELECTED = "pcg.selected"

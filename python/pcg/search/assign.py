@@ -23,11 +23,11 @@ from pcg.search.build import Builder, Built
 from pcg.search.choices import Annotated, Building, uses
 from pcg.search.commit import commit
 from pcg.search.measure import close_loop, keep_values
-from pcg.search.network import FORBIDDEN
 from pcg.search.optimize import optimize
 from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
 from pcg.search.terms import Measure, Moves, as_measured, measured
+from pcg.solve.network import FORBIDDEN
 
 
 @dataclass

@@ -24,11 +24,11 @@ from pcg.search.choices import Annotated, Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.memory import Lifetimes
-from pcg.search.network import FORBIDDEN
 from pcg.search.op_cost import OpCost
 from pcg.search.quotient import Quotient
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
+from pcg.solve.network import FORBIDDEN
 
 #: Share of the time to read an argument once that is added to a layout of it.  Chosen: far below any real difference
 #: between two plans, and far above rounding, so it decides between equal ones alone (decision 5).

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pcg.search.frontier import Frontier, Point
-from pcg.search.ilp import Limit, merge
-from pcg.search.network import Network
 from pcg.search.outcome import DoesNotFit
 from pcg.search.quotient import Quotient
+from pcg.solve.ilp import Limit, merge
+from pcg.solve.network import Network
 
 #: Rounds of mixing plans, each under the limits at the peaks met before.  Chosen: a budget of ILPs.
 _ROUNDS = 6

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from pcg.search.dual import ascend
-from pcg.search.ilp import first_guess
-from pcg.search.network import FORBIDDEN, Network, reduce
 from pcg.search.outcome import Outcome
 from pcg.search.quotient import Quotient
+from pcg.solve.ilp import first_guess
+from pcg.solve.network import FORBIDDEN, Network, reduce
+from pcg.solve.trws import ascend
 
 #: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where the
 #: last step saved memory and where it did not.  Chosen: coarse steps are refined between the two that a limit lies

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pcg.search.fit import fit
-from pcg.search.ilp import solve
 from pcg.search.outcome import Alternative, Outcome
 from pcg.search.pure_plans import pure_plans, replication
 from pcg.search.quotient import Quotient
+from pcg.solve.ilp import solve
 
 
 def optimize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.search.ilp import first_guess
-from pcg.search.network import FORBIDDEN, Network, reduce
 from pcg.search.quotient import Quotient
+from pcg.solve.ilp import first_guess
+from pcg.solve.network import FORBIDDEN, Network, reduce
 
 
 def replication(quotient: Quotient) -> list[int]:

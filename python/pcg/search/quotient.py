@@ -11,9 +11,9 @@ import numpy as np
 from pcg.cost import CostModel
 from pcg.search.graph import Graph
 from pcg.search.memory import Lifetimes
-from pcg.search.network import Network
 from pcg.search.prices import Prices
 from pcg.search.table import Port, Table
+from pcg.solve.network import Network
 
 
 @dataclass

@@ -20,10 +20,10 @@ from pcg.reshard.planner import cost as reshard_cost
 from pcg.search.build import Built
 from pcg.search.commit import is_part
 from pcg.search.graph import Edge, Node
-from pcg.search.network import FORBIDDEN
 from pcg.search.op_cost import describe
 from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
+from pcg.solve.network import FORBIDDEN
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.compiled import compiled
+from pcg.kernels.compiled import compiled, compiled_without_nan
 
 
 @compiled
@@ -45,17 +45,6 @@ def implied_steps(start, end, node, offset, size, usage, capacity, order, budget
             if p != q and not dropped[p] and s <= capacity[p] - capacity[q]:
                 dropped[p] = True
     return dropped
-
-
-@compiled
-def energy_of(x, size, offset, unary, ei, ej, table, tables):  # type: ignore[no-untyped-def]
-    """Cost of the assignment `x`."""
-    total = 0.0
-    for i in range(len(size)):
-        total += unary[offset[i] + x[i]]
-    for e in range(len(ei)):
-        total += tables[table[e] + x[ei[e]] * size[ej[e]] + x[ej[e]]]
-    return total
 
 
 @compiled
@@ -159,12 +148,12 @@ def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_st
                 d -= 1
 
 
-@compiled
-def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_node, near_edge, to_i, to_j, x):  # type: ignore[no-untyped-def]
-    """Sequential tree-reweighted message passing (Kolmogorov, PAMI 28, 2006); returns a lower bound on the energy.
+@compiled_without_nan
+def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_node, near_edge, to_i, to_j, rise, x):  # type: ignore[no-untyped-def]
+    """Message passing as in `pcg.solve.trws`; returns the bound, and that of the pass before the last.
 
     `to_i`, `to_j` are the messages per edge to its two ends, one edge's entries after the other's; they are
-    updated in place.  `x` receives a rounding.
+    updated in place.  `rise` receives how far each choice lifts the second bound, `x` a rounding.
     """
     n, m = len(size), len(ei)
     at_i, at_j = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
@@ -175,10 +164,10 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
     for i in range(n):
         largest = max(largest, size[i])
     total, scaled, fresh = np.empty(largest), np.empty(largest), np.empty(largest)
-    bound = 0.0
+    bound, last = -np.inf, -np.inf
     for sweep in range(2 * sweeps):
         forward = sweep % 2 == 0
-        bound = 0.0
+        last, bound = bound, 0.0
         for step in range(n):
             i = step if forward else n - 1 - step
             k = size[i]
@@ -216,7 +205,8 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
             bound += low
             weight = 1.0 / max(1, before, after)
             for s in range(k):
-                scaled[s] = weight * (total[s] - low)
+                rise[offset[i] + s] = total[s] - low
+                scaled[s] = weight * rise[offset[i] + s]
             for a in range(near_offset[i], near_offset[i + 1]):
                 j, e = near_node[a], near_edge[a]
                 if (j > i) != forward:
@@ -247,7 +237,7 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
                 else:
                     for l in range(q):
                         to_i[at_i[e] + l] = fresh[l] - low
-    return bound
+    return bound, last
 
 
 @compiled
@@ -345,3 +335,73 @@ def descend(x, load, capacity, size, offset, unary, table, tables, ei, near_offs
                 if x[i] != i0 or x[j] != j0:
                     changed = True
                     break
+
+
+@compiled
+def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no-untyped-def]
+    """Mask of the strategies that no other one beats, or does not lose to by more than `slack`.
+
+    `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against those of neighbour e, `usage[item, k]` its memory.
+    """
+    k, edges = len(unary), len(ends) - 1
+    alive = np.ones(k, dtype=np.bool_)
+    cheapest = np.empty(edges, dtype=np.int64)
+    for s in range(k):
+        # Where s is at its best another one has the hardest time: most fail there already.
+        for e in range(edges):
+            at = ends[e]
+            for l in range(ends[e], ends[e + 1]):
+                if costs[s, l] < costs[s, at]:
+                    at = l
+            cheapest[e] = at if ends[e] < ends[e + 1] and costs[s, at] < forbidden else -1
+        for q in range(k):
+            if q == s or not alive[q]:
+                continue
+            # How much taking q instead of s can cost at most, so far at least.
+            total = unary[q] - unary[s]
+            for e in range(edges):
+                if cheapest[e] >= 0:
+                    total += costs[q, cheapest[e]] - costs[s, cheapest[e]]
+            if total > slack:
+                continue
+            worse = False
+            for item in range(usage.shape[0]):
+                if usage[item, q] > usage[item, s]:
+                    worse = True
+                    break
+            if worse:
+                continue
+            for e in range(edges):
+                if cheapest[e] < 0:
+                    continue
+                least = costs[q, cheapest[e]] - costs[s, cheapest[e]]
+                most = least
+                for l in range(ends[e], ends[e + 1]):
+                    if costs[s, l] >= forbidden:
+                        continue
+                    d = costs[q, l] - costs[s, l]
+                    if d > most:
+                        most = d
+                        if total + (most - least) > slack:
+                            break
+                total += most - least
+                if total > slack:
+                    break
+            if total <= slack:
+                alive[s] = False
+                break
+    return alive
+
+
+@compiled
+def min_plus(unary, left, right):  # type: ignore[no-untyped-def]
+    """`out[j, k] = min_i unary[i] + left[i, j] + right[i, k]`."""
+    out = np.full((left.shape[1], right.shape[1]), np.inf)
+    for i in range(len(unary)):
+        for j in range(left.shape[1]):
+            c = unary[i] + left[i, j]
+            for k in range(right.shape[1]):
+                d = c + right[i, k]
+                if d < out[j, k]:
+                    out[j, k] = d
+    return out

@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 
 from pcg.solve import kernels
-from pcg.solve.bound import MessagePassing
 from pcg.solve.eliminate import Plan, plan
 from pcg.solve.model import Model
+from pcg.solve.trws import TreeReweighted
 
 #: Seconds of one kind of search before choosing again.
 _TURN = 1.5
@@ -53,7 +53,7 @@ class Search:
         self.cost = np.inf
         self.bound = -np.inf
         self.price = np.zeros(len(model.capacity))
-        self.messages = MessagePassing(model)
+        self.messages = TreeReweighted(model)
         self.plans: list[Plan] = []
         self.swung: tuple[np.ndarray, np.ndarray] | None = None
         """Prices and assignment where `swing` left off."""
@@ -88,21 +88,30 @@ class Search:
         )  # fmt: skip
         return out
 
+    def relaxed(self, price: np.ndarray, sweeps: int) -> tuple[float, np.ndarray]:
+        """A lower bound (without the reduction's constant) by Lagrangian relaxation of memory, and a rounding.
+
+        For any prices >= 0 per byte and step, the cheapest assignment under costs + prices x bytes, less prices x
+        capacity, costs no more than the best one that fits; message passing bounds it from below.
+        """
+        bound, x = self.messages.run(self.model.priced(price), sweeps)
+        return bound - float(price @ self.model.capacity), x
+
     def ascend(self, until: float) -> None:
         """Raise the lower bound by subgradient steps on the prices; offer what is met on the way."""
         m = self.model
         price = np.zeros(len(m.capacity))
-        bound, x = self.messages.run(price, 30)
+        bound, x = self.relaxed(price, 30)
         self.raise_bound(bound, price)
         if not self.offer(x):
             high = self.fit(price)
             for _ in range(8):
-                bound, x = self.messages.run(high, 10)
+                bound, x = self.relaxed(high, 10)
                 self.raise_bound(bound, high)
                 self.offer(x)
                 high = high * 0.5
             price = self.price.copy()
-            bound, x = self.messages.run(price, 10)
+            bound, x = self.relaxed(price, 10)
         step, stall, count = 1.0, 0, 0
         drift = np.zeros(len(price))
         whole: Plan | None = None
@@ -129,7 +138,7 @@ class Search:
                     break
             drift = 0.7 * drift + 0.3 * excess
             price = np.maximum(0.0, price + step * gap / norm * drift)
-            bound, x = self.messages.run(price, 3)
+            bound, x = self.relaxed(price, 3)
             if bound > self.bound:
                 stall = 0
                 self.raise_bound(bound, price)
@@ -142,7 +151,7 @@ class Search:
                     drift[:] = 0.0
         if self.late():
             return
-        bound, x = self.messages.run(self.price, 50)
+        bound, x = self.relaxed(self.price, 50)
         self.raise_bound(bound, self.price)
         self.offer(x)
 
@@ -211,7 +220,7 @@ class Search:
         """Minimise over everything while the prices follow what fits and what does not."""
         m = self.model
         if self.swung is None:
-            self.swung = self.price.copy(), self.messages.run(self.price, 5)[1]
+            self.swung = self.price.copy(), self.relaxed(self.price, 5)[1]
         price, x = self.swung
         rate = 10 ** self.rng.uniform(-2, -0.5)
         while time.monotonic() < min(until, self.deadline) and not self.proven():
@@ -287,7 +296,7 @@ class Search:
         rate = 0.01
         x = np.zeros(m.n, dtype=np.int64)
         for count in range(1 << 30):
-            _, x = self.messages.run(price, 4)
+            _, x = self.relaxed(price, 4)
             if count % 4 == 3 and m.n:
                 x = plan(m, self.region(1000), self.rng, 1e4, 3e7).run(m, m.priced(price), x)
             self.offer(x)

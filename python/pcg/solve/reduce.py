@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.kernels.networks import undominated
+from pcg.solve.kernels import undominated
 from pcg.solve.problem import Infeasible, Problem
 from pcg.solve.timeline import Item, Timeline, compress, thin
 

@@ -20,9 +20,9 @@ from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
-from pcg.search.ilp import solve
-from pcg.search.network import FORBIDDEN, Network, reduce
 from pcg.simulate.run import simulate
+from pcg.solve.ilp import solve
+from pcg.solve.network import FORBIDDEN, Network, reduce
 
 #: Arithmetic is slow and links are quick, so even small programs are worth splitting.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e8, latency=1e-7))

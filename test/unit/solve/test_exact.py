@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.solve.bound import MessagePassing
 from pcg.solve.eliminate import plan
 from pcg.solve.local import Search
 from pcg.solve.model import flatten
@@ -135,10 +134,10 @@ def test_bounds_stay_below_the_optimum_at_any_prices(seed):
     r = reduce(p)
     m = flatten(r)
     rng = np.random.default_rng(seed)
-    messages = MessagePassing(m)
+    searcher = Search(m, seed, np.inf)
     for scale in (0.0, 0.3, 3.0):
         price = rng.random(len(m.capacity)) * scale
-        bound, x = messages.run(price, 8)
+        bound, x = searcher.relaxed(price, 8)
         assert bound + r.constant <= want + 1e-6
         assert all(0 <= k < size for k, size in zip(x, m.size, strict=True))
 
@@ -149,7 +148,7 @@ def test_message_passing_is_tight_on_a_tree():
     m = flatten(reduce(p, deadline=0.0))
     chosen = plan(m, range(m.n), random.Random(0), 1e9, 1e9)
     best = m.energy(chosen.run(m, m.unary, np.zeros(m.n, dtype=np.int64)))
-    bound, _ = MessagePassing(m).run(np.zeros(len(m.capacity)), 20)
+    bound, _ = Search(m, 0, np.inf).relaxed(np.zeros(len(m.capacity)), 20)
     assert abs(bound - best) < 1e-6 * max(best, 1)
 
 

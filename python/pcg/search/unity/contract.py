@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.search.network import Network
 from pcg.search.unity.algebra import min_plus
+from pcg.solve.network import Network
 
 #: What a new pair of principals that are not near weighs against the share of a neighbour in what binds a node.
 #: Chosen: the paper has no such step (decision 13).

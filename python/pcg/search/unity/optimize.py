@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pcg.search.ilp import solve
-from pcg.search.network import FORBIDDEN, Network
 from pcg.search.outcome import Alternative, DoesNotFit, Outcome
 from pcg.search.pure_plans import pure_plans
 from pcg.search.quotient import Quotient
@@ -20,6 +18,8 @@ from pcg.search.unity.dynamic import Dynamic, Effort, Rules
 from pcg.search.unity.forward import Forward, forward
 from pcg.search.unity.problem import Pcg
 from pcg.search.unity.shape import backbone
+from pcg.solve.ilp import solve
+from pcg.solve.network import FORBIDDEN, Network
 
 #: Steps of the bisection between time and memory (as in Unity's memory search).
 _MEMORY_STEPS = 10

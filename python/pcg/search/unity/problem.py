@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.search.network import Network
+from pcg.solve.network import Network
 
 #: Differences of costs that rounding makes, as a share of the network's unit.  Chosen: eleven bits above those of a
 #: double, for sums of a few thousand costs.

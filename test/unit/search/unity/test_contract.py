@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.search.network import Network
 from pcg.search.unity.contract import contract
+from pcg.solve.network import Network
 
 
 def random_network(seed: int, nodes: int, edges: int) -> Network:

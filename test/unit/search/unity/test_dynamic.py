@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.search.network import Network
 from pcg.search.unity import Dynamic, OutOfTime, Pcg, Rules
 from pcg.search.unity.shape import backbone
+from pcg.solve.network import Network
 
 
 def grow(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.search.dual import Bounded, ascend
-from pcg.search.ilp import _dive, solve
-from pcg.search.network import FORBIDDEN, Network, reduce
+from pcg.solve.ilp import _dive, solve
+from pcg.solve.network import FORBIDDEN, Network, reduce
+from pcg.solve.trws import Bounded, ascend
 
 
 @st.composite

@@ -4,7 +4,7 @@ Choosing a strategy per op is a partitioned boolean quadratic problem.  Most of 
 search: a variable with at most two neighbours can be folded into them exactly (min-plus product;
 Scholz & Eckstein, "Register allocation for irregular architectures", LCTES'02), and a choice that another beats
 whatever the neighbours do can be dropped (dead-end elimination; Goldstein, Biophys. J. 66, 1994).
-What is left, the core, is for `search.ilp`.
+What is left, the core, is for `solve.ilp`.
 """
 
 from __future__ import annotations
@@ -322,13 +322,13 @@ class _Compiled:
 
     @staticmethod
     def min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        from pcg.kernels.networks import min_plus
+        from pcg.solve.kernels import min_plus
 
         return min_plus(u, np.ascontiguousarray(a), np.ascontiguousarray(b))  # type: ignore[no-any-return]
 
     @staticmethod
     def undominated(unary: np.ndarray, edges: list[np.ndarray], limit: float, noise: float) -> np.ndarray:
-        from pcg.kernels.networks import undominated
+        from pcg.solve.kernels import undominated
 
         n = len(unary)
         good = unary < limit

@@ -1,0 +1,79 @@
+"""A network of nodes and edges as flat arrays, for loops over all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Pairwise:
+    """Choice k of node i costs `unary[offset[i] + k]`; edge e between i = `ei[e]` and j = `ej[e]` (i < j) costs
+    `tables[table[e] + k * size[j] + l]` for choices k and l."""
+
+    size: np.ndarray
+    offset: np.ndarray
+    unary: np.ndarray
+    ei: np.ndarray
+    ej: np.ndarray
+    table: np.ndarray
+    tables: np.ndarray
+    near: list[list[tuple[int, int]]]
+    """Per node (neighbour, edge)."""
+    near_offset: np.ndarray
+    near_node: np.ndarray
+    near_edge: np.ndarray
+
+    @classmethod
+    def of(cls, unary: Sequence[np.ndarray], pair: Sequence[dict[int, np.ndarray]]) -> Pairwise:
+        """`unary[i]` per choice of node i, `pair[i][j]` per choice of i and of j, given both ways."""
+        size = np.array([len(u) for u in unary], dtype=np.int64)
+        ends: list[tuple[int, int]] = []
+        parts: list[np.ndarray] = []
+        near: list[list[tuple[int, int]]] = [[] for _ in size]
+        for i, row in enumerate(pair):
+            for j, t in row.items():
+                if i < j:
+                    near[i].append((j, len(ends)))
+                    near[j].append((i, len(ends)))
+                    ends.append((i, j))
+                    parts.append(np.ascontiguousarray(t).ravel())
+        both = np.array(ends, dtype=np.int64).reshape(-1, 2)
+        return cls(
+            size,
+            offsets(size)[:-1],
+            np.concatenate([np.zeros(0), *unary]),
+            both[:, 0].copy(),
+            both[:, 1].copy(),
+            offsets(size[both[:, 0]] * size[both[:, 1]])[:-1],
+            np.concatenate([np.zeros(0), *parts]),
+            near,
+            offsets(np.array([len(a) for a in near], dtype=np.int64)),
+            np.array([j for a in near for j, _ in a], dtype=np.int64),
+            np.array([e for a in near for _, e in a], dtype=np.int64),
+        )
+
+    @property
+    def n(self) -> int:
+        return len(self.size)
+
+    def split(self, values: np.ndarray) -> list[np.ndarray]:
+        """One value per choice, as views per node."""
+        return [values[o : o + k] for o, k in zip(self.offset.tolist(), self.size.tolist(), strict=True)]
+
+    def edge(self, e: int) -> np.ndarray:
+        """The costs of an edge, by the choices of its first end and of its second."""
+        rows, cols = self.size[self.ei[e]], self.size[self.ej[e]]
+        return self.tables[self.table[e] : self.table[e] + rows * cols].reshape(rows, cols)
+
+    def energy(self, x: np.ndarray) -> float:
+        """Cost of an assignment."""
+        own = self.unary[self.offset + x].sum()
+        return float(own + self.tables[self.table + x[self.ei] * self.size[self.ej] + x[self.ej]].sum())
+
+
+def offsets(lengths: np.ndarray) -> np.ndarray:
+    """Where each of several rows starts when they lie one behind the other, and their end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
