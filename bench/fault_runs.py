@@ -93,7 +93,8 @@ class Workspace:
         limit = math.ceil(seconds) if seconds else 36000
         command = [
             sys.executable, "-c", _START, str(limit), str(MEMORY), "-x", "-q", "--tb=no", "-rfE", "--color=no",
-            "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "--hypothesis-seed=0",
+            "-p", "xdist", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "-p", "hypothesispytest",
+            "--hypothesis-seed=0",
             f"--basetemp={self.directory / 'temp'}", *tests.files,
         ]  # fmt: skip
         with (self.directory / "output").open("w") as output:
@@ -139,7 +140,9 @@ class Workspace:
 
     def _environment(self) -> dict[str, str]:
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "PCG_TEST"))}
-        return env | {"PYTHONPATH": str(self.directory / "path"), "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu"}
+        # Loading plugins that no test needs takes longer than many tests.
+        env |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu"}
+        return env | {"PYTHONPATH": str(self.directory / "path")}
 
 
 def _write(file: Path, text: str) -> None:

@@ -52,7 +52,7 @@ class Prices:
         return _shared(model, threading.get_ident())
 
     def between(
-        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool
     ) -> np.ndarray:
         """Seconds per spec of `src` (rows) and of `dst` (columns); infinite where there is no way.
 
