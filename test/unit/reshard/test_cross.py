@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import pcg
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.reshard import ReshardError, cross_mesh_plan
-from pcg.reshard.cross import deal, shards
+from pcg.reshard.cross import alike, deal, shards
 
 parse = ShardSpec.parse
 
@@ -125,6 +125,22 @@ def test_dealing_is_exact(loads, senders):
 
     want = min(top(c) for c in itertools.product(range(senders), repeat=len(loads)))
     assert top(deal(loads, senders)) == want
+
+
+@pytest.mark.parametrize(
+    "spec, found",
+    [
+        # The first axis of the other mesh has too few devices; two of its axes stand for one.
+        ("[b, -]", "[d, -]"), ("[a, b]", "[c, d]"), ("[a+b, -]", "[c+d, -]"), ("[e, -]", "[c+d, -]"),
+        # Taken by the same name, and then no longer free.
+        ("[s, a]", "[s, c]"), ("[a, s]", "[c, s]"), ("[-, -]", "[-, -]"),
+        # Nothing has as many shards, or what has is taken.
+        ("[t, -]", None), ("[a, e]", None),
+    ],
+)  # fmt: skip
+def test_a_layout_with_as_many_shards_on_another_mesh(spec, found):
+    mesh, other = Mesh.parse("a=2,b=4,e=8,s=5,t=7"), Mesh.parse("c=2,d=4,s=5")
+    assert alike(ShardSpec.parse(spec), mesh, other) == (found and ShardSpec.parse(found))
 
 
 def test_errors_say_which_layout():
