@@ -41,7 +41,7 @@ ROOMS = ("rules", "lower", "reshard", "search", "simulate")
 @dataclass(frozen=True)
 class Verdict:
     """What became of a fault: the `status` of the last outcome (`passed`: it survives so far), by which test, after how
-    many processor seconds of tests, and which tests passed with it."""
+    many processor seconds of tests, and which of them passed with it."""
 
     fault: Fault
     status: str = "passed"
@@ -50,7 +50,8 @@ class Verdict:
     passed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        by = {"passed": "SURVIVED", "limit": f"time limit in {self.test}", "crashed": f"crash in {self.test}"}
+        survived = f"SURVIVED {len(self.passed)} runs" if self.passed else "no tests"
+        by = {"passed": survived, "limit": f"time limit in {self.test}", "crashed": f"crash in {self.test}"}
         return f"{self.seconds:8.1f} s  {self.fault.kind:11} {self.fault}\n{'':12}{by.get(self.status, self.test)}"
 
     def then(self, tests: Batch, outcome: Outcome) -> Verdict:
