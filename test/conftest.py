@@ -14,10 +14,17 @@ from pathlib import Path
 
 import pytest
 
-# Before anything starts jax: tests run on eight CPU devices, and may import `examples`, `bench` and `support`.
+# Before anything starts jax: tests run on eight CPU devices, and may import `examples`, `bench` and `support`.  XLA
+# makes code for programs that run once without LLVM's optimisations; its own, in which faults were found, stay.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
+_XLA = {
+    "xla_force_host_platform_device_count": "8",
+    "xla_backend_optimization_level": "0",
+    "xla_llvm_disable_expensive_passes": "true",
+}
+for _flag, _value in _XLA.items():
+    if _flag not in os.environ.get("XLA_FLAGS", ""):
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --{_flag}={_value}".strip()
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
 
 _EXCLUDED = {"Inputs", "unit", "support"}
@@ -38,6 +45,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return LitFile.from_parent(parent, path=file_path)
 
 
+def _start_tools(config: pytest.Config) -> None:
+    """Keep one process ready that runs the tools of lit tests, until the end of this one's tests."""
+    from support import toolserver
+
+    if toolserver.ADDRESS not in os.environ:
+        address = os.path.join(os.environ["PCG_TEST_EXEC_ROOT"], f"tools-{os.getpid()}")
+        server = toolserver.Server(address)
+        os.environ[toolserver.ADDRESS] = address
+        config.add_cleanup(lambda: (os.environ.pop(toolserver.ADDRESS, None), server.close()))
+
+
 class LitFile(pytest.File):
     """A `.mlir` file."""
 
@@ -52,6 +70,7 @@ class LitItem(pytest.Item):
         import lit.worker
         from lit.LitTestCase import load_test_suite
 
+        _start_tools(self.config)
         # What lit's own adaptor for unittest does, but telling a skipped test from a passed one.
         for case in load_test_suite([str(self.path)]):
             result = lit.worker._execute(case._test, case._lit_config)

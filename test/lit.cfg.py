@@ -7,6 +7,9 @@ import sys
 
 import lit.formats
 
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+from support import toolserver
+
 # `config` and `lit_config` are put here by lit.
 config = globals()["config"]
 
@@ -25,11 +28,11 @@ config.environment["PATH"] = os.pathsep.join([_bin, os.environ.get("PATH", "")])
 config.environment["PYTHONPATH"] = getattr(config, "pcg_pythonpath", None) or os.environ.get("PYTHONPATH", "")
 config.environment["OMP_NUM_THREADS"] = "1"
 config.substitutions += [
-    (r"%pcg-opt\b", f"{sys.executable} -m pcg.tools.pcg_opt"),
+    (r"%pcg-opt\b", " ".join(toolserver.client("pcg.tools.pcg_opt"))),
     (r"%pcg-run\b", f"{sys.executable} -m pcg.tools.pcg_run"),
     (r"%emit-irdl\b", f"{sys.executable} -m pcg.tools.emit_irdl"),
     (r"%python\b", sys.executable),
-    (r"\bFileCheck\b", f"{sys.executable} -m filecheck"),
+    (r"\bFileCheck\b", " ".join(toolserver.client("filecheck.main"))),
 ]
 for _feature in ("jax", "z3", "ray"):
     if importlib.util.find_spec(_feature):
