@@ -1,4 +1,4 @@
-"""Adding an op, a pass, a device preset or a baseline takes the steps that the how-to pages have, and no others."""
+"""Adding an op, a pass, a planning strategy, a device preset or a baseline takes the steps that the how-to pages have, and no others."""
 
 from __future__ import annotations
 
@@ -61,4 +61,5 @@ def test_reference_has_extensions(copy):
                 change(block, copy)
     shell("python -m pcg.tools.gen_docs -o reference", copy)
     passes, rules = ((copy / f"reference/{name}.md").read_text() for name in ("passes", "rules"))
-    assert "## `dist-count`" in passes and "dlrm-zero1" in passes and "`stablehlo.broadcast`" in rules
+    assert "## `dist-count`" in passes and "## `pcg-coordinate-descent`" in passes
+    assert "dlrm-zero1" in passes and "`stablehlo.broadcast`" in rules
