@@ -9,10 +9,10 @@
 // The sum over the contracted dimension is sent while the other product is computed.
 // CHECK: remark: pcg-simulate: step
 // CHECK-NEXT: compute {{.*}} GFLOP per device
-// CHECK-NEXT: communication {{.*}} 4.00 MiB sent per device, 0.0 us of it not hidden
+// CHECK-NEXT: communication {{.*}} 4.00 MiB sent per device, 0.0 us of it exposed
 // CHECK-NEXT: memory
 // CHECK: stablehlo.dot_general
-// APART: communication [[T:[0-9.]+ us]] {{.*}} sent per device, [[T]] of it not hidden
+// APART: communication [[T:[0-9.]+ us]] {{.*}} sent per device, [[T]] of it exposed
 // TRACE: "traceEvents"
 // PROCESSES: remark: pcg-simulate: step
 // PROCESSES-NEXT: process   0   computes

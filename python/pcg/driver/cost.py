@@ -19,7 +19,7 @@ from pcg.rules import traits
 from pcg.rules.traits import Trait
 from pcg.search.outcome import ESTIMATE
 from pcg.simulate import Simulation, simulate
-from pcg.simulate.collectives import Pricer, channel_of
+from pcg.simulate.collectives import CollectiveCosts, channel_of
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
         seconds=getattr(report, "seconds", estimate.get("seconds")),
         by=getattr(report, "by", estimate.get("by", ESTIMATE)),
         simulated=simulation.seconds,
-        collectives=tuple(_collectives(main, 1, Pricer(model))),
+        collectives=tuple(_collectives(main, 1, CollectiveCosts(model))),
         argument_bytes=sum(arguments),
         result_bytes=results,
         peak_bytes=simulation.peak_bytes,
@@ -126,24 +126,24 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
     )
 
 
-def _collectives(op: ir.Operation, times: int, price: Pricer) -> Iterator[Collective]:
+def _collectives(op: ir.Operation, times: int, cost: CollectiveCosts) -> Iterator[Collective]:
     """Collectives inside `op`; loop bodies count their trips, every branch of a conditional counts."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
                 inner = inner.operation
                 if traits.has(inner.name, Trait.COLLECTIVE):
-                    yield _collective(inner, times, price)
+                    yield _collective(inner, times, cost)
                 elif inner.name == "stablehlo.while":
-                    yield from _collectives(inner, times * counted_trips(inner, times), price)
+                    yield from _collectives(inner, times * counted_trips(inner, times), cost)
                 elif inner.regions:
-                    yield from _collectives(inner, times, price)
+                    yield from _collectives(inner, times, cost)
 
 
-def _collective(op: ir.Operation, times: int, price: Pricer) -> Collective:
-    sent, types = price(op), " ".join(_type(v) for v in op.results)
-    names, at = refine.origin_names(sent.axes, price.model.mesh), where(op.location)
-    return Collective(sent.kind, names, types, sent.bytes, sent.seconds, times, at, channel_of(op))
+def _collective(op: ir.Operation, times: int, cost: CollectiveCosts) -> Collective:
+    one, types = cost(op), " ".join(_type(v) for v in op.results)
+    names, at = refine.origin_names(one.axes, cost.model.mesh), where(op.location)
+    return Collective(one.kind, names, types, one.bytes, one.seconds, times, at, channel_of(op))
 
 
 def _symbol(op: Any) -> str:

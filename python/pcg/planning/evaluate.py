@@ -20,7 +20,7 @@ from pcg.rewrite.hold_copies import HoldCopies
 from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rewrite.recompute import Recompute
 from pcg.search.recompute import Recomputation
-from pcg.simulate import Simulation, fastest, simulate
+from pcg.simulate import Simulation, fastest_mapping, simulate
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def evaluate(
     assert mesh is not None
     local = lowered(resharded(module, context), context)
     models = [CostModel(context.machine, m) for m in (mesh, *places[1:])]
-    chosen = fastest(local, models, donated=context.donated)
+    chosen = fastest_mapping(local, models, donated=context.donated)
     assert chosen is not None
     best, found = chosen
     if best:

@@ -82,7 +82,7 @@ class Sharded:
             found = memory_of(lowered(self.placed, self._context, known), self._model, self._context)
             self._peaks[key] = float(found.peak_bytes)
             if found.peak_bytes <= min(self._peaks.values()):
-                self.largest = [f"{bytes_text(h.bytes)} of {h}" for h in found.held[:_SHOWN]]
+                self.largest = [f"{bytes_text(h.bytes)} of {h}" for h in found.peak_values[:_SHOWN]]
         return self._peaks[key]
 
 

@@ -1,4 +1,4 @@
-"""What a collective of a lowered program moves, over which axes, and how long that takes."""
+"""What a collective of a lowered program sends, over which axes, and how long that takes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pcg.rules.collectives import KINDS
 
 
 @dataclass(frozen=True)
-class Sent:
+class CollectiveCost:
     """A collective: its kind, the mesh axes that it is over, and the bytes that one device sends in a ring.
 
-    `joint` tells those that several processes carry out together from each other: a channel, and the members.
+    `joint` identifies a collective of several processes: its channel, and the members.
     """
 
     kind: str
@@ -30,13 +30,13 @@ class Sent:
 
 
 @dataclass
-class Pricer:
-    """Prices the collectives of programs on the mesh of `model`."""
+class CollectiveCosts:
+    """Costs of the collectives of programs on the mesh of `model`."""
 
     model: CostModel
     _axes: dict[ir.Attribute, tuple[tuple[str, ...], int]] = field(default_factory=dict)
 
-    def __call__(self, op: ir.Operation) -> Sent:
+    def __call__(self, op: ir.Operation) -> CollectiveCost:
         """What one execution of the collective `op` costs."""
         kind = KINDS[op.name]
         attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
@@ -44,11 +44,11 @@ class Pricer:
             groups = groups_of(attr)
             self._axes[attr] = axes_of_groups(groups, self.model.mesh), max(map(len, groups), default=1)
         axes, n = self._axes[attr]
-        wire = wire_bytes(kind, n, held_bytes(op))
-        return Sent(kind, axes, wire, self.model.link(axes, wire, kind))
+        wire = wire_bytes(kind, n, collective_bytes(op))
+        return CollectiveCost(kind, axes, wire, self.model.link(axes, wire, kind))
 
 
-def held_bytes(op: ir.Operation) -> float:
+def collective_bytes(op: ir.Operation) -> float:
     """Bytes of a collective as `pcg.machine.collectives` counts them: of what it gathers, else of its operands."""
     values = op.results if KINDS[op.name] == "all_gather" else op.operands
     return sum(tensor_bytes(v.type) for v in values)

@@ -1,8 +1,8 @@
 """Which memory every value is in, and how much is alive when.  No MLIR here.
 
-Values become buffers by the rules of a compiler that assigns memory after it has fixed the order: an update in place
-takes over the memory of what it updates when nothing reads that any more and copies it first when something does; an
-element-wise kernel may write over an operand that dies; what a loop carries stays in one buffer over all iterations.
+Values become buffers by the rules of XLA's buffer assignment, after the order is fixed: an update in place takes over
+the memory of what it updates where nothing reads that later and copies it first where something does; an elementwise
+kernel may write over an operand after its last use; what a loop carries stays in one buffer over all iterations.
 """
 
 from __future__ import annotations
@@ -12,55 +12,55 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.simulate.program import Program
+from pcg.simulate.task_graph import TaskGraph
 
 #: The number of constants, all together, among buffers and among values.
 CONSTANTS = -1
 
 
 @dataclass
-class Placement:
+class BufferAssignment:
     """The buffers of a program: `buffer[v]` is that of value `v`, -1 for memory that belongs to what is around it.
 
     `after[t]` are tasks that task `t` waits for because it writes over what they read; `copied[t]` are the bytes that
-    it copies first; `left` are bytes copied when all tasks are done, for results that are not where they belong, and
-    `extra` the sizes of results that are copies.
+    it copies first; `final_copies` are bytes copied when all tasks are done, for results that are not in their buffer,
+    and `copied_results` the bytes of memory that these copies take.
     """
 
     buffer: list[int]
     after: dict[int, list[int]] = field(default_factory=dict)
     copied: dict[int, float] = field(default_factory=dict)
-    left: float = 0.0
-    extra: float = 0.0
+    final_copies: float = 0.0
+    copied_results: float = 0.0
 
 
-def place(program: Program) -> Placement:
-    """Assign buffers to the values of `program`, in program order."""
-    return _Placer(program).run()
+def assign_buffers(graph: TaskGraph) -> BufferAssignment:
+    """Assign buffers to the values of `graph`, in program order."""
+    return _BufferAssigner(graph).run()
 
 
-class _Placer:
-    def __init__(self, program: Program) -> None:
-        self.p = program
+class _BufferAssigner:
+    def __init__(self, graph: TaskGraph) -> None:
+        self.p = graph
         self.same: dict[int, int] = {}
-        """What a loop hands on unchanged -> the value that it was given."""
+        """A result of a loop that passes a value through unchanged -> that value."""
         self.readers: dict[int, list[int]] = {}
-        for t, task in enumerate(program.tasks):
+        for t, task in enumerate(graph.tasks):
             for v in task.reads:
                 self.readers.setdefault(self.same.get(v, v), []).append(t)
             for w, v in task.passed.items():
                 self.same[w] = self.same.get(v, v)
-        self.returned = frozenset(self.same.get(r, r) for r in program.results)
-        self.argument = {v: i for i, v in enumerate(program.arguments)}
-        self.buffer = [-2] * len(program.sizes)
+        self.returned = frozenset(self.same.get(r, r) for r in graph.results)
+        self.argument = {v: i for i, v in enumerate(graph.arguments)}
+        self.buffer = [-2] * len(graph.sizes)
         self.content: dict[int, int] = {}
         """Buffer -> the value in it; external buffers are numbered from -3 down."""
         self.size: dict[int, float] = {}
-        self.out = Placement(self.buffer)
+        self.out = BufferAssignment(self.buffer)
         self.targets: dict[int, int] = {}
         self.next = 0
 
-    def run(self) -> Placement:
+    def run(self) -> BufferAssignment:
         p = self.p
         inner = bool(p.inner)
         for i, v in enumerate(p.arguments):
@@ -78,8 +78,8 @@ class _Placer:
             target = self._target(i)
             misplaced = self.buffer[r] != target if target is not None else r in self.argument
             if misplaced or r in seen:
-                self.out.left += p.sizes[r]
-                self.out.extra += 0.0 if inner else p.sizes[r]
+                self.out.final_copies += p.sizes[r]
+                self.out.copied_results += 0.0 if inner else p.sizes[r]
             seen.add(r)
         self.buffer[:] = [b if b >= 0 else -1 for b in self.buffer]
         return self.out
@@ -118,7 +118,7 @@ class _Placer:
             b = self.buffer[w] = self.buffer[v]
             if self._free(b, t, over):
                 self._wait(t, v)
-            else:  # priced as a copy still, though it takes no memory
+            else:  # its time counts as that of a copy, though it takes no memory
                 self.out.copied[t] = self.out.copied.get(t, 0.0) + self.p.sizes[w]
             return
         target = self.targets.get(w)
@@ -147,7 +147,7 @@ class _Placer:
 
 
 @dataclass(frozen=True)
-class Alive:
+class Liveness:
     """Bytes alive after every event of a run, and at the peak.
 
     `spans` says of every buffer its size and the events from which to which its values are alive; `inside` are
@@ -170,16 +170,16 @@ class Alive:
         return sorted(found, key=lambda x: (-x[1], x[0]))
 
 
-def alive(
-    program: Program, placed: Placement, started: Sequence[int], finished: Sequence[int], events: int,
+def liveness(
+    graph: TaskGraph, buffers: BufferAssignment, started: Sequence[int], finished: Sequence[int], events: int,
     inside: Sequence[float],
-) -> Alive:  # fmt: skip
+) -> Liveness:  # fmt: skip
     """How much is alive from each event to the next.
 
     `started[t]` and `finished[t]` are the numbers of the events at which task `t` starts and ends, `inside[t]` what it
     needs beyond its results while it runs.
     """
-    p = program
+    p = graph
     change = [0.0] * (events + 2)
     within: list[tuple[float, int, int]] = []
     last: dict[int, int] = {}
@@ -198,13 +198,13 @@ def alive(
             change[finished[t]] -= inside[t]
     if p.constants:
         change[0] += p.constants
-    kept = set(p.results) if not p.inner else {r for r in p.results if placed.buffer[r] >= 0}
+    kept = set(p.results) if not p.inner else {r for r in p.results if buffers.buffer[r] >= 0}
     spans: dict[int, tuple[float, list[tuple[int, int, int]]]] = {}
     for i, v in enumerate(p.arguments):
         if i not in p.donated:
             last[v] = events + 1
     for v, start in first.items():
-        b = placed.buffer[v]
+        b = buffers.buffer[v]
         if b < 0:
             continue
         size, of = spans.get(b, (0.0, []))
@@ -222,7 +222,7 @@ def alive(
             begin, end = s, e
         change[begin] += size
         change[end] -= size
-    change[events] += placed.extra
+    change[events] += buffers.copied_results
     now, at = 0.0, []
     for c in change[: events + 1]:
         now += c
@@ -230,12 +230,12 @@ def alive(
     peak = max(at, default=0.0)
     if p.constants:
         spans[CONSTANTS] = p.constants, [(0, events + 1, CONSTANTS)]
-    return Alive(at, peak, at.index(peak) if at else 0, spans, within)
+    return Liveness(at, peak, at.index(peak) if at else 0, spans, within)
 
 
-def packed(found: Alive) -> float:
-    """Bytes from the first to the last when every buffer gets an offset, as XLA gives them: the largest first, each
-    into the smallest gap that is free while it is alive.  What is alive at the peak is the least it can be.
+def packed(found: Liveness) -> float:
+    """Bytes of one allocation with an offset for every buffer, by XLA's best fit: the largest buffer first, each in
+    the smallest gap that is free while it is alive.  At least the bytes alive at the peak.
     """
     boxes = [(size, min(s for s, _, _ in of), max(e for _, e, _ in of)) for size, of in found.spans.values() if size]
     boxes += found.inside

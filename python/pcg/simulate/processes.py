@@ -7,7 +7,7 @@ and its receiver at the same time, a collective those of all its members; everyt
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ from pcg.lower.processes import MEMBERS, process_modules
 from pcg.machine import Machine
 from pcg.machine.units import bytes_text, time_text
 from pcg.rules.collectives import KINDS
-from pcg.simulate.collectives import Pricer, Sent, channel_of, groups_of, held_bytes
-from pcg.simulate.memory import alive, place
-from pcg.simulate.program import Program, Task
-from pcg.simulate.read import Reader
-from pcg.simulate.result import Simulation, of_run, write
-from pcg.simulate.schedule import Options, Run, exposed, run, totals
+from pcg.simulate.collectives import CollectiveCost, CollectiveCosts, channel_of, collective_bytes, groups_of
+from pcg.simulate.memory import assign_buffers
+from pcg.simulate.read import TaskReader
+from pcg.simulate.result import Simulation, of_run
+from pcg.simulate.schedule import Run, ScheduleOptions, run, run_at
+from pcg.simulate.task_graph import Task, TaskGraph
+from pcg.simulate.trace import write_trace
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,14 @@ class ProcessSimulation:
 
     def write_trace(self, path: str | Path) -> None:
         """Write the step as a Chrome trace (JSON), with a row of streams per process."""
-        write(path, {s.name: s.run for s in self.processes.values()})
+        write_trace(path, {s.name: s.run for s in self.processes.values()})
 
     def __str__(self) -> str:
         lines = [f"step            {time_text(self.seconds)}"]
         for n, s in self.processes.items():
             lines.append(
                 f"  process {n:3d}   computes {time_text(s.compute)}, sends {time_text(s.communication)} of which "
-                f"{time_text(s.exposed)} not hidden, {bytes_text(s.peak_bytes)} at the peak"
+                f"{time_text(s.exposed)} exposed, {bytes_text(s.peak_bytes)} at the peak"
             )
         return "\n".join(lines)
 
@@ -72,25 +73,24 @@ def simulate_processes(
     """
     found = list(process_modules(module))
     numbers = [n for n, _ in found]
-    places = dict(devices) if devices is not None else _in_order(machine, numbers)
-    programs: dict[int, Program] = {}
+    devices = dict(devices) if devices is not None else _in_order(machine, numbers)
+    graphs: dict[int, TaskGraph] = {}
     keys: dict[int, dict[int, tuple[Any, ...]]] = {}
     models: dict[int, CostModel] = {}
     for n, inner in found:
-        models[n] = _model(machine, places[n])
-        reader = Reader(models[n], inner)
-        pricer = _Pricer(models[n], machine, places, n)
-        reader.price = pricer
+        models[n] = _model(machine, devices[n])
+        reader = TaskReader(models[n], inner)
+        reader.collective_cost = _ProcessCollectiveCosts(models[n], machine, devices, n)
         main = entry(inner)
         if main is None:
             raise PcgError(f"process {n} has no function to simulate", inner.location)
-        programs[n] = reader.function(main)
-        keys[n] = _joint(programs[n], n)
-    merged, where = _merge(programs, keys, machine, places, module)
+        graphs[n] = reader.function(main)
+        keys[n] = _joint(graphs[n], n)
+    merged, where = _merge(graphs, keys, machine, devices, module)
     copy = max(m.copy for m in models.values())
-    options = Options(overlap=overlap, ahead=ahead, copy=copy)
+    options = ScheduleOptions(overlap=overlap, ahead=ahead, copy=copy)
     done = run(merged, options)
-    simulations = {n: of_run(_part(done, programs[n], where[n], options), f"process {n}") for n in numbers}
+    simulations = {n: of_run(_part(done, graphs[n], where[n], options), f"process {n}") for n in numbers}
     return ProcessSimulation(done.seconds, simulations)
 
 
@@ -102,45 +102,40 @@ def _in_order(machine: Machine, numbers: Sequence[int]) -> dict[int, int]:
 
 
 def _model(machine: Machine, device: int) -> CostModel:
-    """Prices what one process computes."""
+    """The cost model of what one process computes."""
     if machine.cluster is None:
         return CostModel(machine, Mesh.of({"process": 1}))
     return CostModel(Machine.of(machine.cluster), Mesh.of({"process": 1}, [device]))
 
 
-@dataclass
-class _Pricer(Pricer):
-    """Prices collectives whose groups are processes; what it says of the axes are the members."""
+class _ProcessCollectiveCosts(CollectiveCosts):
+    """Costs of collectives whose groups are processes; in place of mesh axes they name the members."""
 
-    machine: Machine = field(default_factory=Machine.default)
-    places: Mapping[int, int] = field(default_factory=dict)
-    process: int = 0
-
-    def __init__(self, model: CostModel, machine: Machine, places: Mapping[int, int], process: int) -> None:
+    def __init__(self, model: CostModel, machine: Machine, devices: Mapping[int, int], process: int) -> None:
         super().__init__(model)
-        self.machine, self.places, self.process = machine, places, process
+        self.machine, self.devices, self.process = machine, devices, process
 
-    def __call__(self, op: ir.Operation) -> Sent:
+    def __call__(self, op: ir.Operation) -> CollectiveCost:
         kind = KINDS[op.name]
         attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
         members = list(ir.DenseI64ArrayAttr(op.attributes[MEMBERS]))
         groups = [[members[p] for p in g] for g in groups_of(attr)]
-        held = held_bytes(op)
-        wire = wire_bytes(kind, max(map(len, groups), default=1), held)
+        bytes_ = collective_bytes(op)
+        wire = wire_bytes(kind, max(map(len, groups), default=1), bytes_)
         if kind == "permute":
-            places = self.places
-            seconds = messages(self.machine, [(places[a], places[b], held) for a, b in groups if a != b])
+            ends = [(self.devices[a], self.devices[b], bytes_) for a, b in groups if a != b]
+            seconds = messages(self.machine, ends)
             mine = tuple(sorted({p for g in groups for p in g}))
         else:
-            seconds = collective(self.machine, [[self.places[p] for p in g] for g in groups], kind, held)
+            seconds = collective(self.machine, [[self.devices[p] for p in g] for g in groups], kind, bytes_)
             mine = next((tuple(g) for g in groups if self.process in g), (self.process,))
-        return Sent(kind, tuple(f"process {p}" for p in mine), wire, seconds, (channel_of(op), *mine))
+        return CollectiveCost(kind, tuple(f"process {p}" for p in mine), wire, seconds, (channel_of(op), *mine))
 
 
-def _joint(program: Program, process: int) -> dict[int, tuple[Any, ...]]:
-    """Task -> what it is part of together with tasks of other processes: its name, and who takes part."""
+def _joint(graph: TaskGraph, process: int) -> dict[int, tuple[Any, ...]]:
+    """Task -> the message or collective that it is one process's part of: its name, and the processes."""
     found: dict[int, tuple[Any, ...]] = {}
-    for t, task in enumerate(program.tasks):
+    for t, task in enumerate(graph.tasks):
         if task.kind == "collective":
             joint = task.detail["joint"]
             assert isinstance(joint, tuple)
@@ -153,13 +148,13 @@ def _joint(program: Program, process: int) -> dict[int, tuple[Any, ...]]:
 
 
 def _merge(
-    programs: Mapping[int, Program], keys: Mapping[int, dict[int, tuple[Any, ...]]], machine: Machine,
-    places: Mapping[int, int], module: Any,
-) -> tuple[Program, dict[int, list[int]]]:  # fmt: skip
-    """All programs as one, and per process the number in it of each of its tasks."""
-    out = Program()
+    graphs: Mapping[int, TaskGraph], keys: Mapping[int, dict[int, tuple[Any, ...]]], machine: Machine,
+    devices: Mapping[int, int], module: Any,
+) -> tuple[TaskGraph, dict[int, list[int]]]:  # fmt: skip
+    """All graphs as one, and per process the numbers there of its tasks."""
+    out = TaskGraph()
     first = {}
-    for k, (n, p) in enumerate(programs.items()):
+    for k, (n, p) in enumerate(graphs.items()):
         first[n] = len(out.sizes)
         arguments, results, shift = len(out.arguments), len(out.results), first[n]
         out.sizes += p.sizes
@@ -167,31 +162,29 @@ def _merge(
         out.aliases = {**out.aliases, **{results + r: arguments + a for r, a in p.aliases.items()}}
         out.arguments += tuple(shift + v for v in p.arguments)
         out.results += tuple(shift + v for v in p.results)
-        programs[n].tasks[:] = [
-            replace(t, streams=tuple(2 * k + s for s in t.streams)) for t in p.tasks
-        ]
-    at = dict.fromkeys(programs, 0)
-    where: dict[int, list[int]] = {n: [] for n in programs}
-    while any(at[n] < len(p.tasks) for n, p in programs.items()):
+        p.tasks[:] = [replace(t, streams=tuple(2 * k + s for s in t.streams)) for t in p.tasks]
+    at = dict.fromkeys(graphs, 0)
+    where: dict[int, list[int]] = {n: [] for n in graphs}
+    while any(at[n] < len(p.tasks) for n, p in graphs.items()):
         before = len(out.tasks)
-        for n, p in programs.items():
+        for n, p in graphs.items():
             while at[n] < len(p.tasks):
                 key = keys[n].get(at[n])
                 if key is None:
                     parts = {n: p.tasks[at[n]]}
                 else:
-                    ready = {m: at[m] for m in key[2] if at[m] < len(programs[m].tasks)}
+                    ready = {m: at[m] for m in key[2] if at[m] < len(graphs[m].tasks)}
                     if any(m not in ready or keys[m].get(ready[m]) != key for m in key[2]):
                         break
-                    parts = {m: programs[m].tasks[t] for m, t in ready.items()}
+                    parts = {m: graphs[m].tasks[t] for m, t in ready.items()}
                 task = _shifted(parts, first)
-                if task.kind == "transfer":
-                    ends = [(places[key[2][0]], places[key[2][1]], task.bytes)] if key is not None else []
-                    task.seconds = messages(machine, ends)
-                    task.name = f"{key[2][0]} to {key[2][1]}" if key is not None else task.name
-                for m in parts:
-                    if parts[m].kind == "transfer":
-                        parts[m].seconds = task.seconds
+                if key is not None and task.kind == "transfer":
+                    sender, receiver = key[2]
+                    task.name = f"{sender} to {receiver}"
+                    task.seconds = messages(machine, [(devices[sender], devices[receiver], task.bytes)])
+                for m, part in parts.items():
+                    if part.kind == "transfer":
+                        part.seconds = task.seconds
                     where[m].append(len(out.tasks))
                     at[m] += 1
                 out.tasks.append(task)
@@ -212,20 +205,12 @@ def _shifted(parts: Mapping[int, Task], first: Mapping[int, int]) -> Task:
     )
 
 
-def _part(done: Run, program: Program, where: Sequence[int], options: Options) -> Run:
-    """What one process does in a run of all."""
-    placed = place(program)
-    start, finish = ([times[m] for m in where] for times in (done.start, done.finish))
-    started, finished = ([events[m] for m in where] for events in (done.started, done.finished))
-    bodies = {t: done.bodies[m] for t, m in enumerate(where) if m in done.bodies}
-    inside = [max((b.peak for b in bodies.get(t, ())), default=0.0) for t in range(len(where))]
-    memory = alive(program, placed, started, finished, len(done.event_times), inside)
-    seconds = [b - a for a, b in zip(start, finish, strict=True)]
-    compute, communication = totals(program, placed, seconds, bodies, options)
-    end = max(finish, default=0.0) + placed.left * options.copy
-    hidden = exposed(program.tasks, start, finish, bodies)
-    return Run(
-        program, placed, start, finish, end, compute, communication, hidden, memory, memory.peak, done.event_times,
-        started, finished, bodies,
+def _part(done: Run, graph: TaskGraph, where: Sequence[int], options: ScheduleOptions) -> Run:
+    """What one process does in a run of all; `where` are the numbers there of its tasks."""
+    start, finish = [done.start[m] for m in where], [done.finish[m] for m in where]
+    return run_at(
+        graph, assign_buffers(graph), options, {t: done.bodies[m] for t, m in enumerate(where) if m in done.bodies},
+        seconds=[b - a for a, b in zip(start, finish, strict=True)], start=start, finish=finish,
+        started=[done.started[m] for m in where], finished=[done.finished[m] for m in where],
+        event_times=done.event_times,
     )  # fmt: skip
-

@@ -1,10 +1,11 @@
-"""Where XLA has to read, or write, dimensions in another order than they lie in memory."""
+"""Where XLA reads or writes dimensions in another order than that in memory."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
+from itertools import takewhile
 
 from torch_mlir import ir
 
@@ -27,13 +28,13 @@ def noncanonical(op: ir.Operation, operand: int) -> bool:
     return [d.strip() for d in found[operand + 1].split(",")] != wanted
 
 
-def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
+def matrix_reordering(op: ir.Operation, operand: int) -> Reordering | None:
     """How the dimensions of a contraction's operand are reordered to make a matrix of it; None if they are not.
 
     Only matrices (and batches of them) can be read in either order; other operands become (batch, rows, contracted) and
     (batch, contracted, columns), if one of the two has several dimensions for one of these.
     """
-    batch, contracted, free = _roles(op, operand)
+    batch, contracted, free = _dimensions(op, operand)
     t = ir.RankedTensorType(op.operands[operand].type)
     shape = t.shape
     if len(free) < 2 and len(contracted) < 2:
@@ -44,7 +45,7 @@ def gathered_up(op: ir.Operation, operand: int) -> Reordering | None:
         return None
     if order[-1] == max(order):
         return Reordering(rows=tensor_bytes(op.operands[operand].type))
-    return Reordering(turned=tensor_bytes(op.operands[operand].type), stride=_between(t, order[-1]))
+    return Reordering(turned=tensor_bytes(op.operands[operand].type), stride=_stride(t, order[-1]))
 
 
 def reordering(model: CostModel, kind: str, order: Reordering) -> float:
@@ -55,25 +56,24 @@ def reordering(model: CostModel, kind: str, order: Reordering) -> float:
 def packing(op: ir.Operation, model: CostModel) -> float:
     """Seconds that a contraction takes longer on XLA's CPU backend where the rows of the left matrix are contracted.
 
-    Where the contracted dimension is the inner one, blocks of rows are read as they lie; else a library packs blocks of
-    columns first, which it does not keep.  The right matrix may lie either way.
+    Where the contracted dimension is the inner one, blocks of rows are read in place; else the library packs blocks of
+    columns first, which it does not keep.  The right matrix may be in either order.
     """
-    _, contracted, free = _roles(op, 0)
+    _, contracted, free = _dimensions(op, 0)
     t = ir.RankedTensorType(op.operands[0].type)
     if len(contracted) != 1 or len(free) != 1 or contracted > free or 1 in (t.shape[contracted[0]], t.shape[free[0]]):
         return 0.0
-    order = Reordering(turned=tensor_bytes(op.operands[0].type), stride=_between(t, contracted[0]))
+    order = Reordering(turned=tensor_bytes(op.operands[0].type), stride=_stride(t, contracted[0]))
     kind = element(op.operands[0])
     return max(0.0, reordering(model, kind, order) - _loop(model, kind, 3 * order.turned, Reordering()))
 
 
 def _loop(model: CostModel, kind: str, touched: float, order: Reordering) -> float:
-    """Seconds of a loop without arithmetic."""
-    name = "stablehlo.copy"
-    return model.kernel(name, kind, {name: 0.0}, touched, order)
+    """Seconds of a loop without arithmetic that reads and writes `touched` bytes."""
+    return model.kernel("stablehlo.copy", kind, {"stablehlo.copy": 0.0}, touched, order)
 
 
-def _roles(op: ir.Operation, operand: int) -> tuple[list[int], list[int], list[int]]:
+def _dimensions(op: ir.Operation, operand: int) -> tuple[list[int], list[int], list[int]]:
     """The dimensions of a contraction's operand that are batches, those contracted, and the others."""
     text = str(op.attributes["dot_dimension_numbers"])
 
@@ -88,77 +88,73 @@ def _roles(op: ir.Operation, operand: int) -> tuple[list[int], list[int], list[i
 
 
 def reorders(op: ir.Operation, rows: bool = False) -> bool:
-    """Whether a transpose tears apart what lies side by side: another dimension becomes the innermost.
+    """Whether a transpose makes another dimension the innermost; with `rows`, whether it changes the order at all.
 
-    With `rows`, whether it moves anything.  Dimensions of size 1 do not count.
+    Dimensions of size 1 do not count.
     """
     shape = ir.RankedTensorType(op.operands[0].type).shape
     order = [int(d) for d in ir.DenseI64ArrayAttr(op.attributes["permutation"]) if shape[int(d)] > 1]
     return order != sorted(order) if rows else order[-1:] != sorted(order)[-1:]
 
 
-def stride_of(op: ir.Operation) -> int:
+def read_stride(op: ir.Operation) -> int:
     """Bytes from one element that a transpose reads to the next."""
     t = ir.RankedTensorType(op.operands[0].type)
     inner = next(int(d) for d in reversed(ir.DenseI64ArrayAttr(op.attributes["permutation"])) if t.shape[int(d)] > 1)
-    return _between(t, inner)
+    return _stride(t, inner)
 
 
-def _between(t: ir.RankedTensorType, dim: int) -> int:
+def _stride(t: ir.RankedTensorType, dim: int) -> int:
     """Bytes from one element along `dim` to the next."""
     return int(math.prod(t.shape[dim + 1 :]) * element_bytes(t.element_type))
 
 
-def matrices(op: ir.Operation) -> int:
-    """How many parts a transpose reorders each by itself: the outer dimensions that stay."""
+def transposed_blocks(op: ir.Operation) -> int:
+    """Size of the outer dimensions that a transpose leaves in place: so many blocks are transposed separately."""
     shape = ir.RankedTensorType(op.operands[0].type).shape
-    parts = 1
-    for i, d in enumerate(ir.DenseI64ArrayAttr(op.attributes["permutation"])):
-        if int(d) != i:
-            break
-        parts *= shape[i]
-    return max(parts, 1)
+    kept = takewhile(lambda x: x[0] == int(x[1]), enumerate(ir.DenseI64ArrayAttr(op.attributes["permutation"])))
+    return max(math.prod(shape[i] for i, _ in kept), 1)
 
 
-def around(op: ir.Operation, fusion: Fusion, model: CostModel, read: Callable[[], float]) -> float:
+def around_collective(op: ir.Operation, fusion: Fusion, model: CostModel, read: Callable[[], float]) -> float:
     """Seconds of reordering before and after a collective along a dimension that is not the outermost.
 
-    XLA has what is gathered or scattered outermost in memory, and everything else in the order of dimensions.
-    An all-to-all is of slices, which it copies whatever the dimension.  What was transposed is gathered as it lay
-    before that, if it can be, and the whole is turned for what reads it.  A loop that makes an operand writes it so,
-    and turns all that it reads: `read` counts these bytes, but for as many as it writes.
+    XLA puts the dimension that is gathered or scattered outermost in memory, all others in order.  An all-to-all is of
+    slices, which it copies whatever the dimension.  A transposed operand is gathered in the layout that it had before,
+    if that is possible, and the result is transposed.  A loop that computes an operand writes it in that layout, and
+    transposes all that it reads: `read` returns these bytes, less as many as it writes.
     """
     along = [
         ir.IntegerAttr(op.attributes[key]).value
         for key in ("all_gather_dim", "scatter_dimension")
         if key in op.attributes
     ]
-    seconds = turned = 0.0
+    seconds = transposed = 0.0
     for value in (*op.operands, *op.results):
         t = ir.RankedTensorType(value.type)
         if any(n > 1 for d in along for n in t.shape[:d]):
             # Rows stay rows unless it is the innermost dimension that goes out.
             if all(n == 1 for d in along for n in t.shape[d + 1 :]):
-                turned += tensor_bytes(value.type) + (read() if value == op.operands[0] else 0.0)
+                transposed += tensor_bytes(value.type) + (read() if value == op.operands[0] else 0.0)
             else:
                 seconds += reordering(model, element(value), Reordering(rows=tensor_bytes(value.type)))
-    if op.name == "stablehlo.all_gather" and _lies_turned(op.operands[0], along[0], fusion):
-        turned += tensor_bytes(op.results[0].type)
-    if turned:
-        seconds += float(model.seconds("pcg.layout", element(op.results[0]), 0.0, 2 * turned, kernels=2.0))
+    if op.name == "stablehlo.all_gather" and _gathered_before_transpose(op.operands[0], along[0], fusion):
+        transposed += tensor_bytes(op.results[0].type)
+    if transposed:
+        seconds += float(model.seconds("pcg.layout", element(op.results[0]), 0.0, 2 * transposed, kernels=2.0))
     return seconds
 
 
-def _lies_turned(value: ir.Value, dim: int, fusion: Fusion) -> bool:
-    """Whether XLA gathers a value along `dim` as it lay before a transpose: that dimension was outermost there."""
+def _gathered_before_transpose(value: ir.Value, dim: int, fusion: Fusion) -> bool:
+    """Whether XLA gathers a value along `dim` before a transpose of it, where that dimension is the outermost."""
     name = "stablehlo.all_reduce"
     while name == "stablehlo.all_reduce":
         root = fusion.root(value)
         if isinstance(root.owner, ir.Block):
             return False
-        made = root.owner.operation
-        name, value = made.name, made.operands[0] if len(made.operands) else root
+        op = root.owner.operation
+        name, value = op.name, op.operands[0] if len(op.operands) else root
     if name != "stablehlo.transpose":
         return False
-    order = [int(d) for d in ir.DenseI64ArrayAttr(made.attributes["permutation"])]
-    return reorders(made) and all(n == 1 for n in ir.RankedTensorType(value.type).shape[: order[dim]])
+    order = [int(d) for d in ir.DenseI64ArrayAttr(op.attributes["permutation"])]
+    return reorders(op) and all(n == 1 for n in ir.RankedTensorType(value.type).shape[: order[dim]])

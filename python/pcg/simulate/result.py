@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pcg.machine.units import bytes_text, time_text
-from pcg.simulate.held import Held, held
-from pcg.simulate.program import Program, Task
+from pcg.simulate.peak import PeakValue, peak_values
 from pcg.simulate.schedule import Run
-from pcg.simulate.trace import chrome_trace
+from pcg.simulate.trace import write_trace
 
-#: Of what is in memory at the peak, so much is listed.  Chosen: a short list.
+#: Rows that a printed simulation has of what is in memory at the peak.  A choice: a short list.
 _LARGEST = 8
 
 
@@ -39,12 +37,12 @@ class Event:
 
 @dataclass(frozen=True)
 class Simulation:
-    """One step of a program on one device of a mesh; all devices run it alike.
+    """One step of a program on one device of a mesh; it is the same on all devices.
 
     Seconds: `seconds` of the step, `compute` and `communication` of all work on the two streams, `exposed` of
     communication during which nothing is computed.  Bytes per device: `peak_bytes`, of which `argument_bytes` are there
-    from the start; `allocations` are those of what the step asks its host for: each result that does not take the
-    memory of a donated argument, and all temporaries as one.
+    from the start; `allocations` are those that the step makes: each result that does not take the memory of a donated
+    argument, and all temporaries as one.
     """
 
     seconds: float
@@ -63,9 +61,9 @@ class Simulation:
         return tuple(_events(self.run, 1, 0, 0.0))
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def peak_values(self) -> tuple[PeakValue, ...]:
         """What is in memory at the peak, largest first."""
-        return held(self.run)
+        return peak_values(self.run)
 
     @property
     def communication_bytes(self) -> float:
@@ -79,7 +77,7 @@ class Simulation:
 
     def write_trace(self, path: str | Path) -> None:
         """Write the step as a Chrome trace (JSON), which ui.perfetto.dev opens."""
-        write(path, {self.name: self.run})
+        write_trace(path, {self.name: self.run})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -108,7 +106,7 @@ class Simulation:
             f"step            {time_text(self.seconds)}",
             f"  compute       {time_text(self.compute)}  {self.flops / 1e9:.3g} GFLOP per device",
             f"  communication {time_text(self.communication)}  {bytes_text(self.communication_bytes)} sent per device, "
-            f"{time_text(self.exposed)} of it not hidden",
+            f"{time_text(self.exposed)} of it exposed",
             f"  memory        {bytes_text(self.peak_bytes)} at the peak, {bytes_text(self.argument_bytes)} of it "
             "arguments",
         ]
@@ -118,7 +116,7 @@ class Simulation:
             width = max(len(n) for n, _, _ in rows)
             lines += [f"  {'longest':{width}s}  times     seconds  share"]
             lines += [f"  {n:{width}s} {t:6d} {time_text(s):>11s} {100 * s / total:5.1f}%" for n, t, s in rows]
-        if largest := [h for h in self.held[:_LARGEST] if h.bytes]:
+        if largest := [h for h in self.peak_values[:_LARGEST] if h.bytes]:
             width = max(len(str(h)) for h in largest)
             lines += [f"  {'largest at the peak':{width}s}        bytes  share"]
             lines += [
@@ -128,31 +126,25 @@ class Simulation:
 
 
 def _events(run: Run, times: int, depth: int, at: float) -> Iterator[Event]:
-    tasks = run.program.tasks
+    tasks = run.graph.tasks
     for t in sorted(range(len(tasks)), key=lambda t: (run.start[t], t)):
         task = tasks[t]
-        yield _event(task, at + run.start[t], run.finish[t] - run.start[t], times, depth)
+        yield Event(
+            task.name, task.kind, at + run.start[t], run.finish[t] - run.start[t], times, task.where, task.bytes,
+            task.flops, depth, task.detail,
+        )  # fmt: skip
         bodies = run.bodies.get(t, ())
         if bodies:
             slowest = max(bodies, key=lambda b: b.seconds)
-            yield from _events(slowest, times * task.trips, depth + 1, at + run.start[t])
-
-
-def _event(task: Task, start: float, seconds: float, times: int, depth: int) -> Event:
-    return Event(task.name, task.kind, start, seconds, times, task.where, task.bytes, task.flops, depth, task.detail)
-
-
-def write(path: str | Path, runs: Mapping[str, Run]) -> None:
-    """Write a Chrome trace of runs by name."""
-    Path(path).write_text(json.dumps(chrome_trace(runs)), encoding="utf-8")
+            yield from _events(slowest, times * task.iterations, depth + 1, at + run.start[t])
 
 
 def of_run(run: Run, name: str) -> Simulation:
     """The summary of a run."""
-    program: Program = run.program
-    arguments = sum(program.sizes[v] for v in program.arguments)
-    results = [program.sizes[v] for i, v in enumerate(program.results) if i not in program.aliases]
-    temporaries = max(0.0, run.peak - arguments - sum(results) - program.constants)
+    graph = run.graph
+    arguments = sum(graph.sizes[v] for v in graph.arguments)
+    results = [graph.sizes[v] for i, v in enumerate(graph.results) if i not in graph.aliases]
+    temporaries = max(0.0, run.peak - arguments - sum(results) - graph.constants)
     return Simulation(
         run.seconds, run.compute, run.communication, run.exposed, run.peak, arguments, (*results, temporaries), run,
         name,

@@ -1,9 +1,9 @@
 """When every task runs: list scheduling of a program on its streams.  No MLIR here.
 
 A task is ready when what it reads is there.  Of the ready tasks of a stream the first in program order runs, so that
-compute goes on with what comes later while an earlier task waits for a collective, as a compiler that hides latencies
-arranges.  How far ahead is limited, because what is computed early takes memory.  A body of a loop runs to its end
-before the next iteration: XLA does not move collectives across the border of a loop.
+compute continues with later tasks while an earlier one waits for a collective, as under XLA's latency-hiding scheduler.
+How far ahead is limited, because what is computed early takes memory.  The body of a loop runs to its end before the
+next iteration: XLA does not move collectives out of a loop's body.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pcg.simulate.memory import Alive, Placement, alive, packed, place
-from pcg.simulate.program import COMMUNICATION, COMPUTE, Program, Task
+from pcg.simulate.memory import BufferAssignment, Liveness, assign_buffers, liveness, packed
+from pcg.simulate.task_graph import COMMUNICATION, COMPUTE, Task, TaskGraph
 
 
 @dataclass(frozen=True)
-class Options:
+class ScheduleOptions:
     """How the devices run a program.
 
     `overlap`: collectives run beside compute; else everything is one stream, in program order.
     `ahead`: how many all-gathers may be done or under way before the first reader of their result has started:
-    what is gathered takes memory.  `window`: how many tasks compute may be ahead of its first that is not done.
+    what is gathered takes memory.  `window`: how many tasks a compute stream may be ahead of its first unfinished one.
+    Both defaults are choices that stand for a compiler's memory limit.
     `copy`: seconds per byte that is copied (read and written).
     `packed`: memory includes the gaps between buffers that have fixed offsets.
     """
@@ -44,20 +45,20 @@ class Run:
     """One run of a program.
 
     `start` and `finish` are seconds from the beginning of the program, by task, `started` and `finished` the numbers of
-    these events, whose times are `event_times`.  `compute` and `communication` are the
-    seconds of work on the streams, loops with all their iterations; `exposed` is communication during
-    which nothing is computed.  `bodies` are the runs of what is inside of a task, each as if it started at 0.
+    these events, whose times are `event_times`.  `compute` and `communication` are the seconds of work on the streams,
+    loops with all their iterations; `exposed` is communication during which nothing is computed.  `bodies` are the runs
+    of the bodies of a task, each as if it started at 0.
     """
 
-    program: Program
-    placed: Placement
+    graph: TaskGraph
+    buffers: BufferAssignment
     start: list[float]
     finish: list[float]
     seconds: float
     compute: float
     communication: float
     exposed: float
-    alive: Alive
+    liveness: Liveness
     peak: float
     event_times: list[float]
     started: list[int]
@@ -65,37 +66,51 @@ class Run:
     bodies: dict[int, tuple[Run, ...]] = field(default_factory=dict)
 
 
-def run(program: Program, options: Options) -> Run:
-    """Schedule `program`."""
-    placed = place(program)
-    bodies = {t: tuple(run(b, options) for b in task.bodies) for t, task in enumerate(program.tasks) if task.bodies}
-    seconds = [_seconds(task, t, placed, bodies, options) for t, task in enumerate(program.tasks)]
-    streams = [_streams(task, bodies.get(t, ()), options) for t, task in enumerate(program.tasks)]
-    lists = _Lists(program, placed, seconds, streams, options)
-    lists.run()
-    inside = [max((b.peak for b in bodies.get(t, ())), default=0.0) for t in range(len(program.tasks))]
-    memory = alive(program, placed, lists.started, lists.finished, len(lists.times), inside)
-    compute, communication = totals(program, placed, seconds, bodies, options)
-    end = max(lists.finish, default=0.0) + placed.left * options.copy
-    unhidden = exposed(program.tasks, lists.start, lists.finish, bodies)
-    peak = packed(memory) if options.packed else memory.peak
-    return Run(
-        program, placed, lists.start, lists.finish, end, compute, communication, unhidden, memory, peak, lists.times,
-        lists.started, lists.finished, bodies,
+def run(graph: TaskGraph, options: ScheduleOptions) -> Run:
+    """Schedule `graph`."""
+    buffers = assign_buffers(graph)
+    bodies = {t: tuple(run(b, options) for b in task.bodies) for t, task in enumerate(graph.tasks) if task.bodies}
+    seconds = [
+        _seconds(task, bodies.get(t, ()), buffers.copied.get(t, 0.0), options) for t, task in enumerate(graph.tasks)
+    ]
+    streams = [_streams(task, bodies.get(t, ()), options) for t, task in enumerate(graph.tasks)]
+    scheduler = _ListScheduler(graph, buffers, seconds, streams, options)
+    scheduler.run()
+    return run_at(
+        graph, buffers, options, bodies, seconds=seconds, start=scheduler.start, finish=scheduler.finish,
+        started=scheduler.started, finished=scheduler.finished, event_times=scheduler.times,
     )  # fmt: skip
 
 
-def totals(
-    program: Program, placed: Placement, seconds: Sequence[float], bodies: Mapping[int, Sequence[Run]], options: Options
+def run_at(
+    graph: TaskGraph, buffers: BufferAssignment, options: ScheduleOptions, bodies: dict[int, tuple[Run, ...]], *,
+    seconds: Sequence[float], start: list[float], finish: list[float], started: list[int], finished: list[int],
+    event_times: list[float],
+) -> Run:  # fmt: skip
+    """The run of `graph` whose tasks take `seconds` and start and end at known times (see `Run`)."""
+    inside = [max((b.peak for b in bodies.get(t, ())), default=0.0) for t in range(len(graph.tasks))]
+    memory = liveness(graph, buffers, started, finished, len(event_times), inside)
+    compute, communication = _totals(graph, buffers, seconds, bodies, options)
+    end = max(finish, default=0.0) + buffers.final_copies * options.copy
+    peak = packed(memory) if options.packed else memory.peak
+    return Run(
+        graph, buffers, start, finish, end, compute, communication, _exposed(graph.tasks, start, finish, bodies),
+        memory, peak, event_times, started, finished, bodies,
+    )  # fmt: skip
+
+
+def _totals(
+    graph: TaskGraph, buffers: BufferAssignment, seconds: Sequence[float], bodies: Mapping[int, Sequence[Run]],
+    options: ScheduleOptions,
 ) -> tuple[float, float]:  # fmt: skip
     """Seconds of all compute and of all communication; `seconds` are those of every task."""
-    compute, communication = placed.left * options.copy, 0.0
-    for t, task in enumerate(program.tasks):
+    compute, communication = buffers.final_copies * options.copy, 0.0
+    for t, task in enumerate(graph.tasks):
         worst = _worst(bodies.get(t, ()))
         if worst is not None:
-            compute += task.trips * worst.compute + placed.copied.get(t, 0.0) * options.copy
-            communication += task.trips * worst.communication
-        elif task.kind in ("collective", "transfer"):
+            compute += task.iterations * worst.compute + buffers.copied.get(t, 0.0) * options.copy
+            communication += task.iterations * worst.communication
+        elif task.communicates:
             communication += seconds[t]
         else:
             compute += seconds[t]
@@ -106,13 +121,13 @@ def _worst(bodies: Sequence[Run]) -> Run | None:
     return max(bodies, key=lambda b: b.seconds, default=None)
 
 
-def _seconds(task: Task, t: int, placed: Placement, bodies: dict[int, tuple[Run, ...]], options: Options) -> float:
-    worst = _worst(bodies.get(t, ()))
-    inner = task.seconds if worst is None else task.seconds + task.trips * worst.seconds
-    return inner + placed.copied.get(t, 0.0) * options.copy
+def _seconds(task: Task, bodies: Sequence[Run], copied: float, options: ScheduleOptions) -> float:
+    worst = _worst(bodies)
+    inner = task.seconds if worst is None else task.seconds + task.iterations * worst.seconds
+    return inner + copied * options.copy
 
 
-def _streams(task: Task, bodies: Sequence[Run], options: Options) -> tuple[int, ...]:
+def _streams(task: Task, bodies: Sequence[Run], options: ScheduleOptions) -> tuple[int, ...]:
     """A task that has others in it takes the streams that these take."""
     if not options.overlap:
         return tuple(sorted({s - s % 2 for s in task.streams or (COMPUTE,)}))
@@ -122,36 +137,36 @@ def _streams(task: Task, bodies: Sequence[Run], options: Options) -> tuple[int, 
     return task.streams
 
 
-def exposed(
+def _exposed(
     tasks: Sequence[Task], start: Sequence[float], finish: Sequence[float], bodies: Mapping[int, Sequence[Run]]
 ) -> float:  # fmt: skip
     """Seconds in which something is sent and nothing computed, on the streams of one device."""
     total = 0.0
-    moves: list[tuple[float, int, int]] = []
+    changes: list[tuple[float, int, int]] = []
     for t, task in enumerate(tasks):
         worst = _worst(bodies.get(t, ()))
         if worst is not None:
-            total += task.trips * worst.exposed
-        sends = task.kind in ("collective", "transfer")
-        moves.append((start[t], int(sends), int(not sends)))
-        moves.append((finish[t], -int(sends), -int(not sends)))
+            total += task.iterations * worst.exposed
+        sends = task.communicates
+        changes.append((start[t], int(sends), int(not sends)))
+        changes.append((finish[t], -int(sends), -int(not sends)))
     sending = computing = 0
     before = 0.0
-    for time, s, c in sorted(moves):
+    for time, s, c in sorted(changes):
         if sending and not computing:
             total += time - before
         sending, computing, before = sending + s, computing + c, time
     return total
 
 
-class _Lists:
+class _ListScheduler:
     """The ready tasks of every stream, first in program order first."""
 
     def __init__(
-        self, program: Program, placed: Placement, seconds: Sequence[float], streams: Sequence[tuple[int, ...]],
-        options: Options,
+        self, graph: TaskGraph, buffers: BufferAssignment, seconds: Sequence[float], streams: Sequence[tuple[int, ...]],
+        options: ScheduleOptions,
     ) -> None:  # fmt: skip
-        tasks = program.tasks
+        tasks = graph.tasks
         self.tasks, self.seconds, self.streams, self.options = tasks, seconds, streams, options
         n = len(tasks)
         self.start, self.finish = [0.0] * n, [0.0] * n
@@ -166,7 +181,7 @@ class _Lists:
         self.waiting = [0] * n
         for t, task in enumerate(tasks):
             before = {writer[v] for v in task.reads if v in writer}
-            before.update(task.after, placed.after.get(t, ()))
+            before.update(task.after, buffers.after.get(t, ()))
             before.discard(t)
             if not options.overlap:
                 before.update(last[s] for s in streams[t] if s in last)

@@ -1,9 +1,9 @@
 """Simulating a program of stages on several meshes: all meshes at once, with the transfers between them.
 
 Every device of a mesh does the same, so a mesh is two streams, as one device is in the simulation of one mesh; a
-transfer is a task on the way from one mesh to another, which does one after the other, beside what both compute.  The
-tasks of all stages are one program, so that what waits for what, and what overlaps, follows from the values.
-Collectives of a mesh do not slow down transfers, nor transfers of one way those of another.
+transfer is a task on a stream of the two meshes, in the direction in which it goes, beside what both compute.  The
+tasks of all stages are one graph, so that what waits for what, and what overlaps, follows from the values.
+Collectives of a mesh do not slow down transfers, nor transfers between two meshes those between others.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.lower.moves import itemsize
 from pcg.machine import Machine
 from pcg.reshard import cross_mesh_plan
-from pcg.simulate.combine import combine
-from pcg.simulate.memory import alive, place
-from pcg.simulate.program import Program, Task
-from pcg.simulate.read import Reader
-from pcg.simulate.result import write
-from pcg.simulate.schedule import Options, Run, run
+from pcg.simulate.combine_all_reduces import combine_all_reduces
+from pcg.simulate.memory import assign_buffers, liveness
+from pcg.simulate.read import TaskReader
+from pcg.simulate.schedule import Run, ScheduleOptions, run
 from pcg.simulate.scope import aliases_of
+from pcg.simulate.task_graph import Task, TaskGraph
+from pcg.simulate.trace import write_trace
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,19 @@ class StagedSimulation:
     """One step of a program of stages.
 
     By symbol of a mesh: `busy`, the seconds that its devices compute; `peak_bytes` per device.  `transfers` are the
-    seconds of all transfers between meshes, `sent_bytes` what crosses between devices for them.
+    seconds of all transfers between meshes, `transfer_bytes` what devices send for them.
     """
 
     seconds: float
     busy: Mapping[str, float]
     peak_bytes: Mapping[str, float]
     transfers: float
-    sent_bytes: float
+    transfer_bytes: float
     runs: Mapping[str, Run] = field(repr=False, compare=False)
 
     def write_trace(self, path: str | Path) -> None:
         """Write the step as a Chrome trace (JSON), with a row of streams per mesh, which ui.perfetto.dev opens."""
-        write(path, self.runs)
+        write_trace(path, self.runs)
 
 
 def simulate_stages(
@@ -70,22 +70,24 @@ class _Staged:
     def __init__(self, func: ir.Operation, local: Mapping[ir.Operation, ir.Operation], machine: Machine) -> None:
         self.func, self.local, self.machine = func, local, machine
         self.meshes: dict[str, Mesh] = shardings.meshes_of(func.parent)
-        self.program = Program()
-        #: Symbols of meshes that have stages -> the number of their streams; meshes that share devices share them.
-        self.place = self._places()
-        self.ways: dict[tuple[int, int], int] = {}
-        #: (value of the function, place) -> number in the program.
+        self.graph = TaskGraph()
+        #: Symbols of meshes that have stages -> number of their device group; meshes that share devices share it.
+        #: Group g has the streams 2 g and 2 g + 1.
+        self.group = self._group_by_mesh()
+        #: (group, group) -> the stream of transfers from one to the other.
+        self.links: dict[tuple[int, int], int] = {}
+        #: (value of the function, group) -> number in the graph.
         self.values: dict[tuple[ir.Value, int], int] = {}
-        self.at: list[int] = []
-        #: Place of each task; of a transfer that of who sends.
-        self.of: list[int] = []
-        self.sent = 0.0
+        #: Group of each value, and of each task; of a transfer that of its sender.
+        self.group_of_value: list[int] = []
+        self.group_of_task: list[int] = []
+        self.transfer_bytes = 0.0
         #: Seconds per byte copied, on the slowest device.
         self.copy = 0.0
-        #: Bytes of constants per place.
+        #: Group -> bytes of constants.
         self.constants: dict[int, float] = {}
 
-    def _places(self) -> dict[str, int]:
+    def _group_by_mesh(self) -> dict[str, int]:
         found: dict[str, int] = {}
         taken: list[set[int]] = []
         for name in dict.fromkeys(mesh_symbol(s) for s in self.local):
@@ -102,10 +104,10 @@ class _Staged:
         arguments: list[int] = []
         first: dict[int, int] = {}
         for i, a in enumerate(block.arguments):
-            for place_ in self._held_by(a):
+            for group in self._groups_of(a):
                 first.setdefault(i, len(arguments))
-                arguments.append(self._value(a, place_, f"arg{i}"))
-        self.program.arguments = tuple(arguments)
+                arguments.append(self._value(a, group, f"arg{i}"))
+        self.graph.arguments = tuple(arguments)
         last = block.operations[0].operation
         for op in block.operations:
             op = op.operation
@@ -115,21 +117,21 @@ class _Staged:
                 self._transfer(op)
             last = op
         results = [self._find(v) for v in last.operands]
-        self.program.results = tuple(results)
+        self.graph.results = tuple(results)
         donated, aliases = aliases_of(self.func, last, ())
-        self.program.donated = frozenset(first[i] for i in donated if i in first)
-        self.program.aliases = {
+        self.graph.donated = frozenset(first[i] for i in donated if i in first)
+        self.graph.aliases = {
             r: first[i]
             for r, i in aliases.items()
-            if i in first and self.at[results[r]] == self.at[arguments[first[i]]]
+            if i in first and self.group_of_value[results[r]] == self.group_of_value[arguments[first[i]]]
         }
-        # The tasks of all meshes are one list: how far one may run ahead of another is not limited by it.
-        options = Options(ahead=8, window=len(self.program.tasks) + 1, copy=self.copy)
-        done = run(self.program, options)
+        # A window that limits nothing: a mesh computes as far ahead as its inputs allow.  `ahead`: a choice.
+        options = ScheduleOptions(ahead=8, window=len(self.graph.tasks) + 1, copy=self.copy)
+        done = run(self.graph, options)
         parts = self._parts(done)
         return StagedSimulation(
             done.seconds, self._busy(done), {n: r.peak for n, r in parts.items()},
-            sum(t.seconds for t in self.program.tasks if t.kind == "transfer"), self.sent, parts,
+            sum(t.seconds for t in self.graph.tasks if t.kind == "transfer"), self.transfer_bytes, parts,
         )  # fmt: skip
 
     # -- values --------------------------------------------------------------------------------
@@ -139,24 +141,24 @@ class _Staged:
         assert spec is not None and name is not None, "a program of placed stages has all layouts"
         return spec, name
 
-    def _held_by(self, value: ir.Value) -> list[int]:
-        """The places that hold an argument: that of its mesh, or all that have devices of it."""
+    def _groups_of(self, value: ir.Value) -> list[int]:
+        """The groups that hold an argument: that of its mesh, or all that have devices of it."""
         _, name = self._spec(value)
-        if name in self.place:
-            return [self.place[name]]
+        if name in self.group:
+            return [self.group[name]]
         ids = set(_devices(self.meshes[name]))
-        return sorted({n for m, n in self.place.items() if ids & set(_devices(self.meshes[m]))})
+        return sorted({n for m, n in self.group.items() if ids & set(_devices(self.meshes[m]))})
 
-    def _value(self, value: ir.Value, place_: int, name: str = "") -> int:
+    def _value(self, value: ir.Value, group: int, name: str = "") -> int:
         spec, mesh = self._spec(value)
         part = spec.local_shape(value.type.shape, self.meshes[mesh])
-        number = self._new(tensor_bytes(value.type, part), place_, name)
-        self.values[value, place_] = number
+        number = self._new(tensor_bytes(value.type, part), group, name)
+        self.values[value, group] = number
         return number
 
-    def _new(self, bytes_: float, place_: int, name: str = "") -> int:
-        self.at.append(place_)
-        return self.program.value(bytes_, name)
+    def _new(self, bytes_: float, group: int, name: str = "") -> int:
+        self.group_of_value.append(group)
+        return self.graph.value(bytes_, name)
 
     def _find(self, value: ir.Value) -> int:
         return next(n for (v, _), n in self.values.items() if v == value)
@@ -164,29 +166,29 @@ class _Staged:
     # -- tasks ---------------------------------------------------------------------------------
 
     def _stage(self, stage: ir.Operation) -> None:
-        place_ = self.place[mesh_symbol(stage)]
+        group = self.group[mesh_symbol(stage)]
         func = self.local[stage]
         model = CostModel(self.machine, self.meshes[mesh_symbol(stage)])
         self.copy = max(self.copy, model.copy)
-        inner = Reader(model, func.parent).function(func)
-        combine(inner, COMBINED, model)
-        self.constants[place_] = self.constants.get(place_, 0.0) + inner.constants
+        inner = TaskReader(model, func.parent).function(func)
+        combine_all_reduces(inner, COMBINED, model)
+        self.constants[group] = self.constants.get(group, 0.0) + inner.constants
         number: dict[int, int] = {}
         for i, (v, outer) in enumerate(zip(inner.arguments, inputs_of(stage), strict=True)):
-            if (outer, place_) not in self.values:
+            if (outer, group) not in self.values:
                 symbol = mesh_symbol(stage)
                 text = f"input {i} of the stage on @{symbol} is not on its mesh; pcg.transfer moves it there"
                 raise PcgError(text, stage.location)
-            number[v] = self.values[outer, place_]
+            number[v] = self.values[outer, group]
         for v, bytes_ in enumerate(inner.sizes):
             if v not in number:
-                number[v] = self._new(bytes_, place_, inner.names.get(v, ""))
-        shift = len(self.program.tasks)
-        self.of += [place_] * len(inner.tasks)
+                number[v] = self._new(bytes_, group, inner.names.get(v, ""))
+        shift = len(self.graph.tasks)
+        self.group_of_task += [group] * len(inner.tasks)
         for task in inner.tasks:
-            self.program.tasks.append(
+            self.graph.tasks.append(
                 replace(
-                    task, streams=tuple(2 * place_ + s for s in task.streams),
+                    task, streams=tuple(2 * group + s for s in task.streams),
                     reads=tuple(number[v] for v in task.reads), writes=tuple(number[v] for v in task.writes),
                     over={number[w]: tuple(number[v] for v in vs) for w, vs in task.over.items()},
                     after=tuple(t + shift for t in task.after),
@@ -194,7 +196,7 @@ class _Staged:
             )  # fmt: skip
         for v, result in zip(inner.results, outputs_of(stage), strict=True):
             if result is not None:
-                self.values[result, place_] = number[v]
+                self.values[result, group] = number[v]
 
     def _transfer(self, op: ir.Operation) -> None:
         value, result = op.operands[0], op.results[0]
@@ -203,34 +205,34 @@ class _Staged:
         plan = cross_mesh_plan(
             src, meshes[src_mesh], dst, meshes[dst_mesh], value.type.shape, itemsize(value)
         )
-        to = self.place.get(dst_mesh)
+        to = self.group.get(dst_mesh)
         if to is None:  # a result on a mesh that computes nothing
-            to = self._held_by(result)[0]
+            to = self._groups_of(result)[0]
         from_ = to if (value, to) in self.values else next(p for v, p in self.values if v == value)
-        sent = [(p.sender, p.receiver, p.elements * plan.itemsize) for p in plan.pieces]
-        self.sent += plan.bytes
-        streams = (self._way(from_, to),) if sent else ()
-        taken, made = self.values[value, from_], self._value(result, to)
-        self.of.append(from_)
-        self.program.tasks.append(
+        sends = [(p.sender, p.receiver, p.elements * plan.itemsize) for p in plan.pieces]
+        self.transfer_bytes += plan.bytes
+        streams = (self._link(from_, to),) if sends else ()
+        self.group_of_task.append(from_)
+        self.graph.tasks.append(
             Task(
-                "transfer", "transfer", messages(self.machine, sent), streams, (taken,), (made,),
+                "transfer", "transfer", messages(self.machine, sends), streams,
+                (self.values[value, from_],), (self._value(result, to),),
                 bytes=max(plan.sent.values(), default=0.0),
                 detail={"axes": (f"@{src_mesh} to @{dst_mesh}",)},
             )
         )  # fmt: skip
 
-    def _way(self, a: int, b: int) -> int:
-        """The stream of what goes from one place to another; streams come in pairs."""
-        first = 2 * (max(self.place.values()) + 1)
-        return self.ways.setdefault((a, b), first + 2 * len(self.ways))
+    def _link(self, a: int, b: int) -> int:
+        """The stream of transfers from group `a` to group `b`; streams come in pairs."""
+        first = 2 * (max(self.group.values()) + 1)
+        return self.links.setdefault((a, b), first + 2 * len(self.links))
 
     # -- results -------------------------------------------------------------------------------
 
     def _busy(self, done: Run) -> dict[str, float]:
-        found = dict.fromkeys(self.place, 0.0)
-        for task, start, finish in zip(self.program.tasks, done.start, done.finish, strict=True):
-            for name, number in self.place.items():
+        found = dict.fromkeys(self.group, 0.0)
+        for task, start, finish in zip(self.graph.tasks, done.start, done.finish, strict=True):
+            for name, number in self.group.items():
                 if 2 * number in task.streams:
                     found[name] += finish - start
         return found
@@ -238,19 +240,19 @@ class _Staged:
     def _parts(self, done: Run) -> dict[str, Run]:
         """The run as each mesh sees it: its own tasks, what it sends, and its own memory."""
         found = {}
-        for name, number in self.place.items():
-            sizes = [s if p == number else 0.0 for s, p in zip(self.program.sizes, self.at, strict=True)]
-            own = replace(self.program, sizes=sizes, constants=self.constants.get(number, 0.0))
-            mine = [t for t, p in enumerate(self.of) if p == number]
-            inside = [0.0] * len(self.of)
+        for name, number in self.group.items():
+            sizes = [s if p == number else 0.0 for s, p in zip(self.graph.sizes, self.group_of_value, strict=True)]
+            own = replace(self.graph, sizes=sizes, constants=self.constants.get(number, 0.0))
+            mine = [t for t, p in enumerate(self.group_of_task) if p == number]
+            inside = [0.0] * len(self.group_of_task)
             for t in mine:
                 inside[t] = max((b.peak for b in done.bodies.get(t, ())), default=0.0)
-            memory = alive(own, place(own), done.started, done.finished, len(done.event_times), inside)
+            memory = liveness(own, assign_buffers(own), done.started, done.finished, len(done.event_times), inside)
             found[name] = replace(
-                done, program=replace(own, tasks=[own.tasks[t] for t in mine]),
+                done, graph=replace(own, tasks=[own.tasks[t] for t in mine]),
                 start=[done.start[t] for t in mine], finish=[done.finish[t] for t in mine],
                 bodies={i: done.bodies[t] for i, t in enumerate(mine) if t in done.bodies},
-                alive=memory, peak=memory.peak,
+                liveness=memory, peak=memory.peak,
             )  # fmt: skip
         return found
 

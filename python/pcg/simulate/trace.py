@@ -6,38 +6,40 @@ names processes and threads, and counters (`C`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from pcg.simulate.program import COMMUNICATION, COMPUTE
 from pcg.simulate.schedule import Run
+from pcg.simulate.task_graph import COMMUNICATION, COMPUTE
 
-#: Iterations of a loop that are shown one by one, and events of a trace beyond which only one is.  Chosen: what a
+#: Iterations of a loop that are shown one by one, and events of a trace beyond which only one is.  Choices: what a
 #: person looks at, and what a viewer opens at once.
 _ITERATIONS = 4
 _EVENTS = 200_000
-_MOVES = ("collective", "transfer")
 
 
-def chrome_trace(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """The trace of the runs of devices, by the devices' names."""
+def write_trace(path: str | Path, runs: Mapping[str, Run]) -> None:
+    """Write the trace of the runs of devices, by the devices' names."""
     events: list[dict[str, Any]] = []
     for pid, (name, run) in enumerate(runs.items()):
-        events.append(_named("process_name", pid, 0, name))
-        events.append(_named("thread_name", pid, COMPUTE, "compute"))
-        events.append(_named("thread_name", pid, COMMUNICATION, "communication"))
+        events.append(_metadata("process_name", pid, 0, name))
+        events.append(_metadata("thread_name", pid, COMPUTE, "compute"))
+        events.append(_metadata("thread_name", pid, COMMUNICATION, "communication"))
         budget = [_EVENTS]
         events += _tasks(run, pid, 0.0, budget)
         events += _memory(run, pid)
-    return {"traceEvents": events, "displayTimeUnit": "ms"}
+    trace = {"traceEvents": events, "displayTimeUnit": "ms"}
+    Path(path).write_text(json.dumps(trace), encoding="utf-8")
 
 
-def _named(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
+def _metadata(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
 def _tasks(run: Run, pid: int, at: float, budget: list[int]) -> Iterator[dict[str, Any]]:
-    for t, task in enumerate(run.program.tasks):
+    for t, task in enumerate(run.graph.tasks):
         if task.kind == "barrier":
             continue
         budget[0] -= 1
@@ -45,24 +47,25 @@ def _tasks(run: Run, pid: int, at: float, budget: list[int]) -> Iterator[dict[st
         args: dict[str, Any] = {k: v for k, v in task.detail.items() if v and k != "joint"}
         args |= {k: v for k, v in (("bytes", task.bytes), ("flops", task.flops), ("at", task.where)) if v}
         if task.kind == "loop":
-            args["iterations"] = task.trips
+            args["iterations"] = task.iterations
         yield {
             "ph": "X", "name": task.name, "cat": task.kind, "pid": pid,
-            "tid": COMMUNICATION if task.kind in _MOVES else COMPUTE,
+            "tid": COMMUNICATION if task.communicates else COMPUTE,
             "ts": 1e6 * start, "dur": 1e6 * seconds, "args": args,
         }  # fmt: skip
         bodies = run.bodies.get(t, ())
         if not bodies:
             continue
         body = max(bodies, key=lambda b: b.seconds)
-        first = start + seconds - task.trips * body.seconds
-        shown = min(task.trips, _ITERATIONS if budget[0] > 0 else 1)
+        first = start + seconds - task.iterations * body.seconds
+        shown = min(task.iterations, _ITERATIONS if budget[0] > 0 else 1)
+        left = task.iterations - shown
         for k in range(shown):
             yield from _tasks(body, pid, first + k * body.seconds, budget)
-        if shown < task.trips and body.seconds:
+        if left and body.seconds:
             yield {
-                "ph": "X", "name": f"{task.trips - shown} more iterations", "cat": "loop", "pid": pid, "tid": COMPUTE,
-                "ts": 1e6 * (first + shown * body.seconds), "dur": 1e6 * (task.trips - shown) * body.seconds,
+                "ph": "X", "name": f"{left} more iterations", "cat": "loop", "pid": pid, "tid": COMPUTE,
+                "ts": 1e6 * (first + shown * body.seconds), "dur": 1e6 * left * body.seconds,
                 "args": {},
             }  # fmt: skip
 
@@ -71,7 +74,7 @@ def _memory(run: Run, pid: int) -> Iterator[dict[str, Any]]:
     """Bytes alive whenever they change; of what happens at one time the most."""
     last = -1.0
     most: dict[float, float] = {}
-    for time, bytes_ in zip(run.event_times, run.alive.at, strict=False):
+    for time, bytes_ in zip(run.event_times, run.liveness.at, strict=False):
         most[time] = max(most.get(time, 0.0), bytes_)
     for time, bytes_ in most.items():
         if bytes_ != last:

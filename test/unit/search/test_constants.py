@@ -99,5 +99,5 @@ def test_lines_and_simulations_count_them():
     Pipeline("lower").run(module)
     found = simulate(module, model)
     assert found.peak_bytes >= BYTES
-    assert [h.bytes for h in found.held if h.name == "constants"] == [BYTES]
+    assert [h.bytes for h in found.peak_values if h.name == "constants"] == [BYTES]
     assert sum(found.allocations) < BYTES

@@ -16,7 +16,7 @@ from pcg.search.fusion import Fusion
 from pcg.search.op_cost import OpCost
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
-from pcg.simulate.read import Reader
+from pcg.simulate.read import TaskReader
 
 MESH = Mesh.parse("x=2,y=4")
 #: A contraction, element-wise ops that are fused, a window that is read, and an op whose local form sends.
@@ -64,7 +64,7 @@ def test_whole_ops_take_as_long_as_their_kernels_in_the_simulator(func):
     model = CostModel(Machine.default(), mesh)
     costs = OpCost(model, Fusion(func))
     dot = next(op for op in walk(func) if op.name == "stablehlo.dot_general")
-    (task,) = [t for t in Reader(model).function(func).tasks if t.name.startswith("dot_general")]
+    (task,) = [t for t in TaskReader(model).function(func).tasks if t.name.startswith("dot_general")]
     rule = rule_for(dot)
     alone = costs.seconds(dot, rule, next(iter(rule.strategies(mesh))))
     assert task.seconds == alone + model.machine.device.kernel_overhead

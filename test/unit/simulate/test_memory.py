@@ -7,31 +7,31 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.simulate.held import held
-from pcg.simulate.memory import Alive, packed, place
-from pcg.simulate.program import Program, Task
+from pcg.simulate.memory import Liveness, assign_buffers, packed
+from pcg.simulate.peak import peak_values
 from pcg.simulate.result import of_run
-from pcg.simulate.schedule import Options, run
+from pcg.simulate.schedule import ScheduleOptions, run
+from pcg.simulate.task_graph import Task, TaskGraph
 
 
 class Build:
     """A program with arguments, and tasks that write one value each."""
 
     def __init__(self, *arguments: float, donated: tuple[int, ...] = ()) -> None:
-        self.p = Program(donated=frozenset(donated))
+        self.p = TaskGraph(donated=frozenset(donated))
         self.p.arguments = tuple(self.p.value(size) for size in arguments)
 
-    def task(self, size: float, *reads: int, over: tuple[int, ...] = (), must: bool = False, bodies=(), trips=1) -> int:
+    def task(self, size: float, *reads: int, over: tuple[int, ...] = (), must: bool = False, bodies=(), iterations=1) -> int:
         v = self.p.value(size)
         kind = "loop" if bodies else "compute"
         task = Task("t", kind, 1.0, reads=reads, writes=(v,), over={v: over} if over else {}, must=must)
-        task.bodies, task.trips = tuple(bodies), trips
+        task.bodies, task.iterations = tuple(bodies), iterations
         self.p.tasks.append(task)
         return v
 
     def peak(self, *results: int, aliases=None) -> float:
         self.p.results, self.p.aliases = results, aliases or {}
-        return run(self.p, Options()).peak
+        return run(self.p, ScheduleOptions()).peak
 
 
 def test_arguments_stay_and_values_die_at_their_last_reader():
@@ -48,10 +48,10 @@ def test_constants_are_there_from_beginning_to_end():
     y = b.task(20, x)
     b.p.constants = 1000.0
     b.p.results = (y,)
-    for options in (Options(), Options(packed=True)):
+    for options in (ScheduleOptions(), ScheduleOptions(packed=True)):
         done = run(b.p, options)
         assert done.peak == 100 + 10 + 20 + 1000
-        assert ("constants", 1000.0) in [(h.name, h.bytes) for h in held(done)]
+        assert ("constants", 1000.0) in [(h.name, h.bytes) for h in peak_values(done)]
     # They are no part of what a step asks its host for.
     assert of_run(done, "step").allocations == (20, 10)
 
@@ -98,7 +98,7 @@ def test_an_update_in_place_copies_what_is_still_read():
     y = b.task(10, x, over=(x,), must=True)
     z = b.task(1, x, y)
     b.p.results = (z,)
-    assert place(b.p).copied == {1: 10}
+    assert assign_buffers(b.p).copied == {1: 10}
     assert b.peak(z) == 21
 
 
@@ -107,10 +107,10 @@ def test_a_writer_over_memory_waits_for_its_earlier_readers():
     x = b.task(10)
     b.task(1, x)
     b.task(10, x, over=(x,), must=True)
-    assert place(b.p).after == {2: [1]}
+    assert assign_buffers(b.p).after == {2: [1]}
 
 
-def body(*sizes: float) -> Program:
+def body(*sizes: float) -> TaskGraph:
     """A body with one carry of size 10, which goes through temporaries of these sizes."""
     b = Build(10)
     v = 0
@@ -124,10 +124,10 @@ def body(*sizes: float) -> Program:
 def test_a_loop_holds_its_carry_once_and_the_temporaries_of_an_iteration():
     b = Build()
     x = b.task(10)
-    y = b.task(10, x, over=(x,), must=True, bodies=[body(7, 8)], trips=5)
+    y = b.task(10, x, over=(x,), must=True, bodies=[body(7, 8)], iterations=5)
     assert b.peak(y) == 10 + 15
     b = Build(10)  # the first value is still needed: the loop has a copy
-    y = b.task(10, 0, over=(0,), must=True, bodies=[body(7, 8)], trips=5)
+    y = b.task(10, 0, over=(0,), must=True, bodies=[body(7, 8)], iterations=5)
     assert b.peak(y) == 20 + 15
 
 
@@ -136,17 +136,17 @@ def test_what_a_loop_hands_on_unchanged_stays_where_it_is():
     inner.task(3, 0)
     inner.p.inner, inner.p.results = "loop", (0,)
     b = Build(10)  # an argument that stays, read again behind the loop
-    y = b.task(10, 0, over=(0,), must=True, bodies=[inner.p], trips=5)
+    y = b.task(10, 0, over=(0,), must=True, bodies=[inner.p], iterations=5)
     b.p.tasks[-1].passed = {y: 0}
     b.task(1, 0)
     z = b.task(2, y)
     assert b.peak(z) == 10 + 3
-    assert place(b.p).buffer[y] == place(b.p).buffer[0]
+    assert assign_buffers(b.p).buffer[y] == assign_buffers(b.p).buffer[0]
 
 
 def test_a_donated_argument_is_not_written_over_while_what_a_loop_hands_on_is_read():
     b = Build(10, donated=(0,))
-    y = b.task(10, 0, over=(0,), must=True, bodies=[body()], trips=5)
+    y = b.task(10, 0, over=(0,), must=True, bodies=[body()], iterations=5)
     b.p.tasks[-1].passed = {y: 0}
     new = b.task(10, 0, over=(0,))
     last = b.task(1, y, new)
@@ -158,8 +158,8 @@ def test_a_carry_that_is_read_after_its_new_value_is_made_is_copied():
     new = b.task(10, 0)
     b.task(1, 0, new)
     b.p.inner, b.p.results = "loop", (new,)
-    placed = place(b.p)
-    assert placed.buffer[new] >= 0 and placed.left == 10
+    placed = assign_buffers(b.p)
+    assert placed.buffer[new] >= 0 and placed.final_copies == 10
 
 
 def test_results_that_are_arguments_or_twice_the_same_are_copies():
@@ -175,12 +175,12 @@ def test_what_is_alive_is_named():
     x = b.task(10, 0)
     y = b.task(20, x)
     b.p.results = (y,)
-    done = run(b.p, Options())
-    assert done.alive.values(done.alive.peak_event) == [(0, 100), (y, 20), (x, 10)]
+    done = run(b.p, ScheduleOptions())
+    assert done.liveness.values(done.liveness.peak_event) == [(0, 100), (y, 20), (x, 10)]
 
 
-def boxes(*found: tuple[float, int, int]) -> Alive:
-    return Alive([], 0.0, 0, {i: (size, [(s, e, i)]) for i, (size, s, e) in enumerate(found)}, [])
+def boxes(*found: tuple[float, int, int]) -> Liveness:
+    return Liveness([], 0.0, 0, {i: (size, [(s, e, i)]) for i, (size, s, e) in enumerate(found)}, [])
 
 
 def test_offsets_leave_gaps():

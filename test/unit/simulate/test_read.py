@@ -145,7 +145,7 @@ LOOP = """func.func @main(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32>
 }"""
 
 
-def test_loops_count_their_trips_and_see_what_is_around_them():
+def test_loops_count_their_iterations_and_see_what_is_around_them():
     simulation = found(LOOP)
     assert [(e.name, e.times, e.depth) for e in simulation.events] == [
         ("exponential", 1, 0), ("while", 1, 0), ("compare", 5, 1), ("add", 5, 1), ("add", 5, 1)
@@ -319,10 +319,10 @@ def test_the_table_says_what_takes_longest():
 
 def test_what_is_in_memory_at_the_peak_is_named():
     simulation = found(LOOP)
-    held = {(h.name, h.where, h.depth): h.bytes for h in simulation.held}
-    assert held["arg0", "", 0] == held["arg1", "", 0] == held["exponential", "test:4", 0] == 32
-    assert held["carry of a loop, add", "test:11", 0] == 32
-    assert sum(held.values()) == simulation.peak_bytes
+    sizes = {(h.name, h.where, h.depth): h.bytes for h in simulation.peak_values}
+    assert sizes["arg0", "", 0] == sizes["arg1", "", 0] == sizes["exponential", "test:4", 0] == 32
+    assert sizes["carry of a loop, add", "test:11", 0] == 32
+    assert sum(sizes.values()) == simulation.peak_bytes
     lines = [line.split() for line in str(simulation).splitlines()]
     assert ["arg0", "32", "B", "24.1%"] in lines
 

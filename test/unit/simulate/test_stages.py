@@ -53,7 +53,7 @@ def test_a_stage_waits_for_a_transfer_while_others_compute():
     found = staged(CHAIN)
     # @a: 800 bytes read and written, then 400 bytes cross, then 800 on @b; meanwhile @b does 1600 of its own.
     assert found.busy == pytest.approx({"a": 800.0, "b": 2400.0})
-    assert found.transfers == pytest.approx(400.0) and found.sent_bytes == 400.0
+    assert found.transfers == pytest.approx(400.0) and found.transfer_bytes == 400.0
     assert found.seconds == pytest.approx(2400.0)  # 1600 of its own until 1600, and the other 800 from 1600 on
 
 
@@ -71,7 +71,7 @@ func.func @main(%x: tensor<100xf32> {{dist.spec = {spec("all", "-")}}}) -> (tens
   return %a, %b : tensor<100xf32>, tensor<100xf32>
 }}"""
     found = staged(mesh("all", [0, 1], x=2) + text)
-    assert found.transfers == found.sent_bytes == 0.0
+    assert found.transfers == found.transfer_bytes == 0.0
     assert found.seconds == pytest.approx(800.0)
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from pcg.cost import CostModel
 from pcg.layout import Mesh
 from pcg.machine import Machine
-from pcg.simulate.combine import combine
-from pcg.simulate.program import COMMUNICATION, Program, Task
+from pcg.simulate.combine_all_reduces import combine_all_reduces
+from pcg.simulate.task_graph import COMMUNICATION, Task, TaskGraph
 
 MODEL = CostModel(Machine.default(), Mesh.of({"x": 2, "y": 2}))
 
 
-def reduce(program: Program, value: int, axes: tuple[str, ...] = ("x",), by: str = "add") -> int:
+def reduce(program: TaskGraph, value: int, axes: tuple[str, ...] = ("x",), by: str = "add") -> int:
     new = program.value(8.0)
     detail = {"axes": axes, "type": "f32[2]", "by": by}
     program.tasks.append(
@@ -23,27 +23,27 @@ def reduce(program: Program, value: int, axes: tuple[str, ...] = ("x",), by: str
     return new
 
 
-def kernel(program: Program, *values: int) -> int:
+def kernel(program: TaskGraph, *values: int) -> int:
     new = program.value(8.0)
     program.tasks.append(Task("add", "compute", 1.0, reads=values, writes=(new,)))
     return new
 
 
-def names(program: Program) -> list[str]:
+def names(program: TaskGraph) -> list[str]:
     return [f"{t.name} {t.detail.get('combined', '')}".strip() for t in program.tasks]
 
 
 def test_on_cpus_readers_between_two_all_reduces_move_behind_both():
-    p = Program()
+    p = TaskGraph()
     p.arguments = (p.value(8.0), p.value(8.0))
     first = reduce(p, p.arguments[0])
     updated = kernel(p, first)
     made = kernel(p, p.arguments[1])
     last = kernel(p, reduce(p, made))
     p.results = (updated, last)
-    combine(p, 100.0, MODEL)  # what overlaps is not made to wait
+    combine_all_reduces(p, 100.0, MODEL)  # what overlaps is not made to wait
     assert names(p) == ["all_reduce", "add", "add", "all_reduce", "add"]
-    combine(p, 100.0, MODEL, cpu=True)
+    combine_all_reduces(p, 100.0, MODEL, cpu=True)
     assert names(p) == ["add", "all_reduce 2", "add", "add"]
     assert [t.writes[0] for t in p.tasks[2:]] == [updated, last]
     assert p.tasks[1].seconds == 2.0  # one array after the other
@@ -51,28 +51,28 @@ def test_on_cpus_readers_between_two_all_reduces_move_behind_both():
 
 def test_other_axes_types_and_reductions_stay_apart():
     for key in ({"axes": ("y",)}, {"by": "maximum"}):
-        p = Program()
+        p = TaskGraph()
         p.arguments = (p.value(8.0), p.value(8.0))
         p.results = (reduce(p, p.arguments[0]), reduce(p, p.arguments[1], **key))
-        combine(p, 100.0, MODEL)
+        combine_all_reduces(p, 100.0, MODEL)
         assert names(p) == ["all_reduce", "all_reduce"]
 
 
 def test_groups_do_not_wait_for_each_other():
     # a and d could be one, and b and c; both together would each need what the other makes.
-    p = Program()
+    p = TaskGraph()
     p.arguments = (p.value(8.0), p.value(8.0))
     a = reduce(p, p.arguments[0])
     c = reduce(p, p.arguments[1], ("y",))
     d = reduce(p, c)
     b = reduce(p, a, ("y",))
     p.results = (d, b)
-    combine(p, 100.0, MODEL, cpu=True)
+    combine_all_reduces(p, 100.0, MODEL, cpu=True)
     assert sorted(names(p)) == ["all_reduce", "all_reduce", "all_reduce 2"]
     assert in_order(p)
 
 
-def in_order(p: Program) -> bool:
+def in_order(p: TaskGraph) -> bool:
     known = set(p.arguments)
     for t, task in enumerate(p.tasks):
         if not known.issuperset(task.reads) or any(a >= t for a in task.after):
@@ -83,7 +83,7 @@ def in_order(p: Program) -> bool:
 
 @given(st.data())
 def test_any_program_keeps_its_tasks_and_what_they_depend_on(data):
-    p = Program()
+    p = TaskGraph()
     values = [p.value(8.0), p.value(8.0)]
     p.arguments = tuple(values)
     for _ in range(data.draw(st.integers(1, 12))):
@@ -95,7 +95,7 @@ def test_any_program_keeps_its_tasks_and_what_they_depend_on(data):
     p.results = tuple(values)
     made = {v for t in p.tasks for v in t.writes}
     limit = data.draw(st.sampled_from([8.0, 16.0, 100.0]))
-    combine(p, limit, MODEL, cpu=data.draw(st.booleans()))
+    combine_all_reduces(p, limit, MODEL, cpu=data.draw(st.booleans()))
     assert in_order(p)
     assert {v for t in p.tasks for v in t.writes} == made
     assert sum(len(t.writes) for t in p.tasks) == len(made)

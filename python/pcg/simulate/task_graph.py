@@ -1,4 +1,4 @@
-"""Programs as the simulator runs them: tasks on streams, and the values that pass between them.  No MLIR here.
+"""A program as the simulator runs it: tasks on streams, and the values that pass between them.  No MLIR here.
 
 A task is a fused kernel, a collective, a message, a loop or a conditional.  It names the values that it reads and
 writes; from these follow what it waits for, and which memory is alive when.  A stream does one task at a time:
@@ -23,9 +23,9 @@ class Task:
     needed of the old content is copied first (updates in place, loop carries).
     `passed` maps a written value to the read one that it is: what a loop carries unchanged.
     `after` are earlier tasks that it waits for besides the writers of what it reads.
-    `bodies` are the program of a loop, run `trips` times, or the branches of a conditional, of which the
-    slowest counts.  `grows` marks a collective that makes more bytes of few, which is not started long before
-    its result is read.
+    `bodies` are the program of a loop, run `iterations` times, or the branches of a conditional, of which the
+    slowest counts.  `grows` marks a collective whose result is larger than its operand: it
+    is not started long before its result is read.
     """
 
     name: str
@@ -38,8 +38,8 @@ class Task:
     must: bool = False
     passed: Mapping[int, int] = field(default_factory=dict)
     after: tuple[int, ...] = ()
-    bodies: tuple[Program, ...] = ()
-    trips: int = 1
+    bodies: tuple[TaskGraph, ...] = ()
+    iterations: int = 1
     grows: bool = False
     where: str = ""
     flops: float = 0.0
@@ -47,9 +47,14 @@ class Task:
     """Bytes through memory; of a collective those that one device sends."""
     detail: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def communicates(self) -> bool:
+        """Whether the task is a collective or a transfer."""
+        return self.kind in ("collective", "transfer")
+
 
 @dataclass
-class Program:
+class TaskGraph:
     """Tasks in program order, and the sizes of their values in bytes.
 
     `arguments` are there from the start and stay, but for the `donated` ones, which may be written over after their
@@ -78,9 +83,17 @@ class Program:
             self.names[len(self.sizes) - 1] = name
         return len(self.sizes) - 1
 
-    def maker(self, value: int) -> Task | None:
-        """The last task that writes `value`; None of an argument or a constant."""
-        return next((t for t in reversed(self.tasks) if value in t.writes), None)
+    def writers(self) -> dict[int, int]:
+        """Value -> the last task that writes it; without arguments and constants."""
+        return {v: t for t, task in enumerate(self.tasks) for v in task.writes}
+
+    def readers(self) -> dict[int, list[int]]:
+        """Value -> the tasks that read it, in program order, once per operand."""
+        found: dict[int, list[int]] = {}
+        for t, task in enumerate(self.tasks):
+            for v in task.reads:
+                found.setdefault(v, []).append(t)
+        return found
 
     def __len__(self) -> int:
         return len(self.tasks) + sum(len(b) for t in self.tasks for b in t.bodies)

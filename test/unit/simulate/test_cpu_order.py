@@ -15,20 +15,20 @@ from pcg.machine import Machine
 from pcg.machine.curve import Curve
 from pcg.machine.profile import Profile, Rates
 from pcg.simulate import simulate
-from pcg.simulate.cpu import for_cpu
-from pcg.simulate.program import Program, Task
+from pcg.simulate.cpu_order import reorder_for_cpu
+from pcg.simulate.task_graph import Task, TaskGraph
 
 
-def program(*tasks: tuple[str, tuple[int, ...], tuple[int, ...]], arguments: int = 0, **more) -> Program:
+def program(*tasks: tuple[str, tuple[int, ...], tuple[int, ...]], arguments: int = 0, **more) -> TaskGraph:
     """Tasks as (name, values read, values written); the first values are the arguments, all of one byte."""
-    p = Program(**more)
+    p = TaskGraph(**more)
     p.sizes = [1.0] * (1 + max(v for _, r, w in tasks for v in (*r, *w)))
     p.arguments = tuple(range(arguments))
     p.tasks = [Task(name, "compute", 1.0, reads=r, writes=w) for name, r, w in tasks]
     return p
 
 
-def names(p: Program) -> list[str]:
+def names(p: TaskGraph) -> list[str]:
     return [t.name for t in p.tasks]
 
 
@@ -36,13 +36,13 @@ def test_kernels_run_in_the_order_in_which_they_become_ready():
     p = program(
         ("a", (0,), (1,)), ("b", (1,), (2,)), ("c", (2,), (3,)), ("d", (0,), (4,)), ("e", (4,), (5,)), arguments=1
     )
-    for_cpu(p, 0.0)
+    reorder_for_cpu(p, 0.0)
     assert names(p) == ["a", "d", "b", "e", "c"]
 
 
 def test_what_reads_nothing_comes_after_the_users_of_arguments():
     p = program(("made", (), (1,)), ("a", (0,), (2,)), ("b", (1, 2), (3,)), arguments=1)
-    for_cpu(p, 0.0)
+    reorder_for_cpu(p, 0.0)
     assert names(p) == ["a", "made", "b"]
 
 
@@ -52,7 +52,7 @@ def test_an_update_that_another_reader_may_follow_is_of_a_copy():
         ("forward", (0, 1), (2,)), ("backward", (0, 2), (3,)), ("update", (0, 2), (4,)), arguments=2,
         donated=frozenset({0}), results=(4, 3), aliases={0: 0},
     )  # fmt: skip
-    for_cpu(p, 0.5)
+    reorder_for_cpu(p, 0.5)
     assert names(p) == ["copy", "forward", "backward", "update"]
     copied = p.tasks[0].writes[0]
     assert all(copied in t.reads and 0 not in t.reads for t in p.tasks[1:])
@@ -64,7 +64,7 @@ def test_an_update_after_all_readers_is_in_place():
         ("forward", (0, 1), (2,)), ("update", (0, 2), (3,)), arguments=2, donated=frozenset({0}), results=(3,),
         aliases={0: 0},
     )  # fmt: skip
-    for_cpu(p, 0.5)
+    reorder_for_cpu(p, 0.5)
     assert names(p) == ["forward", "update"]
 
 
@@ -95,7 +95,7 @@ def product(x: str, y: str, out: str, numbers: str) -> str:
     }}"""
 
 
-def test_operands_of_contractions_are_gathered_up_into_matrices():
+def test_operands_of_contractions_are_reordered_into_matrices():
     batch = "tensor<4x8x16xf32>"
     gradient = product(batch, "tensor<4x8x32xf32>", "tensor<16x32xf32>", "contracting_dims = [0, 1] x [0, 1]")
     assert kernels(gradient, "accelerator") == ["dot_general"]

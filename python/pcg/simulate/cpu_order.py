@@ -1,4 +1,4 @@
-"""What XLA's CPU backend makes of a program, as far as it decides memory.  No MLIR here.
+"""The order and the copies of XLA's CPU backend, which decide how much memory a program takes.  No MLIR here.
 
 It runs the kernels of a computation breadth first: one becomes ready when the last of its operands is done, and they
 run in the order in which they became ready, from the users of the first argument on.  So everything that can
@@ -12,29 +12,25 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 
-from pcg.simulate.program import Program, Task
+from pcg.simulate.task_graph import Task, TaskGraph
 
 
-def for_cpu(program: Program, copy: float) -> None:
-    """Copies where XLA puts them, and its order, in place; `copy` is in seconds per byte copied."""
-    for task in program.tasks:
+def reorder_for_cpu(graph: TaskGraph, copy: float) -> None:
+    """Insert copies where XLA does and put tasks into its order; `copy` is in seconds per byte copied."""
+    for task in graph.tasks:
         for body in task.bodies:
-            for_cpu(body, copy)
-    _insert_copies(program, copy)
-    _breadth_first(program)
+            reorder_for_cpu(body, copy)
+    _insert_copies(graph, copy)
+    _breadth_first(graph)
 
 
-def _insert_copies(program: Program, copy: float) -> None:
+def _insert_copies(graph: TaskGraph, copy: float) -> None:
     """Copy arguments whose memory a result takes before all readers of the argument are known to be done."""
-    p = program
+    p = graph
     pairs = dict(enumerate(p.arguments)) if p.inner == "loop" else {r: p.arguments[a] for r, a in p.aliases.items()}
-    writer = {w: t for t, task in enumerate(p.tasks) for w in task.writes}
-    readers: dict[int, list[int]] = {}
-    for t, task in enumerate(p.tasks):
-        for v in task.reads:
-            readers.setdefault(v, []).append(t)
+    writer, readers = p.writers(), p.readers()
+    #: Of each task a set of the tasks that it depends on, as bits.
     before: list[int] = []
-    """Of each task a set of the tasks that it depends on, as bits."""
     for task in p.tasks:
         bits = 0
         for v in task.reads:
@@ -43,11 +39,10 @@ def _insert_copies(program: Program, copy: float) -> None:
         before.append(bits)
     copies: list[Task] = []
     for r, argument in pairs.items():
-        made = writer.get(p.results[r])
-        if made is None or not p.sizes[argument]:
+        last = writer.get(p.results[r])
+        if last is None or not p.sizes[argument]:
             continue
-        late = [t for t in readers.get(argument, ()) if t != made and not before[made] >> t & 1]
-        if not late:
+        if all(t == last or before[last] >> t & 1 for t in readers.get(argument, ())):
             continue
         size = p.sizes[argument]
         new = p.value(size, p.names.get(argument, ""))
@@ -62,17 +57,11 @@ def _reading(task: Task, old: int, new: int) -> Task:
     return replace(task, reads=tuple(new if v == old else v for v in task.reads), over=over)
 
 
-def _breadth_first(program: Program) -> None:
-    p = program
-    writer = {w: t for t, task in enumerate(p.tasks) for w in task.writes}
-    users: dict[int, list[int]] = {}
-    waits = []
-    for t, task in enumerate(p.tasks):
-        for v in task.reads:
-            users.setdefault(v, []).append(t)
-        waits.append(len(task.reads))
-    loose = set(range(len(p.sizes))) - set(writer)
-    first = [v for v in p.arguments if v in loose]
+def _breadth_first(graph: TaskGraph) -> None:
+    p = graph
+    users, waits = p.readers(), [len(task.reads) for task in p.tasks]
+    unwritten = set(range(len(p.sizes))) - set(p.writers())
+    first = [v for v in p.arguments if v in unwritten]
     order: list[int] = []
     ready: deque[int] = deque()
 
@@ -82,7 +71,7 @@ def _breadth_first(program: Program) -> None:
             if not waits[t]:
                 ready.append(t)
 
-    for v in first + sorted(loose - set(first)):
+    for v in first + sorted(unwritten - set(first)):
         done(v)
     ready.extend(t for t, task in enumerate(p.tasks) if not task.reads)
     while ready:

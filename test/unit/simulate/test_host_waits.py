@@ -11,8 +11,8 @@ from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.machine.curve import Curve
 from pcg.machine.profile import Profile
-from pcg.simulate.program import Program, Task
-from pcg.simulate.waiting import add_waits
+from pcg.simulate.host_waits import add_waits
+from pcg.simulate.task_graph import Task, TaskGraph
 
 #: As long as they worked, at four devices; next to nothing in pairs.
 WAITS = {2: Curve((1.0, 100.0), (1e-6, 1e-4)), 4: Curve((1.0, 100.0), (1.0, 100.0))}
@@ -35,7 +35,7 @@ def meet(*axes: str, name: str = "all_reduce") -> Task:
 
 
 def waits(*tasks: Task, **options) -> list[float]:
-    add_waits(Program(list(tasks)), model(**options))
+    add_waits(TaskGraph(list(tasks)), model(**options))
     return [t.seconds - 1.0 for t in tasks if t.kind == "collective"]
 
 
@@ -57,24 +57,24 @@ def test_all_meet_to_permute_in_pairs():
 
 def test_an_iteration_begins_where_the_one_before_ended():
     first, last = meet("data", "model"), meet("data", "model")
-    body = Program([work(2.0), first, work(3.0)], inner="loop")
-    loop = Task("while", "loop", 0.0, bodies=(body,), trips=10)
-    add_waits(Program([work(50.0), loop, last]), model())
+    body = TaskGraph([work(2.0), first, work(3.0)], inner="loop")
+    loop = Task("while", "loop", 0.0, bodies=(body,), iterations=10)
+    add_waits(TaskGraph([work(50.0), loop, last]), model())
     assert first.seconds == pytest.approx(1.0 + 3.0 + 2.0)
     assert last.seconds == pytest.approx(1.0 + 3.0)
 
 
 def test_a_loop_in_which_nobody_meets_is_all_of_its_turns():
     last = meet("data", "model")
-    loop = Task("while", "loop", 0.0, bodies=(Program([work(2.0), meet("data")], inner="loop"),), trips=10)
-    add_waits(Program([work(5.0), loop, last]), model())
+    loop = Task("while", "loop", 0.0, bodies=(TaskGraph([work(2.0), meet("data")], inner="loop"),), iterations=10)
+    add_waits(TaskGraph([work(5.0), loop, last]), model())
     assert last.seconds == pytest.approx(1.0 + 5.0 + 10 * 2.0)
 
 
 def test_branches_begin_where_the_conditional_does():
     there, other = meet("data", "model"), meet("data", "model")
-    bodies = tuple(Program([work(w), c], inner="branch") for w, c in ((1.0, there), (2.0, other)))
-    add_waits(Program([work(4.0), Task("if", "branch", 0.0, bodies=bodies)]), model())
+    bodies = tuple(TaskGraph([work(w), c], inner="branch") for w, c in ((1.0, there), (2.0, other)))
+    add_waits(TaskGraph([work(4.0), Task("if", "branch", 0.0, bodies=bodies)]), model())
     assert (there.seconds, other.seconds) == (pytest.approx(6.0), pytest.approx(7.0))
 
 

@@ -17,9 +17,9 @@ from pcg.layout import Mesh
 from pcg.machine import Machine, mapping
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pipeline import Pipeline
-from pcg.simulate import fastest, simulate
-from pcg.simulate.combine import combine
-from pcg.simulate.places import at_least, repriced
+from pcg.simulate import fastest_mapping, simulate
+from pcg.simulate.combine_all_reduces import combine_all_reduces
+from pcg.simulate.device_mappings import lower_bound, with_collective_costs
 from pcg.simulate.run import read
 
 CLUSTER = "preset:summit:nodes=2,sockets=2,gpus=2"
@@ -52,7 +52,7 @@ def test_the_fastest_is_the_least_of_all_places(lowered) -> None:
     times = [s.seconds for s in apart]
     assert len(times) > 2 and max(times) > 1.05 * min(times)
     for order in (list(range(len(models))), list(reversed(range(len(models))))):
-        found = fastest(module, [models[i] for i in order])
+        found = fastest_mapping(module, [models[i] for i in order])
         assert found is not None
         n, best = found
         assert times[order[n]] == min(times) and best == apart[order[n]]
@@ -62,16 +62,16 @@ def test_the_fastest_is_the_least_of_all_places(lowered) -> None:
 def test_a_cutoff_ends_it(lowered) -> None:
     module, models = lowered
     least = min(simulate(module, m).seconds for m in models)
-    assert fastest(module, models, cutoff=least) is None
-    assert fastest(module, models, cutoff=math.nextafter(least, 1)) is not None
+    assert fastest_mapping(module, models, cutoff=least) is None
+    assert fastest_mapping(module, models, cutoff=math.nextafter(least, 1)) is not None
 
 
 def test_no_step_takes_less_than_the_bound(lowered) -> None:
     module, models = lowered
     program, _ = read(module, models[0])
     for model in models:
-        there = repriced(program, model)
-        combine(there, COMBINED, model)
-        bound, found = at_least(there), simulate(module, model)
+        there = with_collective_costs(program, model)
+        combine_all_reduces(there, COMBINED, model)
+        bound, found = lower_bound(there), simulate(module, model)
         assert 0 < bound <= found.seconds * (1 + 1e-9)
         assert bound >= 0.99 * max(found.compute, found.communication)
