@@ -62,7 +62,7 @@ def traced(step: Callable[..., Any], *shapes: Any) -> ir.Module:
 
 
 def groups(tokens: int, width: int, layers: int, cluster: Cluster) -> None:
-    """The table of ways to use unlike groups."""
+    """The table of strategies for heterogeneous groups."""
     half = jnp.float16
     layer = (jax.ShapeDtypeStruct((width, 4 * width), half), jax.ShapeDtypeStruct((4 * width, width), half))
     batch = jax.ShapeDtypeStruct((tokens, width), half)
@@ -75,16 +75,16 @@ def groups(tokens: int, width: int, layers: int, cluster: Cluster) -> None:
     spent = time.perf_counter() - start
     best = choose.chosen
     assert best is not None
-    print(f"| {'way':62s} | ms per step | of the best | GiB per device |\n|{'-' * 64}|---|---|---|")
-    for way in choose.tried:
-        mark = "**" if way is best else ""
-        if way.why:
-            print(f"| {way.name:62s} | no plan: {way.why[:60]} | | |")
+    print(f"| {'strategy':62s} | ms per step | of the best | GiB per device |\n|{'-' * 64}|---|---|---|")
+    for plan in choose.tried:
+        mark = "**" if plan is best else ""
+        if plan.failure:
+            print(f"| {plan.name:62s} | no plan: {plan.failure[:60]} | | |")
         else:
-            ms = f"{mark}{1e3 * way.seconds:.2f}{mark}"
-            print(f"| {way.name:62s} | {ms:>11s} | {way.seconds / best.seconds:11.2f} | {way.peak / 2**30:14.2f} |")
+            ms = f"{mark}{1e3 * plan.seconds:.2f}{mark}"
+            print(f"| {plan.name:62s} | {ms:>11s} | {plan.seconds / best.seconds:11.2f} | {plan.peak / 2**30:14.2f} |")
     print(f"\nchosen in {spent:.1f} s")
-    if best.kind in ("shared", "staged"):
+    if best.strategy in ("shared", "staged"):
         LowerProcessesPass(machine=Machine.of(cluster)).run(module.operation)
         every = {d: d for d in cluster.devices}
         by_process = simulate_processes(module.operation, Machine.of(cluster), devices=every)

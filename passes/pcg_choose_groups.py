@@ -1,4 +1,4 @@
-"""pcg-choose-groups: how to use a cluster of unlike groups of devices."""
+"""pcg-choose-groups: how to use a cluster of heterogeneous groups of devices."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from pcg.planning.choose_groups import ChooseGroups
 
 @dataclass
 class ChooseGroupsPass(ChooseGroups, Pass):
-    """On a cluster of unlike groups of devices, choose what each of them does.
+    """On a cluster of heterogeneous groups of devices, choose what each of them does.
 
-    Ways that are tried, each searched and then simulated:
+    Strategies, for each of which a plan is searched and then simulated:
 
     - slowest: one mesh of all devices, at the pace and with the memory of the slowest kind.
     - alone: one group, on the mesh and with the plan that suit it.
-    - shared: every group works on a share of the batch (see pcg-share-batch), at first in proportion to its speed
-      alone, then corrected by what each is found to take.  Weights are dealt to the groups, gradients cross.
-    - staged: the weights are cut in order of their first use, what uses them goes to their group, and only
+    - shared: uneven data parallelism (see pcg-uneven-data-parallelism): every group works on a share of the batch, at
+      first in proportion to its speed alone, then corrected by the time that each is found to compute.  Weights are
+      distributed to the groups, gradients cross.
+    - staged: the weights are split in order of their first use, what uses them goes to their group, and only
       activations cross.  Stages run one after another: this is for models that fit on no group alone.
 
     Where one mesh is best, it becomes the module's `dist.mesh`, and the search goes on from there.  Else the module is

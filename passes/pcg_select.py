@@ -17,8 +17,8 @@ class SelectPass(Select, Pass):
     are made, each on a copy of the program, with its reshards, fused, lowered and simulated.  The one whose step is
     shortest, among those that fit the memory of a device, becomes the program's.  Candidates are
 
-    - `pcg-search` as it is, and with shares of the time of exchanges taken to pass behind compute: 0.1 and 0.5 of that
-      of gradient exchanges (`hidden`), 0.5 and 0.8 of all (`overlapped`, too);
+    - `pcg-search` as it is, and with overlap fractions, the share of the time of collectives that overlaps compute: 0.1
+      and 0.5 for those of gradients (`gradient-overlap`), 0.5 and 0.8 for all (`other-overlap`, too);
     - the plan of Unity's algorithm (`algorithm=unity`);
     - the plans of experts (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
       hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts

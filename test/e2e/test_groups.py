@@ -75,17 +75,17 @@ def shared():
 
 def test_a_shared_batch_beats_either_group_and_all_as_the_slowest(shared):
     p, module = shared
-    assert p.chosen.kind == "shared" and has_stages(module)
-    best = {kind: min(w.seconds for w in p.tried if w.kind == kind) for kind in ("slowest", "alone", "shared", "staged")}
+    assert p.chosen.strategy == "shared" and has_stages(module)
+    best = {s: min(q.seconds for q in p.tried if q.strategy == s) for s in ("slowest", "alone", "shared", "staged")}
     assert best["shared"] < 0.9 * min(best["alone"], best["slowest"])
     shares = dict(re.findall(r"(fast|slow) (\d+)", p.chosen.name))
     assert int(shares["fast"]) + int(shares["slow"]) == 96 and int(shares["fast"]) > 2 * int(shares["slow"])
 
 
-def test_the_choice_is_never_worse_than_any_way(shared):
+def test_the_choice_is_never_worse_than_any_strategy(shared):
     p, _ = shared
-    assert p.chosen.seconds == min(w.seconds for w in p.tried if not w.why)
-    assert {w.kind for w in p.tried} == {"slowest", "alone", "shared", "staged"}
+    assert p.chosen.seconds == min(q.seconds for q in p.tried if not q.failure)
+    assert {q.strategy for q in p.tried} == {"slowest", "alone", "shared", "staged"}
 
 
 def test_the_simulator_of_processes_agrees(shared):
@@ -95,7 +95,7 @@ def test_the_simulator_of_processes_agrees(shared):
     lowered = load_module(text, make_context(), "<test>")
     Pipeline("pcg-lower-processes").run(lowered)
     found = simulate_processes(lowered.operation, Machine.of(cluster()), devices={n: n for n in range(4)})
-    assert found.seconds < min(w.seconds for w in p.tried if w.kind in ("alone", "slowest"))
+    assert found.seconds < min(q.seconds for q in p.tried if q.strategy in ("alone", "slowest"))
     assert found.seconds == pytest.approx(p.chosen.seconds, rel=0.35)
 
 
@@ -128,8 +128,8 @@ def deep_arguments():
 def test_stages_hold_only_their_weights_and_compute_the_step():
     args = deep_arguments()
     on = cluster(network=1e6)
-    p, module = chosen(on, *args, step=deep_step, ways=("staged",))
-    assert p.chosen.kind == "staged"
+    p, module = chosen(on, *args, step=deep_step, strategies=("staged",))
+    assert p.chosen.strategy == "staged"
     weights = re.findall(r"%arg[0-5]: tensor<48x48xf32> {dist.spec = #dist.shard_spec<@(fast|slow)", str(module))
     assert len(weights) == 6 and set(weights) == {"fast", "slow"}
     assert weights in (sorted(weights), sorted(weights, reverse=True))  # the first layers on one, the last on the other
@@ -145,10 +145,10 @@ def test_stages_hold_only_their_weights_and_compute_the_step():
 def test_a_model_that_fits_no_group_is_staged_where_the_network_is_slow():
     on = cluster(memory=54e3, network=1e6)
     p, _ = chosen(on, *deep_arguments(), step=deep_step)
-    by_kind = {kind: [w for w in p.tried if w.kind == kind] for kind in ("slowest", "alone", "shared", "staged")}
-    assert all("no plan fits" in w.why or "needs" in w.why for w in by_kind["alone"])
-    assert p.chosen.kind == "staged" and p.chosen.peak <= 54e3
-    assert all(w.why or w.seconds > p.chosen.seconds for w in by_kind["slowest"])
+    by_strategy = {s: [q for q in p.tried if q.strategy == s] for s in ("slowest", "alone", "shared", "staged")}
+    assert all("no plan fits" in q.failure or "needs" in q.failure for q in by_strategy["alone"])
+    assert p.chosen.strategy == "staged" and p.chosen.peak <= 54e3
+    assert all(q.failure or q.seconds > p.chosen.seconds for q in by_strategy["slowest"])
 
 
 def test_one_process_runs_the_best_single_mesh():
@@ -160,15 +160,15 @@ def test_one_process_runs_the_best_single_mesh():
 
 def test_the_same_input_gives_the_same_choice(shared):
     again, module = chosen(cluster(), *arguments())
-    assert [str(w) for w in again.tried] == [str(w) for w in shared[0].tried]
+    assert [str(q) for q in again.tried] == [str(q) for q in shared[0].tried]
     assert str(module) == str(shared[1])
 
 
 def test_errors():
     args = arguments(batch=8)
-    with pytest.raises(PcgError, match="option 'ways': unknown way 'best'; allowed: slowest, alone, shared, staged"):
-        chosen(cluster(), *args, ways=("best",))
-    with pytest.raises(PcgError, match="no way to use the groups has a plan; all devices as the slowest: no plan fits"):
-        chosen(cluster(memory=1e3), *args, ways=("slowest", "alone"))
+    with pytest.raises(PcgError, match="option 'strategies': unknown strategy 'best'; allowed: slowest, alone, shared, staged"):
+        chosen(cluster(), *args, strategies=("best",))
+    with pytest.raises(PcgError, match="no strategy for the groups has a plan; all devices as the slowest: no plan fits"):
+        chosen(cluster(memory=1e3), *args, strategies=("slowest", "alone"))
     with pytest.raises(pcg.layout.MeshError, match="given both as meshes and as cluster"):
         pcg.processes.lower(step, cluster(), *args, cluster=cluster())

@@ -60,8 +60,8 @@ def arguments(layers: int = LAYERS):
 
 def test_copies_stay_apart_and_save_memory() -> None:
     args = arguments(4)
-    whole, before, _ = compiled(step, "pcg-hold-copies", args)
-    again, after, _ = compiled(step, "pcg-recompute{memory-limit=18MiB},pcg-hold-copies", args)
+    whole, before, _ = compiled(step, "pcg-insert-remat-barriers", args)
+    again, after, _ = compiled(step, "pcg-recompute{memory-limit=18MiB},pcg-insert-remat-barriers", args)
     assert after < 0.75 * before
     assert_trees_close(again, whole, rtol=1e-6)
 
@@ -69,7 +69,7 @@ def test_copies_stay_apart_and_save_memory() -> None:
 @pytest.mark.parametrize("count", [2, 8])
 def test_microbatches_give_the_same_step_with_less_memory(count: int) -> None:
     args = arguments()
-    whole, before, _ = compiled(step, "pcg-hold-copies", args)
+    whole, before, _ = compiled(step, "pcg-insert-remat-barriers", args)
     split, after, _ = compiled(step, f"pcg-accumulate{{microbatches={count}}}", args)
     assert after < before * (0.4 + 0.7 / count)
     assert_trees_close(split, whole, rtol=1e-5)

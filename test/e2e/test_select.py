@@ -110,7 +110,7 @@ def test_any_mesh_is_no_worse_than_the_given_one_and_the_same_each_time() -> Non
     assert {c.group for c in told} == {"search", "unity", "data", "zero", "megatron", "hybrid"}
     names = [c.name for c in told]
     assert len(set(names)) == len(names) and len(names) >= len(table.tried)
-    assert {"search", "search hidden=0.5 overlapped=0.5", "unity", "unity on d0=2,d1=4"} <= set(names)
+    assert {"search", "search gradient-overlap=0.5 other-overlap=0.5", "unity", "unity on d0=2,d1=4"} <= set(names)
 
 
 def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:
@@ -142,8 +142,8 @@ def test_options() -> None:
     cluster = pcg.Cluster.parse(CLUSTER)
     only = pcg.compile(mlp, {"x": 8}, cluster=cluster, candidates="search").lower(*args)
     assert all(a.name.startswith("search") for a in only.cost.alternatives)
-    with pytest.raises(pcg.PcgError, match="overlapped=2; allowed: 0 to 1"):
-        pcg.compile(mlp, {"x": 8}, strategy="search", overlapped=2.0).lower(*args)
+    with pytest.raises(pcg.PcgError, match="option 'other-overlap' is 2; allowed: 0 to 1"):
+        pcg.compile(mlp, {"x": 8}, strategy="search", other_overlap=2.0).lower(*args)
     with pytest.raises(ValueError, match="unknown option 'colour'; pcg-select has"):
         pcg.compile(mlp, {"x": 8}, cluster=cluster, colour="red").lower(*args)
     generic = pcg.compile(mlp, {"x": 8}, strategy="select").lower(*args)

@@ -1,6 +1,6 @@
 // RUN: %pcg-opt %s --auto-parallel --cluster=%S/Inputs/two-groups.toml --remarks 2>&1 | FileCheck %s
 // RUN: %pcg-opt %s --auto-parallel --cluster=%S/Inputs/two-groups.toml --lower-processes | FileCheck %s --check-prefix=PROCESSES
-// RUN: %pcg-opt %s --pcg-normalize --pcg-choose-groups=ways=alone --cluster=%S/Inputs/two-groups.toml | FileCheck %s --check-prefix=ALONE
+// RUN: %pcg-opt %s --pcg-normalize --pcg-choose-groups=strategies=alone --cluster=%S/Inputs/two-groups.toml | FileCheck %s --check-prefix=ALONE
 // RUN: %pcg-opt %s --pcg-normalize --pcg-choose-groups --cluster=preset:cpu:2 | FileCheck %s --check-prefix=LIKE
 // RUN: not %pcg-opt %s --auto-parallel --cluster=%S/Inputs/two-groups.toml --lower 2>&1 | FileCheck %s --check-prefix=LOWER
 

@@ -31,7 +31,7 @@ from pcg.passes import pipelines
 from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
-from pcg.passes.pcg_hold_copies import HoldCopiesPass
+from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
@@ -112,7 +112,7 @@ def compile_program(
     lower = LowerSpmdPass()
     run(module, [lower], remarks, seconds)
     if on_cpu:
-        run(module, [HoldCopiesPass()], remarks, seconds)
+        run(module, [InsertRematBarriersPass()], remarks, seconds)
     modules["local"] = module
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
     out_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.out_specs"))
@@ -145,10 +145,10 @@ def choose_mesh(
     refinement, = options.refinement()
     assert isinstance(refinement, RefineMesh)
     limit = None if options.memory_limit is None else Bytes(options.memory_limit)
-    # Of unlike groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
+    # Of heterogeneous groups one process runs one mesh: of all devices or of one group.  More need `pcg.processes`.
     some = 0 if count is None or count == len(cluster.devices) else count
     groups = ChooseGroupsPass(
-        ways=("slowest", "alone"), devices=some, memory_limit=limit, machine=Machine.of(cluster)
+        strategies=("slowest", "alone"), devices=some, memory_limit=limit, machine=Machine.of(cluster)
     )
     chosen = ChooseMeshPass(
         devices=count or 0, memory_limit=limit, machine=Machine.of(cluster), refine=refinement

@@ -16,9 +16,9 @@ from pcg.layout import Mesh
 from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.lower.lower_spmd import LowerSpmd
 from pcg.machine import Machine
-from pcg.rewrite.hold_copies import HoldCopies
 from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rewrite.recompute import Recompute
+from pcg.rewrite.remat_barriers import InsertRematBarriers
 from pcg.search.recompute import Recomputation
 from pcg.simulate import Simulation, fastest_mapping, simulate
 
@@ -67,7 +67,7 @@ def lowered(module: ir.Operation, context: Context, recompute: Recomputation | N
     FuseCollectives(machine=context.machine).run(copy)
     LowerSpmd().run(copy)
     if context.backend == "cpu":
-        HoldCopies().run(copy)
+        InsertRematBarriers().run(copy)
     return copy
 
 

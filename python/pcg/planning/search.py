@@ -53,8 +53,8 @@ class Search(Transformation):
     algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic programme", ALGORITHMS)
     ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
     disjoint: bool = option(False, "unity: also price branches that run at the same time on disjoint devices")
-    hidden: float = option(0.0, "share of the time of gradient exchanges that is hidden behind compute, 0 to 1")
-    overlapped: float = option(0.0, "share of the time of all other exchanges that is, 0 to 1")
+    gradient_overlap: float = option(0.0, "share of the time of gradients' collectives that overlaps compute, 0 to 1")
+    other_overlap: float = option(0.0, "share of the time of all other collectives that overlaps compute, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
     quick: bool = field(default_factory=bool)
@@ -76,14 +76,14 @@ class Search(Transformation):
         if SELECTED in module.attributes:
             del module.attributes[SELECTED]
             return
-        for name in ("hidden", "overlapped"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise PcgError(f"{name}={getattr(self, name):g}; allowed: 0 to 1", module)
+        for name, share in (("gradient-overlap", self.gradient_overlap), ("other-overlap", self.other_overlap)):
+            if not 0 <= share <= 1:
+                raise PcgError(f"option '{name}' is {share:g}; allowed: 0 to 1", module)
         mesh = self._mesh(module)
         func = entry_of(module)
         given.mark(func, "search", state_of(func))
         try:
-            model = CostModel(self.machine, mesh, self.hidden, self.overlapped)
+            model = CostModel(self.machine, mesh, self.gradient_overlap, self.other_overlap)
         except ClusterError as error:
             raise PcgError(str(error), module) from None
         limit: float | None = self.memory_limit

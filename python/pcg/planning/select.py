@@ -36,8 +36,9 @@ from pcg.search.build import Built
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
 from pcg.search.roles import state_of
 
-#: Shares of the time of gradient exchanges, and of others, that the searches take to be hidden, beside the exact one.
-SHARES = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
+#: Overlap fractions (of the time of gradients' collectives, of that of others) that searches assume, besides the given.
+#: A choice: each costs a search and a simulation; docs/quality.md has which of them wins where.
+OVERLAPS = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
 #: Share of the state that must be embedding tables for plans that split these to be tried.
 MANY_TABLES = 0.1
 #: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves the update's time
@@ -88,7 +89,7 @@ class Select(Transformation):
     donated: Collection[int] = field(default_factory=tuple)
     """Arguments whose memory results may take over, beside those that the program marks."""
     search: Search = field(default_factory=Search)
-    """Its options are those of every search; machine, limit and `hidden` are set here."""
+    """Its options are those of every search; machine, limit and overlap fractions are set here."""
     refine: RefineMesh | None = field(default_factory=lambda: RefineMesh(reshapes=True, max_axes=2))
     """What cuts the axes of another mesh before it is searched, as the pipelines do."""
 
@@ -196,17 +197,17 @@ class Select(Transformation):
     # -- candidates ----------------------------------------------------------------------------
 
     def _searches(self, module: ir.Operation, mesh: Mesh, where: str) -> None:
-        """Try what the searches find on `mesh`: ours, for what it takes to be hidden of exchanges, and Unity's."""
-        plain = self.search.hidden, self.search.overlapped
-        for hidden, overlapped in dict.fromkeys((plain, *SHARES)):
-            shares = (("hidden", hidden), ("overlapped", overlapped))
-            name = "search" + "".join(f" {n}={v:g}" for n, v in shares if v) + where
+        """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
+        plain = self.search.gradient_overlap, self.search.other_overlap
+        for gradient, other in dict.fromkeys((plain, *OVERLAPS)):
+            fractions = (("gradient-overlap", gradient), ("other-overlap", other))
+            name = "search" + "".join(f" {n}={v:g}" for n, v in fractions if v) + where
             search = dataclasses.replace(
-                self.search, machine=self.machine, memory_limit=self.memory_limit, hidden=hidden, progress=False,
-                overlapped=overlapped, quick=(hidden, overlapped) != plain,  # the last thousandth is not worth a proof
+                self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=gradient,
+                other_overlap=other, progress=False, quick=(gradient, other) != plain,
             )  # fmt: skip
             if not self._search(module, mesh, name, search) or search.algorithm != "exact":
-                return  # what does not fit does not depend on what is hidden
+                return  # what does not fit does not depend on the overlap
             if search.fitted:
                 break  # fitting takes long, and memory decides more than overlap does
         if self.candidates == "all":

@@ -1,1 +1,1 @@
-"""Programs to programs: microbatches, rematerialisation, fused collectives, shares of a batch."""
+"""Programs to programs: microbatches, rematerialisation, fused collectives, uneven data parallelism."""

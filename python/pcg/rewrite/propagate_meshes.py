@@ -17,6 +17,7 @@ from pcg.propagate.meshes import MeshConflict, MeshProblem, propagate_meshes
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 from pcg.rules.values import free_values
+from pcg.search.roles import state_of
 
 
 @dataclass
@@ -130,3 +131,11 @@ def outer_values(op: ir.Operation) -> list[ir.Value]:
             inside.update(inner.results)
         inside.update(a for region in inner.regions for block in region.blocks for a in block.arguments)
     return [v for v in used if v not in inside]
+
+
+def place_arguments(func: ir.Operation, home: Mapping[int, str]) -> None:
+    """Annotate arguments (by number), and the results that are their next values, with their meshes."""
+    block = func.regions[0].blocks[0]
+    state, results = state_of(func), list(block.operations)[-1].operation.operands
+    mesh_names.set_signature_meshes(func, "arg_attrs", [home.get(i) for i in range(len(block.arguments))])
+    mesh_names.set_signature_meshes(func, "res_attrs", [home.get(state.get(r, -1)) for r in range(len(results))])

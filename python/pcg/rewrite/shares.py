@@ -10,7 +10,7 @@ program computes what it did; nothing else here knows of meshes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -441,15 +441,12 @@ def batch_of(func: ir.Operation, data: Sequence[int]) -> tuple[int, tuple[int, .
     return size, tuple(lengths[size])
 
 
-def owners(
-    func: ir.Operation, arguments: Sequence[int], weights: Mapping[str, float]
-) -> dict[int, str]:
-    """Deal arguments to owners, so that each has bytes in proportion to its weight: the largest first."""
+def owners(func: ir.Operation, arguments: Sequence[int], names: Sequence[str]) -> dict[int, str]:
+    """Which of `names` has which argument, so that each has about as many bytes: greedily, the largest first."""
     sizes = {i: tensor_bytes(func.regions[0].blocks[0].arguments[i].type) for i in arguments}
-    held = dict.fromkeys(weights, 0.0)
+    load = dict.fromkeys(names, 0.0)
     found = {}
     for i in sorted(sizes, key=lambda i: (-sizes[i], i)):
-        name = min(held, key=lambda n: ((held[n] + sizes[i]) / weights[n], n))
-        held[name] += sizes[i]
-        found[i] = name
+        found[i] = min(load, key=lambda n: (load[n], n))
+        load[found[i]] += sizes[i]
     return found

@@ -61,8 +61,8 @@ def test_numbers_of_bytes_are_finite_and_not_negative(value):
 def test_options_of_passes_are_finite():
     from pcg.passes.pcg_search import SearchPass
 
-    with pytest.raises(ValueError, match="option 'hidden': expected a finite number, got 'nan'"):
-        SearchPass.from_options("hidden=nan")
+    with pytest.raises(ValueError, match="option 'gradient-overlap': expected a finite number, got 'nan'"):
+        SearchPass.from_options("gradient-overlap=nan")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-// RUN: %pcg-opt %s --pcg-hold-copies | FileCheck %s
+// RUN: %pcg-opt %s --pcg-insert-remat-barriers | FileCheck %s
 
 // The barrier of pcg-recompute becomes a select on a flag that is true whatever the gradient is; the user's stays.
 // CHECK-LABEL: func.func @main
@@ -9,8 +9,8 @@
 // CHECK: %[[NE:.*]] = stablehlo.compare NE, %[[E]], %[[E]]
 // CHECK: %[[FLAG:.*]] = stablehlo.or %[[EQ]], %[[NE]]
 // CHECK: %[[ZERO:.*]] = stablehlo.constant dense<0.000000e+00>
-// CHECK: %[[HELD:.*]] = stablehlo.select %[[FLAG]], %[[X]], %[[ZERO]]
-// CHECK: stablehlo.tanh %[[HELD]]
+// CHECK: %[[KEPT:.*]] = stablehlo.select %[[FLAG]], %[[X]], %[[ZERO]]
+// CHECK: stablehlo.tanh %[[KEPT]]
 // CHECK: stablehlo.optimization_barrier %[[G]]
 func.func @main(%x: tensor<4xf32>, %g: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %b:2 = stablehlo.optimization_barrier {pcg.copies} %x, %g : tensor<4xf32>, tensor<4xf32>

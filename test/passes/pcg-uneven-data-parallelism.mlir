@@ -1,11 +1,11 @@
-// RUN: %pcg-opt %s --pcg-share-batch=shares=5,3 --mlir-pass-statistics 2>&1 | FileCheck %s
-// RUN: not %pcg-opt %s --pcg-share-batch=shares=5,4 2>&1 | FileCheck %s --check-prefix=SUM
-// RUN: not %pcg-opt %s --pcg-share-batch 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: %pcg-opt %s --pcg-uneven-data-parallelism=shares=5,3 --mlir-pass-statistics 2>&1 | FileCheck %s
+// RUN: not %pcg-opt %s --pcg-uneven-data-parallelism=shares=5,4 2>&1 | FileCheck %s --check-prefix=SUM
+// RUN: not %pcg-opt %s --pcg-uneven-data-parallelism 2>&1 | FileCheck %s --check-prefix=NONE
 
-// SUM: error: pcg-share-batch: shares 5,4 of a batch of 8 for 2 meshes; allowed: a positive number for each
-// NONE: error: pcg-share-batch: shares none of a batch of 8 for 2 meshes
+// SUM: error: pcg-uneven-data-parallelism: shares 5,4 of a batch of 8 for 2 meshes; allowed: a positive number for each
+// NONE: error: pcg-uneven-data-parallelism: shares none of a batch of 8 for 2 meshes
 
-// The batch is cut unevenly; the gradient, a sum over the batch, is put together; what belongs to a weight is with it.
+// The batch is split unevenly; the gradient, a sum over the batch, is reduced; the update of a weight is on its mesh.
 // CHECK: 84 bytes summed
 // CHECK: "dist.mesh"() {sym_name = "all", value = #dist.process_mesh<["device"], [3], []>}
 // CHECK: func.func @main(%arg0: tensor<4x5xf32> {dist.mesh = @a}, %arg1: tensor<8x4xf32> {dist.mesh = @all}

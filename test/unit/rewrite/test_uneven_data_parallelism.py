@@ -13,7 +13,7 @@ from torch_mlir import ir
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.passes.pcg_share_batch import ShareBatchPass
+from pcg.passes.pcg_uneven_data_parallelism import UnevenDataParallelismPass
 from pcg.passes.pipeline import Pipeline
 from support.close import assert_close
 from support.processcheck import check, mesh
@@ -134,15 +134,15 @@ func.func @main(%w: tensor<4xf32>, %x: tensor<8x4xf32>) -> tensor<4xf32> {
 }
 
 
-def shared(text: str, shares: tuple[int, ...]) -> tuple[ir.Module, ShareBatchPass]:
+def shared(text: str, shares: tuple[int, ...]) -> tuple[ir.Module, UnevenDataParallelismPass]:
     module = load_module(MESHES + text, make_context(), "<test>")
-    p = ShareBatchPass(shares=shares)
+    p = UnevenDataParallelismPass(shares=shares)
     Pipeline(["pcg-normalize", p]).run(module)
     module.operation.verify()
     return module, p
 
 
-def same(text: str, shares: tuple[int, ...], seed: int = 0) -> tuple[ir.Module, ShareBatchPass]:
+def same(text: str, shares: tuple[int, ...], seed: int = 0) -> tuple[ir.Module, UnevenDataParallelismPass]:
     """Share `text` and compare what it computes before and after."""
     module, p = shared(text, shares)
     rng = np.random.default_rng(seed)
@@ -209,11 +209,11 @@ def test_nothing_is_made_for_the_whole_batch():
 def test_errors(meshes, shares, message):
     module = load_module(meshes + PROGRAMS["step of a linear layer"][0], make_context(), "<test>")
     with pytest.raises(PcgError, match=re.escape(message)):
-        ShareBatchPass(shares=shares).run(module.operation)
+        UnevenDataParallelismPass(shares=shares).run(module.operation)
 
 
 def test_a_program_without_data_has_no_batch():
     text = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     module = load_module(MESHES + text, make_context(), "<test>")
     with pytest.raises(PcgError, match="there is no batch"):
-        ShareBatchPass(shares=(1, 1)).run(module.operation)
+        UnevenDataParallelismPass(shares=(1, 1)).run(module.operation)
