@@ -29,7 +29,8 @@ from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
 from pcg.search.terms import Measure, Moves, measured
 from pcg.solve.ilp import first_guess, solve
-from pcg.solve.network import FORBIDDEN, reduce
+from pcg.solve.network import FORBIDDEN
+from pcg.solve.reduce import reduce
 from pcg.solve.trws import ascend
 
 
@@ -179,7 +180,7 @@ class Space:
         self._core = found.network()
         given = self.price(range(len(self.annotations)))
         if given.possible and given.fits:
-            self._open = found.open(self.base.core.cost(self._inner(given.choice)) * (1 + 1e-3))
+            self._open = found.open(self.base.core.cost(self.base.restricted(given.choice)) * (1 + 1e-3))
             for mask, seed in zip(self._open, zip(*self._seeds, strict=True), strict=True):
                 mask[list(seed)] = True
 
@@ -236,7 +237,7 @@ class Space:
         if not self._core.unary:
             return self.figures(self.base.expand([]), penalties)
         core = self._core.penalised({self._at[c]: p for c, p in penalties.items()}).restrict(self._open)
-        starts = [*self._seeds, *(self._inner(f.choice) for f in near)]
+        starts = [*self._seeds, *(self.base.restricted(f.choice) for f in near)]
         kept = [np.flatnonzero(m) for m in self._open]
         inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in starts if self._has(x)]
         found = solve(core, inside, quick=True, patience=1e-3, cutoff=cutoff - self.base.constant).x
@@ -245,14 +246,6 @@ class Space:
     def _has(self, x: Sequence[int]) -> bool:
         """Whether all choices of a solution of the core are considered."""
         return all(m[k] for m, k in zip(self._open, x, strict=True))
-
-    def _inner(self, x: Sequence[int]) -> list[int]:
-        """The part of a plan that is left when the rest is folded."""
-        out = []
-        for p, c in enumerate(self.base.kept):
-            at = np.flatnonzero(self.base.choices[c] == x[c])
-            out.append(int(at[0]) if len(at) else int(np.argmin(self.base.core.unary[p])))
-        return out
 
     def figures(self, x: list[int], penalties: dict[int, np.ndarray]) -> Figures:
         """What the plan `x` costs; one that fits is looked for if it does not."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pcg.search.outcome import Outcome
 from pcg.search.quotient import Quotient
 from pcg.solve.ilp import first_guess
-from pcg.solve.network import FORBIDDEN, Network, reduce
+from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.reduce import reduce
 from pcg.solve.trws import ascend
 
 #: What all bytes at the peak cost at first, over the time of a step; and by how much more from step to step, where the

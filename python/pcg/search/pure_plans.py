@@ -6,7 +6,8 @@ import numpy as np
 
 from pcg.search.quotient import Quotient
 from pcg.solve.ilp import first_guess
-from pcg.solve.network import FORBIDDEN, Network, reduce
+from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.reduce import reduce
 
 
 def replication(quotient: Quotient) -> list[int]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcg.solve.network import Network, Reduction, reduce
+from pcg.solve.network import Network
+from pcg.solve.reduce import Reduction, reduce
 from pcg.solve.trws import NEAR, Bounded, ascend
 
 #: Choices up to which an ILP takes about a second: HiGHS took 12.7 s for 9,344 (decision 1).

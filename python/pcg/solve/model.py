@@ -8,7 +8,7 @@ import numpy as np
 
 from pcg.solve.kernels import add_prices, usage_of
 from pcg.solve.pairwise import Pairwise, offsets
-from pcg.solve.reduce import Reduced
+from pcg.solve.reduce_problem import Reduced
 
 
 @dataclass

@@ -1,16 +1,9 @@
-"""Cost networks: discrete variables with unary and pairwise costs, and exact simplification.
-
-Choosing a strategy per op is a partitioned boolean quadratic problem.  Most of it dissolves without
-search: a variable with at most two neighbours can be folded into them exactly (min-plus product;
-Scholz & Eckstein, "Register allocation for irregular architectures", LCTES'02), and a choice that another beats
-whatever the neighbours do can be dropped (dead-end elimination; Goldstein, Biophys. J. 66, 1994).
-What is left, the core, is for `solve.ilp`.
-"""
+"""Cost networks (weighted constraint networks): discrete variables with unary and pairwise costs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,9 +13,6 @@ FORBIDDEN = np.inf
 #: What a network puts in its place, and the noise in its costs, as shares of `Network.unit`.  Chosen: powers of two, so
 #: that scaling is exact.
 _BEYOND, _NOISE = 2.0**13, 2.0**-46
-#: Comparisons of choices from which compiled loops pay: loading them takes a third of a second (decision 18).
-_MUCH = 1 << 22
-_NO_MEMORY = np.zeros((0, 1 << 20), dtype=np.int64)
 
 
 @dataclass
@@ -165,176 +155,3 @@ def _most(costs: np.ndarray) -> float:
 def _finite(costs: np.ndarray, forbidden: float) -> np.ndarray:
     """With `forbidden` where there is infinity."""
     return costs if costs.max(initial=0.0) < FORBIDDEN else np.where(np.isfinite(costs), costs, forbidden)
-
-
-@dataclass
-class Reduction:
-    """A network after exact simplification.
-
-    `core` is what is left, over variables `kept` whose choices are `choices[i]` of the original's.
-    """
-
-    core: Network
-    constant: float
-    """What the folded variables cost whatever the core chooses."""
-    kept: list[int]
-    choices: list[np.ndarray]
-    _folded: list[tuple[int, np.ndarray, np.ndarray, list[tuple[int, np.ndarray, np.ndarray]]]]
-
-    def expand(self, core_solution: Sequence[int]) -> list[int]:
-        """The best solution of the original network, given one of the core."""
-        x = [0] * len(self.choices)
-        for i, k in zip(self.kept, core_solution, strict=True):
-            x[i] = int(self.choices[i][k])
-        for i, own, unary, neighbours in reversed(self._folded):
-            c = unary.copy()
-            for j, theirs, m in neighbours:
-                c += m[:, np.searchsorted(theirs, x[j])]
-            x[i] = int(own[np.argmin(c)])
-        return x
-
-
-    def project(self, x: Sequence[int]) -> list[int]:
-        """A solution of the core near the solution `x` of the original; where its choice was dropped, a good one."""
-        out = []
-        for p, i in enumerate(self.kept):
-            at = np.flatnonzero(self.choices[i] == x[i])
-            out.append(int(at[0]) if len(at) else int(np.argmin(self.core.unary[p])))
-        return self.core.descend(out)
-
-
-def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
-    """Simplify exactly: an optimum of the core expands to an optimum of `network`.
-
-    Variables in `keep` stay in the core with all their choices, so that what those cost may still change.
-    """
-    network.settle()
-    limit, noise, n = network.limit, network.noise, len(network.unary)
-    work = sum(len(u) * m.size for u, row in zip(network.unary, network.pair, strict=True) for m in row.values())
-    undominated = _Compiled.undominated if work > _MUCH else _undominated
-    min_plus = _Compiled.min_plus if work > _MUCH else _min_plus
-    unary = [u.copy() for u in network.unary]
-    pair = [dict(p) for p in network.pair]
-    choices = [np.arange(len(u)) for u in unary]
-    alive = [True] * n
-    pinned = set(keep)
-    folded: list[tuple[int, np.ndarray, np.ndarray, list[tuple[int, np.ndarray, np.ndarray]]]] = []
-    constant = [0.0]
-
-    def shrink(i: int) -> bool:
-        good = undominated(unary[i], list(pair[i].values()), limit, noise)
-        if good.all():
-            return False
-        unary[i] = unary[i][good]
-        choices[i] = choices[i][good]
-        for j in list(pair[i]):
-            pair[i][j] = pair[i][j][good]
-            pair[j][i] = pair[i][j].T
-        return True
-
-    def fold(i: int) -> tuple[int, ...]:
-        neighbours = tuple(sorted(pair[i]))
-        # Neighbours may lose choices later: keep which ones they had.
-        folded.append((i, choices[i], unary[i], [(j, choices[j], pair[i][j]) for j in neighbours]))
-        alive[i] = False
-        if not neighbours:
-            constant[0] += float(unary[i].min())
-        elif len(neighbours) == 1:
-            (j,) = neighbours
-            unary[j] = unary[j] + (unary[i][:, None] + pair[i][j]).min(axis=0)
-        elif len(neighbours) == 2:
-            j, k = neighbours
-            best = min_plus(unary[i], pair[i][j], pair[i][k])
-            new = pair[j][k] + best if k in pair[j] else best
-            pair[j][k] = new
-            pair[k][j] = new.T
-        for j in neighbours:
-            del pair[j][i]
-        return neighbours
-
-    dirty = set(range(n))
-    while dirty:
-        # Fold whatever can be folded, smallest index first; prune where something changed.
-        for i in sorted(dirty):
-            if alive[i] and i not in pinned and len(unary[i]) > 1:
-                shrink(i)
-        touched: set[int] = set()
-        queue = sorted(i for i in range(n) if alive[i] and i not in pinned and _foldable(i, pair))
-        while queue:
-            i = queue.pop(0)
-            if not alive[i] or not _foldable(i, pair):
-                continue
-            for j in fold(i):
-                touched.add(j)
-                if alive[j] and j not in pinned and _foldable(j, pair):
-                    queue.append(j)
-        dirty = {i for i in touched if alive[i]}
-    kept = [i for i in range(n) if alive[i]]
-    index = {i: p for p, i in enumerate(kept)}
-    core = Network([unary[i] for i in kept], [{index[j]: m for j, m in pair[i].items()} for i in kept], network.unit)
-    return Reduction(core, constant[0], kept, choices, folded)
-
-
-def _foldable(i: int, pair: list[dict[int, np.ndarray]]) -> bool:
-    return len(pair[i]) <= 2
-
-
-def _min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`out[j, k] = min_i u[i] + a[i, j] + b[i, k]`, in slices that stay small."""
-    left = (u[:, None] + a).T
-    out = np.empty((a.shape[1], b.shape[1]))
-    for j in range(len(left)):
-        out[j] = (left[j][:, None] + b).min(axis=0)
-    return out
-
-
-def _undominated(unary: np.ndarray, edges: list[np.ndarray], limit: float, noise: float) -> np.ndarray:
-    """Mask of choices that no other choice beats for every state of the neighbours.
-
-    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.
-    """
-    n = len(unary)
-    good = np.ones(n, dtype=bool)
-    good &= unary < limit
-    if not good.any():
-        good[:] = True
-        return good
-    # worst[k, q] = how much choosing k instead of q can cost at most.
-    worst = unary[:, None] - unary[None, :]
-    for m in edges:
-        if n * m.size < 1 << 18:
-            worst += (m[:, None, :] - m[None, :, :]).max(axis=2)
-        else:
-            for k in range(n):
-                worst[k] += (m[k][None, :] - m).max(axis=1)
-    # Of two choices that are as good as each other the first stays; that order makes one pass enough.
-    beats = (worst < -noise) | ((worst <= noise) & (np.arange(n)[:, None] < np.arange(n)[None, :]))
-    np.fill_diagonal(beats, False)
-    beaten = beats[good].any(axis=0)
-    left = good & ~beaten
-    if not left.any():  # a cycle of differences below the noise: any of them will do
-        left[np.flatnonzero(good)[0]] = True
-    return left
-
-
-class _Compiled:
-    """The same two, compiled: worth their loading (a third of a second) where there is much to do."""
-
-    @staticmethod
-    def min_plus(u: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        from pcg.solve.kernels import min_plus
-
-        return min_plus(u, np.ascontiguousarray(a), np.ascontiguousarray(b))  # type: ignore[no-any-return]
-
-    @staticmethod
-    def undominated(unary: np.ndarray, edges: list[np.ndarray], limit: float, noise: float) -> np.ndarray:
-        from pcg.solve.kernels import undominated
-
-        n = len(unary)
-        good = unary < limit
-        if not good.any():
-            return np.ones(n, dtype=bool)
-        costs = np.ascontiguousarray(np.concatenate([np.zeros((good.sum(), 0)), *(m[good] for m in edges)], axis=1))
-        ends = np.cumsum([0, *(m.shape[1] for m in edges)])
-        good[good] = undominated(unary[good], costs, ends, _NO_MEMORY[:, : len(costs)], 2 * limit, noise)
-        return good

@@ -19,7 +19,7 @@ from pcg.solve.eliminate import plan
 from pcg.solve.local import Search
 from pcg.solve.model import Model, flatten
 from pcg.solve.problem import Infeasible, Problem
-from pcg.solve.reduce import Contradiction, Reduced, reduce
+from pcg.solve.reduce_problem import Contradiction, Reduced, reduce
 
 #: Share of the time for the lower bound, per process.
 _ASCENT = (0.25, 0.1)

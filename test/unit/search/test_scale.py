@@ -22,7 +22,8 @@ from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
 from pcg.simulate.run import simulate
 from pcg.solve.ilp import solve
-from pcg.solve.network import FORBIDDEN, Network, reduce
+from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.reduce import reduce
 
 #: Arithmetic is slow and links are quick, so even small programs are worth splitting.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e8, latency=1e-7))

@@ -13,7 +13,7 @@ from pcg.solve.eliminate import plan
 from pcg.solve.local import Search
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem
-from pcg.solve.reduce import Contradiction, reduce
+from pcg.solve.reduce_problem import Contradiction, reduce
 from support.solvefamily import layered, optimum, small
 
 #: What the family writes for what is not allowed.

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.ilp import _dive, solve
-from pcg.solve.network import FORBIDDEN, Network, reduce
+from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.reduce import reduce
 from pcg.solve.trws import Bounded, ascend
 
 

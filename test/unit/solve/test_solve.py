@@ -18,7 +18,7 @@ from pcg.solve.first import first
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem, write_problem
 from pcg.solve.processes import compile_all, search
-from pcg.solve.reduce import reduce
+from pcg.solve.reduce_problem import reduce
 from pcg.solve.solve import solve
 from pcg.tools.pcg_solve import main
 from support.solvefamily import exact, layered, optimum, small

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.search.unity.algebra import min_plus
+from pcg.solve.elimination import Elimination
 from pcg.solve.network import Network
 
 #: What a new pair of principals that are not near weighs against the share of a neighbour in what binds a node.
@@ -27,46 +27,24 @@ _FILL = 0.2
 _CANDIDATES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Folded:
-    node: int
-    unary: np.ndarray
-    neighbours: list[tuple[int, np.ndarray]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tied:
-    node: int
-    to: int
-    response: np.ndarray
-
-
 @dataclass
 class Contraction:
-    """`network` is over `principals`, in their order; `constant` is what no choice changes."""
+    """`network` is over `principals`, in their order."""
 
     network: Network
     principals: list[int]
-    constant: float
     tied: int
     """How many nodes follow a principal by best response; the others were removed exactly."""
-    _size: int
-    _trail: list[_Folded | _Tied]
+    _elimination: Elimination
+
+    @property
+    def constant(self) -> float:
+        """What no choice changes."""
+        return self._elimination.constant
 
     def expand(self, x: Sequence[int]) -> list[int]:
         """The plan of the whole graph that the choices `x` of the principals stand for."""
-        full = [0] * self._size
-        for i, k in zip(self.principals, x, strict=True):
-            full[i] = int(k)
-        for step in reversed(self._trail):
-            if isinstance(step, _Tied):
-                full[step.node] = int(step.response[full[step.to]])
-            else:
-                c = step.unary.copy()
-                for j, m in step.neighbours:
-                    c += m[:, full[j]]
-                full[step.node] = int(np.argmin(c))
-        return full
+        return self._elimination.expand(zip(self.principals, x, strict=True))
 
 
 def contract(
@@ -86,48 +64,44 @@ def contract(
     work = _Work(network, set(principals), set(near), plans)
     work.run(set(first) - work.keep)
     work.run(set(range(len(network.unary))) - work.keep)
-    order = sorted(work.keep)
-    index = {i: p for p, i in enumerate(order)}
-    inner = Network(
-        [work.unary[i] for i in order], [{index[j]: m for j, m in work.pair[i].items()} for i in order], network.unit
-    )
-    return Contraction(inner, order, work.constant, work.tied, len(network.unary), work.trail)
+    order, unary, pair = work.net.left()
+    return Contraction(Network(unary, pair, network.unit), order, work.tied, work.net)
 
 
-@dataclass
 class _Work:
-    source: Network
-    keep: set[int]
-    near: set[tuple[int, int]]
-    plans: Sequence[Sequence[int]]
-    unary: list[np.ndarray] = field(init=False)
-    pair: list[dict[int, np.ndarray]] = field(init=False)
-    trail: list[_Folded | _Tied] = field(default_factory=list)
-    constant: float = 0.0
-    tied: int = 0
-    _strengths: dict[tuple[int, int], float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.unary = list(self.source.unary)
-        self.pair = [dict(p) for p in self.source.pair]
+    def __init__(
+        self, source: Network, keep: set[int], near: set[tuple[int, int]], plans: Sequence[Sequence[int]]
+    ) -> None:
+        self.limit, self.keep, self.near, self.plans = source.limit, keep, near, plans
+        self.net = Elimination(source.unary, source.pair, source.forbidden, compiled=False)
+        self.tied = 0
+        self._strengths: dict[tuple[int, int], float] = {}
 
     def run(self, out: set[int]) -> None:
         """Remove the nodes `out`."""
-        out = {i for i in out if i not in self.keep and self.unary[i] is not None}
-        removed = {step.node for step in self.trail}
-        out -= removed
-        queue = sorted(i for i in out if len(self.pair[i]) <= 2)
+        out = {i for i in out if i not in self.keep and self.net.alive[i]}
+        pair = self.net.pair
+        queue = sorted(i for i in out if len(pair[i]) <= 2)
         heap: list[tuple[float, int, int, int, int]] = []
         stamp = dict.fromkeys(out, 0)
         dirty = set(out)
+
+        def touched(nodes: tuple[int, ...]) -> None:
+            for j in nodes:
+                for k in nodes:
+                    self._strengths.pop((j, k), None)
+                if j in out:
+                    stamp[j] += 1
+                    dirty.add(j)
+                    if len(pair[j]) <= 2:
+                        heapq.heappush(queue, j)
+
         while out:
             while queue:
                 i = heapq.heappop(queue)
-                if i not in out or len(self.pair[i]) > 2:
-                    continue
-                touched = self.fold(i)
-                out.discard(i)
-                self._touched(touched, out, queue, stamp, dirty)
+                if i in out and len(pair[i]) <= 2:
+                    out.discard(i)
+                    touched(self.net.eliminate(i))
             if not out:
                 break
             for i in sorted(dirty & out):
@@ -142,83 +116,28 @@ class _Work:
             if found is None:
                 # Nothing left touches a principal: follow the strongest neighbour, whatever it is.
                 i = min(out)
-                found = (i, max(sorted(self.pair[i]), key=lambda j: self._strength(i, j)))
+                found = (i, max(sorted(pair[i]), key=lambda j: self._strength(i, j)))
             i, p = found
-            touched = self.tie(i, p)
             out.discard(i)
-            self._touched(touched, out, queue, stamp, dirty)
-
-    def _touched(
-        self, nodes: Collection[int], out: set[int], queue: list[int], stamp: dict[int, int], dirty: set[int]
-    ) -> None:
-        for j in nodes:
-            if j in out:
-                stamp[j] += 1
-                dirty.add(j)
-                if len(self.pair[j]) <= 2:
-                    heapq.heappush(queue, j)
-
-    # -- exactly -------------------------------------------------------------------------------
-
-    def fold(self, i: int) -> list[int]:
-        """Remove a node with at most two neighbours; return them."""
-        neighbours = sorted(self.pair[i])
-        u = self.unary[i]
-        self.trail.append(_Folded(i, u, [(j, self.pair[i][j]) for j in neighbours]))
-        if not neighbours:
-            self.constant += float(u.min())
-        elif len(neighbours) == 1:
-            (j,) = neighbours
-            self.unary[j] = self.unary[j] + (u[:, None] + self.pair[i][j]).min(axis=0)
-        else:
-            j, k = neighbours
-            self._add(j, k, min_plus((self.pair[i][j] + u[:, None]).T, self.pair[i][k]))
-        self._drop(i)
-        return neighbours
-
-    def _add(self, i: int, j: int, m: np.ndarray) -> None:
-        if j in self.pair[i]:
-            m = self.pair[i][j] + m
-        self.pair[i][j] = m
-        self.pair[j][i] = m.T
-        self._strengths.pop((i, j), None)
-        self._strengths.pop((j, i), None)
-
-    def _drop(self, i: int) -> None:
-        for j in self.pair[i]:
-            del self.pair[j][i]
-        self.pair[i] = {}
+            self.tied += 1
+            touched(self.net.follow(i, p, self._response(i, p)))
 
     # -- by best response ----------------------------------------------------------------------
 
-    def tie(self, i: int, p: int) -> list[int]:
-        """Let `i` follow `p`; return what was around `i`."""
-        neighbours = sorted(self.pair[i])
-        r = self._response(i, p)
-        self.trail.append(_Tied(i, p, r))
-        self.tied += 1
-        self.unary[p] = self.unary[p] + self.unary[i][r] + self.pair[p][i][np.arange(len(r)), r]
-        moved = [(q, self.pair[i][q][r]) for q in neighbours if q != p]
-        self._drop(i)
-        for q, m in moved:
-            if m.any():
-                self._add(p, q, m)
-        return neighbours
-
     def _response(self, i: int, p: int) -> np.ndarray:
         """The best choice of `i` for every choice of `p`, the others in what goes best with `p`."""
-        cost = self.unary[i][None, :] + self.pair[p][i]
-        for q, m in self.pair[i].items():
+        cost = self.net.unary[i][None, :] + self.net.pair[p][i]
+        for q, m in self.net.pair[i].items():
             if q == p:
                 continue
-            if q in self.pair[p]:
-                aligned = (self.pair[p][q] + self.unary[q][None, :]).argmin(axis=1)
+            if q in self.net.pair[p]:
+                aligned = (self.net.pair[p][q] + self.net.unary[q][None, :]).argmin(axis=1)
                 cost = cost + m[:, aligned].T
             else:
-                cost = cost + (m + self.unary[q][None, :]).min(axis=1)[None, :]
+                cost = cost + (m + self.net.unary[q][None, :]).min(axis=1)[None, :]
         response = cost.argmin(axis=1)
         for plan in self.plans:
-            if cost[plan[p], plan[i]] < self.source.limit:
+            if cost[plan[p], plan[i]] < self.limit:
                 response[plan[p]] = plan[i]
         return response
 
@@ -227,7 +146,7 @@ class _Work:
 
         Returns (rank, new pairs, principal); the least is best.
         """
-        around = sorted(self.pair[i])
+        around = sorted(self.net.pair[i])
         principals = [p for p in around if p in self.keep]
         if not principals:
             return None
@@ -235,7 +154,8 @@ class _Work:
         total = sum(strength.values()) or 1.0
         found = []
         for p in sorted(principals, key=lambda q: (-strength[q], q))[:_CANDIDATES]:
-            fill = sum(q != p and q not in self.pair[p] and (min(p, q), max(p, q)) not in self.near for q in principals)
+            apart = [q for q in principals if q != p and q not in self.net.pair[p]]
+            fill = sum((min(p, q), max(p, q)) not in self.near for q in apart)
             found.append((fill * _FILL - strength[p] / total, fill, p))
         return min(found)
 
@@ -243,7 +163,7 @@ class _Work:
         """How much the choice of `j` says about that of `i`: what a random one costs more than the best, on average."""
         key = (i, j)
         if key not in self._strengths:
-            self._strengths[key] = spread(self.pair[j][i], self.source.limit)
+            self._strengths[key] = spread(self.net.pair[j][i], self.limit)
         return self._strengths[key]
 
 
