@@ -17,6 +17,7 @@ from pcg.reshard import (
     Slice,
     UniformLink,
     cost,
+    goal,
     permutation,
     plan,
     steps_cost,
@@ -127,6 +128,29 @@ def test_the_link_decides():
 
     found = plan(parse("[-, -] sum(data, model)"), parse("[model, -]"), (64, 64), 4, MESH, link)
     assert found == (ReduceScatter(0, ("model",), "sum"), AllReduce(("data",), "sum"))
+
+
+def test_the_straight_way_costs_what_its_steps_do():
+    """An all-to-all over reordered axes is priced as one, not by another name."""
+    mesh, shape = Mesh.parse("a=2,b=2,c=2"), (64, 64)
+
+    def link(axes, sent, kind):
+        return 1e-6 + sent * {"all_gather": 1e-9, "all_to_all": 1e-11}.get(kind, 1e-7)
+
+    src, dst = parse("[-, a+b+c]"), parse("[b+a, c]")
+    moves, seconds, wire = goal.search((src.dims, ()), (dst.dims, ()), shape, 64 * 64 * 4.0, mesh, link)
+    assert [m[0] for m in moves] == ["all_gather", "regroup", "slice"]
+    assert (seconds, wire) == pytest.approx(steps_cost(src, goal.spell(moves, src, (0, 1)), shape, 4, mesh, link))
+
+
+def test_dimensions_alike_stand_in_for_one_another():
+    """Of twelve dimensions six are split before or after: the others change the bytes and nothing else."""
+    mesh = Mesh.parse("a=2,b=2,c=2")
+    src, dst = "a, b, c, -, -, -", "-, -, -, a, b, c"
+    more = ", -" * 6
+    few = cost(parse(f"[{src}]"), parse(f"[{dst}]"), (8,) * 6, 4, mesh)
+    many = cost(parse(f"[{src}{more}]"), parse(f"[{dst}{more}]"), (8,) * 6 + (2,) * 6, 4 / 2**6, mesh)
+    assert many == pytest.approx(few)
 
 
 @pytest.mark.parametrize("mesh", ["a=2,b=4", "a=2,b=2,c=2"])
