@@ -272,3 +272,14 @@ def test_a_scatter_may_use_values_from_around_it() -> None:
     }""".replace("OUT", lowercheck.spec("a,-"))
     for i in (-1, 0, 5, 8, 9, 2**31 - 1):
         lowercheck.check(text, [None, np.array([i], np.int32), None, None])
+
+
+def test_one_device_runs_the_program_as_it_is() -> None:
+    """Lowering for a mesh of one device has nothing to keep in range; for more it has."""
+    for devices, kept in ((1, 0), (2, 1)):
+        with context():
+            mesh = f'"dist.mesh"() {{sym_name = "mesh", value = #dist.process_mesh<["x"], [{devices}], []>}} : () -> ()\n'
+            module = ir.Module.parse(mesh + program(SLICED))
+            pipeline = Pipeline("pcg-normalize,dist-propagate,dist-insert-reshards,dist-fuse-collectives,pcg-lower-spmd")
+            pipeline.run(module)
+            assert sum(op.name == "stablehlo.clamp" for op in walk(module.operation)) == kept

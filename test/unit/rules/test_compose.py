@@ -29,3 +29,11 @@ def test_reshape_keeps_the_major_part_and_reasons_are_kept():
 def test_what_no_op_connects_is_a_factor_of_its_own():
     rule = compose([], (0,), (1,), [(8, 1), (4,)])
     assert str(rule) == "(i,1)->(j)"
+
+
+def test_padding_that_reaches_nothing_must_reach_nothing_in_any_op():
+    free, held = Factor(8, padding="any"), Factor(8, padding="own")
+    copy, other = FactorRule((free,), (((0,),),), (((0,),),)), FactorRule((held,), (((0,),),), (((0,),),))
+    for rules, padding in (((copy, copy), "any"), ((copy, other), ""), ((other, copy), "")):
+        steps = [(rule, (n,), (n + 1,)) for n, rule in enumerate(rules)]
+        assert compose(steps, (0,), (2,), [(8,)] * 3).factors[0].padding == padding

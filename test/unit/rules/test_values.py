@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from torch_mlir import ir
 
-from pcg.rules.values import is_zero, splat
+from pcg.rules.values import free_values, is_zero, splat
 from support.rulecheck import context
 
 TEXT = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -36,3 +36,13 @@ def test_splat(position: int, value: object) -> None:
         assert splat(result) == value
         assert is_zero(result) == (value == 0 and value is not None)
         assert splat(block.arguments[0]) is None
+
+
+def test_free_values_depend_on_no_argument() -> None:
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse(TEXT)
+        block = module.body.operations[0].regions[0].blocks[0]
+        results = [op.operation.results[0] for op in block.operations if len(op.operation.results)]
+        free = free_values(block)
+        # Neither the operator of another dialect nor the sum of an argument and a constant.
+        assert [n for n, v in enumerate(results) if v not in free] == [2, 10]
