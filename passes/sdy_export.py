@@ -18,7 +18,7 @@ from pcg.lower.manual import body_of, inlined
 from pcg.lower.moves import MOVES
 from pcg.passes.base import Pass
 from pcg.rules import traits
-from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual, manual_bodies
+from pcg.rules.manual import is_manual, manual_bodies
 from pcg.rules.traits import Trait
 
 
@@ -126,7 +126,7 @@ class SdyExportPass(Pass):
         block = body_of(op)
         every = {
             side: ", ".join(map(str, (sharding_attr(shardings.from_attr(s), mesh) for s in op.attributes[name])))
-            for side, name in (("in", IN_SPECS), ("out", OUT_SPECS))
+            for side, name in (("in", shardings.IN_SPECS), ("out", shardings.OUT_SPECS))
         }
         # Inside a list the attributes are written without their dialect's prefix.
         per_value = {k: f"#sdy.sharding_per_value<[{v.replace('#sdy.sharding', '')}]>" for k, v in every.items()}

@@ -24,7 +24,7 @@ from pcg.ir.walk import body, entry, functions, walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
 from pcg.passes.base import Pass
 from pcg.rewrite.refine_mesh import rewrite, wanted_by_layouts
-from pcg.rules.manual import IN_SPECS, MANUAL, OUT_SPECS, REPEATS
+from pcg.rules.manual import MANUAL, REPEATS
 
 _ATTR = "sdy.sharding"
 _MHLO = "mhlo.sharding"
@@ -328,8 +328,8 @@ class SdyImportPass(Pass):
             "call_target_name": ir.StringAttr.get(MANUAL),
             "called_computations": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(callee)]),
             "has_side_effect": ir.BoolAttr.get(False),
-            IN_SPECS: self._manual_specs(op, [v.type for v in op.operands], ins, over),
-            OUT_SPECS: self._manual_specs(op, [v.type for v in op.results], outs, over),
+            shardings.IN_SPECS: self._manual_specs(op, [v.type for v in op.operands], ins, over),
+            shardings.OUT_SPECS: self._manual_specs(op, [v.type for v in op.results], outs, over),
         }
         if free:
             i64 = ir.IntegerType.get_signless(64)

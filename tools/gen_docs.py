@@ -232,16 +232,16 @@ def _types(cases: Iterable[Any]) -> str:
 
 def _factors(rule: Any) -> tuple[str, str]:
     """What of a rule may be split, and what may not and why."""
-    from pcg.rules.factor import name
+    from pcg.rules.factor import factor_name as letter
 
-    letters = [name(i) + (f" ({f.reduce})" if f.reduce else "") for i, f in enumerate(rule.factors) if f.splittable]
+    letters = [letter(i) + (f" ({f.reduce})" if f.reduce else "") for i, f in enumerate(rule.factors) if f.splittable]
     sharded = ", ".join(letters)
     if passes := ", ".join(f"{p.kind} of {'+'.join(map(str, sorted(p.operands)))}" for p in rule.linear):
         sharded += f"; passes {passes}" if sharded else ""
     reasons: dict[str, list[str]] = {}
     for i, f in enumerate(rule.factors):
         if not f.splittable:
-            reasons.setdefault(f.reason, []).append(name(i))
+            reasons.setdefault(f.reason, []).append(letter(i))
     stays = "; ".join(f"{', '.join(who)}: {why}" for why, who in reasons.items())
     return sharded, stays or (f"all: {rule.reason}" if rule.reason else "")
 

@@ -23,7 +23,7 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.lower.moves import MOVES
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
-from pcg.rules.factor import Assignment, FactorRule, name
+from pcg.rules.factor import Assignment, FactorRule, factor_name
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 
@@ -272,7 +272,7 @@ class Origins:
         rule, a = found
         for f, axes in enumerate(a.axes):
             if axis in axes:
-                return f"{self.op(op)}, dimension {name(f)}" + (", contracted" if rule.factors[f].reduce else "")
+                return f"{self.op(op)}, dimension {factor_name(f)}" + (", contracted" if rule.factors[f].reduce else "")
         return f"{self.op(op)}, which passes partial values on"
 
     # -- words ---------------------------------------------------------------------------------

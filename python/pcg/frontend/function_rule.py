@@ -13,7 +13,7 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline
 from pcg.rules import CONTROL_FLOW, FactorRule, rule_for
-from pcg.rules.compose import Step, compose
+from pcg.rules.compose import RuledOp, compose
 from pcg.rules.registry import TERMINATORS, shape
 
 
@@ -43,7 +43,7 @@ def rule_of(function: Callable[..., Any], arguments: Sequence[Any]) -> FactorRul
             shapes.append(shape(v))
         return numbers[v]
 
-    steps: list[Step] = []
+    steps: list[RuledOp] = []
     results: list[int] = []
     for arg in block.arguments:
         number(arg)

@@ -23,6 +23,12 @@ def tensor_bytes(type_: ir.Type, shape: Sequence[int] | None = None) -> float:
     return math.prod(type_.shape if shape is None else shape) * element_bytes(type_.element_type)
 
 
+def is_bool(type_: ir.Type) -> bool:
+    """Whether a type is that of tensors of booleans, `i1`."""
+    element = type_.element_type if isinstance(type_, ir.RankedTensorType) else None
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
 def number_attr(number: float | int, element: ir.Type) -> ir.Attribute:
     """`number` as an attribute of a real element type."""
     if isinstance(element, ir.IntegerType):

@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pcg.layout.uneven import intervals, padded_size
 from pcg.lower.local import LocalContext
-from pcg.rules.blocks import Counts, Piece, Round, Schedule, Span, counts_of, largest, preparation, schedule
+from pcg.rules.blocks import BlockPiece, Counts, Round, Schedule, Span, counts_of, largest, preparation, schedule
 
 
 def i64s(values: Sequence[int]) -> ir.Attribute:
@@ -219,7 +219,7 @@ def _same_everywhere(plan: Schedule, used: Sequence[int]) -> list[int] | None:
     that is shorter than the part there must be nothing but what is not `used` of the block.
     """
     n = len(used)
-    held: list[list[Piece]] = [[] for _ in range(n)]
+    held: list[list[BlockPiece]] = [[] for _ in range(n)]
     for pieces in (*plan.local, *plan.rounds):
         for p in pieces:
             held[p.target].append(p)
@@ -238,7 +238,7 @@ def _same_everywhere(plan: Schedule, used: Sequence[int]) -> list[int] | None:
     return places
 
 
-def extent(piece: Piece, dilation: int) -> int:
+def extent(piece: BlockPiece, dilation: int) -> int:
     """Room that a piece takes in the result."""
     return (piece.size - 1) * dilation + 1
 

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from pcg.ir.errors import PcgError
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.neutral import zero
-from pcg.rules.collectives import NAMES, is_identity, is_plain, why_refused
+from pcg.rules.collectives import NAMES, is_plain, returns_operands, why_refused
 
 
 def alone(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
@@ -20,7 +20,7 @@ def alone(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Typ
     """
     if reason := why_refused(op):
         raise PcgError(reason, op.location)
-    if is_identity(op):
+    if returns_operands(op):
         return list(operands)
     return [_zeros(type_, op.location) for type_ in types]
 

@@ -11,9 +11,9 @@ from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.windows import read_range
 from pcg.rules.blocks import counts_of
-from pcg.rules.convolution import layout, padding, sliding
+from pcg.rules.convolution import conv_dims, conv_padding, conv_sliding
 from pcg.rules.halo import halo
-from pcg.rules.windows import lines_up, ranges
+from pcg.rules.window_ranges import is_aligned, ranges
 
 
 @local_form("stablehlo.convolution")
@@ -25,19 +25,19 @@ def convolution(ctx: LocalContext) -> Sequence[ir.Value]:
         if count.value > 1:  # groups are factor 0
             local = padded_size(count.value, counts_of(ctx.axes_of(0), ctx.mesh))
             changed[name] = ir.IntegerAttr.get(count.type, local)
-    n = layout(ctx.op)
+    n = conv_dims(ctx.op)
     value = ctx.operands[0]
-    pads = padding(ctx.op, len(n.spatial))
+    pads = conv_padding(ctx.op, len(n.spatial))
     dilations = list(ctx.op.attributes["lhs_dilation"]) if "lhs_dilation" in ctx.op.attributes else []
     touched = False
-    for d, s in enumerate(sliding(ctx.op, n)):
+    for d, s in enumerate(conv_sliding(ctx.op, n)):
         factors = ctx.rule.operands[0][n.spatial[d]]
         axes = ctx.axes_of(factors[0]) if factors else ()
         if not axes or s.untouched:
             continue
         touched = True
         h = halo(s)
-        if h is None or not (h.with_window or lines_up(s, counts_of(axes, ctx.mesh))):
+        if h is None or not (h.with_window or is_aligned(s, counts_of(axes, ctx.mesh))):
             value = read_range(ctx, value, n.spatial[d], axes, ranges(s, counts_of(axes, ctx.mesh)))
             pads[2 * d : 2 * d + 2] = 0, 0
             if dilations:

@@ -16,9 +16,9 @@ from torch_mlir import ir
 from pcg.ir.clone import clone_mapped
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.neutral import neutral
-from pcg.rules.reduce import once, reducer_kinds
-from pcg.rules.regions import REDUCERS, is_identity
-from pcg.rules.scalars import repeatable
+from pcg.rules.reduce import idempotent, reducer_kinds
+from pcg.rules.regions import REDUCERS, is_neutral
+from pcg.rules.scalars import idempotent_on
 
 
 @local_form("stablehlo.reduce")
@@ -33,11 +33,11 @@ def reduce(ctx: LocalContext) -> Sequence[ir.Value]:
         return _again(ctx, ctx.same_op(), ctx.operands[n:], axes)
     kinds = reducer_kinds(ctx.op)
     assert kinds is not None
-    if all(is_identity(v, kinds[0]) for v in ctx.op.operands[n:]):
+    if all(is_neutral(v, kinds[0]) for v in ctx.op.operands[n:]):
         return ctx.same_op()
     nothing = [neutral(v.type.element_type, kinds[0], ctx.op.location) for v in ctx.operands[n:]]
     made = ctx.same_op([*ctx.operands[:n], *nothing])
-    where = axes if once(kinds[0]) else ()
+    where = () if idempotent(kinds[0]) else axes
     return [
         _started(ctx, kinds[0], value, start, other, where)
         for value, start, other in zip(made, ctx.operands[n:], nothing, strict=True)
@@ -50,10 +50,10 @@ def _unsplit(ctx: LocalContext, n: int) -> Sequence[ir.Value]:
     kinds = reducer_kinds(ctx.op)
     starts = ctx.op.operands[n:]
     # XLA takes a reduction over size 1 for a reshape on one device, too.
-    if math.prod(sizes) <= 1 or (kinds is not None and all(map(is_identity, starts, kinds))):
+    if math.prod(sizes) <= 1 or (kinds is not None and all(map(is_neutral, starts, kinds))):
         return ctx.same_op()
     if kinds is None:
-        if n > 1 or repeatable(ctx.op.regions[0], starts):
+        if n > 1 or idempotent_on(ctx.op.regions[0], starts):
             return ctx.same_op()
         value = ctx.operands[0]
         apart = ctx.create("stablehlo.optimization_barrier", [value], [value.type]).result
@@ -76,7 +76,7 @@ def windows_reduced(
     n = len(ctx.op.results)
     if kind is None:
         return _mapped(ctx, values[n:], ctx.same_op(values, **attributes))
-    if all(is_identity(v, kind) for v in ctx.op.operands[n:]):
+    if all(is_neutral(v, kind) for v in ctx.op.operands[n:]):
         return ctx.same_op(values, **attributes)
     nothing = [neutral(v.type.element_type, kind, ctx.op.location) for v in values[n:]]
     made = ctx.same_op([*values[:n], *nothing], **attributes)

@@ -14,9 +14,9 @@ from pcg.layout import uneven
 from pcg.lower import blocks
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.neutral import absent
-from pcg.rules.blocks import joined, reversed_
+from pcg.rules.blocks import concatenate_spans, reverse_spans
 from pcg.rules.registry import shape
-from pcg.rules.slicing import Cut, pad_cuts, pads_with_zeros, slice_cuts
+from pcg.rules.slicing import Resized, pad_resizes, pads_with_zeros, slice_resizes
 
 
 def _axes(ctx: LocalContext, tensor: Sequence[tuple[int, ...]], d: int) -> tuple[str, ...]:
@@ -24,11 +24,11 @@ def _axes(ctx: LocalContext, tensor: Sequence[tuple[int, ...]], d: int) -> tuple
     return tuple(a for f in tensor[d] for a in ctx.axes_of(f))
 
 
-def _own(ctx: LocalContext, value: ir.Value, cuts: Sequence[Cut | None]) -> ir.Value:
+def _own(ctx: LocalContext, value: ir.Value, resizes: Sequence[Resized | None]) -> ir.Value:
     """This device's part of the dimensions that only the result is split in."""
-    for d, how in enumerate(cuts):
+    for d, how in enumerate(resizes):
         axes = _axes(ctx, ctx.rule.results[0], d)
-        if how is not None and how.kind == "whole" and axes:
+        if how is not None and how.kind == "replicated" and axes:
             value = ctx.collectives.slice(value, d, axes, ctx.op.location)
     return value
 
@@ -37,16 +37,17 @@ def _own(ctx: LocalContext, value: ir.Value, cuts: Sequence[Cut | None]) -> ir.V
 def slice_(ctx: LocalContext) -> Sequence[ir.Value]:
     """Whole dimensions first: less is left to move."""
     op, value = ctx.op, ctx.operands[0]
-    cuts = slice_cuts(op)
-    split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(cuts))]
+    resizes = slice_resizes(op)
+    split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(resizes))]
     rows = (op.attributes[n] for n in ("start_indices", "limit_indices", "strides"))
     bounds = [*zip(*rows, strict=True)]
-    value = _sliced(ctx, value, [b if how and not x else None for b, how, x in zip(bounds, cuts, split, strict=True)])
-    for d, how in enumerate(cuts):
+    unsplit = [b if how and not x else None for b, how, x in zip(bounds, resizes, split, strict=True)]
+    value = _sliced(ctx, value, unsplit)
+    for d, how in enumerate(resizes):
         if how and how.kind == "owners" and split[d]:
             value = _owned(ctx, value, d, split[d], *bounds[d])
-    value = _own(ctx, value, cuts)
-    for d, how in enumerate(cuts):
+    value = _own(ctx, value, resizes)
+    for d, how in enumerate(resizes):
         if how and how.kind == "pieces" and split[d]:
             value = blocks.rearrange(ctx, [value], d, split[d], how.spans, shape(op.results[0])[d])
     return [value]
@@ -82,9 +83,9 @@ def _owned(
 def pad(ctx: LocalContext) -> Sequence[ir.Value]:
     """Split dimensions first: less is there to move."""
     op, (value, fill) = ctx.op, ctx.operands
-    cuts = pad_cuts(op)
-    split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(cuts))]
-    for d, how in enumerate(cuts):
+    resizes = pad_resizes(op)
+    split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(resizes))]
+    for d, how in enumerate(resizes):
         if how and how.kind == "pieces" and split[d]:
             size = shape(op.results[0])[d]
             value = blocks.rearrange(ctx, [value], d, split[d], how.spans, size, fill, pads_with_zeros(op))
@@ -100,7 +101,7 @@ def pad(ctx: LocalContext) -> Sequence[ir.Value]:
             "stablehlo.pad", [value, fill], [type_], edge_padding_low=low, edge_padding_high=high,
             interior_padding=interior,
         ).result
-    return [_own(ctx, value, cuts)]
+    return [_own(ctx, value, resizes)]
 
 
 @local_form("stablehlo.reverse")
@@ -113,7 +114,7 @@ def reverse(ctx: LocalContext) -> Sequence[ir.Value]:
         value = ctx.create("stablehlo.reverse", [value], [value.type], dimensions=blocks.i64s(here)).result
     for d, axes in split.items():
         size = shape(ctx.op.operands[0])[d]
-        value = blocks.rearrange(ctx, [value], d, axes, reversed_(size), size)
+        value = blocks.rearrange(ctx, [value], d, axes, reverse_spans(size), size)
     return [value]
 
 
@@ -127,7 +128,7 @@ def concatenate(ctx: LocalContext) -> Sequence[ir.Value]:
     sizes = [shape(v)[d] for v in op.operands]
     split = [bool(_axes(ctx, row, d)) for row in ctx.rule.operands]
     if any(split):
-        return [blocks.rearrange(ctx, ctx.operands, d, axes, joined(sizes, split), shape(op.results[0])[d])]
+        return [blocks.rearrange(ctx, ctx.operands, d, axes, concatenate_spans(sizes, split), shape(op.results[0])[d])]
     whole = blocks.sized(ctx.operands[0], d, sum(sizes))
     value = ctx.create("stablehlo.concatenate", ctx.operands, [whole], dimension=op.attributes["dimension"]).result
     return [ctx.collectives.slice(value, d, axes, op.location)]

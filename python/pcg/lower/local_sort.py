@@ -1,6 +1,6 @@
 """Local form of sort along a dimension that devices hold in blocks: columnsort, or gather, sort and keep a part.
 
-`rules/sorting.py` describes both and decides between them.
+`rules/distributed_sort.py` describes both and decides between them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from torch_mlir import ir
 
 from pcg.ir.clone import clone_mapped
 from pcg.lower.local import LocalContext, local_form
+from pcg.rules.distributed_sort import SortExchange
 from pcg.rules.sort import Ties, sorted_dimension, ties
-from pcg.rules.sorting import SortExchange
 
 Values = list[ir.Value]
 

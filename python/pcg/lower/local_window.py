@@ -20,7 +20,7 @@ from pcg.rules.regions import reduction
 from pcg.rules.registry import shape
 from pcg.rules.values import splat
 from pcg.rules.window import cumulative, selection, sliding, window_numbers
-from pcg.rules.windows import lines_up, ranges, reached, scatter_lines_up
+from pcg.rules.window_ranges import is_aligned, is_scatter_aligned, ranges, scatter_ranges
 
 
 @local_form("stablehlo.reduce_window")
@@ -41,7 +41,7 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
             continue
         h = halo(slide)
         counts = counts_of(axes, ctx.mesh)
-        if h is None or not lines_up(slide, counts):
+        if h is None or not is_aligned(slide, counts):
             for i in range(count):
                 fill = ctx.operands[count + i]
                 if kind is not None:
@@ -89,14 +89,14 @@ def select_and_scatter(ctx: LocalContext) -> Sequence[ir.Value]:
             continue
         h, size = scatter_halo(slide), value.type.shape[d]
         last = identity(value.type.element_type, kind)
-        if h is not None and scatter_lines_up(slide, counts_of(axes, ctx.mesh)):
+        if h is not None and is_scatter_aligned(slide, counts_of(axes, ctx.mesh)):
             if not (h.left or h.right or any(pads[2 * d : 2 * d + 2])):
                 continue
             own[d] = h.left, size
             value = with_halo(ctx, value, d, axes, h.left, h.right, last)
             source = with_halo(ctx, source, d, axes, h.before, h.after)
         else:
-            both = reached(slide, counts_of(axes, ctx.mesh))
+            both = scatter_ranges(slide, counts_of(axes, ctx.mesh))
             own[d] = both.starts, size
             fill = ctx.constant(last, ir.RankedTensorType.get([], value.type.element_type))
             value = read_range(ctx, value, d, axes, both.operand, fill)

@@ -15,7 +15,7 @@ from pcg.lower.collectives import Collectives
 from pcg.lower.local import LocalContext
 from pcg.lower.moves import itemsize
 from pcg.reshard import plan
-from pcg.rules.manual import IN_SPECS, OUT_SPECS, is_manual
+from pcg.rules.manual import is_manual
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -75,16 +75,16 @@ def nested(op: ir.Operation, mesh: Mesh, collectives: Collectives) -> list[ir.Va
 
     There every device holds the whole along these axes: it takes its shard, and gathers what the shards become.
     """
-    specs = [[shardings.from_attr(a) for a in op.attributes[name]] for name in (IN_SPECS, OUT_SPECS)]
+    ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (shardings.IN_SPECS, shardings.OUT_SPECS))
     with ir.InsertionPoint(op):
         shards = [
             _moved(v, list(v.type.shape), ShardSpec.replicated(s.rank), s, op, mesh, collectives)
-            for v, s in zip(op.operands, specs[0], strict=True)
+            for v, s in zip(op.operands, ins, strict=True)
         ]
         made = inlined(op, shards, mesh, collectives)
         return [
             _moved(v, list(r.type.shape), s, ShardSpec.replicated(s.rank), op, mesh, collectives)
-            for v, r, s in zip(made, op.results, specs[1], strict=True)
+            for v, r, s in zip(made, op.results, outs, strict=True)
         ]
 
 

@@ -18,7 +18,7 @@ from pcg.lower.processes import devices
 from pcg.machine.traffic import Exchange, Messages, Need, Together, Traffic
 from pcg.reshard import cross_mesh_plan
 from pcg.reshard.cross import shards
-from pcg.rules.collectives import KINDS
+from pcg.rules.collectives import STEP_KINDS
 
 
 def traffic_of(
@@ -66,7 +66,7 @@ def _collectives(op: ir.Operation, ids: Sequence[int], times: float, into: list[
         for block in region.blocks:
             for inner in block.operations:
                 inner = inner.operation
-                kind = KINDS.get(inner.name)
+                kind = STEP_KINDS.get(inner.name)
                 # Lowering makes no broadcasts; those of manual computations are not counted.
                 if kind is not None and inner.name != "stablehlo.collective_broadcast":
                     into.append(_exchange(inner, kind, ids, times))

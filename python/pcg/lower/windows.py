@@ -1,4 +1,4 @@
-"""Fetching what the windows of a block read: the local form of `pcg.rules.windows`."""
+"""Fetching what the windows of a block read: the local form of `pcg.rules.window_ranges`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pcg.lower.blocks import rearrange, zero
 from pcg.lower.local import LocalContext
-from pcg.rules.windows import Ranges
+from pcg.rules.window_ranges import Ranges
 
 
 def read_range(

@@ -18,10 +18,9 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
 from pcg.rules import rule_for
-from pcg.rules.manual import IN_SPECS, OUT_SPECS
 
 #: Attributes of ops that hold layouts, alone or in a list.
-_LAYOUTS = (shardings.SPECS, shardings.OPERAND_SPECS, "spec", IN_SPECS, OUT_SPECS)
+_LAYOUTS = (shardings.SPECS, shardings.OPERAND_SPECS, "spec", shardings.IN_SPECS, shardings.OUT_SPECS)
 _SIGNATURE = ("arg_attrs", "res_attrs")
 
 

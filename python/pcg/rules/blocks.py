@@ -1,9 +1,9 @@
-"""What moves between the blocks of a dimension that an op cuts, pads, joins, flips or shifts.  No MLIR here.
+"""What devices exchange when an op slices, pads, concatenates or reverses a split dimension.  No MLIR here.
 
 Along the dimension an op copies *spans*: element `start + i * stride` of an operand becomes element `at + i * dilation`
-of the result, for i in [0, count).  Operands and result are cut into as many blocks, each by its own size, and block p
-of each is on device p; what a short block has behind its elements is in no piece.  The part of a block of an operand
-that lies in a block of the result is a *piece*; pieces that stay on their device move nothing, the others are sent in
+of the result, for i in [0, count).  Operands and result are split into as many blocks, each by its own size, and
+block p of each is on device p; the padding of a short block is in no piece.  The part of a block of an operand that
+lies in a block of the result is a *piece*; pieces that stay on their device are not sent, the others are sent in
 *rounds*, in each of which a device sends at most one piece and receives at most one: a round is one collective_permute
 of the size of its largest piece.
 """
@@ -20,9 +20,10 @@ from pcg.layout import Mesh
 from pcg.layout.uneven import intervals, padded_size
 from pcg.rules.factor import Assignment, Exchange
 
-#: Where no more devices than this could exchange equal pieces, short tensors are rather held whole.
+#: A choice: a short tensor beside a long one is split only if more devices than this divide both sizes.  The pieces of
+#: fewer devices save little memory, and each round of them costs the latency of a collective.
 FEW = 8
-#: Sizes of the axes that cut a dimension, major to minor.
+#: Sizes of the axes that split a dimension, major to minor.
 Counts = tuple[int, ...]
 
 
@@ -31,7 +32,7 @@ class Span:
     """Elements `start + i * stride` of operand `operand` (of `size`) become `at + i * dilation`, for i in [0, count).
 
     `stride` is -1 for elements taken backwards; of `abs(stride)` and `dilation` one is 1.
-    `whole`: every device has all of the operand and takes what it needs.
+    `replicated`: every device has all of the operand and takes what it needs.
     """
 
     operand: int
@@ -41,19 +42,19 @@ class Span:
     at: int
     stride: int = 1
     dilation: int = 1
-    whole: bool = False
+    replicated: bool = False
 
     def block(self, counts: Counts) -> int:
         """Elements that a device holds of the operand, padding included."""
-        return self.size if self.whole else padded_size(self.size, counts)
+        return self.size if self.replicated else padded_size(self.size, counts)
 
-    def held(self, q: int, counts: Counts) -> tuple[int, int]:
+    def resident(self, q: int, counts: Counts) -> tuple[int, int]:
         """(first, number) of the elements of the operand that device `q` holds."""
-        return (0, self.size) if self.whole else intervals(self.size, counts)[q]
+        return (0, self.size) if self.replicated else intervals(self.size, counts)[q]
 
     def part(self, q: int, counts: Counts) -> tuple[int, int]:
         """Range of i whose elements device `q` holds; empty if there are none."""
-        low, length = self.held(q, counts)
+        low, length = self.resident(q, counts)
         high = low + length
         if self.stride > 0:
             first, last = -(-(low - self.start) // self.stride), -(-(high - self.start) // self.stride)
@@ -63,28 +64,28 @@ class Span:
         return (first, last) if first < last else (0, 0)
 
     def most(self, counts: Counts) -> int:
-        """The most elements that a device holds."""
+        """The most elements of the span that a device holds."""
         return max(last - first for first, last in (self.part(q, counts) for q in range(math.prod(counts))))
 
     def phase(self, q: int, counts: Counts) -> int:
-        """Position in block `q` of its first element."""
+        """Position in block `q` of the first element of the span there."""
         first, last = self.part(q, counts)
-        return self.start + first * self.stride - self.held(q, counts)[0] if last > first else 0
+        return self.start + first * self.stride - self.resident(q, counts)[0] if last > first else 0
 
     def prepared(self, counts: Counts) -> int:
-        """Size of a block once it is thinned out by a stride."""
+        """Size of a block after it was sliced with the stride."""
         return self.most(counts) if self.stride > 1 else self.block(counts)
 
-    def place(self, i: int, q: int, counts: Counts) -> int:
-        """Position of element number `i` in the prepared block `q` (thinned out or flipped)."""
+    def position(self, i: int, q: int, counts: Counts) -> int:
+        """Position of element `i` of the span in the prepared block `q` (sliced with the stride, or reversed)."""
         if self.stride > 1:
             return i - self.part(q, counts)[0]
-        offset = self.start + i * self.stride - self.held(q, counts)[0]
+        offset = self.start + i * self.stride - self.resident(q, counts)[0]
         return self.block(counts) - 1 - offset if self.stride < 0 else offset
 
 
 @dataclass(frozen=True)
-class Piece:
+class BlockPiece:
     """`size` elements at `take` of device `source` go to `put`, `put + dilation`, ... in the block of `target`."""
 
     source: int
@@ -94,7 +95,7 @@ class Piece:
     size: int
 
 
-Round = tuple[Piece, ...]
+Round = tuple[BlockPiece, ...]
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Schedule:
         return sum(largest(r) for r in self.rounds)
 
 
-def largest(pieces: Sequence[Piece]) -> int:
+def largest(pieces: Sequence[BlockPiece]) -> int:
     """Size of the largest piece."""
     return max(p.size for p in pieces)
 
@@ -125,8 +126,8 @@ def schedule(spans: tuple[Span, ...], result: int, counts: Counts) -> Schedule:
     n = math.prod(counts)
     targets = sorted((start, length, p) for p, (start, length) in enumerate(intervals(result, counts)) if length)
     firsts = [start for start, _, _ in targets]
-    local: list[Piece] = []
-    remote: list[Piece] = []
+    local: list[BlockPiece] = []
+    remote: list[BlockPiece] = []
     for span, offset in zip(spans, offsets(spans, counts), strict=True):
         for q in range(n):
             i, last = span.part(q, counts)
@@ -134,10 +135,10 @@ def schedule(spans: tuple[Span, ...], result: int, counts: Counts) -> Schedule:
                 at = span.at + i * span.dilation
                 start, length, p = targets[bisect.bisect_right(firsts, at) - 1]
                 end = min(last, -(-(start + length - span.at) // span.dilation))
-                piece = Piece(q, p, offset + span.place(i, q, counts), at - start, end - i)
+                piece = BlockPiece(q, p, offset + span.position(i, q, counts), at - start, end - i)
                 if p == q:
                     local.append(piece)
-                elif not span.whole:
+                elif not span.replicated:
                     remote.append(piece)
                 i = end
     return Schedule(_numbered(local), _rounds(remote, n), spans[0].dilation if spans else 1)
@@ -157,14 +158,13 @@ def offsets(spans: Sequence[Span], counts: Counts) -> list[int]:
 
 
 def preparation(span: Span) -> tuple:
-    """What tells prepared blocks apart: spans with equal ones read the same."""
-    thinned = (span.start, span.count) if span.stride > 1 else ()
-    return (span.operand, span.stride, *thinned)
+    """A key of the prepared block of a span: spans with equal keys read the same block."""
+    return (span.operand, span.stride, *((span.start, span.count) if span.stride > 1 else ()))
 
 
-def _numbered(pieces: Sequence[Piece]) -> tuple[Round, ...]:
+def _numbered(pieces: Sequence[BlockPiece]) -> tuple[Round, ...]:
     """At most one piece of a device in each."""
-    rounds: list[list[Piece]] = []
+    rounds: list[list[BlockPiece]] = []
     seen: dict[int, int] = {}
     for p in pieces:
         k = seen[p.source] = seen.get(p.source, -1) + 1
@@ -177,22 +177,22 @@ def _numbered(pieces: Sequence[Piece]) -> tuple[Round, ...]:
 # -- rounds ----------------------------------------------------------------------------------------
 
 
-def _rounds(pieces: Sequence[Piece], n: int) -> tuple[Round, ...]:
-    """The cheapest of three ways to put pieces into rounds: elements sent first, then the number of rounds."""
-    ways = [_by_distance(pieces), _first_fit(pieces), _fewest(pieces, n)]
-    best = min(ways, key=lambda rounds: (sum(map(largest, rounds)), len(rounds)))
+def _rounds(pieces: Sequence[BlockPiece], n: int) -> tuple[Round, ...]:
+    """The cheapest of three assignments of pieces to rounds: elements sent first, then the number of rounds."""
+    found = [_by_distance(pieces), _first_fit(pieces), _fewest(pieces, n)]
+    best = min(found, key=lambda rounds: (sum(map(largest, rounds)), len(rounds)))
     return tuple(map(tuple, best))
 
 
-def _by_distance(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _by_distance(pieces: Sequence[BlockPiece]) -> list[list[BlockPiece]]:
     """Pieces that go equally far together: regular tables, often the same on every device."""
-    groups: dict[tuple[int, int], list[Piece]] = {}
+    groups: dict[tuple[int, int], list[BlockPiece]] = {}
     count: dict[tuple[int, int], int] = {}
     for p in pieces:
         number = count[p.source, p.target] = count.get((p.source, p.target), -1) + 1
         groups.setdefault((p.target - p.source, number), []).append(p)
     # Going round the end is the same shift: the last device sends to the first.
-    merged: list[list[Piece]] = []
+    merged: list[list[BlockPiece]] = []
     for key in sorted(groups):
         group = groups[key]
         for other in merged:
@@ -206,9 +206,9 @@ def _by_distance(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return merged
 
 
-def _first_fit(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _first_fit(pieces: Sequence[BlockPiece]) -> list[list[BlockPiece]]:
     """Large pieces first, each into the first round in which both its devices are free."""
-    rounds: list[tuple[set[int], set[int], list[Piece]]] = []
+    rounds: list[tuple[set[int], set[int], list[BlockPiece]]] = []
     for p in sorted(pieces, key=lambda p: -p.size):
         k = 0
         while k < len(rounds) and (p.source in rounds[k][0] or p.target in rounds[k][1]):
@@ -221,7 +221,7 @@ def _first_fit(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return [members for _, _, members in rounds]
 
 
-def _fewest(pieces: Sequence[Piece], n: int) -> list[list[Piece]]:
+def _fewest(pieces: Sequence[BlockPiece], n: int) -> list[list[BlockPiece]]:
     """As many rounds as the busiest device has pieces: edge colouring of a bipartite multigraph (König)."""
     if not pieces:
         return []
@@ -256,32 +256,32 @@ def _fewest(pieces: Sequence[Piece], n: int) -> list[list[Piece]]:
                     at[device, colour[edge]] = edge
         colour[k] = here
         at[a, here] = at[b, here] = k
-    rounds: list[list[Piece]] = [[] for _ in range(colours)]
+    rounds: list[list[BlockPiece]] = [[] for _ in range(colours)]
     for k, p in enumerate(pieces):
         rounds[colour[k]].append(p)
     return [r for r in rounds if r]
 
 
-# -- price -----------------------------------------------------------------------------------------
+# -- cost ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Around:
-    """Another dimension of the value that is moved: its factors, its size when they are whole or split."""
+class OtherDim:
+    """Another dimension of the tensor that is exchanged: its factors, its size when they are replicated or split."""
 
     factors: tuple[int, ...]
-    whole: int
-    split: int
+    size: int
+    split_size: int
 
-    def held(self, a: Assignment, mesh: Mesh) -> int:
+    def local_size(self, a: Assignment, mesh: Mesh) -> int:
         """Elements that a device holds of it, padding included."""
         axes = [x for f in self.factors for x in a.axes[f]]
-        return padded_size(self.split, [mesh.axis_size(x) for x in axes]) if axes else self.whole
+        return padded_size(self.split_size, counts_of(axes, mesh)) if axes else self.size
 
 
-def beside(factors: Sequence[int], whole: int, split: int | None = None) -> Around:
-    """`Around` of a dimension of these factors; its size when split is `whole` too by default."""
-    return Around(tuple(factors), whole, whole if split is None else split)
+def other_dims(dims: Sequence[Sequence[int]], sizes: Sequence[int], d: int) -> tuple[OtherDim, ...]:
+    """The dimensions of a tensor besides `d`: `dims` are the factors of each, `sizes` their sizes."""
+    return tuple(OtherDim(tuple(dims[e]), size, size) for e, size in enumerate(sizes) if e != d)
 
 
 def counts_of(axes: Sequence[str], mesh: Mesh) -> Counts:
@@ -290,7 +290,7 @@ def counts_of(axes: Sequence[str], mesh: Mesh) -> Counts:
 
 
 @dataclass(frozen=True)
-class Pieces(Exchange):
+class PieceExchange(Exchange):
     """The rounds that move `spans` into a result of size `result` when `factor` is split.
 
     `elements` is not used: what is sent depends on how many blocks there are.
@@ -298,46 +298,42 @@ class Pieces(Exchange):
 
     spans: tuple[Span, ...] = ()
     result: int = 0
-    around: tuple[Around, ...] = ()
+    others: tuple[OtherDim, ...] = ()
 
     def wire_elements(self, a: Assignment, mesh: Mesh) -> float:
         counts = counts_of(a.axes[self.factor], mesh)
         if math.prod(counts) == 1:
             return 0.0
-        rows = math.prod(other.held(a, mesh) for other in self.around)
+        rows = math.prod(other.local_size(a, mesh) for other in self.others)
         return float(schedule(self.spans, self.result, counts).elements * rows)
 
 
 # -- the spans of ops ------------------------------------------------------------------------------
 
 
-def sliced(size: int, start: int, limit: int, stride: int) -> tuple[Span, ...]:
+def slice_spans(size: int, start: int, limit: int, stride: int) -> tuple[Span, ...]:
     """Of `slice`: elements start, start + stride, ... below limit."""
     return (Span(0, size, start, -(-(limit - start) // stride), 0, stride),)
 
 
-def padded(size: int, result: int, low: int, interior: int) -> tuple[Span, ...]:
-    """Of `pad`; elements cut off by negative padding are left out."""
+def pad_spans(size: int, result: int, low: int, interior: int) -> tuple[Span, ...]:
+    """Of `pad`; elements that negative padding drops are left out."""
     step = interior + 1
     first = max(0, -(low // step))
     last = min(size, (result - 1 - low) // step + 1)
     return (Span(0, size, first, last - first, low + first * step, 1, step),) if last > first else ()
 
 
-def reversed_(size: int) -> tuple[Span, ...]:
+def reverse_spans(size: int) -> tuple[Span, ...]:
     """Of `reverse`."""
     return (Span(0, size, size - 1, size, 0, -1),)
 
 
-def joined(sizes: Sequence[int], split: Sequence[bool]) -> tuple[Span, ...]:
-    """Of `concatenate`, of whose operands those that are not `split` are whole."""
+def concatenate_spans(sizes: Sequence[int], split: Sequence[bool]) -> tuple[Span, ...]:
+    """Of `concatenate`, of whose operands those that are not `split` are replicated."""
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     return tuple(
-        Span(i, s, 0, s, end - s, whole=not cut)
-        for i, (s, end, cut) in enumerate(zip(sizes, ends, split, strict=True)) if s
+        Span(i, s, 0, s, end - s, replicated=not x)
+        for i, (s, end, x) in enumerate(zip(sizes, ends, split, strict=True)) if s
     )  # fmt: skip
 
-
-def common(*sizes: int) -> int:
-    """The most blocks that can divide all of these sizes exactly."""
-    return math.gcd(*sizes)

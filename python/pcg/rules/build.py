@@ -1,4 +1,4 @@
-"""Pieces that rules of several families share: plain factors, linear passes, cached pointwise rules.
+"""What rules of several families share: collecting factors, linear passes, cached pointwise rules.
 
 Programs repeat few shapes many times, so rules are built from shapes by cached functions: equal ops
 share one `FactorRule` object.  Dimensions of size 0 or 1 have no factor.
@@ -6,15 +6,20 @@ share one `FactorRule` object.  Dimensions of size 0 or 1 have no factor.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 from pcg.rules.factor import DimFactors, Exchange, Factor, FactorRule, Linear
 
 Shape = tuple[int, ...]
+#: Factors of one dimension: one, or none where there is nothing to split.
+DimFactor = tuple[int, ...]
 
-#: Data movement costs next to nothing, but 0 would mean "one per element".
+#: FLOPs of moving data: next to none, but not 0.
 FREE = 1.0
+#: FLOPs of an op of one per element of its results, which `rule_for` counts.
+PER_ELEMENT = 0.0
 
 
 @lru_cache(maxsize=256)
@@ -32,7 +37,7 @@ class Factors:
     def new(
         self, size: int, reduce: str | None = None, least: int = 1, padding: str | None = None,
         sizes: tuple[int, ...] = (),
-    ) -> tuple[int, ...]:
+    ) -> DimFactor:
         """Factors of a dimension of `size` that may be split: one, or none when there is nothing to split.
 
         `padding` is as in `Factor`; by default a reduction wants its neutral element, others take anything.
@@ -43,13 +48,13 @@ class Factors:
         self.all.append(Factor(size, reduce, least=least, padding=padding, sizes=sizes))
         return (len(self.all) - 1,)
 
-    def own(self, *sizes: int, least: int = 1) -> tuple[int, ...]:
-        """Factors of dimensions of `sizes`, each cut by its own, padding and all; none if one of them is 0 or 1."""
+    def own(self, *sizes: int, least: int = 1) -> DimFactor:
+        """Factors of dimensions of `sizes`, each split by its own size, with padding; none if one of them is 0 or 1."""
         own = tuple(dict.fromkeys(sizes))
         return self.new(min(sizes), None, least, "own", own if len(own) > 1 else ())
 
-    def whole(self, size: int, reason: str) -> tuple[int, ...]:
-        """Factors of a dimension that every device must hold whole; `reason` says why."""
+    def replicated(self, size: int, reason: str) -> DimFactor:
+        """Factors of a dimension that every device must hold entirely; `reason` says why."""
         if size < 2:
             return ()
         self.all.append(Factor(size, None, False, reason))
@@ -84,7 +89,4 @@ def pointwise(
     for shape in operands:
         aligned = dims[len(result) - len(shape) :]
         rows.append(tuple(d if s > 1 else () for s, d in zip(shape, aligned, strict=True)))
-    elements = 1.0
-    for s in result:
-        elements *= s
-    return f.rule(rows, [dims] * results, linears, max(elements, FREE))
+    return f.rule(rows, [dims] * results, linears, max(math.prod(result, start=1.0), FREE))

@@ -34,25 +34,25 @@ _CHANNELS = frozenset({"stablehlo.send", "stablehlo.recv"})
 _ASYNC = frozenset({"stablehlo.async_start", "stablehlo.async_done"})
 NAMES = (*sorted(_GROUPED), _PERMUTE, *sorted(_NUMBERS), *sorted(_CHANNELS), *sorted(_ASYNC))
 #: Collectives between devices -> the redistribution step (and the curve of the cost model) that each of them is.
-KINDS = {
+STEP_KINDS = {
     "stablehlo.all_reduce": "all_reduce", "stablehlo.all_gather": "all_gather",
     "stablehlo.reduce_scatter": "reduce_scatter", "stablehlo.all_to_all": "all_to_all",
     _PERMUTE: "permute", "stablehlo.collective_broadcast": "permute",
 }  # fmt: skip
 _TRAITS = {
     **dict.fromkeys(NAMES, Trait.NONE),
-    **dict.fromkeys(KINDS, Trait.COLLECTIVE | Trait.UNFUSABLE),
+    **dict.fromkeys(STEP_KINDS, Trait.COLLECTIVE | Trait.UNFUSABLE),
     "stablehlo.all_reduce": Trait.COLLECTIVE | Trait.UNFUSABLE | Trait.SCALAR_BODY,
     **dict.fromkeys(_NUMBERS, Trait.DEVICE_NUMBER | Trait.UNREPEATABLE),
     **dict.fromkeys(_CHANNELS, Trait.HOST_IO | Trait.UNFUSABLE | Trait.UNREPEATABLE),
 }
 #: What the documentation says of them.
-REASON = "a program for one device has nobody to talk to: groups of one change nothing, others are refused"
+REASON = "a program for one device has no peers: groups of one change nothing, others are refused"
 _ALLOWED = (
     "allowed: groups of one device, which change nothing; for collectives between devices, jax.shard_map "
     "(sdy.manual_computation)"
 )
-_HOST = "it is ordered by tokens, and every device must talk to the host the same way"
+_HOST = "it is ordered by tokens, and every device must exchange the same with the host"
 REPLICAS, PARTITIONS = "mhlo.num_replicas", "mhlo.num_partitions"
 
 
@@ -86,13 +86,13 @@ def why_refused(op: ir.Operation) -> str:
     return ""
 
 
-def is_identity(op: ir.Operation) -> bool:
+def returns_operands(op: ir.Operation) -> bool:
     """Whether a collective that is not refused returns its operands; else its results are zero."""
     return op.name in _GROUPED or (op.name == _PERMUTE and [0, 0] in _pairs(op))
 
 
 def is_plain(op: ir.Operation) -> bool:
-    """Whether an op is a collective that stands for values of one device: its operands, or zeros."""
+    """Whether an op is a collective whose results on one device are known: its operands, or zeros."""
     return op.name in _GROUPED or op.name == _PERMUTE or op.name in _NUMBERS
 
 

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pcg.rules.factor import DimFactors, Factor, FactorRule
 
 #: An op of a function: its rule, and the values that are its operands and results.
-Step = tuple[FactorRule, Sequence[int], Sequence[int]]
-_TALKS = "devices would have to exchange parts of it inside of the function"
+RuledOp = tuple[FactorRule, Sequence[int], Sequence[int]]
+_EXCHANGED = "devices would have to exchange parts of it inside of the function"
 
 
 def compose(
-    steps: Sequence[Step], arguments: Sequence[int], results: Sequence[int], shapes: Sequence[Sequence[int]]
+    ops: Sequence[RuledOp], arguments: Sequence[int], results: Sequence[int], shapes: Sequence[Sequence[int]]
 ) -> FactorRule:
-    """The rule of the function that takes values `arguments` to `results` by `steps`; `shapes[v]` are those of values.
+    """The rule of the function that takes values `arguments` to `results` by `ops`; `shapes[v]` is that of value v.
 
-    Dimensions that some op needs cut alike are one factor.  Of a dimension that a reshape merges from
-    several, only the major part can be cut.  A factor reduces what some op reduces it by.
+    Dimensions that share a factor of some op are one factor (found by union-find).  Of a dimension that a reshape
+    merges from several, only the major part can be split.  A factor is reduced as some op reduces it.
     """
     leader: dict[tuple, tuple] = {}
 
@@ -29,13 +29,13 @@ def compose(
         return key
 
     members: list[tuple[tuple, Factor]] = []
-    for n, (rule, operands, made) in enumerate(steps):
-        talks = {x.factor for x in rule.exchanges if not x.padded}
+    for n, (rule, operands, outputs) in enumerate(ops):
+        exchanged = {x.factor for x in rule.exchanges if not x.padded}
         members += [
-            (("factor", n, f), replace(factor, splittable=False, reason=_TALKS) if f in talks else factor)
+            (("factor", n, f), replace(factor, splittable=False, reason=_EXCHANGED) if f in exchanged else factor)
             for f, factor in enumerate(rule.factors)
         ]
-        for values, tensors in ((operands, rule.operands), (made, rule.results)):
+        for values, tensors in ((operands, rule.operands), (outputs, rule.results)):
             for v, tensor in zip(values, tensors, strict=True):
                 for d, factors in enumerate(tensor):
                     if factors:
@@ -44,21 +44,21 @@ def compose(
     for key, factor in members:
         inside.setdefault(find(key), []).append(factor)
     numbers: dict[tuple, int] = {}
-    made_factors: list[Factor] = []
+    merged: list[Factor] = []
 
     def dims(v: int) -> DimFactors:
         out = []
         for d, size in enumerate(shapes[v]):
             root = find(("dim", v, d))
             if root not in numbers and size > 1:
-                numbers[root] = len(made_factors)
-                made_factors.append(_merge(inside.get(root, []), size))
+                numbers[root] = len(merged)
+                merged.append(_merge(inside.get(root, []), size))
             out.append((numbers[root],) if root in numbers and size > 1 else ())
         return tuple(out)
 
     operands_, results_ = tuple(dims(v) for v in arguments), tuple(dims(v) for v in results)
-    flops = sum(rule.flops for rule, _, _ in steps)
-    return FactorRule(tuple(made_factors), operands_, results_, (), flops)
+    flops = sum(rule.flops for rule, _, _ in ops)
+    return FactorRule(tuple(merged), operands_, results_, (), flops)
 
 
 def _merge(factors: Sequence[Factor], size: int) -> Factor:

@@ -12,12 +12,12 @@ from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 
 
-# What remakes generators elsewhere writes ops of StableHLO, so chlo.constant is none of them.
+# Passes that rematerialise generators write ops of StableHLO, so chlo.constant is not marked as one.
 @rule("chlo.constant", traits=Trait.EXPENSIVE)
 @rule("stablehlo.iota", traits=Trait.GENERATOR | Trait.CHEAP | Trait.YIELDS_INTEGERS)
 @rule("stablehlo.constant", traits=Trait.GENERATOR | Trait.CHEAP)
 def source(op: ir.Operation) -> FactorRule:
-    """Every dimension may be split: a device makes just its own part."""
+    """Every dimension may be split: a device computes just its own part."""
     return _source(shape(op.results[0]))
 
 
@@ -29,6 +29,6 @@ def _source(s: tuple[int, ...]) -> FactorRule:
 
 @rule("stablehlo.get_dimension_size", traits=Trait.NONE)
 def get_dimension_size(op: ir.Operation) -> FactorRule:
-    """The size is static, so the operand may be split in any way."""
+    """The size is static, so that any layout of the operand will do."""
     f = Factors()
     return f.rule([f.dims(shape(op.operands[0]))], [()], flops=FREE)

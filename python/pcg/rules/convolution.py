@@ -9,16 +9,17 @@ from functools import lru_cache
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
-from pcg.rules.build import Factors, Shape, linear
+from pcg.rules.blocks import other_dims
+from pcg.rules.build import DimFactor, Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
-from pcg.rules.windows import Windows, around
+from pcg.rules.window_ranges import WindowExchange
 
 
 @dataclass(frozen=True)
-class Layout:
+class ConvDims:
     """Which dimension of input, kernel and output is what (the op's dimension numbers)."""
 
     batch: int
@@ -32,10 +33,10 @@ class Layout:
     out_spatial: Shape
 
 
-def layout(op: ir.Operation) -> Layout:
+def conv_dims(op: ir.Operation) -> ConvDims:
     """Dimension numbers of a convolution."""
     n = _stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
-    return Layout(
+    return ConvDims(
         n.input_batch_dimension, n.input_feature_dimension, tuple(n.input_spatial_dimensions),
         n.kernel_input_feature_dimension, n.kernel_output_feature_dimension, tuple(n.kernel_spatial_dimensions),
         n.output_batch_dimension, n.output_feature_dimension, tuple(n.output_spatial_dimensions),
@@ -52,33 +53,33 @@ def convolution(op: ir.Operation) -> FactorRule:
 
     With batch groups it is `(g*b, c, x), (c, g*o, w) -> (b, g*o, y)`.
     """
-    n = layout(op)
-    slides = tuple(sliding(op, n))
+    n = conv_dims(op)
     return _convolution(
         shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0]), n,
-        op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value, slides,
+        op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value,
+        tuple(conv_sliding(op, n)),
     )  # fmt: skip
 
 
-def sliding(op: ir.Operation, n: Layout) -> list[Sliding]:
+def conv_sliding(op: ir.Operation, n: ConvDims) -> list[Sliding]:
     """The spatial dimensions of a convolution."""
     lhs, rhs, out = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
-    given = {
-        name: list(op.attributes[name]) if name in op.attributes else [1] * len(n.spatial)
+    strides, base_dilations, dilations = (
+        list(op.attributes[name]) if name in op.attributes else [1] * len(n.spatial)
         for name in ("window_strides", "lhs_dilation", "rhs_dilation")
-    }
+    )
     flipped = [bool(x) for x in op.attributes["window_reversal"]] if "window_reversal" in op.attributes else []
-    pads = padding(op, len(n.spatial))
+    pads = conv_padding(op, len(n.spatial))
     return [
         Sliding(
-            lhs[i], out[o], rhs[k], given["window_strides"][d], given["lhs_dilation"][d], given["rhs_dilation"][d],
-            pads[2 * d], flipped[d] if flipped else False,
+            lhs[i], out[o], rhs[k], strides[d], base_dilations[d], dilations[d], pads[2 * d],
+            flipped[d] if flipped else False,
         )
         for d, (i, k, o) in enumerate(zip(n.spatial, n.kernel_spatial, n.out_spatial, strict=True))
     ]  # fmt: skip
 
 
-def padding(op: ir.Operation, count: int) -> list[int]:
+def conv_padding(op: ir.Operation, count: int) -> list[int]:
     """Padding of the `count` spatial dimensions: low, high, low, high, ..."""
     if "padding" not in op.attributes:
         return [0] * 2 * count
@@ -88,12 +89,12 @@ def padding(op: ir.Operation, count: int) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _convolution(
-    lhs: Shape, rhs: Shape, out: Shape, n: Layout, groups: int, batch_groups: int, slides: tuple[Sliding, ...]
+    lhs: Shape, rhs: Shape, out: Shape, n: ConvDims, groups: int, batch_groups: int, slides: tuple[Sliding, ...]
 ) -> FactorRule:
     f = Factors()
-    a: list[tuple[int, ...]] = [()] * len(lhs)
-    b: list[tuple[int, ...]] = [()] * len(rhs)
-    r: list[tuple[int, ...]] = [()] * len(out)
+    a: list[DimFactor] = [()] * len(lhs)
+    b: list[DimFactor] = [()] * len(rhs)
+    r: list[DimFactor] = [()] * len(out)
     g = f.new(groups if groups > 1 else batch_groups)
     batch = f.new(out[n.out_batch])
     features = f.new(out[n.out_feature] // max(groups, batch_groups))
@@ -112,25 +113,25 @@ def _convolution(
         h = halo(slide)
         if h is not None and h.with_window:
             a[i] = b[k] = f.new(h.size, "sum", h.least, padding="")
-            r[o] = f.whole(out[o], "every output reads all of the split window")
+            r[o] = f.replicated(out[o], "every output reads all of the split window")
             if a[i] and h.left + h.right:
                 exchanges.append(Exchange(a[i][0], "permute", (h.left + h.right) * elements / lhs[i]))
             continue
         if min(lhs[i], out[o]) < 2:
             reason = "all of it is one window" if lhs[i] > 1 else "all of it reads one element"
-            a[i], b[k], r[o] = (f.whole(s, reason) for s in (lhs[i], rhs[k], out[o]))
+            a[i], b[k], r[o] = (f.replicated(s, reason) for s in (lhs[i], rhs[k], out[o]))
             continue
         a[i] = r[o] = f.own(lhs[i], out[o], least=h.least if h is not None else 1)
-        b[k] = f.whole(rhs[k], "it is the window itself, and the other side is split")
+        b[k] = f.replicated(rhs[k], "it is the window itself, and the other side is split")
         if not slide.untouched:
             windows.append((i, slide, (h.left + h.right) * elements / lhs[i] if h is not None else 0.0))
     exchanges += [
-        Windows(a[i][0], "permute", edge, 0, halo(slide) is not None and not edge, slide, around(tuple(a), lhs, i))
+        WindowExchange(
+            a[i][0], "permute", edge, 0, halo(slide) is not None and not edge, slide, other_dims(a, lhs, i)
+        )
         for i, slide, edge in windows
     ]
-    flops = 2.0 * rhs[n.kernel_in]
-    for s in (*out, *(rhs[k] for k in n.kernel_spatial)):
-        flops *= s
+    flops = math.prod((rhs[n.kernel_in], *out, *(rhs[k] for k in n.kernel_spatial)), start=2.0)
     return f.rule(
         [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0), exchanges
     )  # fmt: skip

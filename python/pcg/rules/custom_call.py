@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from torch_mlir import ir
 
-from pcg.rules.dims import Dims
+from pcg.rules.build import Factors, Shape
 from pcg.rules.factor import DimFactors, Factor, FactorRule
 from pcg.rules.registry import shape
 
@@ -56,16 +56,16 @@ def batched(op: ir.Operation, name: str) -> FactorRule | None:
     """The rule of custom call `op` of function `name`, None if nothing is known about it or it has side effects."""
     if not op.results or name in _EXPANDED_LATER or has_side_effect(op):
         return None
-    operands, results = ([shape(v) for v in values] for values in (op.operands, op.results))
+    operands, results = (tuple(map(shape, values)) for values in (op.operands, op.results))
     if ATTRIBUTE in op.attributes:
-        return given_rule(str(op.attributes[ATTRIBUTE]), tuple(operands), tuple(results))
+        return annotated_rule(str(op.attributes[ATTRIBUTE]), operands, results)
     first = operands[0] if operands else ()
     if name in _MATRICES:
-        return _leading(len(first) - 2, operands, results)
+        return _shared(range(len(first) - 2), operands, results)
     if name in _ROWS:
-        return _leading(len(first) - 1, operands, results)
+        return _shared(range(len(first) - 1), operands, results)
     if name in _ELEMENTS:
-        return _leading(len(first), operands, results)
+        return _shared(range(len(first)), operands, results)
     if name == "ApproxTopK":
         kept = [d for d, n in enumerate(first) if n == results[0][d] and d != _searched(op)]
         return _shared(kept, operands, results)
@@ -79,37 +79,25 @@ def _searched(op: ir.Operation) -> int:
     return int(found[1]) % len(shape(op.operands[0])) if found else -1
 
 
-def _leading(count: int, operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> FactorRule:
-    return _shared(range(max(count, 0)), operands, results)
+def _shared(batch: Sequence[int], operands: Sequence[Shape], results: Sequence[Shape]) -> FactorRule:
+    """Dimensions `batch` are shared by all tensors but scalars; the others are not split."""
+    f = Factors()
+    shared = {d: f.new(operands[0][d], padding="") for d in batch}
+    rows = [
+        tuple(shared[d] if d in shared else f.replicated(n, _OPAQUE) for d, n in enumerate(s))
+        for s in (*operands, *results)
+    ]
+    return f.rule(rows[: len(operands)], rows[len(operands) :], flops=_work(f.all, operands))
 
 
-def _shared(kept: Sequence[int], operands: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> FactorRule:
-    """Dimensions `kept` are shared by all tensors but scalars; the others stay whole."""
-    dims = Dims(*map(tuple, operands), *map(tuple, results))
-    tensors = [t for t, s in enumerate(dims.shapes) if s]
-    for d in kept:
-        dims.add(dims.shapes[0][d], *((t, d) for t in tensors), padding="")
-    for t in tensors:
-        for d, size in enumerate(dims.shapes[t]):
-            if d not in kept:
-                dims.add(size, (t, d), stuck=_OPAQUE)
-    count = len(operands)
-    return FactorRule(
-        tuple(dims.factors), tuple(dims[t] for t in range(count)),
-        tuple(dims[t] for t in range(count, count + len(results))), flops=_work(dims.factors, operands),
-    )  # fmt: skip
-
-
-def _work(factors: Sequence[Factor], operands: Sequence[Sequence[int]]) -> float:
-    """Flops, roughly: each element of the first operand meets a whole dimension, as in a factorization."""
+def _work(factors: Sequence[Factor], operands: Sequence[Shape]) -> float:
+    """FLOPs, roughly: each element of the first operand is combined with a dimension, as in a factorization."""
     inner = max((f.size for f in factors if not f.splittable), default=1)
     return float(max(math.prod(operands[0]) if operands else 1, 1) * inner)
 
 
 @lru_cache(maxsize=1024)
-def given_rule(
-    text: str, operands: tuple[tuple[int, ...], ...], results: tuple[tuple[int, ...], ...]
-) -> FactorRule | None:
+def annotated_rule(text: str, operands: tuple[Shape, ...], results: tuple[Shape, ...]) -> FactorRule | None:
     """The rule in a `#sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8}, custom>`; None if it does not fit.
 
     A factor may be split when it is in every result that is not a scalar, and Shardy neither reduces nor permutes
@@ -137,10 +125,7 @@ def given_rule(
     rows: list[DimFactors] = [tuple(tuple(number[s] for s in d if s in number) for d in t) for t in tensors]
     for row, dims in zip(rows, shapes, strict=True):
         for parts, size in zip(row, dims, strict=True):
-            product = 1
-            for f in parts:
-                product *= factors[f].size
-            if product != size and (parts or size > 1):
+            if math.prod(factors[f].size for f in parts) != size and (parts or size > 1):
                 return None
     work = _work(factors, operands)
     return FactorRule(factors, tuple(rows[: len(operands)]), tuple(rows[len(operands) :]), flops=work)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
-from pcg.rules.build import Factors, Shape, linear
+from pcg.ir.types import is_bool
+from pcg.rules.build import DimFactor, Factors, Shape, linear
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
@@ -27,7 +29,7 @@ def dot_general(op: ir.Operation) -> FactorRule:
         shape(op.operands[0]), shape(op.operands[1]),
         tuple(n.lhs_batching_dimensions), tuple(n.rhs_batching_dimensions),
         tuple(n.lhs_contracting_dimensions), tuple(n.rhs_contracting_dimensions),
-        _sums(op),
+        not is_bool(op.results[0].type),
     )  # fmt: skip
 
 
@@ -35,27 +37,19 @@ def dot_general(op: ir.Operation) -> FactorRule:
 def dot(op: ir.Operation) -> FactorRule:
     """Last dimension of the left side with the first of the right, for ranks 1 and 2."""
     a, b = shape(op.operands[0]), shape(op.operands[1])
-    return dot_rule(a, b, (), (), (len(a) - 1,), (0,), _sums(op))
-
-
-def _sums(op: ir.Operation) -> bool:
-    """Whether the contraction adds; on booleans it is a disjunction."""
-    element = op.results[0].type.element_type
-    return not (isinstance(element, ir.IntegerType) and element.width == 1)
+    return dot_rule(a, b, (), (), (len(a) - 1,), (0,), not is_bool(op.results[0].type))
 
 
 @lru_cache(maxsize=4096)
 def dot_rule(
     lhs: Shape, rhs: Shape, lhs_batch: Shape, rhs_batch: Shape, lhs_contract: Shape, rhs_contract: Shape, sums: bool
 ) -> FactorRule:
-    """Rule from shapes and dimension numbers; two flops per multiply-add."""
+    """Rule from shapes and dimension numbers; two FLOPs per multiply-add.  `sums`: not on booleans, which it ors."""
     f = Factors()
-    a: list[tuple[int, ...]] = [()] * len(lhs)
-    b: list[tuple[int, ...]] = [()] * len(rhs)
-    out: list[tuple[int, ...]] = []
-    flops = 2.0
-    for s in lhs:
-        flops *= s
+    a: list[DimFactor] = [()] * len(lhs)
+    b: list[DimFactor] = [()] * len(rhs)
+    out: list[DimFactor] = []
+    flops = math.prod(lhs, start=2.0)
     for i, j in zip(lhs_batch, rhs_batch, strict=True):
         a[i] = b[j] = f.new(lhs[i])
         out.append(a[i])
@@ -69,5 +63,5 @@ def dot_rule(
             out.append(b[j])
             flops *= size
     for i, j in zip(lhs_contract, rhs_contract, strict=True):
-        a[i] = b[j] = f.new(lhs[i], "sum") if sums else f.new(lhs[i], "or")
+        a[i] = b[j] = f.new(lhs[i], "sum" if sums else "or")
     return f.rule([tuple(a), tuple(b)], [tuple(out)], _LINEAR if sums else (), max(flops, 1.0))

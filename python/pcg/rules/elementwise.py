@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pcg.ir.types import is_bool
 from pcg.rules.build import Factors, linear, pointwise
-from pcg.rules.factor import FactorRule, Linear, replicated
+from pcg.rules.factor import FactorRule, Linear, replicated_rule
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 from pcg.rules.values import is_zero
@@ -19,7 +20,7 @@ _SUM_BOTH = (linear("sum", 0, 1),)
 _SUM_EITHER = (linear("sum", 0), linear("sum", 1))
 
 #: Element type of a float -> float types to which its partial sums may be converted before they
-#: are added.  Wider ones, and bf16 for f32: the same range, so no addend overflows where the sum
+#: are added.  Wider ones, and bf16 for f32: the same range, so no term overflows where the sum
 #: would not.
 _SUM_CONVERTS = {
     "bf16": {"f32", "f64"},
@@ -111,20 +112,16 @@ def _padding(op: ir.Operation) -> str:
 @rule(*_LINEAR, traits=_TRAITS)
 def with_linear(op: ir.Operation) -> FactorRule:
     """Partial values pass as in `_LINEAR`; arithmetic on booleans is logic, so none pass there."""
-    result = op.results[0]
-    s = shape(result)
-    name = op.name
-    passes = _LINEAR[name]
-    element = result.type.element_type
-    if isinstance(element, ir.IntegerType):
-        if name == "stablehlo.divide" or (element.width == 1 and name not in ("stablehlo.and", "stablehlo.or")):
-            passes = ()
-    return pointwise(s, (s,) * len(op.operands), passes, padding=_padding(op))
+    type_, name = op.results[0].type, op.name
+    logic = is_bool(type_) and name not in ("stablehlo.and", "stablehlo.or")
+    rounds = name == "stablehlo.divide" and isinstance(type_.element_type, ir.IntegerType)
+    s = shape(op.results[0])
+    return pointwise(s, (s,) * len(op.operands), () if logic or rounds else _LINEAR[name], padding=_padding(op))
 
 
 @rule("stablehlo.convert", traits=_EXACT | Trait.SPREADS | Trait.FORWARDS | Trait.PROPAGATES_GENERATOR)
 def convert(op: ir.Operation) -> FactorRule:
-    """Partial sums pass between floats where no addend can overflow (see `_SUM_CONVERTS`)."""
+    """Partial sums pass between floats where no term can overflow (see `_SUM_CONVERTS`)."""
     s = shape(op.results[0])
     source, target = str(op.operands[0].type.element_type), str(op.results[0].type.element_type)
     ok = source == target or target in _SUM_CONVERTS.get(source, ())
@@ -136,7 +133,7 @@ def select(op: ir.Operation) -> FactorRule:
     """Sums pass when both cases are partial, or one is and the other is zero: the sum of zeros."""
     s = shape(op.results[0])
     passes = [linear("sum", 1, 2)]
-    if _is_boolean(op.results[0]):
+    if is_bool(op.results[0].type):
         passes = []
     elif is_zero(op.operands[2]):
         passes = [linear("sum", 1)]
@@ -154,7 +151,7 @@ def bitcast_convert(op: ir.Operation) -> FactorRule:
     f = Factors()
     common = f.dims(a[: min(len(a), len(b))])
     longer = max(a, b, key=len)
-    pieces = (f.whole(longer[-1], "it holds the pieces of one element"),)
+    pieces = (f.replicated(longer[-1], "it holds the pieces of one element"),)
     return f.rule(
         [common + pieces if len(a) > len(b) else common], [common + pieces if len(b) > len(a) else common]
     )  # fmt: skip
@@ -169,10 +166,6 @@ def broadcasting(op: ir.Operation) -> FactorRule:
         small = min(map(len, shapes))
         where = list(op.attributes["broadcast_dimensions"])
         if where != list(range(len(s) - small, len(s))):
-            return replicated([*map(len, shapes)], [len(s)], f"broadcast_dimensions {where} do not align trailing ones")
+            reason = f"broadcast_dimensions {where} do not align trailing ones"
+            return replicated_rule([*map(len, shapes)], [len(s)], reason)
     return pointwise(s, shapes, padding=_padding(op))
-
-
-def _is_boolean(value: ir.Value) -> bool:
-    element = value.type.element_type
-    return isinstance(element, ir.IntegerType) and element.width == 1

@@ -27,13 +27,13 @@ class Factor:
     """One index of an op.
 
     `reduce`: when the factor is split, every result is partial over the axes by this reduction.
-    `splittable`: False when devices must hold the whole factor; `reason` then says why.
+    `splittable`: False when every device must hold all of it; `reason` then says why.
     `least`: the smallest part that a device may hold.
     `padding`: what the last shards may hold beyond the end when the parts do not divide the factor:
     "any" (it never reaches an element of a result), a reduction whose neutral element the
     operands must then hold there, or "own" (the local form tells padding from elements).  Empty:
     parts must divide it.
-    `sizes`: those of its dimensions, if they differ: each is cut by its own size, of which `size`
+    `sizes`: those of its dimensions, if they differ: each is split by its own size, of which `size`
     is the smallest.
     """
 
@@ -75,12 +75,12 @@ class Exchange:
     within: frozenset[int] | None = field(default=None, kw_only=True)
 
     def wire_elements(self, a: Assignment, mesh: Mesh) -> float:
-        """Elements that one device sends under `a`: 0 if the factor is whole."""
+        """Elements that one device sends under `a`: 0 if the factor is not split."""
         n = mesh.axes_size(a.axes[self.factor])
         if n == 1:
             return 0.0
-        cut = range(len(a.axes)) if self.within is None else self.within
-        others = mesh.axes_size([x for f in cut if f != self.factor for x in a.axes[f]])
+        within = range(len(a.axes)) if self.within is None else self.within
+        others = mesh.axes_size([x for f in within if f != self.factor for x in a.axes[f]])
         return self.elements / others * (n - 1 if self.kind == "all_gather" else 1)
 
     def launches(self, a: Assignment, mesh: Mesh) -> int:
@@ -114,7 +114,7 @@ class FactorRule:
     """The rule of one op instance.
 
     `operands[i]` / `results[i]` give the factors of each dimension.  `flops` is the work of the
-    whole op on one device; `reason` is set when the op can only run replicated.
+    unsplit op; `reason` is set when the op can only run replicated.
     """
 
     factors: tuple[Factor, ...]
@@ -134,7 +134,7 @@ class FactorRule:
 
     def __str__(self) -> str:
         def tensor(t: DimFactors) -> str:
-            return "(" + ",".join("*".join(name(f) for f in d) or "1" for d in t) + ")"
+            return "(" + ",".join("*".join(map(factor_name, d)) or "1" for d in t) + ")"
 
         return ",".join(map(tensor, self.operands)) + "->" + ",".join(map(tensor, self.results))
 
@@ -166,20 +166,20 @@ class FactorRule:
             if not axes:
                 continue
             if not self.factors[f].splittable:
-                return f"factor {name(f)} cannot be split: {self.factors[f].reason}"
+                return f"factor {factor_name(f)} cannot be split: {self.factors[f].reason}"
             n = mesh.axes_size(axes)
             size = self.factors[f].size
             if not self.factors[f].divides(n) and not self.may_pad(f):
-                return f"factor {name(f)} of size {size} is not divisible by {n} ({'+'.join(axes)})"
+                return f"factor {factor_name(f)} of size {size} is not divisible by {n} ({'+'.join(axes)})"
             part, least = -(-size // n), self.factors[f].least
             if part < least:
-                return f"parts of factor {name(f)} would be of size {part}; they must be {least} at least"
+                return f"parts of factor {factor_name(f)} would be of size {part}; they must be {least} at least"
         for tensor in (*self.operands, *self.results):
             for dim in tensor:
                 for major, minor in itertools.pairwise(dim):
                     n = mesh.axes_size(a.axes[major])
                     if a.axes[minor] and n != self.factors[major].size:
-                        return f"factor {name(minor)} lies inside {name(major)}, which is not wholly split"
+                        return f"factor {factor_name(minor)} lies inside {factor_name(major)}, which is not fully split"
         return ""
 
     def may_pad(self, f: int) -> bool:
@@ -192,7 +192,7 @@ class FactorRule:
         return all(len(dim) == 1 for t in (*self.operands, *self.results) for dim in t if f in dim)
 
     def fits(self, f: int, n: int) -> bool:
-        """Whether factor `f` can be cut into `n` parts, with padding if need be."""
+        """Whether factor `f` can be split into `n` parts, with padding if need be."""
         return self.factors[f].divides(n) or self.may_pad(f)
 
     def assignment(self, choices: Sequence[int], mesh: Mesh) -> Assignment:
@@ -258,7 +258,7 @@ class FactorRule:
                         axes[f] = part
                     elif axes[f] != part:
                         raise RuleError(
-                            f"factor {name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
+                            f"factor {factor_name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
                         )
         found = tuple(x or () for x in axes)
         reduced = {x for f, ax in enumerate(found) if self.factors[f].reduce for x in ax}
@@ -307,15 +307,15 @@ class FactorRule:
             raise RuleError(f"dimension {d} cannot be split by {'+'.join(left)}")
 
 
-def name(f: int) -> str:
+def factor_name(f: int) -> str:
     """Letter of factor `f`: i, j, k, ..., z, then f18, f19, ..."""
     return chr(ord("i") + f) if f < 18 else f"f{f}"
 
 
-def replicated(
+def replicated_rule(
     operand_ranks: Sequence[int], result_ranks: Sequence[int], reason: str, flops: float = 0.0
 ) -> FactorRule:
-    """The rule of an op that every device must run whole."""
+    """The rule of an op that every device must run entirely."""
     return FactorRule(
         (), tuple(((),) * r for r in operand_ranks), tuple(((),) * r for r in result_ranks), (), flops, reason
     )

@@ -1,22 +1,25 @@
 """Rules of gather and scatter.
 
-Dimensions that a gather copies whole, batch dimensions of the indices, and explicit batching
+Dimensions of which a gather copies all, batch dimensions of the indices, and explicit batching
 dimensions are plain factors.  The *row* dimension (the one the indices pick from, with slice size 1)
 is a reduction factor of a gather: every device looks its own rows up and yields zero for the others,
-so the results are addends.  (If no index picks from it, that is its first row.)  In a scatter the row
+so the results are partial sums.  (If no index picks from it, that is its first row.)  In a scatter the row
 dimension is a factor of operand and result, and the batch dimensions of the updates are reduction
 factors if the updates are accumulated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.identities import identity
-from pcg.rules.dims import Dims
+from pcg.ir.types import is_bool
+from pcg.rules.build import PER_ELEMENT, DimFactor, Factors, linear
 from pcg.rules.factor import FactorRule, Linear
-from pcg.rules.regions import is_bool, is_identity, reduction, returns_element
+from pcg.rules.regions import is_neutral, reduction, returns_element
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 
@@ -48,35 +51,39 @@ def gather(op: ir.Operation) -> FactorRule:
     sizes = list(op.attributes["slice_sizes"])
     offset, collapsed, batching = n.offset_dims, set(n.collapsed_slice_dims), n.operand_batching_dims
     index_batching, picked, vector = n.start_indices_batching_dims, set(n.start_index_map), n.index_vector_dim
-    dims = Dims(operand, indices, result)
+    f = Factors()
+    a, b, r = _unfactored(operand, indices, result)
     batch = [d for d in range(len(indices)) if d != vector]
     result_batch = [d for d in range(len(result)) if d not in set(offset)]
-    for d, b in zip(batch, result_batch, strict=True):
-        places = [(1, d), (2, b)]
+    for d, of in zip(batch, result_batch, strict=True):
+        b[d] = r[of] = f.new(indices[d])
         if d in index_batching:
-            places.append((0, batching[index_batching.index(d)]))
-        dims.add(indices[d], *places)
+            a[batching[index_batching.index(d)]] = b[d]
     if vector < len(indices):
-        dims.add(indices[vector], (1, vector), stuck=_INDEX_VECTOR)
+        b[vector] = f.replicated(indices[vector], _INDEX_VECTOR)
     kind = "or" if is_bool(op.results[0].type) else "sum"
     offsets = iter(offset)
     for d, size in enumerate(operand):
         if d in batching:
             continue
-        r: int | None = None if d in collapsed else next(offsets)
-        if r is not None and sizes[d] == size:
-            dims.add(size, (0, d), (2, r))
+        e = None if d in collapsed else next(offsets)
+        if e is not None and sizes[d] == size:
+            a[d] = r[e] = f.new(size)
         elif sizes[d] == 1:
-            dims.add(size, (0, d), reduce=kind, padding="any")  # lookups stay inside the shard
+            a[d] = f.new(size, kind, padding="any")  # lookups stay inside the shard
         else:
-            dims.add(size, (0, d), stuck=_WINDOW if d in picked else _FIXED_WINDOW)
-            if r is not None:
-                dims.add(sizes[d], (2, r), stuck=_WINDOW)
-    return FactorRule(tuple(dims.factors), (dims[0], dims[1]), (dims[2],), (Linear(kind, frozenset({0})),))
+            a[d] = f.replicated(size, _WINDOW if d in picked else _FIXED_WINDOW)
+            if e is not None:
+                r[e] = f.replicated(sizes[d], _WINDOW)
+    return f.rule([tuple(a), tuple(b)], [tuple(r)], [linear(kind, 0)], PER_ELEMENT)
+
+
+def _unfactored(*shapes: Sequence[int]) -> tuple[list[DimFactor], ...]:
+    return tuple([()] * len(s) for s in shapes)
 
 
 def _promised(op: ir.Operation, name: str) -> bool:
-    """Whether an op says yes to an attribute that it need not have."""
+    """The value of an optional boolean attribute."""
     return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
 
 
@@ -86,8 +93,8 @@ def update_kind(op: ir.Operation) -> str | None:
 
 
 def adds_on(op: ir.Operation, kind: str) -> bool:
-    """Whether every operand of a scatter is the neutral element of `kind`, so updates may be spread freely."""
-    return all(is_identity(op.operands[i], kind) for i in range(len(op.results)))
+    """Whether every operand of a scatter is the neutral element of `kind`, so that updates may be distributed."""
+    return all(is_neutral(op.operands[i], kind) for i in range(len(op.results)))
 
 
 @rule(
@@ -103,18 +110,19 @@ def scatter(op: ir.Operation) -> FactorRule:
     kind = update_kind(op)
     spread = kind is not None and all(identity(r.type.element_type, kind) is not None for r in op.results)
     neutral = kind is not None and adds_on(op, kind)
-    dims = Dims(operand, indices, update)
+    f = Factors()
+    a, b, r = _unfactored(operand, indices, update)
     batch = [d for d in range(len(indices)) if d != vector]
     update_batch = [d for d in range(len(update)) if d not in set(windows)]
-    for d, b in zip(batch, update_batch, strict=True):
+    for d, of in zip(batch, update_batch, strict=True):
         if d in index_batching:
-            dims.add(indices[d], (0, batching[index_batching.index(d)]), (1, d), (2, b))
+            a[batching[index_batching.index(d)]] = b[d] = r[of] = f.new(indices[d])
         elif spread or neutral:
-            dims.add(indices[d], (1, d), (2, b), reduce=kind)
+            b[d] = r[of] = f.new(indices[d], kind)
         else:
-            dims.add(indices[d], (1, d), (2, b), stuck=_OVERWRITES)
+            b[d] = r[of] = f.replicated(indices[d], _OVERWRITES)
     if vector < len(indices):
-        dims.add(indices[vector], (1, vector), stuck=_INDEX_VECTOR)
+        b[vector] = f.replicated(indices[vector], _INDEX_VECTOR)
     window = iter(windows)
     for d, size in enumerate(operand):
         if d in batching:
@@ -122,18 +130,18 @@ def scatter(op: ir.Operation) -> FactorRule:
         u: int | None = None if d in inserted else next(window)
         width = 1 if u is None else update[u]
         if u is not None and width == size:
-            dims.add(size, (0, d), (2, u))
+            a[d] = r[u] = f.new(size)
         elif d in picked and width == 1:
-            dims.add(size, (0, d))
+            a[d] = f.new(size)
         else:
-            dims.add(size, (0, d), stuck=_WINDOW if d in picked else _FIXED_WINDOW)
+            a[d] = f.replicated(size, _WINDOW if d in picked else _FIXED_WINDOW)
             if u is not None:
-                dims.add(width, (2, u), stuck=_WINDOW)
+                r[u] = f.replicated(width, _WINDOW)
     inputs, updates = frozenset(range(count)), frozenset(range(count + 1, 2 * count + 1))
-    linear: tuple[Linear, ...] = ()
+    passes: list[Linear] = []
     if kind is not None:
-        linear = (Linear(kind, updates if neutral else inputs | updates),)
+        passes = [Linear(kind, updates if neutral else inputs | updates)]
     elif returns_element(op.regions[0], count) and _promised(op, "unique_indices"):
-        linear = (Linear("sum", inputs | updates),)
-    operands = (*(dims[0],) * count, dims[1], *(dims[2],) * count)
-    return FactorRule(tuple(dims.factors), operands, (dims[0],) * count, linear)
+        passes = [Linear("sum", inputs | updates)]
+    operands = [*[tuple(a)] * count, tuple(b), *[tuple(r)] * count]
+    return f.rule(operands, [tuple(a)] * count, passes, PER_ELEMENT)

@@ -1,7 +1,7 @@
 """Splitting a dimension that windows slide over: what a shard needs of its neighbours.  No MLIR here.
 
 Along one dimension, output o of a windowed op reads `x[(o * stride + t * window_dilation - low) / base_dilation]`
-for t in the window.  When the input is cut into as many blocks as the output (or the window), block p reads its own
+for t in the window.  When the input is split into as many blocks as the output (or the window), block p reads its own
 block of the input and a few elements on either side: the halo.  At the ends of the dimension the halo is padding.
 """
 
@@ -33,7 +33,7 @@ class Sliding:
 class Halo:
     """How a `Sliding` dimension can be split.
 
-    `with_window` tells whether input and window are cut together (a reduction) instead of input and
+    `with_window` tells whether input and window are split together (a reduction) instead of input and
     output.  A block reads `left` elements of the block before it and `right` of the one after it;
     the op on the block with its halo is padded by `low` and `high`.  `least` is the smallest part of
     the factor (sized like the smaller of the two tensors) that keeps halos inside direct neighbours.
@@ -53,17 +53,17 @@ def halo(s: Sliding) -> Halo | None:
     extent = (s.window - 1) * s.window_dilation + 1
     if s.base_dilation == 1 and s.out * s.stride == s.size:
         right = extent - s.stride - s.low
-        return _made(False, s.out, s.stride, s.low, right)
+        return _halo(False, s.out, s.stride, s.low, right)
     if s.base_dilation == s.stride == 1 and s.window * s.window_dilation == s.size and not s.reversed:
         right = s.out - s.low - s.window_dilation
-        return _made(True, s.window, s.window_dilation, s.low, right)
+        return _halo(True, s.window, s.window_dilation, s.low, right)
     d = s.base_dilation
     if s.stride == 1 and d > 1 and s.size * d == s.out:
         left = max(0, s.low) // d
         beyond = extent - s.low - 2
         right = beyond // d + 1 if beyond >= 0 else 0
         low = s.low - left * d
-        # So that a block of k inputs makes k * d outputs, whatever k is.
+        # So that a block of k inputs yields k * d outputs, whatever k is.
         high = extent - 2 - low - (left + right - 1) * d
         return Halo(False, s.size, left, right, low, high, max(left, right, 1))
     return None
@@ -95,7 +95,7 @@ def scatter_halo(s: Sliding) -> ScatterHalo | None:
     return ScatterHalo(left, right, before, after, least)
 
 
-def _made(with_window: bool, size: int, ratio: int, low: int, right: int) -> Halo | None:
+def _halo(with_window: bool, size: int, ratio: int, low: int, right: int) -> Halo | None:
     if low < 0:
         return None
     reach = max(low, right, 1)

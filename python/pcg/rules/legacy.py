@@ -7,11 +7,9 @@ import re
 
 from torch_mlir import ir
 
-from pcg.rules.build import Factors, linear
-from pcg.rules.dims import Dims
+from pcg.rules.build import PER_ELEMENT, Factors, linear
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
-from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 
@@ -21,10 +19,10 @@ _PER_AXIS = re.compile(r"!quant\.uniform<[^,>]*:(\d+),")
 @rule("stablehlo.broadcast", traits=Trait.NONE)
 def broadcast(op: ir.Operation) -> FactorRule:
     """New dimensions come first and belong to the result only."""
-    small, whole = shape(op.operands[0]), shape(op.results[0])
+    rank = len(shape(op.operands[0]))
     f = Factors()
-    dims = f.dims(whole)
-    return f.rule([dims[len(whole) - len(small) :]], [dims], [linear("sum", 0)])
+    dims = f.dims(shape(op.results[0]))
+    return f.rule([dims[len(dims) - rank :]], [dims], [linear("sum", 0)])
 
 
 @rule("stablehlo.einsum", traits=Trait.NONE)
@@ -40,40 +38,34 @@ def einsum(op: ir.Operation) -> FactorRule:
         return run_replicated(op, f"einsum {config!r} takes a diagonal")
     sizes = {letter: n for t, v in zip(tensors, values, strict=True) for letter, n in zip(t, shape(v), strict=True)}
     f = Factors()
-    boolean = is_bool(op.results[0])
-    contracted = "or" if boolean else "sum"
-    factor = {letter: f.new(n, None if letter in output else contracted) for letter, n in sizes.items()}
+    factor = {letter: f.new(n, None if letter in output else "sum") for letter, n in sizes.items()}
     rows = [tuple(factor[letter] for letter in t) for t in tensors]
-    passes = [] if boolean else [linear("sum", i) for i in range(len(op.operands))]
+    passes = [linear("sum", i) for i in range(len(op.operands))]
     return f.rule(rows[:-1], rows[-1:], passes, 2.0 * math.prod(sizes.values()))
 
 
 @rule("stablehlo.torch_index_select", traits=Trait.NONE)
 def torch_index_select(op: ir.Operation) -> FactorRule:
     """Batch dimensions, dimensions of the index, and those of the operand that it does not pick from."""
-    operand, index, result = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
+    operand, index = shape(op.operands[0]), shape(op.operands[1])
     dim, batch = (ir.IntegerAttr(op.attributes[n]).value for n in ("dim", "batch_dims"))
-    dims = Dims(operand, index, result)
-    for d in range(batch):
-        dims.add(operand[d], (0, d), (1, d), (2, d))
-    for d in range(batch, len(operand)):
-        if d == dim:
-            dims.add(operand[d], (0, d), stuck="an index may pick from anywhere along it")
-        else:
-            dims.add(operand[d], (0, d), (2, d if d < dim else d + len(index) - batch - 1))
-    for d in range(batch, len(index)):
-        dims.add(index[d], (1, d), (2, dim + d - batch))
-    return FactorRule(tuple(dims.factors), (dims[0], dims[1]), (dims[2],), (linear("sum", 0),))
+    f = Factors()
+    a = tuple(
+        f.replicated(n, "an index may pick from anywhere along it") if d == dim else f.new(n)
+        for d, n in enumerate(operand)
+    )
+    b = a[:batch] + f.dims(index[batch:])
+    return f.rule([a, b], [a[:dim] + b[batch:] + a[dim + 1 :]], [linear("sum", 0)], PER_ELEMENT)
 
 
 @rule("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize", traits=Trait.NONE)
 def quantize(op: ir.Operation) -> FactorRule:
-    """Elementwise; the dimension along which scales differ stays whole, for its type lists all of them."""
-    whole = shape(op.results[0])
-    stuck = {int(m[1]) for v in (*op.operands, *op.results) if (m := _PER_AXIS.search(str(v.type)))}
+    """Elementwise; the dimension along which scales differ cannot be split, for its type lists all of them."""
+    sizes = shape(op.results[0])
+    scaled = {int(m[1]) for v in (*op.operands, *op.results) if (m := _PER_AXIS.search(str(v.type)))}
     f = Factors()
     row = tuple(
-        f.whole(s, "its elements have scales of their own, which the type lists") if d in stuck else f.new(s)
-        for d, s in enumerate(whole)
+        f.replicated(s, "its elements have scales of their own, which the type lists") if d in scaled else f.new(s)
+        for d, s in enumerate(sizes)
     )
-    return f.rule([row], [row], flops=float(max(math.prod(whole), 1)))
+    return f.rule([row], [row], flops=float(max(math.prod(sizes), 1)))

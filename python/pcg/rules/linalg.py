@@ -1,4 +1,4 @@
-"""Rules of fft, cholesky and triangular_solve: batch dimensions are factors, the transform stays whole."""
+"""Rules of fft, cholesky and triangular_solve: batch dimensions are factors, those of transform or matrix are not."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 from torch_mlir import ir
 
-from pcg.rules.dims import Dims
-from pcg.rules.factor import FactorRule, Linear
+from pcg.rules.build import Factors, linear
+from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 
@@ -21,39 +21,33 @@ def fft(op: ir.Operation) -> FactorRule:
     operand, result = shape(op.operands[0]), shape(op.results[0])
     lengths = list(op.attributes["fft_length"])
     batch = len(operand) - len(lengths)
-    dims = Dims(operand, result)
-    for d in range(len(operand)):
-        if d < batch:
-            dims.add(operand[d], (0, d), (1, d))
-        else:
-            dims.add(operand[d], (0, d), stuck=_TRANSFORMED)
-            dims.add(result[d], (1, d), stuck=_TRANSFORMED)
+    f = Factors()
+    rows = [[factor, factor] for factor in f.dims(operand[:batch])]
+    for sizes in zip(operand[batch:], result[batch:], strict=True):
+        rows.append([f.replicated(n, _TRANSFORMED) for n in sizes])
     points = math.prod(lengths)
+    # The radix-2 count: log2(points) stages of 10 real FLOPs for every two points.
     flops = 5.0 * math.prod(operand[:batch]) * points * math.log2(max(points, 2))
-    return FactorRule(tuple(dims.factors), (dims[0],), (dims[1],), (Linear("sum", frozenset({0})),), flops)
+    return f.rule([tuple(a for a, _ in rows)], [tuple(b for _, b in rows)], [linear("sum", 0)], flops)
 
 
 @rule("stablehlo.cholesky", traits=_TRAITS)
 def cholesky(op: ir.Operation) -> FactorRule:
     a = shape(op.operands[0])
-    dims = Dims(a)
-    for d, size in enumerate(a):
-        dims.add(size, (0, d), stuck=_MATRIX if d >= len(a) - 2 else "")
-    return FactorRule(tuple(dims.factors), (dims[0],), (dims[0],), (), math.prod(a) * a[-1] / 3.0)
+    f = Factors()
+    row = f.dims(a[:-2]) + tuple(f.replicated(n, _MATRIX) for n in a[-2:])
+    return f.rule([row], [row], flops=math.prod(a) * a[-1] / 3.0)
 
 
 @rule("stablehlo.triangular_solve", traits=_TRAITS)
 def triangular_solve(op: ir.Operation) -> FactorRule:
     """The dimension of the right-hand sides is a factor too: each is solved on its own."""
     a, b = shape(op.operands[0]), shape(op.operands[1])
-    rank = len(a)
-    solved, free = (rank - 2, rank - 1) if ir.BoolAttr(op.attributes["left_side"]).value else (rank - 1, rank - 2)
-    dims = Dims(a, b)
-    for d in range(rank - 2):
-        dims.add(a[d], (0, d), (1, d))
-    dims.add(b[free], (1, free))
-    for d in (rank - 2, rank - 1):
-        dims.add(a[d], (0, d), stuck=_MATRIX)
-    dims.add(b[solved], (1, solved), stuck=_MATRIX)
-    flops = float(math.prod(b) * a[-1])
-    return FactorRule(tuple(dims.factors), (dims[0], dims[1]), (dims[1],), (Linear("sum", frozenset({1})),), flops)
+    left = ir.BoolAttr(op.attributes["left_side"]).value
+    f = Factors()
+    batch = f.dims(a[:-2])
+    free = f.new(b[-1] if left else b[-2])
+    matrix = tuple(f.replicated(n, _MATRIX) for n in a[-2:])
+    solved = f.replicated(b[-2] if left else b[-1], _MATRIX)
+    rhs = (*batch, *((solved, free) if left else (free, solved)))
+    return f.rule([batch + matrix, rhs], [rhs], [linear("sum", 1)], float(math.prod(b) * a[-1]))

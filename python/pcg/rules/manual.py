@@ -18,8 +18,6 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.rules.factor import Assignment, Factor, FactorRule, RuleError
 
 MANUAL = "dist.manual"
-IN_SPECS = "in_specs"
-OUT_SPECS = "out_specs"
 REPEATS = "repeats"
 
 
@@ -80,7 +78,7 @@ def computations(root: ir.Operation) -> set[str]:
 
 def manual_rule(op: ir.Operation) -> ManualRule:
     """The rule of a manual computation."""
-    ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (IN_SPECS, OUT_SPECS))
+    ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (shardings.IN_SPECS, shardings.OUT_SPECS))
     work = sum(float(v.type.get_dim_size(d)) for v in op.operands for d in range(v.type.rank)) or 1.0
     if REPEATS in op.attributes:
         work *= ir.IntegerAttr(op.attributes[REPEATS]).value

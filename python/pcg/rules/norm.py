@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from pcg.rules.dims import Dims
+from pcg.rules.build import Factors
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
@@ -15,20 +15,20 @@ _STATISTICS = "the statistics of a feature are taken over it"
 _TRAITS = Trait.UNFUSABLE | Trait.ROUNDS
 
 
-def _norm(op: ir.Operation, stuck: str, flops_per_element: float) -> FactorRule:
-    """Operands and results of full rank share one pattern, those of rank 1 hold one number per feature."""
-    whole = shape(op.operands[0])
+def _norm(op: ir.Operation, reason: str, flops_per_element: float) -> FactorRule:
+    """Operands and results of full rank share one pattern, those of rank 1 hold one number per feature.
+
+    Only the feature dimension can be split if there is a `reason`.
+    """
+    sizes = shape(op.operands[0])
     feature = ir.IntegerAttr(op.attributes["feature_index"]).value
-    dims = Dims(whole, (whole[feature],))
-    for d, size in enumerate(whole):
-        if d == feature:
-            dims.add(size, (0, d), (1, 0))
-        else:
-            dims.add(size, (0, d), stuck=stuck)
-    operands = [dims[0], *(dims[1] if len(shape(v)) == 1 else dims[0] for v in list(op.operands)[1:])]
-    results = [dims[0], *(dims[1] if len(shape(v)) == 1 else dims[0] for v in list(op.results)[1:])]
-    flops = flops_per_element * math.prod(whole)
-    return FactorRule(tuple(dims.factors), tuple(operands), tuple(results), (), flops)
+    f = Factors()
+    row = tuple(f.replicated(n, reason) if reason and d != feature else f.new(n) for d, n in enumerate(sizes))
+    operands, results = (
+        [row, *((row[feature],) if len(shape(v)) == 1 else row for v in list(values)[1:])]
+        for values in (op.operands, op.results)
+    )
+    return f.rule(operands, results, flops=flops_per_element * math.prod(sizes))
 
 
 @rule("stablehlo.batch_norm_training", traits=_TRAITS)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from torch_mlir import ir
 
+from pcg.ir.types import is_bool
+from pcg.rules.build import PER_ELEMENT, Factors, linear
 from pcg.rules.custom_call import batched
-from pcg.rules.dims import Dims
-from pcg.rules.factor import FactorRule, Linear, replicated
+from pcg.rules.factor import FactorRule, replicated_rule
 from pcg.rules.manual import is_manual, manual_rule
-from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 
@@ -37,13 +38,13 @@ REASONS = {
     "stablehlo.dynamic_reshape": _DYNAMIC,
     "stablehlo.real_dynamic_slice": _DYNAMIC,
     "stablehlo.unary_einsum": "it is deprecated, and nothing that runs StableHLO runs it",
-    "chlo.scan": "its body is a function on whole slices, each of which needs the one before",
+    "chlo.scan": "its body is a function on full slices, each of which needs the one before",
 }
 
 
 def run_replicated(op: ir.Operation, reason: str) -> FactorRule:
-    """The rule of an op that every device runs whole because of `reason`."""
-    return replicated([len(shape(v)) for v in op.operands], [len(shape(r)) for r in op.results], reason)
+    """The rule of an op that every device runs entirely, because of `reason`."""
+    return replicated_rule([len(shape(v)) for v in op.operands], [len(shape(r)) for r in op.results], reason)
 
 
 def _because(reason: str) -> Callable[[ir.Operation], FactorRule]:
@@ -64,15 +65,11 @@ for _name, _reason in REASONS.items():
 
 def pass_through(op: ir.Operation) -> FactorRule:
     """Results are the operands: separate factors per operand, all of them partial or none."""
-    shapes = [shape(v) for v in op.operands]
-    dims = Dims(*shapes)
-    for t, whole in enumerate(shapes):
-        for d, size in enumerate(whole):
-            dims.add(size, (t, d))
-    tensors = tuple(dims[t] for t in range(len(shapes)))
+    f = Factors()
+    tensors = [f.dims(shape(v)) for v in op.operands]
     numbers = all(isinstance(v.type, ir.RankedTensorType) and not is_bool(v.type) for v in op.operands)
-    linear = (Linear("sum", frozenset(range(len(shapes)))),) if shapes and numbers else ()
-    return FactorRule(tuple(dims.factors), tensors, tensors, linear)
+    passes = [linear("sum", *range(len(tensors)))] if tensors and numbers else []
+    return f.rule(tensors, tensors, passes, PER_ELEMENT)
 
 
 @rule("stablehlo.optimization_barrier", traits=Trait.UNFUSABLE | Trait.PINNED | Trait.KEEPS_INTEGERS)
@@ -114,18 +111,13 @@ def custom_call(op: ir.Operation) -> FactorRule:
 )
 def composite(op: ir.Operation) -> FactorRule:
     name = ir.StringAttr(op.attributes["name"]).value
-    return run_replicated(op, f"composite {name!r} is a function on whole tensors")
+    return run_replicated(op, f"composite {name!r} is a function on full tensors")
 
 
 @rule("stablehlo.map", traits=Trait.SCALAR_BODY)
 def map_(op: ir.Operation) -> FactorRule:
     """The computation sees one element at a time, so every dimension is a factor."""
-    whole = shape(op.results[0])
-    dims = Dims(whole)
-    for d, size in enumerate(whole):
-        dims.add(size, (0, d))
-    flops = 1.0
-    for size in whole:
-        flops *= size
+    f = Factors()
+    row = f.dims(shape(op.results[0]))
     inner = max(len(list(op.regions[0].blocks[0].operations)) - 1, 1)
-    return FactorRule(tuple(dims.factors), (dims[0],) * len(op.operands), (dims[0],), (), flops * inner)
+    return f.rule([row] * len(op.operands), [row], flops=math.prod(shape(op.results[0]), start=1.0) * inner)

@@ -1,4 +1,4 @@
-"""Rule of chlo.ragged_dot: a contraction whose groups are cut at places known only at run time."""
+"""Rule of chlo.ragged_dot: a contraction whose groups have sizes known only at run time."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import re
 
 from torch_mlir import ir
 
-from pcg.rules.build import Factors, linear
+from pcg.rules.build import DimFactor, Factors, linear
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
-from pcg.rules.regions import is_bool
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
 
-_CUT = "the group sizes cut it at places known only at run time"
+_RAGGED = "the group sizes cut it at places known only at run time"
 _GROUPS = "it counts the groups, whose sizes add up along the ragged dimension"
 
 
-# No CONTRACTION: it is priced as what backends expand it to, not by the rate of matrix units.
+# No CONTRACTION: its cost is that of what backends expand it to, not by the rate of matrix units.
 @rule("chlo.ragged_dot", traits=Trait.EXPENSIVE)
 def ragged_dot(op: ir.Operation) -> FactorRule:
-    """`(b,m,k),(g,b,k,n),(g) -> (b,m,n)`, ragged in m: b and n are factors, k is contracted, m and g stay whole."""
+    """`(b,m,k),(g,b,k,n),(g) -> (b,m,n)`, ragged in m: b and n are factors, k is contracted, m and g are not split."""
     text = str(op.attributes["ragged_dot_dimension_numbers"])
 
     def numbers(name: str) -> list[int]:
@@ -35,20 +34,20 @@ def ragged_dot(op: ir.Operation) -> FactorRule:
         return run_replicated(op, "a ragged dot whose ragged dimension is not a free one of the left side is opaque")
     lhs, rhs, sizes = (shape(v) for v in op.operands)
     f = Factors()
-    a: list[tuple[int, ...]] = [()] * len(lhs)
-    b: list[tuple[int, ...]] = [()] * len(rhs)
-    out: list[tuple[int, ...]] = []
+    a: list[DimFactor] = [()] * len(lhs)
+    b: list[DimFactor] = [()] * len(rhs)
+    out: list[DimFactor] = []
     flops = 2.0 * math.prod(lhs)
     for i, j in zip(lhs_batch, rhs_batch, strict=True):
         a[i] = b[j] = f.new(lhs[i])
         out.append(a[i])
     for i, j in zip(lhs_contract, rhs_contract, strict=True):
-        a[i] = b[j] = f.new(lhs[i], "or" if is_bool(op.results[0]) else "sum")
+        a[i] = b[j] = f.new(lhs[i], "sum")
     for i, size in enumerate(lhs):
         if i not in lhs_batch and i not in lhs_contract:
-            a[i] = f.whole(size, _CUT) if i in ragged else f.new(size)
+            a[i] = f.replicated(size, _RAGGED) if i in ragged else f.new(size)
             out.append(a[i])
-    group = f.whole(sizes[0], _GROUPS)
+    group = f.replicated(sizes[0], _GROUPS)
     for j, size in enumerate(rhs):
         if j in groups:
             b[j] = group
@@ -56,5 +55,5 @@ def ragged_dot(op: ir.Operation) -> FactorRule:
             b[j] = f.new(size)
             out.append(b[j])
             flops *= size
-    passes = [] if is_bool(op.results[0]) else [linear("sum", 0), linear("sum", 1)]
+    passes = [linear("sum", 0), linear("sum", 1)]
     return f.rule([tuple(a), tuple(b), (group,)], [tuple(out)], passes, max(flops, 1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir.identities import identity, limits
+from pcg.ir.types import is_bool
 from pcg.rules.values import splat
 
 #: The op of each reduction.
@@ -12,15 +13,9 @@ REDUCERS = {
     "sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
     "and": "stablehlo.and", "or": "stablehlo.or",
 }  # fmt: skip
-#: The reduction of each of those ops.
-KINDS = {op: kind for kind, op in REDUCERS.items()}
+_KIND_OF = {op: kind for kind, op in REDUCERS.items()}
 #: What each reduction is on booleans, where `add` is `or` and `multiply` is `and`.
 ON_BOOLEANS = {"sum": "or", "max": "or", "or": "or", "prod": "and", "min": "and", "and": "and"}
-
-
-def is_bool(type_: ir.Type) -> bool:
-    """Whether a tensor type has elements `i1`."""
-    return isinstance(type_, ir.RankedTensorType) and str(type_.element_type) == "i1"
 
 
 def reductions(region: ir.Region, count: int) -> tuple[str, ...] | None:
@@ -30,16 +25,16 @@ def reductions(region: ir.Region, count: int) -> tuple[str, ...] | None:
     commutative op of its accumulator and its element.  None if it is anything else.
     """
     block = region.blocks[0]
-    ops = [op.operation for op in block.operations]
-    if len(ops) != count + 1 or len(block.arguments) != 2 * count:
+    ops, arguments = [op.operation for op in block.operations], list(block.arguments)
+    if len(ops) != count + 1 or len(arguments) != 2 * count:
         return None
     kinds = []
     for i, value in enumerate(ops[-1].operands):
         if isinstance(value, ir.BlockArgument):
             return None
         op = value.owner
-        kind = KINDS.get(op.name)
-        if kind is None or {_argument(v) for v in op.operands} != {i, i + count}:
+        kind = _KIND_OF.get(op.name)
+        if kind is None or set(op.operands) != {arguments[i], arguments[i + count]}:
             return None
         kinds.append(ON_BOOLEANS[kind] if is_bool(value.type) else kind)
     return tuple(kinds)
@@ -53,15 +48,12 @@ def reduction(region: ir.Region, count: int) -> str | None:
 
 def returns_element(region: ir.Region, count: int) -> bool:
     """Whether the computation overwrites: it returns its elements as they are."""
-    ops = [op.operation for op in region.blocks[0].operations]
-    return len(ops) == 1 and [_argument(v) for v in ops[0].operands] == list(range(count, 2 * count))
+    block = region.blocks[0]
+    ops = [op.operation for op in block.operations]
+    return len(ops) == 1 and list(ops[0].operands) == list(block.arguments)[count:]
 
 
-def _argument(value: ir.Value) -> int:
-    return value.arg_number if isinstance(value, ir.BlockArgument) else -1
-
-
-def is_identity(value: ir.Value, kind: str) -> bool:
+def is_neutral(value: ir.Value, kind: str) -> bool:
     """Whether `value` is known to be the neutral element of reduction `kind` everywhere."""
     number = splat(value)
     if number is None:

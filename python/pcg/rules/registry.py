@@ -9,8 +9,9 @@ from functools import lru_cache
 
 from torch_mlir import ir
 
+from pcg.ir.types import is_bool
 from pcg.rules import traits as op_traits
-from pcg.rules.factor import FactorRule, replicated
+from pcg.rules.factor import FactorRule, replicated_rule
 from pcg.rules.traits import Trait
 
 RuleFunction = Callable[[ir.Operation], FactorRule]
@@ -57,24 +58,19 @@ def shape(value: ir.Value) -> tuple[int, ...]:
 
 def rule_for(op: ir.Operation) -> FactorRule:
     """The rule of `op`; an op without one gets a rule that replicates it and says why."""
-    op_traits.load()
+    op_traits.load_all()
     op = op.operation
     elements = float(sum(math.prod(shape(r)) for r in op.results))
     function = _RULES.get(op.name)
     if function is None:
         ranks = [len(shape(v)) for v in op.operands]
-        return replicated(ranks, [len(shape(r)) for r in op.results], f"no rule for {op.name}", elements)
+        return replicated_rule(ranks, [len(shape(r)) for r in op.results], f"no rule for {op.name}", elements)
     found = function(op)
-    if op.results and all(_boolean(r) for r in op.results):
+    if op.results and all(is_bool(r.type) for r in op.results):
         found = _disjunctions(found)
     if any(_without_zero(v) for v in (*op.operands, *op.results)):
         found = _without_sums(found)
     return found if found.flops else replace(found, flops=elements)
-
-
-def _boolean(value: ir.Value) -> bool:
-    element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
-    return isinstance(element, ir.IntegerType) and element.width == 1
 
 
 def _without_zero(value: ir.Value) -> bool:
@@ -83,8 +79,8 @@ def _without_zero(value: ir.Value) -> bool:
 
 @lru_cache(maxsize=1024)
 def _without_sums(found: FactorRule) -> FactorRule:
-    """Where elements are powers of two nothing is neutral to a sum, so that devices cannot hold addends."""
-    reason = "its type has no zero, which devices without an addend would hold"
+    """Where elements are powers of two nothing is neutral to a sum, so that devices cannot hold partial sums."""
+    reason = "its type has no zero, which devices without a term of the sum would hold"
     factors = tuple(
         replace(f, reduce=None, splittable=False, reason=reason, padding="") if f.reduce == "sum" else f
         for f in found.factors
@@ -94,7 +90,7 @@ def _without_sums(found: FactorRule) -> FactorRule:
 
 @lru_cache(maxsize=1024)
 def _disjunctions(found: FactorRule) -> FactorRule:
-    """On booleans the sum that a rule speaks of is `or`: it is moved, selected and multiplied (by `and`) alike."""
+    """The same rule on booleans, where a sum is an `or`: ops that are linear in one are so in the other."""
     factors = tuple(replace(f, reduce="or") if f.reduce == "sum" else f for f in found.factors)
     passes = tuple(replace(x, kind="or") if x.kind == "sum" else x for x in found.linear)
     return replace(found, factors=factors, linear=passes)
@@ -102,5 +98,5 @@ def _disjunctions(found: FactorRule) -> FactorRule:
 
 def registered() -> dict[str, RuleFunction]:
     """All rules by op name."""
-    op_traits.load()
+    op_traits.load_all()
     return dict(_RULES)

@@ -29,7 +29,7 @@ def reshape_rule(operand: Shape, result: Shape) -> FactorRule:
 
     Walks both shapes from the major end and takes the greatest common divisor of what is left of
     the two current dimensions as the next shared factor.  Where that is 1 (as in 3x4 -> 2x6 after
-    nothing could be shared) the rest of the group, up to the next common boundary, is whole.
+    nothing could be shared) the rest of the group, up to the next common boundary, is not split.
     """
     f = Factors()
     if 0 in operand:
@@ -62,7 +62,7 @@ def reshape_rule(operand: Shape, result: Shape) -> FactorRule:
 
 
 def _entangled(f: Factors, rows: tuple[list[list[int]], list[list[int]]], left: list[list[int]], at: list[int]) -> None:
-    """Make everything up to the next common boundary of the two shapes whole, and move there."""
+    """Replicate everything up to the next common boundary of the two shapes, and move there."""
     start = tuple(at)
     products = [left[0][at[0]], left[1][at[1]]]
     while products[0] != products[1]:
@@ -71,7 +71,7 @@ def _entangled(f: Factors, rows: tuple[list[list[int]], list[list[int]]], left: 
         products[side] *= left[side][at[side]]
     for side in (0, 1):
         for d in range(start[side], at[side] + 1):
-            rows[side][d] += f.whole(left[side][d], "the reshape does not keep its boundaries")
+            rows[side][d] += f.replicated(left[side][d], "the reshape does not keep its boundaries")
             left[side][d] = 1
 
 

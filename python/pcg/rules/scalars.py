@@ -1,4 +1,4 @@
-"""Running the small computations of reducers on numbers that the program text gives.  No backend is needed.
+"""Evaluating the bodies of reducers on constants of the program, without a backend.
 
 Numbers are Python's: integers wrap around in the width of their type, floats are not rounded to theirs.
 """
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.types import is_bool
 from pcg.rules.values import splat
 
 Number = bool | int | float
@@ -28,7 +29,7 @@ _OPS: dict[str, Callable[..., Number]] = {
         )
     },
 }  # fmt: skip
-#: What they are on booleans.
+#: The same ops on booleans.
 _BOOLEAN: dict[str, Callable[..., Number]] = {
     "add": operator.or_, "multiply": operator.and_, "maximum": operator.or_, "minimum": operator.and_,
     "not": operator.not_,
@@ -38,24 +39,24 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-def repeatable(region: ir.Region, initial: Sequence[ir.Value]) -> bool:
-    """Whether a reducer makes of its initial values and themselves the same again: how often it meets them is all one.
+def idempotent_on(region: ir.Region, initial: Sequence[ir.Value]) -> bool:
+    """Whether a reducer yields its initial values when it combines them with themselves.
 
-    Said of a reducer that is associative, and commutative or of neutral initial values.  False where the program text
-    does not say the values, or the reducer has an op that is not known here.
+    If so, it does not matter how often a reducer that is associative (and commutative, or with neutral initial values)
+    takes them.  False where the initial values are not constants, or the reducer has an op that is not known here.
     """
     numbers: list[Number] = []
     for value in initial:
-        found = None if isinstance(value.type.element_type, ir.ComplexType) else splat(value)
-        if found is None:
+        number = None if isinstance(value.type.element_type, ir.ComplexType) else splat(value)
+        if number is None:
             return False
-        numbers.append(_as(found, value.type))
+        numbers.append(_as(number, value.type))
     with np.errstate(all="ignore"):
-        made = _run(region.blocks[0], [*numbers, *numbers])
-    return made is not None and all(a == b or (a != a and b != b) for a, b in zip(numbers, made, strict=True))
+        found = _evaluate(region.blocks[0], [*numbers, *numbers])
+    return found is not None and all(a == b or (a != a and b != b) for a, b in zip(numbers, found, strict=True))
 
 
-def _run(block: ir.Block, arguments: Sequence[Number]) -> list[Number] | None:
+def _evaluate(block: ir.Block, arguments: Sequence[Number]) -> list[Number] | None:
     """What a computation of 0-d tensors returns; None if it has an op that is not known."""
     values: dict[ir.Value, Number] = dict(zip(block.arguments, arguments, strict=True))
     for view in block.operations:
@@ -65,10 +66,10 @@ def _run(block: ir.Block, arguments: Sequence[Number]) -> list[Number] | None:
         operands = [values[v] for v in op.operands]
         if op.name == "stablehlo.return":
             return operands
-        made = _result(op, operands) if len(op.results) == 1 else None
-        if made is None:
+        number = _result(op, operands) if len(op.results) == 1 else None
+        if number is None:
             return None
-        values[op.results[0]] = _as(made, op.results[0].type)
+        values[op.results[0]] = _as(number, op.results[0].type)
     return None
 
 
@@ -79,8 +80,8 @@ def _as(number: Number, type_: ir.RankedTensorType) -> Number:
         return float(number)
     if element.width == 1:
         return bool(number)
-    whole = int(number) % 2**element.width
-    return whole - 2**element.width if not element.is_unsigned and whole >= 2 ** (element.width - 1) else whole
+    bits = int(number) % 2**element.width
+    return bits - 2**element.width if not element.is_unsigned and bits >= 2 ** (element.width - 1) else bits
 
 
 def _result(op: ir.Operation, operands: list[Number]) -> Number | None:
@@ -98,6 +99,5 @@ def _result(op: ir.Operation, operands: list[Number]) -> Number | None:
         if "TOTAL" in kind:
             return None
         return next(f(*operands) for word, f in _COMPARISONS.items() if f" {word}>" in text)
-    boolean = isinstance(result.type.element_type, ir.IntegerType) and result.type.element_type.width == 1
-    function = (_BOOLEAN.get(name) if boolean else None) or _OPS.get(name)
+    function = (_BOOLEAN.get(name) if is_bool(result.type) else None) or _OPS.get(name)
     return None if function is None else function(*operands)

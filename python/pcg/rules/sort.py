@@ -9,16 +9,16 @@ from torch_mlir import ir
 
 from pcg.ir.types import element_bytes
 from pcg.ir.walk import walk
-from pcg.rules.blocks import beside
-from pcg.rules.dims import Dims
-from pcg.rules.factor import Exchange, FactorRule
+from pcg.rules.blocks import other_dims
+from pcg.rules.build import Factors
+from pcg.rules.distributed_sort import SortExchange, sort_flops
+from pcg.rules.factor import DimFactors, Exchange, FactorRule
 from pcg.rules.registry import rule, shape
-from pcg.rules.sorting import SortExchange, comparing
 from pcg.rules.traits import Trait
 
 _READS = "its comparator reads values from outside, which devices may hold in parts"
-#: Ops of the global view that are the identity on their operand.
-_MOVES = ("dist.", "pcg.")
+#: Dialects whose ops are the identity on their operand.
+_IDENTITIES = ("dist.", "pcg.")
 
 
 def _int(op: ir.Operation, name: str, default: int) -> int:
@@ -82,18 +82,18 @@ def _position(value: ir.Value, d: int) -> bool | None:
             return reverse if counts else None
         if op.name == "stablehlo.reverse" and list(op.attributes["dimensions"]) == [d]:
             reverse = not reverse
-        elif not op.name.startswith(_MOVES) or len(op.operands) != 1:
+        elif not op.name.startswith(_IDENTITIES) or len(op.operands) != 1:
             return None
         value = op.operands[0]
     return None
 
 
 def _closed(op: ir.Operation) -> bool:
-    """Whether the comparator reads nothing but its arguments and what it makes."""
+    """Whether the comparator reads nothing but its arguments and what it computes."""
     inside = [o for o in walk(op) if o != op]
-    made = {r for o in inside for r in o.results}
-    made |= {a for o in (op, *inside) for region in o.regions for block in region.blocks for a in block.arguments}
-    return all(v in made for o in inside for v in o.operands)
+    defined = {r for o in inside for r in o.results}
+    defined |= {a for o in (op, *inside) for region in o.regions for block in region.blocks for a in block.arguments}
+    return all(v in defined for o in inside for v in o.operands)
 
 
 @rule(
@@ -101,56 +101,51 @@ def _closed(op: ir.Operation) -> bool:
     traits=Trait.ANCHOR | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.WORK_IN_ATTRIBUTES | Trait.KEEPS_INTEGERS,
 )
 def sort(op: ir.Operation) -> FactorRule:
-    whole = shape(op.operands[0])
+    sizes = shape(op.operands[0])
     count = len(op.results)
-    dims = Dims(whole)
-    if not whole:
-        return FactorRule((), ((),) * count, ((),) * count, (), float(count))
-    along = sorted_dimension(op)
-    for d, n in enumerate(whole):
-        if d != along:
-            dims.add(n, (0, d))
-        else:
-            f = dims.add(n, (0, d), stuck="" if _closed(op) else _READS, padding="")
-    rows = math.prod(n for d, n in enumerate(whole) if d != along)
-    flops = count * rows * comparing(whole[along])
-    exchanges = _exchanges(op, dims, f, along) if f >= 0 and dims.factors[f].splittable else ()
-    return FactorRule(tuple(dims.factors), (dims[0],) * count, (dims[0],) * count, (), flops, exchanges=exchanges)
+    f = Factors()
+    if not sizes:
+        return f.rule([()] * count, [()] * count, flops=float(count))
+    along, closed = sorted_dimension(op), _closed(op)
+    row = tuple(
+        f.new(n) if d != along else f.new(n, padding="") if closed else f.replicated(n, _READS)
+        for d, n in enumerate(sizes)
+    )
+    rows = math.prod(n for d, n in enumerate(sizes) if d != along)
+    exchanges = _exchanges(op, row, along) if closed and row[along] else ()
+    return f.rule([row] * count, [row] * count, flops=count * rows * sort_flops(sizes[along]), exchanges=exchanges)
 
 
-def _exchanges(op: ir.Operation, dims: Dims, f: int, along: int) -> tuple[Exchange, ...]:
-    """What the operands and the index send when factor `f`, of dimension `along`, is split."""
-    whole, row = shape(op.operands[0]), dims[0]
-    sizes = [element_bytes(v.type.element_type) for v in op.operands]
+def _exchanges(op: ir.Operation, row: DimFactors, along: int) -> list[Exchange]:
+    """What the operands, of factors `row`, and the index send when dimension `along` is split."""
+    sizes = shape(op.operands[0])
+    widths = [element_bytes(v.type.element_type) for v in op.operands]
     index = ties(op).index
     extra = element_bytes(index) if index else 0.0
 
-    def made(kind: str, operand: int, scale: float = 0.0, values: int = 0) -> Exchange:
+    def exchange(kind: str, operand: int, scale: float = 0.0, values: int = 0) -> Exchange:
         return SortExchange(
-            f, kind, 0.0, operand, size=whole[along], ratio=(sum(sizes) + extra) / sum(sizes), scale=scale,
-            values=values, around=tuple(beside(row[d], n) for d, n in enumerate(whole) if d != along),
+            row[along][0], kind, 0.0, operand, size=sizes[along], ratio=(sum(widths) + extra) / sum(widths),
+            scale=scale, values=values, others=other_dims(row, sizes, along),
         )
 
     out = []
     for kind in ("all_gather", "all_to_all", "permute"):
-        out += [made(kind, i, values=len(sizes) if kind == "all_gather" and i == 0 else 0) for i in range(len(sizes))]
+        for i in range(len(widths)):
+            out.append(exchange(kind, i, values=len(widths) if kind == "all_gather" and i == 0 else 0))
         if extra and kind != "all_gather":
-            out.append(made(kind, 0, scale=extra / sizes[0]))
-    return tuple(out)
+            out.append(exchange(kind, 0, scale=extra / widths[0]))
+    return out
 
 
 @rule("chlo.top_k", traits=Trait.ANCHOR | Trait.UNFUSABLE | Trait.NONLOCAL | Trait.EXPENSIVE)
 def top_k(op: ir.Operation) -> FactorRule:
-    whole, found = shape(op.operands[0]), shape(op.results[0])
-    dims = Dims(whole, found)
-    last = len(whole) - 1
-    for d in range(last):
-        dims.add(whole[d], (0, d), (1, d))
+    sizes, found = shape(op.operands[0]), shape(op.results[0])
+    f = Factors()
+    batch = f.dims(sizes[:-1])
     # Split, every shard finds its own k largest; those are gathered and the k largest of them kept.
-    searched = dims.add(whole[last], (0, last), padding="own")
-    dims.add(found[last], (1, last), stuck="it holds the largest elements in order")
-    flops = math.prod(whole) * math.log2(max(found[last], 2))
-    exchanges = (Exchange(searched, "all_gather", 2.0 * math.prod(found)),) if searched >= 0 else ()
-    return FactorRule(
-        tuple(dims.factors), (dims[0],), (dims[1],) * len(op.results), (), flops, exchanges=exchanges
-    )
+    searched = f.own(sizes[-1])
+    row = (*batch, f.replicated(found[-1], "it holds the largest elements in order"))
+    flops = math.prod(sizes) * math.log2(max(found[-1], 2))
+    exchanges = [Exchange(searched[0], "all_gather", 2.0 * math.prod(found))] if searched else []
+    return f.rule([(*batch, searched)], [row] * len(op.results), flops=flops, exchanges=exchanges)

@@ -1,9 +1,9 @@
 """Strategies as MindSpore writes them: slices per input dimension, and the tensor layouts they mean.
 
-A strategy such as `((2,1),(1,4))` says into how many slices each dimension of each operand is cut.  For
+A strategy such as `((2,1),(1,4))` says into how many slices each dimension of each operand is split.  For
 a matrix product on 8 devices it means a *device matrix* `(2,1,4)` (one entry per factor of the op, and
 one for devices that repeat the work) and, per tensor, a *tensor map*: for each dimension the entry of
-the device matrix that cuts it, counted from the right, or -1.  The left operand has the map `(2,1)`,
+the device matrix that splits it, counted from the right, or -1.  The left operand has the map `(2,1)`,
 the right one `(1,0)`, the product `(2,0)`.
 
 On a mesh with named axes an entry of the device matrix is one axis or several, so layouts and
@@ -41,7 +41,7 @@ class StrategyError(ValueError):
 class TensorLayout:
     """A tensor on a matrix of devices.
 
-    `tensor_map[d]` are the entries of `device_matrix` that cut dimension `d`, major to minor, counted
+    `tensor_map[d]` are the entries of `device_matrix` that split dimension `d`, major to minor, counted
     from the right as MindSpore does; `()` where nothing does.
     """
 
@@ -54,7 +54,7 @@ class TensorLayout:
 
     @property
     def slices(self) -> Slices:
-        """Into how many slices each dimension is cut."""
+        """Into how many slices each dimension is split."""
         n = len(self.device_matrix)
         return tuple(math.prod(self.device_matrix[n - 1 - e] for e in m) for m in self.tensor_map)
 
@@ -68,7 +68,7 @@ class TensorLayout:
         return ShardSpec.of([a for e in m for a in axes[n - 1 - e]] for m in self.tensor_map)
 
     def insert(self, dim: int) -> TensorLayout:
-        """The layout of a tensor with one more dimension, which nothing cuts, at `dim`."""
+        """The layout of a tensor with one more dimension, which is not split, at `dim`."""
         return TensorLayout(self.device_matrix, (*self.tensor_map[:dim], (), *self.tensor_map[dim:]))
 
     @classmethod
@@ -80,32 +80,32 @@ class TensorLayout:
 # -- reading and printing --------------------------------------------------------------------------
 
 
-def parse_strategy(given: Any) -> Strategy:
+def parse_strategy(value: Any) -> Strategy:
     """A strategy from its text or nested sequences; an operand's `4` (which Python makes of `(4)`) is one dimension.
 
     Raises:
       StrategyError: it is not made of positive integers, one sequence per operand.
     """
-    if isinstance(given, str):
+    if isinstance(value, str):
         try:
             # As lists, so that ((4)) stays one operand.
-            given = ast.literal_eval(given.strip().translate(str.maketrans("()", "[]")))
+            value = ast.literal_eval(value.strip().translate(str.maketrans("()", "[]")))
         except (ValueError, SyntaxError):
-            raise StrategyError(f"cannot read strategy {given!r}; write ((2,1),(1,4)): slices per dimension") from None
-    if not isinstance(given, tuple | list):
-        raise StrategyError(f"strategy {given!r}; expected one tuple of slices per operand, as in ((2,1),(1,4))")
-    return tuple(parse_slices(s) for s in given)
+            raise StrategyError(f"cannot read strategy {value!r}; write ((2,1),(1,4)): slices per dimension") from None
+    if not isinstance(value, tuple | list):
+        raise StrategyError(f"strategy {value!r}; expected one tuple of slices per operand, as in ((2,1),(1,4))")
+    return tuple(map(parse_slices, value))
 
 
-def parse_slices(given: Any) -> Slices:
+def parse_slices(value: Any) -> Slices:
     """Slices per dimension of one tensor.
 
     Raises:
       StrategyError: not a positive integer per dimension.
     """
-    row = (given,) if isinstance(given, int) and not isinstance(given, bool) else given
+    row = (value,) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(row, tuple | list):
-        raise StrategyError(f"slices {given!r}; expected a positive integer per dimension, as in (2,1)")
+        raise StrategyError(f"slices {value!r}; expected a positive integer per dimension, as in (2,1)")
     for n in row:
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise StrategyError(f"slices {tuple(row)} have {n!r}; expected a positive integer per dimension")
@@ -122,7 +122,7 @@ def _row(numbers: Iterable[int]) -> str:
 
 
 def to_slices(spec: ShardSpec, mesh: Mesh) -> Slices:
-    """Into how many slices `spec` cuts each dimension."""
+    """Into how many slices `spec` splits each dimension."""
     return spec.shards(mesh)
 
 
@@ -160,27 +160,27 @@ def derive(strategy: Strategy, rule: FactorRule, devices: int | None = None) -> 
     last one for devices that repeat the work.
 
     Raises:
-      StrategyError: it does not fit the op (number of operands, ranks, sizes, one factor cut
-        differently by two operands, a factor that must be whole) or the number of devices.
+      StrategyError: it does not fit the op (number of operands, ranks, sizes, one factor split
+        differently by two operands, a factor that cannot be split) or the number of devices.
     """
     text = format_strategy(strategy)
     if len(strategy) != len(rule.operands):
         raise StrategyError(f"strategy {text} is for {len(strategy)} operands; the operation has {len(rule.operands)}")
-    cuts: dict[int, tuple[int, int, int]] = {}
+    parts: dict[int, tuple[int, int, int]] = {}
     for i, (slices, dims) in enumerate(zip(strategy, rule.operands, strict=True)):
         if len(slices) != len(dims):
             raise StrategyError(
                 f"strategy {text} has {len(slices)} dimensions for operand {i}; it has {len(dims)}"
             )
         for d, (n, factors) in enumerate(zip(slices, dims, strict=True)):
-            for f, part in _over_factors(n, factors, rule, f"strategy {text} cuts dimension {d} of operand {i}"):
-                before = cuts.setdefault(f, (part, i, d))
+            for f, part in _over_factors(n, factors, rule, f"strategy {text} splits dimension {d} of operand {i}"):
+                before = parts.setdefault(f, (part, i, d))
                 if before[0] != part:
                     raise StrategyError(
-                        f"strategy {text} cuts dimension {d} of operand {i} into {part} and dimension {before[2]} of"
+                        f"strategy {text} splits dimension {d} of operand {i} into {part} and dimension {before[2]} of"
                         f" operand {before[1]}, which is the same factor, into {before[0]}; they must agree"
                     )
-    matrix = [part for part, _, _ in cuts.values()]
+    matrix = [part for part, _, _ in parts.values()]
     used = math.prod(matrix)
     if devices is not None:
         if devices % used:
@@ -190,32 +190,32 @@ def derive(strategy: Strategy, rule: FactorRule, devices: int | None = None) -> 
             )
         if devices != used:
             matrix.append(devices // used)
-    where = {f: len(matrix) - 1 - k for k, f in enumerate(cuts)}
+    where = {f: len(matrix) - 1 - k for k, f in enumerate(parts)}
 
     def layout(dims: tuple[tuple[int, ...], ...]) -> TensorLayout:
         return TensorLayout(
-            tuple(matrix), tuple(tuple(where[f] for f in d if f in where and cuts[f][0] > 1) for d in dims)
+            tuple(matrix), tuple(tuple(where[f] for f in d if f in where and parts[f][0] > 1) for d in dims)
         )
 
-    reduced = tuple(where[f] for f, (part, _, _) in cuts.items() if part > 1 and rule.factors[f].reduce)
+    reduced = tuple(where[f] for f, (part, _, _) in parts.items() if part > 1 and rule.factors[f].reduce)
     return OpLayout(tuple(matrix), tuple(map(layout, rule.operands)), tuple(map(layout, rule.results)), reduced)
 
 
 def _over_factors(n: int, factors: tuple[int, ...], rule: FactorRule, what: str) -> Iterable[tuple[int, int]]:
-    """Cut the factors of one dimension into `n` slices, the major ones first: (factor, slices)."""
+    """Split the factors of one dimension into `n` slices, the major ones first: (factor, slices)."""
     left = n
     for f in factors:
         size = rule.factors[f].size
         part = size if left > size and left % size == 0 else left
         if part > 1 and not rule.factors[f].splittable:
-            raise StrategyError(f"{what} into {n}, but it must be whole: {rule.factors[f].reason}")
+            raise StrategyError(f"{what} into {n}, but it cannot be split: {rule.factors[f].reason}")
         if not rule.factors[f].divides(part):
             raise StrategyError(f"{what} of size {size} into {part}, which does not divide it")
         yield f, part
         left //= part
     if left > 1:
         why = rule.reason or "its size is 1, or no rule splits it"
-        raise StrategyError(f"{what} into {n}, but it must be whole: {why}")
+        raise StrategyError(f"{what} into {n}, but it cannot be split: {why}")
 
 
 # -- device matrices and meshes --------------------------------------------------------------------
@@ -250,18 +250,18 @@ def matrix_axes(matrix: tuple[int, ...], mesh: Mesh) -> tuple[tuple[str, ...], .
 def factorise(devices: int, matrices: Sequence[tuple[int, ...]]) -> Mesh:
     """The coarsest mesh of `devices` devices, axes `d0`, `d1`, ..., on which every device matrix can be expressed.
 
-    Matrices that nest (every product of leading entries divides the next larger one) share their cuts,
+    Matrices that nest (every product of leading entries divides the next larger one) share their boundaries,
     so that all of them enumerate devices in the same order; otherwise the axes are prime.
 
     Raises:
       StrategyError: a matrix has more entries than there are devices to fill.
     """
-    cuts = {1, devices}
+    boundaries = {1, devices}
     for matrix in matrices:
         if devices % math.prod(matrix):
             raise StrategyError(f"device matrix {_row(matrix)} does not divide {devices} devices")
-        cuts.update(itertools.accumulate(matrix, lambda a, b: a * b))
-    ordered = sorted(cuts)
+        boundaries.update(itertools.accumulate(matrix, lambda a, b: a * b))
+    ordered = sorted(boundaries)
     if any(b % a for a, b in itertools.pairwise(ordered)):
         sizes = primes(devices)
     else:

@@ -143,7 +143,7 @@ def state(names: Iterable[str], traits: Trait, reads: tuple[int, ...] | None = N
 
 
 @cache
-def load() -> None:
+def load_all() -> None:
     """Import every file of this room: they register rules and state traits."""
     package = importlib.import_module("pcg.rules")
     for module in pkgutil.iter_modules(package.__path__):
@@ -152,29 +152,29 @@ def load() -> None:
 
 def has(op_name: str, traits: Trait) -> bool:
     """Whether an op has a trait; of several (`Trait.TOKEN | Trait.HOST_IO`), any."""
-    load()
+    load_all()
     return bool(_BITS.get(op_name, 0) & traits._value_)
 
 
 def of(op_name: str) -> Trait:
     """All traits of an op."""
-    load()
+    load_all()
     return _STATED.get(op_name, Trait.NONE)
 
 
 def ops(traits: Trait) -> frozenset[str]:
     """The ops that have a trait; of several, any."""
-    load()
+    load_all()
     return frozenset(name for name in _STATED if has(name, traits))
 
 
 def reads(op_name: str) -> tuple[int, ...]:
     """The operands that an op with READS_WINDOW or UPDATE reads in full; of an UPDATE the last is what it writes."""
-    load()
+    load_all()
     return _READS[op_name]
 
 
 def stated() -> frozenset[str]:
     """The ops whose traits are stated, be it that they have none."""
-    load()
+    load_all()
     return frozenset(_STATED)

@@ -57,7 +57,7 @@ def is_zero(value: ir.Value) -> bool:
 
 
 def free_values(block: ir.Block) -> set[ir.Value]:
-    """What depends on no argument and can be made again wherever it is used: constants, iotas, and what follows."""
+    """What depends on no argument and can be rematerialised wherever it is used: constants, iotas, and what follows."""
     found: set[ir.Value] = set()
     for op in block.operations:
         op = op.operation

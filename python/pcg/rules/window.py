@@ -1,7 +1,7 @@
 """Rules of windowed ops: reduce_window (pooling and cumulative sums) and select_and_scatter.
 
 Dimensions over which the window does not reach (size 1, stride 1, no padding) are factors.  A
-dimension whose windows line up with its blocks can be split too, with an exchange of halos.  A
+dimension whose windows are aligned with its blocks can be split too, with an exchange of halos.  A
 cumulative sum (max, ...) can be split along its own dimension: only the totals of the shards are
 exchanged.
 """
@@ -14,18 +14,20 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir.identities import identity
-from pcg.rules.dims import Dims
-from pcg.rules.factor import Exchange, FactorRule, Linear
+from pcg.ir.types import is_bool
+from pcg.rules.blocks import other_dims
+from pcg.rules.build import DimFactor, Factors, linear
+from pcg.rules.factor import DimFactors, Exchange, FactorRule, Linear
 from pcg.rules.halo import Sliding, halo, scatter_halo
-from pcg.rules.reduce import once
-from pcg.rules.regions import is_bool, is_identity, reduction
+from pcg.rules.reduce import idempotent
+from pcg.rules.regions import is_neutral, reduction
 from pcg.rules.registry import rule, shape
-from pcg.rules.scalars import repeatable
+from pcg.rules.scalars import idempotent_on
 from pcg.rules.traits import Trait
-from pcg.rules.windows import Windows, around
+from pcg.rules.window_ranges import WindowExchange
 
 _WINDOW = "windows reach over it, and a window may cross shards"
-_COUNTS = "its initial value is not neutral, and how often a window meets it may count"
+_COUNTS = "its initial value is not neutral, and how often a window takes it may count"
 _ONE = "one window is all there is, or all of it is one window"
 
 
@@ -60,7 +62,7 @@ def cumulative(op: ir.Operation, numbers: dict[str, list[int]]) -> tuple[int, bo
     if len(op.results) != 1 or len(reached) != 1 or operand != shape(op.results[0]):
         return None
     kind = reduction(op.regions[0], 1)
-    if kind is None or not is_identity(op.operands[1], kind):
+    if kind is None or not is_neutral(op.operands[1], kind):
         return None
     (d,) = reached
     size, low, high = operand[d], numbers["padding"][2 * d], numbers["padding"][2 * d + 1]
@@ -78,32 +80,35 @@ def sliding(numbers: dict[str, list[int]], d: int, big: Sequence[int], small: Se
     )
 
 
-def _sliding(
-    dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], count: int
-) -> tuple[Exchange, ...]:
-    """Factors of tensor 0 and tensor 1 where shards may read what other shards have."""
-    windows: list[tuple[int, int, Sliding, int]] = []
+def _with_windows(
+    f: Factors, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], count: int
+) -> tuple[DimFactors, DimFactors, list[Exchange]]:
+    """Factors of a tensor of shape `big` and one of shape `small`, where shards read what windows reach of others."""
+    rows: list[tuple[DimFactor, DimFactor]] = []
+    windows: list[tuple[int, Sliding, int]] = []
     for d, (a, b) in enumerate(zip(big, small, strict=True)):
         slide = sliding(numbers, d, big, small)
         h = halo(slide)
         if min(a, b) < 2 or (h is not None and h.with_window):
-            dims.add(a, (0, d), stuck=_ONE if min(a, b) < 2 else _WINDOW)
-            dims.add(b, (1, d), stuck=_ONE if min(a, b) < 2 else _WINDOW)
+            reason = _ONE if min(a, b) < 2 else _WINDOW
+            rows.append((f.replicated(a, reason), f.replicated(b, reason)))
             continue
-        f = dims.own(a, b, d, least=h.least if h is not None else 1)
+        rows.append((f.own(a, b, least=h.least if h is not None else 1),) * 2)
         if not slide.untouched:
-            windows.append((f, d, slide, h.left + h.right if h is not None else 0))
-    return tuple(
-        Windows(
-            f, "permute", count * edge * math.prod(big) / big[d], 0, halo(slide) is not None and not edge, slide,
-            around(dims[0], tuple(big), d), count,
+            windows.append((d, slide, h.left + h.right if h is not None else 0))
+    larger, smaller = _transposed(rows)
+    exchanges: list[Exchange] = [
+        WindowExchange(
+            larger[d][0], "permute", count * edge * math.prod(big) / big[d], 0, halo(slide) is not None and not edge,
+            slide, other_dims(larger, big, d), count,
         )
-        for f, d, slide, edge in windows
-    )
+        for d, slide, edge in windows
+    ]
+    return larger, smaller, exchanges
 
 
-def starts_alike(op: ir.Operation, numbers: dict[str, list[int]]) -> bool:
-    """Whether a window may meet the initial values where it reads no element, or not: the outcome is the same.
+def may_repeat_initial(op: ir.Operation, numbers: dict[str, list[int]]) -> bool:
+    """Whether the result is the same however often windows combine the initial values.
 
     StableHLO pads with initial values, and combines every window with them once more; XLA leaves out what is padding.
     """
@@ -111,21 +116,23 @@ def starts_alike(op: ir.Operation, numbers: dict[str, list[int]]) -> bool:
     kind = reduction(op.regions[0], count)
     starts = list(op.operands)[count:]
     if kind is None or any(identity(v.type.element_type, kind) is None for v in starts):
-        return repeatable(op.regions[0], starts)
+        return idempotent_on(op.regions[0], starts)
     padded = any(n > 0 for n in numbers["padding"]) or any(n > 1 for n in numbers["base_dilations"])
-    return not (once(kind) and padded) or all(is_identity(v, kind) for v in starts)
+    return idempotent(kind) or not padded or all(is_neutral(v, kind) for v in starts)
 
 
-def _windowed(
-    dims: Dims, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], reason: str = _WINDOW
-) -> None:
-    """Factors of tensor 0 (shape `big`) and tensor 1 (shape `small`)."""
-    for d, (a, b) in enumerate(zip(big, small, strict=True)):
-        if untouched(numbers, d):
-            dims.add(a, (0, d), (1, d))
-        else:
-            dims.add(a, (0, d), stuck=reason)
-            dims.add(b, (1, d), stuck=reason)
+def _without_windows(
+    f: Factors, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], reason: str
+) -> tuple[DimFactors, DimFactors]:
+    """Factors of a tensor of shape `big` and one of shape `small`: only dimensions without windows can be split."""
+    return _transposed([
+        (f.new(a),) * 2 if untouched(numbers, d) else (f.replicated(a, reason), f.replicated(b, reason))
+        for d, (a, b) in enumerate(zip(big, small, strict=True))
+    ])
+
+
+def _transposed(rows: Sequence[tuple[DimFactor, DimFactor]]) -> tuple[DimFactors, DimFactors]:
+    return tuple(a for a, _ in rows), tuple(b for _, b in rows)
 
 
 @rule(
@@ -136,25 +143,24 @@ def reduce_window(op: ir.Operation) -> FactorRule:
     count = len(op.results)
     operand, result = shape(op.operands[0]), shape(op.results[0])
     numbers = window_numbers(op)
-    dims = Dims(operand, result)
-    exchanges: tuple[Exchange, ...] = ()
-    if (scan := cumulative(op, numbers)) is not None:
-        # Every shard is scanned by itself; what the shards before it add up to is gathered and put on top.
-        kind = reduction(op.regions[0], 1)
-        made = [dims.add(n, (0, d), (1, d), padding=kind if d == scan[0] else None) for d, n in enumerate(operand)]
-        if made[scan[0]] >= 0:
-            exchanges = (Exchange(made[scan[0]], "all_gather", math.prod(operand) / operand[scan[0]]),)
-    elif starts_alike(op, numbers):
-        exchanges = _sliding(dims, operand, result, numbers, count)
-    else:
-        _windowed(dims, operand, result, numbers, _COUNTS)
+    f = Factors()
+    exchanges: list[Exchange] = []
     kind = reduction(op.regions[0], count)
-    linear: tuple[Linear, ...] = ()
-    if kind is not None and all(is_identity(op.operands[count + i], kind) for i in range(count)):
-        linear = (Linear(kind, frozenset(range(count))),)
+    if (scan := cumulative(op, numbers)) is not None:
+        # Every shard is scanned by itself; the totals of the shards before it are gathered and added.
+        d = scan[0]
+        big = small = tuple(f.new(n, padding=kind if i == d else None) for i, n in enumerate(operand))
+        if big[d]:
+            exchanges = [Exchange(big[d][0], "all_gather", math.prod(operand) / operand[d])]
+    elif may_repeat_initial(op, numbers):
+        big, small, exchanges = _with_windows(f, operand, result, numbers, count)
+    else:
+        big, small = _without_windows(f, operand, result, numbers, _COUNTS)
+    passes: list[Linear] = []
+    if kind is not None and all(is_neutral(op.operands[count + i], kind) for i in range(count)):
+        passes = [linear(kind, *range(count))]
     flops = float(count * math.prod(result) * math.prod(numbers["window_dimensions"]))
-    operands = (*(dims[0],) * count, *((),) * count)
-    return FactorRule(tuple(dims.factors), operands, (dims[1],) * count, linear, flops, exchanges=exchanges)
+    return f.rule([big] * count + [()] * count, [small] * count, passes, flops, exchanges)
 
 
 @rule(
@@ -169,47 +175,54 @@ def select_and_scatter(op: ir.Operation) -> FactorRule:
     """
     operand, source = shape(op.operands[0]), shape(op.operands[1])
     numbers = window_numbers(op)
-    dims = Dims(operand, source)
+    f = Factors()
     sums = reduction(op.regions[1], 1) == "sum"
     exchanges: list[Exchange] = []
     if sums and selection(op.regions[0]) is not None:
-        windows: list[tuple[int, int, Sliding]] = []
-        for d, (a, b) in enumerate(zip(operand, source, strict=True)):
-            if min(a, b) < 2:
-                dims.add(a, (0, d), stuck=_ONE)
-                dims.add(b, (1, d), stuck=_ONE)
-                continue
-            slide = sliding(numbers, d, operand, source)
-            h = scatter_halo(slide)
-            f = dims.own(a, b, d, least=h.least if h is not None else 1)
-            if not slide.untouched:
-                windows.append((f, d, slide))
-        for f, d, slide in windows:
-            h = scatter_halo(slide)
-            edges = (h.left + h.right, h.before + h.after) if h is not None else (0, 0)
-            for i, (of, edge, sizes) in enumerate(zip(("operand", "source"), edges, (operand, source), strict=True)):
-                exchanges.append(
-                    Windows(
-                        f, "permute", edge * math.prod(sizes) / sizes[d], i, h is not None and not edge, slide,
-                        around(dims[i], sizes, d), 1, of,
-                    )
-                )
+        big, small, exchanges = _with_scattered_windows(f, operand, source, numbers)
     else:
-        _windowed(dims, operand, source, numbers)
-    linear: tuple[Linear, ...] = ()
-    if sums and is_identity(op.operands[2], "sum"):
-        linear = (Linear("sum", frozenset({1})),)
+        big, small = _without_windows(f, operand, source, numbers, _WINDOW)
+    passes = [linear("sum", 1)] if sums and is_neutral(op.operands[2], "sum") else []
     flops = 2.0 * math.prod(source) * math.prod(numbers["window_dimensions"])
-    operands = (dims[0], dims[1], ())
-    return FactorRule(tuple(dims.factors), operands, (dims[0],), linear, flops, exchanges=tuple(exchanges))
+    return f.rule([big, small, ()], [big], passes, flops, exchanges)
+
+
+def _with_scattered_windows(
+    f: Factors, operand: Sequence[int], source: Sequence[int], numbers: dict[str, list[int]]
+) -> tuple[DimFactors, DimFactors, list[Exchange]]:
+    """As `_with_windows`, where the windows of the source scatter into the operand."""
+    rows: list[tuple[DimFactor, DimFactor]] = []
+    windows: list[tuple[int, Sliding]] = []
+    for d, (a, b) in enumerate(zip(operand, source, strict=True)):
+        if min(a, b) < 2:
+            rows.append((f.replicated(a, _ONE), f.replicated(b, _ONE)))
+            continue
+        slide = sliding(numbers, d, operand, source)
+        h = scatter_halo(slide)
+        rows.append((f.own(a, b, least=h.least if h is not None else 1),) * 2)
+        if not slide.untouched:
+            windows.append((d, slide))
+    big, small = _transposed(rows)
+    exchanges: list[Exchange] = []
+    for d, slide in windows:
+        h = scatter_halo(slide)
+        edges = (h.left + h.right, h.before + h.after) if h is not None else (0, 0)
+        tensors = (("operand", big, operand), ("source", small, source))
+        for i, ((of, dims, sizes), edge) in enumerate(zip(tensors, edges, strict=True)):
+            exchanges.append(
+                WindowExchange(
+                    big[d][0], "permute", edge * math.prod(sizes) / sizes[d], i, h is not None and not edge, slide,
+                    other_dims(dims, sizes, d), 1, of,
+                )
+            )
+    return big, small, exchanges
 
 
 def selection(region: ir.Region) -> str | None:
     """`max` or `min` when that is what a select computation picks, else None."""
-    ops = [op.operation for op in region.blocks[0].operations]
-    if len(ops) != 2 or ops[0].name != "stablehlo.compare":
-        return None
-    if [v.arg_number if isinstance(v, ir.BlockArgument) else -1 for v in ops[0].operands] != [0, 1]:
+    block = region.blocks[0]
+    ops = [op.operation for op in block.operations]
+    if len(ops) != 2 or ops[0].name != "stablehlo.compare" or list(ops[0].operands) != list(block.arguments):
         return None
     if isinstance(ops[0].operands[0].type.element_type, ir.ComplexType) or is_bool(ops[0].operands[0].type):
         return None

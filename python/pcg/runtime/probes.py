@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from pcg.machine.profile import ALIGNED
-from pcg.rules.sorting import comparing
+from pcg.rules.distributed_sort import sort_flops
 
 #: Bytes per element of the types that can be measured.
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
@@ -220,7 +220,7 @@ def _indexed(largest: float, steps: int) -> Iterator[Probe]:
         )  # fmt: skip
         yield Probe(("scatter", "f32", "bytes"), 2 * moved + 4 * rows, (update, ids), _scatter)
         n = max(64, round(size / 16))
-        yield Probe(("sort", "f32", "flops"), comparing(n), (((n,), jnp.float32),), jnp.sort, 1.0)
+        yield Probe(("sort", "f32", "flops"), sort_flops(n), (((n,), jnp.float32),), jnp.sort, 1.0)
         image = max(8, round(math.sqrt(size / 4 / 32)))
         x = (1, image, image, 32)
         yield Probe(

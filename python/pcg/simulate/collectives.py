@@ -12,7 +12,7 @@ from pcg.cost import CostModel
 from pcg.cost.transfers import wire_bytes
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh
-from pcg.rules.collectives import KINDS
+from pcg.rules.collectives import STEP_KINDS
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class CollectiveCosts:
 
     def __call__(self, op: ir.Operation) -> CollectiveCost:
         """What one execution of the collective `op` costs."""
-        kind = KINDS[op.name]
+        kind = STEP_KINDS[op.name]
         attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
         if attr not in self._axes:
             groups = groups_of(attr)
@@ -50,7 +50,7 @@ class CollectiveCosts:
 
 def collective_bytes(op: ir.Operation) -> float:
     """Bytes of a collective as `pcg.machine.collectives` counts them: of what it gathers, else of its operands."""
-    values = op.results if KINDS[op.name] == "all_gather" else op.operands
+    values = op.results if STEP_KINDS[op.name] == "all_gather" else op.operands
     return sum(tensor_bytes(v.type) for v in values)
 
 

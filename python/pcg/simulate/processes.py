@@ -21,7 +21,7 @@ from pcg.layout import Mesh
 from pcg.lower.processes import MEMBERS, process_modules
 from pcg.machine import Machine
 from pcg.machine.units import bytes_text, time_text
-from pcg.rules.collectives import KINDS
+from pcg.rules.collectives import STEP_KINDS
 from pcg.simulate.collectives import CollectiveCost, CollectiveCosts, channel_of, collective_bytes, groups_of
 from pcg.simulate.memory import assign_buffers
 from pcg.simulate.read import TaskReader
@@ -116,7 +116,7 @@ class _ProcessCollectiveCosts(CollectiveCosts):
         self.machine, self.devices, self.process = machine, devices, process
 
     def __call__(self, op: ir.Operation) -> CollectiveCost:
-        kind = KINDS[op.name]
+        kind = STEP_KINDS[op.name]
         attr = op.attributes["source_target_pairs" if op.name.endswith("permute") else "replica_groups"]
         members = list(ir.DenseI64ArrayAttr(op.attributes[MEMBERS]))
         groups = [[members[p] for p in g] for g in groups_of(attr)]

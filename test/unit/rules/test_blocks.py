@@ -9,9 +9,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pcg.layout.uneven import intervals, is_even, padded_size
-from pcg.rules.blocks import Span, joined, largest, padded, preparation, reversed_, schedule, sliced
+from pcg.rules.blocks import (
+    Span,
+    concatenate_spans,
+    largest,
+    pad_spans,
+    preparation,
+    reverse_spans,
+    schedule,
+    slice_spans,
+)
 from pcg.rules.halo import Sliding
-from pcg.rules.windows import ranges
+from pcg.rules.window_ranges import ranges
 
 FILL, POISON = -1, -2
 
@@ -27,8 +36,8 @@ def run(spans: tuple[Span, ...], operands: list[np.ndarray], result: int, counts
     for q in range(n):
         parts: dict[tuple, list[int]] = {}
         for s in spans:
-            first, length = (0, s.size) if s.whole else intervals(s.size, counts)[q]
-            own = np.full(s.size if s.whole else padded_size(s.size, counts), POISON)
+            first, length = (0, s.size) if s.replicated else intervals(s.size, counts)[q]
+            own = np.full(s.size if s.replicated else padded_size(s.size, counts), POISON)
             own[:length] = operands[s.operand][first : first + length]
             if s.stride > 1:
                 own = np.append(own, [POISON] * s.stride * s.most(counts))[s.phase(q, counts) :: s.stride]
@@ -58,7 +67,7 @@ def test_slice(counts: tuple[int, ...], a: int, b: int, start: int, stride: int)
     limit = start + (b - 1) * stride + 1
     assume(limit <= a)
     x = np.arange(a)
-    assert run(sliced(a, start, limit, stride), [x], b, counts) == list(x[start:limit:stride])
+    assert run(slice_spans(a, start, limit, stride), [x], b, counts) == list(x[start:limit:stride])
 
 
 @given(PARTS, SIZE, st.integers(1, 250), st.integers(-6, 6), st.integers(0, 2))
@@ -67,7 +76,7 @@ def test_pad(counts: tuple[int, ...], a: int, b: int, low: int, interior: int) -
     line = np.full(1000, FILL)
     step = interior + 1
     line[500 + low : 500 + low + (a - 1) * step + 1 : step] = np.arange(a)
-    spans = padded(a, b, low, interior)
+    spans = pad_spans(a, b, low, interior)
     assume(spans)
     assert run(spans, [np.arange(a)], b, counts) == list(line[500 : 500 + b])
 
@@ -77,12 +86,12 @@ def test_pad(counts: tuple[int, ...], a: int, b: int, low: int, interior: int) -
 def test_concatenate(counts: tuple[int, ...], parts: list[tuple[int, bool]]) -> None:
     sizes, split = [a for a, _ in parts], [b for _, b in parts]
     operands = [np.arange(a) + 100 * i for i, a in enumerate(sizes)]
-    assert run(joined(sizes, split), operands, sum(sizes), counts) == list(np.concatenate(operands))
+    assert run(concatenate_spans(sizes, split), operands, sum(sizes), counts) == list(np.concatenate(operands))
 
 
 @given(PARTS, st.integers(1, 60))
 def test_reverse(counts: tuple[int, ...], a: int) -> None:
-    assert run(reversed_(a), [np.arange(a)], a, counts) == list(range(a))[::-1]
+    assert run(reverse_spans(a), [np.arange(a)], a, counts) == list(range(a))[::-1]
 
 
 @given(PARTS, st.integers(1, 40), st.integers(1, 6), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2),
@@ -118,15 +127,15 @@ def test_ranges_of_windows(
 
 
 def test_what_is_sent() -> None:
-    thirds = schedule(sliced(3072, 0, 1024, 1), 1024, (8,))
+    thirds = schedule(slice_spans(3072, 0, 1024, 1), 1024, (8,))
     assert (thirds.elements, len(thirds.rounds)) == (3 * 128, 3)  # the second device has three pieces to send
-    halves = schedule(joined([64, 64], [True, True]), 128, (8,))
+    halves = schedule(concatenate_spans([64, 64], [True, True]), 128, (8,))
     assert (halves.elements, len(halves.rounds)) == (16, 2)  # both operands share the rounds
-    assert schedule(sliced(64, 1, 64, 2), 32, (8,)).elements == 0
-    shift = schedule(padded(64, 64, 1, 0), 64, (8,))
+    assert schedule(slice_spans(64, 1, 64, 2), 32, (8,)).elements == 0
+    shift = schedule(pad_spans(64, 64, 1, 0), 64, (8,))
     assert (shift.elements, len(shift.rounds)) == (1, 1)
-    tail = schedule(sliced(4096, 1, 4096, 1), 4095, (8,))
+    tail = schedule(slice_spans(4096, 1, 4096, 1), 4095, (8,))
     assert (tail.elements, len(tail.rounds), len(tail.rounds[0])) == (1, 1, 7)
-    assert schedule(sliced(4096, 0, 4095, 1), 4095, (8,)).elements == 0
-    assert schedule(joined([4095, 1], [True, False]), 4096, (8,)).elements == 0
-    assert schedule(joined([1, 4095], [False, True]), 4096, (8,)).elements == 1
+    assert schedule(slice_spans(4096, 0, 4095, 1), 4095, (8,)).elements == 0
+    assert schedule(concatenate_spans([4095, 1], [True, False]), 4096, (8,)).elements == 0
+    assert schedule(concatenate_spans([1, 4095], [False, True]), 4096, (8,)).elements == 1

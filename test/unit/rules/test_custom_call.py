@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 import pcg
 from pcg.rules import FactorRule, rule_for
-from pcg.rules.custom_call import given_rule
+from pcg.rules.custom_call import annotated_rule
 from support.close import assert_close
 from support.rulecheck import context, last_op
 
@@ -23,8 +23,8 @@ def split(rule: FactorRule | None) -> list[int]:
     return [i for i, f in enumerate(rule.factors) if f.splittable]
 
 
-def test_only_the_batch_of_a_given_rule_is_split() -> None:
-    rule = given_rule(QR, *SHAPES)
+def test_only_the_batch_of_an_annotated_rule_is_split() -> None:
+    rule = annotated_rule(QR, *SHAPES)
     assert str(rule) == "(i,j,k)->(i,l,m),(i,n)" and split(rule) == [0]
 
 
@@ -37,12 +37,12 @@ def test_only_the_batch_of_a_given_rule_is_split() -> None:
     ],
 )
 def test_factors_that_shards_cannot_compute(text: str, want: list[int]) -> None:
-    assert split(given_rule(text, *SHAPES)) == want
+    assert split(annotated_rule(text, *SHAPES)) == want
 
 
 def test_compound_dimensions_and_numbered_symbols() -> None:
     text = "#sdy.op_sharding_rule<([ij, z_1])->([i, jz_1]) {i=4, j=2, z_1=3}, custom>"
-    rule = given_rule(text, ((8, 3),), ((4, 6),))
+    rule = annotated_rule(text, ((8, 3),), ((4, 6),))
     assert str(rule) == "(i*j,k)->(i,j*k)" and split(rule) == [0, 1, 2]
 
 
@@ -50,7 +50,7 @@ def test_compound_dimensions_and_numbered_symbols() -> None:
     "text", ["#sdy.op_sharding_rule<([i])->([i]) {i=4}, custom>", QR.replace("i=4", "i=5"), "#sdy.sharding<@mesh, [{}]>"]
 )
 def test_rules_that_do_not_fit_are_not_used(text: str) -> None:
-    assert given_rule(text, *SHAPES) is None
+    assert annotated_rule(text, *SHAPES) is None
 
 
 def call(target: str, operands: list[str], results: list[str], more: str = "") -> FactorRule:

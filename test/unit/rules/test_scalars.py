@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from torch_mlir import ir
 
-from pcg.rules.scalars import repeatable
+from pcg.rules.scalars import idempotent_on
 from support.rulecheck import context, last_op
 
 PICK = """%c = stablehlo.compare GT, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -39,7 +39,7 @@ def told(body: str, init: str) -> bool:
     with context():
         module = ir.Module.parse(text)
         op = last_op(module)
-        return repeatable(op.regions[0], list(op.operands)[1:])
+        return idempotent_on(op.regions[0], list(op.operands)[1:])
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,9 @@ def test_what_does_not_fit(strategy, devices, message):
 
 def test_a_factor_that_must_be_whole_says_why():
     rule = FactorRule((Factor(8, splittable=False, reason="it is sorted"),), (((0,), ()),), (((0,), ()),))
-    with pytest.raises(StrategyError, match="must be whole: it is sorted"):
+    with pytest.raises(StrategyError, match="cannot be split: it is sorted"):
         derive(((2, 1),), rule, 2)
-    with pytest.raises(StrategyError, match="must be whole: its size is 1"):
+    with pytest.raises(StrategyError, match="cannot be split: its size is 1"):
         derive(((1, 2),), rule, 2)
 
 

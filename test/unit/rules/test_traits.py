@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.rules import CONTROL_FLOW, TERMINATORS, FactorRule, registered, rule_for, traits
-from pcg.rules.collectives import KINDS
+from pcg.rules.collectives import STEP_KINDS
 from pcg.rules.registry import BRANCHES, rule
 from pcg.rules.traits import MEANINGS, Trait
 from pcg.tools import op_samples, op_variants
@@ -81,7 +81,7 @@ def test_traits_that_exclude_each_other(pair):
 
 
 def test_every_collective_has_a_kind():
-    assert set(KINDS) == traits.ops(Trait.COLLECTIVE)
+    assert set(STEP_KINDS) == traits.ops(Trait.COLLECTIVE)
 
 
 # -- asking and stating ----------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Splitting a dimension whose windows do not line up with its blocks (no padding, say).  No MLIR here.
+"""Splitting a dimension whose windows are not aligned with its blocks (no padding, say).  No MLIR here.
 
 Every block of the output reads one range of the input, which may reach over several of its blocks; ranges of different
 blocks overlap.  The ranges, laid end to end with padding where they reach beyond the input, are what is fetched.
-Where windows do line up and all blocks are equal, `pcg.rules.halo` sends less often.
+Where windows are aligned and all blocks are equal, `pcg.rules.halo` sends less often.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from pcg.layout import Mesh
 from pcg.layout.uneven import intervals, is_even, padded_size
-from pcg.rules.blocks import Around, Counts, Span, beside, counts_of, schedule
+from pcg.rules.blocks import Counts, OtherDim, Span, counts_of, schedule
 from pcg.rules.factor import Assignment, Exchange
 from pcg.rules.halo import Sliding, halo, scatter_halo
 
@@ -31,7 +31,7 @@ class Ranges:
 
 
 @dataclass(frozen=True)
-class Reached:
+class ScatterRanges:
     """What devices read to scatter windows into their blocks: of the operand and of the source.
 
     The block of device p starts at `starts[p]` of its range of the operand, maybe before it or behind its end.
@@ -44,7 +44,7 @@ class Reached:
 
 @lru_cache(maxsize=4096)
 def ranges(s: Sliding, counts: Counts) -> Ranges:
-    """The ranges that blocks of the output of dimension `s` read, with holes where the input is dilated."""
+    """The ranges that blocks of the output of dimension `s` read, with gaps where the input is dilated."""
     extent = (s.window - 1) * s.window_dilation + 1
     length = (padded_size(s.out, counts) - 1) * s.stride + extent
     rows = [
@@ -67,7 +67,7 @@ def _ranges(size: int, rows: list[tuple[int, int]], length: int, dilation: int =
 
 
 @lru_cache(maxsize=4096)
-def reached(s: Sliding, counts: Counts) -> Reached:
+def scatter_ranges(s: Sliding, counts: Counts) -> ScatterRanges:
     """What devices need to scatter windows of dimension `s` into their blocks of its operand (no dilations)."""
     rows = []
     for start, real in intervals(s.size, counts):
@@ -80,33 +80,33 @@ def reached(s: Sliding, counts: Counts) -> Reached:
     ]
     # Windows behind the last one that a device needs have a source of 0, wherever they put it.
     source = _ranges(s.out, [(first, number) for _, first, number in rows], windows)
-    return Reached(
+    return ScatterRanges(
         _ranges(s.size, read, (windows - 1) * s.stride + s.window),
         Ranges(source.spans, windows, (windows,) * len(rows)),
         tuple(start - first * s.stride + s.low for start, first, _ in rows),
     )
 
 
-def lines_up(s: Sliding, counts: Counts) -> bool:
+def is_aligned(s: Sliding, counts: Counts) -> bool:
     """Whether blocks need no more than the edges of their neighbours: see `pcg.rules.halo`."""
     return halo(s) is not None and is_even(s.size, counts) and is_even(s.out, counts)
 
 
-def scatter_lines_up(s: Sliding, counts: Counts) -> bool:
+def is_scatter_aligned(s: Sliding, counts: Counts) -> bool:
     """The same, where windows scatter into their input."""
     return scatter_halo(s) is not None and is_even(s.size, counts) and is_even(s.out, counts)
 
 
 @dataclass(frozen=True)
-class Windows(Exchange):
+class WindowExchange(Exchange):
     """Fetching the ranges of dimension `sliding` of `count` operands when `factor` is split.
 
-    `elements` are those of the halo, which is sent where blocks line up.  `of`: the ranges are those of the "input",
-    or of what is scattered into an "operand" by a "source".
+    `elements` are those of the halo, which is sent where blocks are aligned.  `of`: the ranges are those of the
+    "input", or of what is scattered into an "operand" by a "source".
     """
 
     sliding: Sliding | None = None
-    around: tuple[Around, ...] = ()
+    others: tuple[OtherDim, ...] = ()
     count: int = 1
     of: str = "input"
 
@@ -114,17 +114,13 @@ class Windows(Exchange):
         counts = counts_of(a.axes[self.factor], mesh)
         if math.prod(counts) == 1 or self.sliding is None:
             return 0.0
-        if (lines_up if self.of == "input" else scatter_lines_up)(self.sliding, counts):
+        if (is_aligned if self.of == "input" else is_scatter_aligned)(self.sliding, counts):
             return super().wire_elements(a, mesh)
         if self.of == "input":
             read = ranges(self.sliding, counts)
         else:
-            both = reached(self.sliding, counts)
+            both = scatter_ranges(self.sliding, counts)
             read = both.operand if self.of == "operand" else both.source
-        rows = self.count * math.prod(other.held(a, mesh) for other in self.around)
+        rows = self.count * math.prod(other.local_size(a, mesh) for other in self.others)
         return float(schedule(read.spans, math.prod(counts) * read.length, counts).elements * rows)
 
-
-def around(dims: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], d: int) -> tuple[Around, ...]:
-    """The dimensions of a tensor beside `d`, of factors `dims`."""
-    return tuple(beside(dims[e], size) for e, size in enumerate(sizes) if e != d)
