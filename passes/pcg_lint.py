@@ -26,14 +26,14 @@ from pcg.search.roles import state_of
 
 @dataclass
 class LintPass(Pass):
-    """Say what the layouts that the program gives cost, what others would, and which to change first.
+    """Say what the annotated layouts of a program cost, what others would, and which to change first.
 
-    The program is priced as annotated (completed by the global engine of `dist-propagate`), without annotations, and
-    without each of them: layouts that are repeated (layers of a stack; an argument and the result that is its next
-    value) are one annotation.  Then changes are made one after another, each the one that gains most, or several that
-    gain only together, until nothing helps.  All figures are of the measure of `dist-measure`.  Remarks at the
-    function have the outcome and the changes, remarks at annotations the findings: moves that they force, padding,
-    copies of large tensors, contradictions, axes that nothing uses.
+    The cost of the program is estimated as annotated (completed by the global engine of `dist-propagate`), without
+    annotations, and without each of them: layouts that are repeated (layers of a stack; an argument and the result that
+    is its next value) are one annotation.  Then changes are made one after another, each the one that gains most, or
+    several that gain only together, until nothing helps.  All figures are of the measure of `dist-measure`.  Remarks at
+    the function have the outcome and the changes, remarks at annotations the findings: resharding that they force,
+    padding, replicated large tensors, contradictions, axes that nothing uses.
 
     The program itself does not change.  It must have a mesh, and no layouts but those of the user: run it after
     `sdy-import` and `pcg-normalize`, before anything that places.
@@ -44,7 +44,7 @@ class LintPass(Pass):
     memory_limit: Bytes | None = option(
         None, "bytes per device that a plan may need, as 16GiB; default: what a device of the cluster, if any, has"
     )
-    budget: int = option(300, "how many variants of the annotations are priced at most")
+    budget: int = option(300, "how many variants of the annotations are estimated at most")
     progress: bool = option(True, "show progress on stderr when it takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
 
@@ -80,18 +80,18 @@ class LintPass(Pass):
             solutions = {e: propagate(graph.problem, True, e, model.link) for e in ENGINES}
             decided = [graph.decided(name, s) for name, s in solutions.items()]
             self.space = space = Space(func, decided, model, state_of(func), names, limit, progress)
-            progress(f"pricing {len(space.annotations)} annotations")
+            progress(f"estimating {len(space.annotations)} annotations")
             self.advice = advice = advise(space, self.budget)
             self.findings = findings(space, advice)
         self.statistics["annotations"] = len(space.annotations)
-        self.statistics["variants priced"] = space.solved
+        self.statistics["variants estimated"] = space.solved
         self._remark(func, space, advice)
         for f in self.findings:
             self.remark(f.location if f.location is not None else func, f"{f.text} [{f.code}]")
 
     def _remark(self, func: ir.Operation, space: Space, advice: Advice) -> None:
-        given, free = advice.given, advice.free
-        as_is = f"{1e6 * given.seconds:.1f} us" if given.possible else "impossible"
+        now, free = advice.annotated, advice.free
+        as_is = f"{1e6 * now.seconds:.1f} us" if now.possible else "impossible"
         more = f" ({100 * advice.excess:.1f}% more)" if math.isfinite(advice.excess) and advice.excess > 0 else ""
         self.remark(func, f"as annotated {as_is} per step, without annotations {1e6 * free.seconds:.1f} us{more}")
         for i, change in enumerate(advice.changes):

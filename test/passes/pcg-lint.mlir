@@ -9,7 +9,7 @@
 // expected-remark @+8 {{as annotated}}
 // expected-remark @+7 {{change first: }}
 // expected-remark @+6 {{change then: }}
-// expected-remark @+5 {{result result[0] is annotated [model, -], argument arg0, whose next value it is, [-, model]: it is moved at the end of every step, 49152 bytes per device [contradictory]}}
+// expected-remark @+5 {{result result[0] is annotated [model, -], argument arg0, whose next value it is, [-, model]: it is resharded at the end of every step, 49152 bytes sent per device [contradictory]}}
 // expected-remark @+4 {{argument arg0 as [-, model]: all_gather out of it, 196608 bytes sent per device and step}}
 // expected-remark @+3 {{result result[0] as [model, -]: all_to_all out of it, 49152 bytes sent}}
 // expected-remark @+2 {{nothing is split over axis data: its 2 devices all do the same work [idle-axis]}}

@@ -1,4 +1,4 @@
-"""The layouts that a program gives, as decisions of the search's graph, those that are repeated as one."""
+"""The layouts that a program annotates, as decisions of the search's graph; equivalent ones are one annotation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pcg.search.build import Built
 from pcg.search.op_cost import describe
 from pcg.search.table import Table
 
-#: How far apart ops may differ and the tensors at them still play the same role (decision 17).  Chosen: layers of a
-#: stack are told from each other by their ends, three ops away a weight knows only its own block.
+#: Ops from a tensor within which graphs must be equal for tensors to be equivalent (decision 17).  A choice: the ends
+#: of a stack of layers differ from the rest, and within three ops a weight sees only its own layer.
 _ROLE = 3
-#: Ops behind an argument among which others that are combined with it are looked for.  Chosen: more than an optimizer's
-#: update has.
+#: Ops behind an argument among which others that are combined with it are looked for.  A choice: more than the update
+#: of an optimizer has.
 _READERS = 32
-#: Names that front ends make up.
+#: Names that front ends generate.
 _NUMBERED = re.compile(r"(arg|result\[?)\d*\]?")
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
-    """One place where a layout is given.
+class AnnotatedValue:
+    """One value that is annotated.
 
     `kind` is argument, result, constraint or op; `index` the number of the argument or result (of the function, or
     of the op).  `node` is its decision in the graph, and `allowed` says which choices of it have the layout.
@@ -49,18 +49,18 @@ class Site:
     slot: int = field(repr=False)
     allowed: np.ndarray = field(repr=False)
     key: tuple = field(repr=False)
-    """Sites with equal keys are one annotation."""
+    """Those with equal keys are one annotation."""
 
 
 @dataclass
 class Annotation:
-    """One decision of the user: a layout, given at one place or at several alike ones (the layers of a stack)."""
+    """One decision of the user: a layout of one value, or of equivalent ones (the layers of a stack)."""
 
     index: int
-    sites: list[Site]
+    sites: list[AnnotatedValue]
 
     @property
-    def first(self) -> Site:
+    def first(self) -> AnnotatedValue:
         return self.sites[0]
 
     @property
@@ -79,7 +79,7 @@ class Annotation:
             places = list(dict.fromkeys(s.where for s in mine if s.where))
             at = f" at {places[0]}" if places else ""
             return mine[0].name + at + (f" and {len(places) - 1} more" if len(places) > 1 else "")
-        return f"{self.kind} {common([s.name for s in mine])}"
+        return f"{self.kind} {common_name([s.name for s in mine])}"
 
 
 def collect(
@@ -93,22 +93,22 @@ def collect(
       names: what arguments and results are called.
     """
     roles = built.graph.classes(_ROLE)
-    groups: dict[tuple, list[Site]] = {}
-    of_argument: dict[int, Site] = {}
+    groups: dict[tuple, list[AnnotatedValue]] = {}
+    of_argument: dict[int, AnnotatedValue] = {}
     for site in _sites(func, built, mesh, names, roles):
         if site.kind == "argument":
             of_argument[site.index] = site
         key = site.key
         if site.kind == "result" and site.index in state:
-            held = of_argument.get(state[site.index])
-            if held is not None and held.spec == site.spec:
-                key = held.key
+            previous = of_argument.get(state[site.index])
+            if previous is not None and previous.spec == site.spec:
+                key = previous.key
         groups.setdefault(key, []).append(site)
-    return [Annotation(i, sites) for i, sites in enumerate(_joined(func, groups))]
+    return [Annotation(i, sites) for i, sites in enumerate(_merged(func, groups))]
 
 
-def _joined(func: ir.Operation, groups: dict[tuple, list[Site]]) -> list[list[Site]]:
-    """Groups of sites, those of arguments joined that are alike and combined element by element.
+def _merged(func: ir.Operation, groups: dict[tuple, list[AnnotatedValue]]) -> list[list[AnnotatedValue]]:
+    """Groups of annotated values, those of equivalent arguments that are combined element by element merged.
 
     A weight and the moments that an optimizer keeps of it have one layout: to change that of one alone is no use.
     """
@@ -120,22 +120,22 @@ def _joined(func: ir.Operation, groups: dict[tuple, list[Site]]) -> list[list[Si
             key = parent[key]
         return key
 
-    met: dict[tuple, tuple] = {}
+    first: dict[tuple, tuple] = {}
     for key, sites in groups.items():
         for s in sites:
             if s.kind != "argument" or not s.shape:
                 continue
             for op in _pointwise_readers(arguments[s.index]):
-                other = met.setdefault((op, s.type, s.spec, s.key[3]), key)
+                other = first.setdefault((op, s.type, s.spec, s.key[3]), key)
                 parent[root(key)] = root(other)
-    out: dict[tuple, list[Site]] = {}
+    out: dict[tuple, list[AnnotatedValue]] = {}
     for key, sites in groups.items():
         out.setdefault(root(key), []).extend(sites)
     return list(out.values())
 
 
 def _pointwise_readers(value: ir.Value) -> Iterator[ir.Operation]:
-    """Ops that combine `value`, or what is made of it, element by element; not beyond `_READERS`."""
+    """Elementwise ops on `value` and on their results, at most `_READERS`."""
     stack, seen = [value], set[ir.Operation]()
     while stack and len(seen) < _READERS:
         for use in stack.pop(0).uses:
@@ -151,49 +151,46 @@ def _pointwise_readers(value: ir.Value) -> Iterator[ir.Operation]:
 
 def _sites(
     func: ir.Operation, built: Built, mesh: Mesh, names: tuple[Sequence[str], Sequence[str]], roles: Sequence[int]
-) -> Iterator[Site]:
+) -> Iterator[AnnotatedValue]:
     nodes = built.graph.nodes
 
     def site(
         kind: str, index: int, name: str, value: ir.Value, spec: ShardSpec, node: int, key: tuple, at: ir.Location,
         slot: int = 0, open_dims: Sequence[int] = (),
-    ) -> Site:  # fmt: skip
+    ) -> AnnotatedValue:  # fmt: skip
         table = nodes[node].table
         allowed = _yielding(table, slot, spec) if kind == "op" else _extending(table, spec, open_dims)
         shape, _, element = describe(value)
         size = tensor_bytes(value.type)
         text = f"{element}[{','.join(map(str, shape))}]"
-        whole = (kind, text, str(spec), tuple(open_dims), *key)
-        return Site(kind, index, name, text, shape, size, spec, place(at), at, node, slot, allowed, whole)
+        key = (kind, text, str(spec), tuple(open_dims), *key)
+        return AnnotatedValue(kind, index, name, text, shape, size, spec, place(at), at, node, slot, allowed, key)
 
     block = func.regions[0].blocks[0]
-    for i, (value, node) in enumerate(zip(block.arguments, built.arguments, strict=True)):
-        if (spec := shardings.get(value)) is not None:
-            open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
-            key = _name_key(names[0][i], roles[node])
-            yield site("argument", i, names[0][i], value, spec, node, key, func.location, 0, open_dims)
     returned = list(block.operations)[-1].operation.operands
-    for i, (value, spec) in enumerate(zip(returned, shardings.function_result_specs(func), strict=True)):
-        if spec is not None:
-            open_dims = shardings.signature_open_dims(func, "res_attrs", i)
-            key, node = _name_key(names[1][i], roles[built.results[i]]), built.results[i]
-            yield site("result", i, names[1][i], value, spec, node, key, func.location, 0, open_dims)
+    signature = (
+        ("argument", "arg_attrs", block.arguments, map(shardings.get, block.arguments), built.arguments, names[0]),
+        ("result", "res_attrs", returned, shardings.function_result_specs(func), built.results, names[1]),
+    )
+    for kind, attrs, values, specs, owners, called in signature:
+        for i, (value, spec, node, name) in enumerate(zip(values, specs, owners, called, strict=True)):
+            if spec is not None:
+                open_dims = shardings.signature_open_dims(func, attrs, i)
+                key = _name_key(name, roles[node])
+                yield site(kind, i, name, value, spec, node, key, func.location, 0, open_dims)
     for op, node in built.constraints:
         spec, open_dims = shardings.from_attr(op.attributes["spec"]), shardings.open_dims(op.attributes)
         name = "constraint" if op.name == "dist.constraint" else "reshard"
         key = _place_key(op, roles[node])
         yield site("constraint", 0, name, op.results[0], spec, node, key, op.location, 0, open_dims)
-    for op, group in (*built.carries, *built.barriers):
-        for i, (spec, node) in enumerate(zip(shardings.result_specs(op), group, strict=True)):
-            if spec is not None:
-                name = f"{op.name.removeprefix('stablehlo.')} result {i}"
-                yield site("op", i, name, op.results[i], spec, node, (_place_key(op, roles[node]), i), op.location)
-    for op, node in built.ops:
+    for op, group in (*built.carries, *built.barriers, *((op, [node]) for op, node in built.ops)):
         for i, spec in enumerate(shardings.result_specs(op)):
             if spec is not None:
+                # An op of several results is one node, with a slot for each; a loop or barrier has a node for each.
+                node, slot = (group[i], 0) if len(group) == len(op.results) else (group[0], i)
                 name = op.name.removeprefix("stablehlo.") + (f" result {i}" if len(op.results) > 1 else "")
-                key = (_place_key(op, roles[node]), i)
-                yield site("op", i, name, op.results[i], spec, node, key, op.location, i)
+                key = (*_place_key(op, roles[node]), i)
+                yield site("op", i, name, op.results[i], spec, node, key, op.location, slot)
 
 
 def _extending(table: Table, spec: ShardSpec, open_dims: Sequence[int]) -> np.ndarray:
@@ -210,23 +207,23 @@ def _extending(table: Table, spec: ShardSpec, open_dims: Sequence[int]) -> np.nd
 
 
 def _yielding(table: Table, slot: int, spec: ShardSpec) -> np.ndarray:
-    """Which strategies yield `spec`, whole or partial; all if none does (then the layout is not kept either)."""
+    """Which strategies yield `spec`, reduced or partial; all if none does (then the layout is not kept either)."""
     port = table.outs[slot]
     found = np.array([s.dims == spec.dims for s in port.specs])[port.ids]
     return found if found.any() else np.ones(len(table), dtype=bool)
 
 
 def _name_key(name: str, role: int) -> tuple:
-    """Tensors of like names are alike; where names say nothing, those that are used alike."""
+    """Tensors whose names differ in numbers are equivalent; where names are generated, those of one role."""
     return ("role", role) if _NUMBERED.fullmatch(name) else ("name", re.sub(r"\d+", "*", name))
 
 
 def _place_key(op: ir.Operation, role: int) -> tuple:
-    """What one line of a front end's program asks is one annotation; in a program of ops, what alike ops ask."""
+    """The constraints of one line of source are one annotation; without source lines, those of ops of one role."""
     return ("line", place(op.location)) if operation_name(op.location) else ("role", role)
 
 
-def common(names: Sequence[str]) -> str:
+def common_name(names: Sequence[str]) -> str:
     """Names that differ in numbers only as one, the numbers that vary starred; others as the first and a count."""
     if len(names) == 1:
         return names[0]

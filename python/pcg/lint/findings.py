@@ -1,4 +1,4 @@
-"""What is questionable about annotations, whatever else could be done: moves, padding, copies, contradictions."""
+"""What is questionable about annotations: resharding, padding, replicated tensors, contradictions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pcg.ir.locations import place
 from pcg.ir.types import tensor_bytes
 from pcg.layout import ShardSpec
 from pcg.lint.advise import Advice
-from pcg.lint.annotations import Annotation, Site, spec_text
+from pcg.lint.annotations import AnnotatedValue, Annotation, spec_text
 from pcg.lint.space import Figures, Space
 from pcg.reshard.planner import plan as reshard_plan
 from pcg.reshard.steps import Mask, Slice
 
-#: Share of a step's communication from which a move is worth a finding of its own.  Chosen: at most fifty findings.
-_MOVE = 0.02
-#: Share of all arguments' bytes from which a tensor is large.  Chosen: at most twenty tensors are.
+#: Share of a step's communication from which resharding is a finding.  A choice: at most fifty findings.
+_RESHARDING = 0.02
+#: Share of all arguments' bytes from which a tensor is large.  A choice: at most twenty are.
 _LARGE = 0.05
-#: Padding below which uneven shards are not worth a word.  Chosen: a percent is less than estimates are off.
+#: Share of padding below which uneven shards are no finding.  A choice: estimates are off by more than a percent.
 _WASTE = 0.01
 
 #: What the findings are, by their code.
 CODES: Mapping[str, str] = {
-    "contradictory": "two annotations ask for different layouts of one value",
+    "contradictory": "two annotations are different layouts of one value",
     "impossible": "no plan has all annotations",
-    "forced-move": "data is moved because an annotation asks for another layout than its value comes in, or is read in",
+    "forced-move": "a value is resharded because its annotation is another layout than it is computed in, or read in",
     "padding": "a dimension does not divide by its axes: devices store and compute padding",
-    "replicated": "a large tensor is annotated to be held whole by every device",
+    "replicated": "a large tensor is annotated to be replicated on every device",
     "unused-axis": "no annotation uses an axis of the mesh",
     "idle-axis": "the completed plan splits no work over an axis of the mesh",
     "needless": "without the annotation the plan costs the same",
@@ -55,11 +55,12 @@ class Finding:
 def findings(space: Space, advice: Advice) -> list[Finding]:
     """All findings, in the order of `CODES`, in each the costliest first."""
     found = [*_contradictory(space)]
-    if not advice.given.possible:
+    annotated = advice.annotated
+    if not annotated.possible:
         text = "the annotations contradict each other: no plan has them all"
         found.append(Finding("impossible", text, place(space.func.location), space.func.location))
     else:
-        found += [*_moves(space, advice.given), *_idle(space, advice.given), *_needless(space, advice)]
+        found += [*_forced_reshards(space, annotated), *_idle(space, annotated), *_needless(space, advice)]
     found += [*_padding(space), *_replicated(space, advice.free), *_unused(space)]
     order = {code: i for i, code in enumerate(CODES)}
     return sorted(found, key=lambda f: (order[f.code], -f.seconds, -f.bytes))
@@ -72,14 +73,15 @@ def _contradictory(space: Space) -> Iterator[Finding]:
     sites = [s for a in space.annotations for s in a.sites]
     by_argument = {s.index: s for s in sites if s.kind == "argument"}
     for s in sites:
-        held = by_argument.get(space.state[s.index]) if s.kind == "result" and s.index in space.state else None
-        if held is not None and held.spec != s.spec:
-            moved, seconds = _cost(space, s.spec, held.spec, s)
+        argument = by_argument.get(space.state[s.index]) if s.kind == "result" and s.index in space.state else None
+        if argument is not None and argument.spec != s.spec:
+            sent, seconds = _cost(space, s.spec, argument.spec, s)
             text = (
-                f"result {s.name} is annotated {_spec(space, s.spec)}, argument {held.name}, whose next value it is, "
-                f"{_spec(space, held.spec)}: it is moved at the end of every step, {moved:.0f} bytes per device"
+                f"result {s.name} is annotated {_spec(space, s.spec)}, argument {argument.name}, whose next value it "
+                f"is, {_spec(space, argument.spec)}: it is resharded at the end of every step, {sent:.0f} bytes sent "
+                "per device"
             )
-            yield Finding("contradictory", text, s.where, s.location, seconds, moved)
+            yield Finding("contradictory", text, s.where, s.location, seconds, sent)
     by_node = {s.node: s for s in sites if s.kind != "op"}
     through = {hub for _, hub in space.built.hubs}
     into: dict[int, list[int]] = {}
@@ -93,31 +95,31 @@ def _contradictory(space: Space) -> Iterator[Finding]:
                 source = into[source][0]
             other = by_node.get(source)
             if other is not None and other.spec != s.spec:
-                moved, seconds = _cost(space, other.spec, s.spec, s)
+                sent, seconds = _cost(space, other.spec, s.spec, s)
                 text = (
-                    f"{s.name} {s.type} asks for {_spec(space, s.spec)} of a value that {_called(other)} has as "
-                    f"{_spec(space, other.spec)}: {moved:.0f} bytes per device are moved between the two"
+                    f"{s.name} {s.type} demands {_spec(space, s.spec)} of a value that {_called(other)} has as "
+                    f"{_spec(space, other.spec)}: resharding sends {sent:.0f} bytes per device"
                 )
-                yield Finding("contradictory", text, s.where, s.location, seconds, moved)
+                yield Finding("contradictory", text, s.where, s.location, seconds, sent)
 
 
-def _called(s: Site) -> str:
+def _called(s: AnnotatedValue) -> str:
     return f"{s.kind} {s.name}" if s.kind in ("argument", "result") else s.name + (f" at {s.where}" if s.where else "")
 
 
-def _cost(space: Space, src: ShardSpec, dst: ShardSpec, s: Site) -> tuple[float, float]:
-    """(bytes one device sends, seconds) of moving the tensor of a site."""
+def _cost(space: Space, src: ShardSpec, dst: ShardSpec, s: AnnotatedValue) -> tuple[float, float]:
+    """(bytes one device sends, seconds) of resharding an annotated value."""
     itemsize = s.bytes / max(1, math.prod(s.shape))
-    seconds, sent = space.moves(src, dst, s.shape, itemsize)
+    seconds, sent = space.resharding(src, dst, s.shape, itemsize)
     return sent, seconds
 
 
 # -- what the plan does with them ------------------------------------------------------------------
 
 
-def _moves(space: Space, given: Figures) -> Iterator[Finding]:
+def _forced_reshards(space: Space, annotated: Figures) -> Iterator[Finding]:
     """Redistributions right before and behind annotated values, summed up per annotation."""
-    nodes, choice = space.built.graph.nodes, space.node_choice(given)
+    nodes, choice = space.built.graph.nodes, space.node_choice(annotated)
     owner = {s.node: a for a in space.annotations for s in a.sites if s.kind != "op"}
     total: dict[tuple[int, str], list[float]] = {}
     for e in space.built.graph.edges:
@@ -127,7 +129,7 @@ def _moves(space: Space, given: Figures) -> Iterator[Finding]:
             src, dst = nodes[e.src].table.outs[e.slot][choice[e.src]], nodes[e.dst].table.ins[e.index][choice[e.dst]]
             if src == dst:
                 continue
-            seconds, sent = space.moves(src, dst, e.shape, e.itemsize, e.late)
+            seconds, sent = space.resharding(src, dst, e.shape, e.itemsize, e.late)
             kinds = _kinds(space, src, dst, e.shape, e.itemsize)
             if not sent or not kinds:
                 continue
@@ -135,7 +137,7 @@ def _moves(space: Space, given: Figures) -> Iterator[Finding]:
             row[0] += e.times * seconds
             row[1] += e.times * sent
     for (a, what), (seconds, sent) in total.items():
-        if given.communication and seconds >= _MOVE * given.communication:
+        if annotated.communication and seconds >= _RESHARDING * annotated.communication:
             annotation = space.annotations[a]
             text = (
                 f"{_subject(space, annotation)}: {what}, {sent:.0f} bytes sent per device and step, "
@@ -149,9 +151,9 @@ def _kinds(space: Space, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...],
     return " and ".join(dict.fromkeys(s.collective for s in steps if not isinstance(s, Slice | Mask)))
 
 
-def _idle(space: Space, given: Figures) -> Iterator[Finding]:
+def _idle(space: Space, annotated: Figures) -> Iterator[Finding]:
     """Axes of more than one device that split no op's work in the completed plan."""
-    choice, busy = space.node_choice(given), set[str]()
+    choice, busy = space.node_choice(annotated), set[str]()
     for _, n in space.built.ops:
         assignments = space.built.graph.nodes[n].table.assignments
         if assignments is not None:
@@ -213,10 +215,8 @@ def _unused(space: Space) -> Iterator[Finding]:
     used = {axis for a in space.annotations for s in a.sites for axis in s.spec.used_axes}
     for axis, size in space.mesh.axes:
         if size > 1 and axis not in used:
-            yield Finding(
-                "unused-axis", f"no annotation uses axis {axis} (size {size})", place(space.func.location),
-                space.func.location,
-            )  # fmt: skip
+            text = f"no annotation uses axis {axis} (size {size})"
+            yield Finding("unused-axis", text, place(space.func.location), space.func.location)
 
 
 def _subject(space: Space, a: Annotation) -> str:

@@ -1,8 +1,8 @@
-"""The plans of a program with some of its annotations dropped: one graph, folded once, priced under any of them.
+"""The plans of a program with some of its annotations dropped: one graph, reduced once, solved for any of them.
 
-An annotation is a set of choices of some decisions.  So all variants share the graph as it is when nothing is
-annotated; its decisions that no annotation concerns are folded away exactly, as far as that goes, and a variant is
-what is left with the choices forbidden that its annotations do not have.
+An annotation is a set of choices of some decisions.  So all variants share the graph of the program without
+annotations.  Its decisions that no annotation concerns are eliminated exactly, as far as that goes; a variant is the
+core that is left, without the choices that its annotations forbid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pcg.search.measure import close_loop
 from pcg.search.outcome import DoesNotFit
 from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
-from pcg.search.terms import Measure, Moves, measured
+from pcg.search.terms import Moves, measured
 from pcg.solve.ilp import first_guess, solve
 from pcg.solve.network import FORBIDDEN
 from pcg.solve.reduce import reduce
@@ -62,7 +62,7 @@ Fixed = Mapping[int, int]
 
 @dataclass
 class Unannotated:
-    """Everything, as if nothing were annotated; what is annotated is among the choices, and that of the plans, too."""
+    """All choices of a program without annotations; annotated layouts, and those of the plans, are among them."""
 
     plans: WithPlans
     counts_made = False
@@ -78,10 +78,10 @@ class Unannotated:
             return self.plans.of_value(what, shape, None, now, (), partial)
         more: list[ShardSpec] = []
         if isinstance(what, ir.OpResult):
-            partial, more = _waiting(what, now)
+            partial, more = _partial(what, now)
         table = self.plans.of_value(what, shape, None, now, (), partial)
-        given = now.tables.extending(fixed, open_dims, shape).outs[0].specs
-        return now.tables.with_specs(table, (*given, *more))
+        annotated = now.tables.extending(fixed, open_dims, shape).outs[0].specs
+        return now.tables.with_specs(table, (*annotated, *more))
 
     def of_op(self, op: ir.Operation, rule: FactorRule, now: Building) -> Table:
         return self.plans.of_op(op, rule, now)
@@ -91,8 +91,8 @@ class Unannotated:
         return None
 
 
-def _waiting(value: ir.OpResult, now: Building) -> tuple[str | None, list[ShardSpec]]:
-    """What a value may be, unless it is annotated: as its defining op leaves it, waiting for a reduction too."""
+def _partial(value: ir.OpResult, now: Building) -> tuple[str | None, list[ShardSpec]]:
+    """By which reduction a value without annotation may be partial, and further layouts that its defining op yields."""
     op = value.owner.operation
     if op.name == "stablehlo.while":
         return ("sum" if adds(op.operands[value.result_number]) else None), []
@@ -119,10 +119,10 @@ class Space:
         memory_limit: float | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Build the graph and fold it.
+        """Build the graph and reduce it.
 
         Args:
-          decided: what propagation engines make of all annotations: plans to start from.
+          decided: what the engines of propagation derive from all annotations: plans to start from.
           state: result number -> argument whose next value it is.
           names: what arguments and results are called.
           memory_limit: bytes per device, or no limit.
@@ -134,14 +134,14 @@ class Space:
         self.built = built = builder.build(func, state)
         close_loop(built, state, func)
         self.annotations = collect(func, built, state, self.mesh, names)
-        self.moves = Moves(model)
-        plans = [(d.name, place(func, built, d, self.moves)) for d in decided]
+        self.resharding = Moves(model)
+        plans = [(d.name, place(func, built, d, self.resharding)) for d in decided]
         nodes = built.graph.nodes
         owner = {s.node: a.index for a in self.annotations for s in a.sites}
         for n, node in enumerate(nodes):
-            # Decisions of different annotations, or that an engine takes differently, are never merged.
-            told = [str(owner.get(n, "")), *(str(x[n]) for _, x in plans)]
-            nodes[n] = replace(node, label="/".join([node.label, *told]))
+            # Decisions of different annotations, or that an engine takes differently, are not equivalent.
+            labels = [node.label, str(owner.get(n, "")), *(str(x[n]) for _, x in plans)]
+            nodes[n] = replace(node, label="/".join(labels))
         self.quotient = built.quotient(model)
         self.network = self.quotient.network()
         #: Per annotation and class that it concerns: the choices that have its layout.
@@ -152,11 +152,11 @@ class Space:
                 c = self.quotient.class_of[s.node]
                 mine[c] = mine[c] & s.allowed if c in mine else s.allowed
             self.masks.append(mine)
-        held = sorted({c for m in self.masks for c in m})
-        self.base = reduce(self.network, keep=held)
+        annotated = sorted({c for m in self.masks for c in m})
+        self.base = reduce(self.network, keep=annotated)
         self._at = {c: p for p, c in enumerate(self.base.kept)}
         self._core = self.base.core
-        #: Per variable of the core: which of its choices are still considered.
+        #: Per variable of the core: which of its choices some variant may use.
         self._open = [np.ones(len(u), dtype=bool) for u in self._core.unary]
         starts = [self.quotient.per_class(x) for _, x in plans]
         starts += [x for _, x in pure_plans(self.quotient, self.network)]
@@ -167,10 +167,10 @@ class Space:
         self._bound()
 
     def _bound(self) -> None:
-        """Move the costs of the core to where they bound all variants best, and leave out what no variant can use.
+        """Reparametrise the core by dual ascent, and leave out choices that no variant uses (reduced-cost fixing).
 
-        Forbidding choices only makes plans dearer: what lifts the bound of the whole core over the cost of the plan
-        with all annotations is in the best plan of no variant that drops some.
+        Forbidding choices only raises the cost of plans: a choice with which the bound of the core exceeds the cost of
+        the plan with all annotations is in the best plan of no variant that drops some.
         """
         if not self._core.unary:
             return
@@ -178,28 +178,27 @@ class Space:
         found = ascend(self._core, start, patience=1e-3)
         self._seeds.append(found.x)
         self._core = found.network()
-        given = self.price(range(len(self.annotations)))
-        if given.possible and given.fits:
-            self._open = found.open(self.base.core.cost(self.base.restricted(given.choice)) * (1 + 1e-3))
+        all_kept = self.best(range(len(self.annotations)))
+        if all_kept.possible and all_kept.fits:
+            self._open = found.open(self.base.core.cost(self.base.restricted(all_kept.choice)) * (1 + 1e-3))
             for mask, seed in zip(self._open, zip(*self._seeds, strict=True), strict=True):
                 mask[list(seed)] = True
 
     # -- variants ------------------------------------------------------------------------------
 
-    def price(
-        self, kept: Sequence[int], fixed: Mapping[int, Fixed] | None = None, near: Sequence[Figures] = (),
-        cutoff: float = math.inf,
+    def best(
+        self, kept: Sequence[int], fixed: Fixed | None = None, near: Sequence[Figures] = (), cutoff: float = math.inf
     ) -> Figures:
-        """The best plan found with the annotations `kept` as they are, those in `fixed` replaced, and no others.
+        """The best plan found with the annotations `kept` as they are, the choices `fixed`, and no other annotations.
 
-        It is no worse than any plan in `near` that satisfies them.  Once it is proved that no plan takes less than
-        `cutoff` seconds, none is looked for any more.
+        It is no worse than any plan in `near` that satisfies them.  The search ends once no plan takes less than
+        `cutoff` seconds, by the bound.
         """
         fixed = fixed or {}
-        key = (tuple(sorted(kept)), tuple((a, tuple(sorted(f.items()))) for a, f in sorted(fixed.items())), cutoff)
+        key = (tuple(sorted(kept)), tuple(sorted(fixed.items())), cutoff)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._figures(self._penalties(kept, fixed), near, cutoff)
+            found = self._known[key] = self._solve(self._penalties(kept, fixed), near, cutoff)
         return found
 
     def layouts(self, annotation: int, of: Figures) -> Fixed:
@@ -219,35 +218,33 @@ class Space:
         """A plan as a choice per node of the graph."""
         return self.quotient.per_node(of.choice)
 
-    def _penalties(self, kept: Sequence[int], fixed: Mapping[int, Fixed]) -> dict[int, np.ndarray]:
+    def _penalties(self, kept: Sequence[int], fixed: Fixed) -> dict[int, np.ndarray]:
         """Per class: what each of its choices costs because the annotations forbid it."""
         out: dict[int, np.ndarray] = {}
         for a in sorted(kept):
             for c, allowed in self.masks[a].items():
                 out[c] = np.where(allowed, out.get(c, 0.0), FORBIDDEN)
-        for f in fixed.values():
-            for c, k in f.items():
-                wrong = np.ones(len(self.network.unary[c]), dtype=bool)
-                wrong[k] = False
-                out[c] = np.where(wrong, FORBIDDEN, out.get(c, 0.0))
+        for c, k in fixed.items():
+            others = np.arange(len(self.network.unary[c])) != k
+            out[c] = np.where(others, FORBIDDEN, out.get(c, 0.0))
         return out
 
-    def _figures(self, penalties: dict[int, np.ndarray], near: Sequence[Figures], cutoff: float) -> Figures:
+    def _solve(self, penalties: dict[int, np.ndarray], near: Sequence[Figures], cutoff: float) -> Figures:
         self.solved += 1
         if not self._core.unary:
-            return self.figures(self.base.expand([]), penalties)
+            return self._figures(self.base.expand([]), penalties)
         core = self._core.penalised({self._at[c]: p for c, p in penalties.items()}).restrict(self._open)
         starts = [*self._seeds, *(self.base.restricted(f.choice) for f in near)]
         kept = [np.flatnonzero(m) for m in self._open]
         inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in starts if self._has(x)]
         found = solve(core, inside, quick=True, patience=1e-3, cutoff=cutoff - self.base.constant).x
-        return self.figures(self.base.expand([int(kept[p][k]) for p, k in enumerate(found)]), penalties)
+        return self._figures(self.base.expand([int(kept[p][k]) for p, k in enumerate(found)]), penalties)
 
     def _has(self, x: Sequence[int]) -> bool:
-        """Whether all choices of a solution of the core are considered."""
+        """Whether no choice of a solution of the core is left out."""
         return all(m[k] for m, k in zip(self._open, x, strict=True))
 
-    def figures(self, x: list[int], penalties: dict[int, np.ndarray]) -> Figures:
+    def _figures(self, x: list[int], penalties: dict[int, np.ndarray]) -> Figures:
         """What the plan `x` costs; one that fits is looked for if it does not."""
         peak, fits = self.quotient.peak(x), True
         if self.limit is not None and peak > self.limit:
@@ -260,11 +257,7 @@ class Space:
             else:
                 if not any(p[other[c]] for c, p in penalties.items()):  # else it fits without the annotations alone
                     x, peak, fits = other, self.quotient.peak(other), True
-        found = self.measure(x)
+        found = measured(self.built, self.quotient.per_node(x), self.resharding)
         wrong = any(p[x[c]] for c, p in penalties.items()) or found.seconds == FORBIDDEN
         seconds = math.inf if wrong else found.seconds
         return Figures(seconds, found.compute, found.communication, found.bytes, peak, fits, tuple(x))
-
-    def measure(self, x: Sequence[int]) -> Measure:
-        """The measure of a plan, as `dist-measure` has it."""
-        return measured(self.built, self.quotient.per_node(x), self.moves)

@@ -47,7 +47,7 @@ class Lint:
 
     @property
     def given(self) -> Figures:
-        return self.advice.given
+        return self.advice.annotated
 
     @property
     def free(self) -> Figures:
@@ -82,7 +82,7 @@ class Lint:
                 {
                     "annotations": list(c.annotations),
                     "to": [[spec_text(s, mesh) for s in to] for to in c.to],
-                    "again": {str(a): [spec_text(s, mesh) for s in to] for a, to in c.again},
+                    "again": {str(a): [spec_text(s, mesh) for s in to] for a, to in c.revised},
                     "before": _figures(c.before), "after": _figures(c.after),
                 }
                 for c in self.advice.changes
@@ -180,7 +180,7 @@ def _changes(found: Lint) -> str:
             annotation = found.annotations[a]
             was = spec_text(annotation.spec, found.mesh)
             lines.append(f"     {_named(annotation)}: {was} -> {_to(to, found.mesh)}")
-        lines += [f"     and {_named(found.annotations[a])} -> {_to(to, found.mesh)}" for a, to in c.again]
+        lines += [f"     and {_named(found.annotations[a])} -> {_to(to, found.mesh)}" for a, to in c.revised]
     return "\n".join(lines)
 
 

@@ -93,7 +93,7 @@ def test_changes_made_in_the_program_cost_what_was_said(found):
     now, last = dict(GIVEN), found.given.seconds
     assert found.advice.changes
     for change in found.advice.changes:
-        for a, to in (*zip(change.annotations, change.to, strict=True), *change.again):
+        for a, to in (*zip(change.annotations, change.to, strict=True), *change.revised):
             assert len(to) == 1
             a = found.annotations[a]
             now[slot(a.name if a.kind != "constraint" else "inside")] = str(to[0])
@@ -211,7 +211,7 @@ def test_moves_at_annotations_are_counted():
 def test_needless_annotations_are_named(found):
     # What the plan without annotations has: to ask for it changes nothing.
     change = found.advice.changes[-1]
-    best = {slot(found.annotations[a].name): str(to[0]) for a, to in (*zip(change.annotations, change.to, strict=True), *change.again)}
+    best = {slot(found.annotations[a].name): str(to[0]) for a, to in (*zip(change.annotations, change.to, strict=True), *change.revised)}
     best.pop("inside", None)
     again = lint(mlp(**best))
     assert best and again.excess < 5e-3 and not again.advice.changes
@@ -281,7 +281,7 @@ def test_a_program_that_is_placed_already_is_refused():
     assert shardings.mesh_of(module) is not None
 
 
-@pytest.mark.parametrize("which", ["given", "free"])
+@pytest.mark.parametrize("which", ["annotated", "free"])
 @pytest.mark.parametrize(("x", "w1", "w2"), [("[data, -]", "[-, model]", "[-, model]"), ("[model, -]", "[data, -]", "")])
 def test_a_plan_takes_what_the_report_says(which, x, w1, w2):
     """Written into the program, a plan that the linter names measures the same, to the last digit."""
