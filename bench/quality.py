@@ -57,7 +57,7 @@ from torch_mlir import ir
 from bench import quality_table
 from bench.zoo import ZOO
 from pcg.cost import CostModel
-from pcg.explain.causes import times_of
+from pcg.explain.causes import runs_per_step
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
@@ -200,7 +200,7 @@ class Cell:
         for op in walk(func):
             if traits.has(op.name, Trait.CONTRACTION):
                 rate = model.peak(op.name, str(op.operands[0].type.element_type))
-                seconds += times_of(op) * rule_for(op).flops / rate
+                seconds += runs_per_step(op) * rule_for(op).flops / rate
         return {"seconds": seconds / len(self.cluster.devices)}
 
 

@@ -12,7 +12,7 @@ from pcg.explain.causes import Causes
 from pcg.explain.chains import chain_text
 from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
-from pcg.explain.unmoved import unmoved
+from pcg.explain.without_reshards import without_reshards
 from pcg.ir import shardings
 from pcg.ir.transformation import option
 from pcg.ir.walk import functions, is_private
@@ -44,7 +44,7 @@ class ExplainPass(Pass):
             return
         model = CostModel(self.machine, mesh)
         with module.context:
-            copy = unmoved(module)
+            copy = without_reshards(module)
             for func, before in zip(functions(module), functions(copy), strict=True):
                 if is_private(func) or not len(func.regions[0].blocks):
                     continue
@@ -62,7 +62,7 @@ class ExplainPass(Pass):
                     self.statistics["conflicts"] += 1
                     self.remark(func, f"conflict: {text}")
                 if self.values:
-                    for op in origins.ordinary():
+                    for op in origins.computing_ops():
                         for result in op.results:
                             for line in chain_text(origins, result):
                                 self.remark(op, line)

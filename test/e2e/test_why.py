@@ -46,10 +46,10 @@ def check_all_explained(compilation, *, annotations: set[str] | None = None) -> 
         for chain in (*r.cause.producer.chains, *(c for d in r.cause.consumers for c in d.chains)):
             for link in chain.links:
                 assert chain.axis in o.spec(link.site).used_axes
-            if chain.given is not None:
-                assert chain.axis in chain.given.spec.used_axes
+            if chain.annotation is not None:
+                assert chain.axis in chain.annotation.spec.used_axes
                 if annotations is not None:
-                    assert o.said(chain.given, chain.links[-1].site) in annotations
+                    assert o.annotation_text(chain.annotation, chain.links[-1].site) in annotations
     return found
 
 
@@ -85,8 +85,8 @@ def test_the_constraint_is_named_by_its_line():
     done = step.lower(jnp.ones((16, 64)), jnp.ones((64, 64)))
     (w,) = (reasons := Reasons(done.compilation)).find("w")
     chain = reasons.origins.chain(w, "model")
-    assert chain.given is not None
-    assert re.fullmatch(r"a constraint at test_why\.py:\d+", chain.given.text), chain.given.text
+    assert chain.annotation is not None
+    assert re.fullmatch(r"a constraint at test_why\.py:\d+", chain.annotation.text), chain.annotation.text
 
 
 @pytest.mark.parametrize("strategy", ["global", "dataflow", "bfs", "priority"])
@@ -97,7 +97,7 @@ def test_a_transformer(strategy):
     assert found
     reasons = Reasons(done)
     o = reasons.origins
-    ends = {o.name(c.links[-1].site) for r in found for c in r.cause.producer.chains if c.given is not None}
+    ends = {o.name(c.links[-1].site) for r in found for c in r.cause.producer.chains if c.annotation is not None}
     assert ends and ends <= {*o.names, *o.result_names}
     # The graph before fusion has the same collectives, by kind and axes.
     before = Reasons(done, "pcg")

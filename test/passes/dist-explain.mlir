@@ -8,8 +8,8 @@
 // CHECK: remark: dist-explain: up is [-, model]: annotated
 // CHECK: remark: dist-explain: down is [model, -]: model <- tanh at dist-explain.mlir:{{[0-9]+}} [data, model] (dot_general at dist-explain.mlir:{{[0-9]+}}, dimension k, contracted) <- dot_general at {{.*}} [data, model] (tanh at {{.*}}) <- up [-, model] (dot_general at {{.*}}, dimension j): up is annotated [-, model]
 // CHECK: remark: dist-explain: the result is [data, -]: annotated
-// CHECK: remark: dist-explain: all_reduce over model of the result of dot_general at dist-explain.mlir:{{[0-9]+}} ({{[0-9]+}} bytes sent, {{.*}} us) because the result of dot_general at {{.*}} is a partial sum over model: its contracted dimension of size 4096 is split over model {{.*}}: up is annotated [-, model], 2 ops away; but tanh at {{.*}} needs whole values: it is not linear in operand 0
-// FUSED: remark: dist-explain: all_reduce over model of the result of dot_general at {{.*}}: up is annotated [-, model], 2 ops away; but tanh at {{.*}} needs whole values
+// CHECK: remark: dist-explain: all_reduce over model of the result of dot_general at dist-explain.mlir:{{[0-9]+}} ({{[0-9]+}} bytes sent, {{.*}} us) because the result of dot_general at {{.*}} is a partial sum over model: its contracted dimension of size 4096 is split over model {{.*}}: up is annotated [-, model], 2 ops away; but tanh at {{.*}} needs reduced values: it is not linear in operand 0
+// FUSED: remark: dist-explain: all_reduce over model of the result of dot_general at {{.*}}: up is annotated [-, model], 2 ops away; but tanh at {{.*}} needs reduced values
 // VALUES: remark: dist-explain: the result of tanh at {{.*}} is [data, -]: data <- the result [data, -] (returned): the result is annotated [data, -]
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["data", "model"], [2, 4], []>} : () -> ()
 func.func @main(%x: tensor<8x1024xf32> {dist.spec = #dist.shard_spec<@mesh, [["data"], []], {}>} loc("x"),
@@ -33,7 +33,7 @@ func.func @main(%a: tensor<64x64xf32> {dist.spec = #dist.shard_spec<@mesh, [["da
   %0 = stablehlo.add %a, %b : tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
 }
-// CONFLICT: remark: dist-explain: conflict: a is annotated [data, -] and b is annotated [model, -] meet at add at {{.*}}: the second is kept there, as that costs least in all (the other way {{.*}} us more by dist-measure); all_gather over data
+// CONFLICT: remark: dist-explain: conflict: a is annotated [data, -] and b is annotated [model, -] disagree at add at {{.*}}: the second is kept there, as that costs least in total (the alternative costs {{.*}} us more by dist-measure); all_gather over data
 
 // -----
 
@@ -45,7 +45,7 @@ func.func @main(%a: tensor<64x64xf32> loc("a")) -> tensor<64x64xf32> {
   %2 = stablehlo.custom_call @opaque(%1) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   return %2 : tensor<64x64xf32>
 }
-// CHECK: remark: dist-explain: all_gather over data of the result of tanh at {{.*}} because the result of tanh {{.*}}a constraint at {{.*}} asks for [-, data]; but custom_call at {{.*}} runs whole: custom call @opaque is opaque
+// CHECK: remark: dist-explain: all_gather over data of the result of tanh at {{.*}} because the result of tanh {{.*}}a constraint at {{.*}} asks for [-, data]; but custom_call at {{.*}} runs replicated: custom call @opaque is opaque
 
 // -----
 

@@ -1,4 +1,4 @@
-"""Why each collective is there: the decision about what is made and the decision about what is read that force it."""
+"""Why each collective is there: why its value has the layout that it has, and why its readers need another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import cached_property
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.explain.decisions import Decision, Decisions
-from pcg.explain.origins import Origins, ordinary
-from pcg.explain.words import axis_place, maker, op_place
+from pcg.explain.explainer import Explainer, Explanation
+from pcg.explain.origins import Origins, computing_ops
+from pcg.explain.words import at_location, dim_of_axis
 from pcg.ir.loops import counted_trips
-from pcg.ir.walk import walk
+from pcg.ir.walk import defining_op, walk
 from pcg.layout import ShardSpec
 from pcg.lower.moves import DIST_MOVES, MOVES, PCG_MOVES, dist_step, itemsize
 from pcg.reshard import Mask, Slice, plan
@@ -25,9 +25,9 @@ from pcg.search.measure import NotPlaced
 from pcg.search.op_cost import OpCost
 from pcg.search.what_if import Other, WhatIf
 
-#: Seconds that count as a difference.  Chosen: half of the last digit that reports of microseconds show.
+#: Seconds that count as a difference: half of the last digit that reports of microseconds show.
 _LEAST = 5e-8
-#: Readers named per collective in a line.
+#: Readers named per collective in a line.  A choice.
 _READERS = 2
 
 
@@ -35,8 +35,8 @@ _READERS = 2
 class Cause:
     """One collective over `axes` on `value`, `times` per step, and why.
 
-    `op` is the redistribution, or the op whose local form sends.  `bytes` (sent by a device) and `seconds` are
-    per execution.  `user` is the first reader that wants `value` otherwise, as (op, operand).
+    `op` is the redistribution, or the op whose local form communicates.  `bytes` (sent by a device) and `seconds` are
+    per execution.  `user` is the first reader that needs `value` in another layout, as (op, operand).
     """
 
     op: ir.Operation
@@ -46,8 +46,8 @@ class Cause:
     bytes: float
     seconds: float
     times: int
-    producer: Decision
-    consumers: tuple[Decision, ...]
+    producer: Explanation
+    consumers: tuple[Explanation, ...]
     user: tuple[ir.Operation, int] | None = None
 
     @property
@@ -60,19 +60,20 @@ class Causes:
     """The collectives of a function after dist-insert-reshards, before or after dist-fuse-collectives."""
 
     def __init__(self, origins: Origins, model: CostModel, placed: ir.Operation, state: Mapping[int, int]) -> None:
-        """Decisions and prices of the function of `origins`.
-
+        """
         Args:
-          placed: the same function before dist-insert-reshards, with its layouts: other choices are priced in it.
+          origins: of the function.
+          model: what its collectives cost.
+          placed: the same function before dist-insert-reshards, with its layouts: alternatives are evaluated in it.
           state: result number -> argument whose next value it is.
         """
         self.origins, self.model, self.mesh = origins, model, origins.mesh
-        self.words = Decisions(origins)
+        self.explainer = Explainer(origins)
         self._function = placed, dict(state)
-        mine, theirs = list(origins.ordinary()), list(ordinary(placed))
-        alike = [op.name for op in mine] == [op.name for op in theirs]
-        # A program in which values are computed again has ops that the plan does not know.
-        self._placed = dict(zip(mine, theirs, strict=True)) if alike else {}
+        mine, theirs = list(origins.computing_ops()), list(computing_ops(placed))
+        # A program with rematerialised values has ops that the plan does not know.
+        equal = [op.name for op in mine] == [op.name for op in theirs]
+        self._placed = dict(zip(mine, theirs, strict=True)) if equal else {}
         self._others: dict[tuple[ir.Operation, int], Other | None] = {}
 
     def all(self) -> list[Cause]:
@@ -86,44 +87,45 @@ class Causes:
         """The collectives of `op`: one per step of a redistribution (at its last operator), one per exchange."""
         if op.name in DIST_MOVES:
             step = dist_step(op, self.origins.spec(op.results[0]))
-            return self._moves(op, op.operands[0], [step])
+            return self._redistribution(op, op.operands[0], [step])
         if op.name in PCG_MOVES:
             if _next(op) is not None:
                 return []
             first = op
-            while (before := maker(first.operands[0])) is not None and before.name in PCG_MOVES and _next(before):
+            while (before := defining_op(first.operands[0])) is not None and before.name in PCG_MOVES and _next(before):
                 first = before
             value = first.operands[0]
             src, dst = self.origins.spec(value), self.origins.spec(op.results[0])
-            return self._moves(op, value, plan(src, dst, shape(value), itemsize(value), self.mesh, self.model.link))
+            steps = plan(src, dst, shape(value), itemsize(value), self.mesh, self.model.link)
+            return self._redistribution(op, value, steps)
         return self.exchanges(op)
 
-    def _moves(self, op: ir.Operation, value: ir.Value, steps: Sequence) -> list[Cause]:
+    def _redistribution(self, op: ir.Operation, value: ir.Value, steps: Sequence) -> list[Cause]:
         spec, found = self.origins.spec(value), []
-        times, every = times_of(op), self.users(op.results[0])
-        # Who cuts it back to the layout it had is not why it was moved.
+        times, every = runs_per_step(op), self.users(op.results[0])
+        # A reader that splits it back to the layout that it had is not the reason.
         users = [u for u in every if self.origins.spec(u[2]) != spec] or every
         for step in steps:
             after = step.apply(spec)
             if not isinstance(step, Slice | Mask):
                 lost = _changed(spec, after)
-                sent = step.wire_bytes(spec, shape(value), itemsize(value), self.mesh)
-                seconds = self.model.link(step.devices(spec), sent, step.collective)
+                wire_bytes = step.wire_bytes(spec, shape(value), itemsize(value), self.mesh)
+                seconds = self.model.link(step.devices(spec), wire_bytes, step.collective)
                 final = self.origins.spec(op.results[0])
-                wants = self.words.asked(op.results[0], after) + [
-                    self.words.consumer(user, i, site, spec, after if step is not steps[-1] else final, lost)
+                wants = self.explainer.constraints(op.results[0]) + [
+                    self.explainer.consumer(user, i, site, spec, after if step is not steps[-1] else final, lost)
                     for user, i, site in users
                 ]
                 unique = tuple({d.text: d for d in wants}.values())
                 first = (users[0][0], users[0][1]) if users else None
                 axes = self.mesh.order(set(step.devices(spec)))
-                producer = self.words.producer(value, spec, lost)
-                found.append(Cause(op, step.name, axes, value, sent, seconds, times, producer, unique, first))
+                producer = self.explainer.producer(value, spec, lost)
+                found.append(Cause(op, step.name, axes, value, wire_bytes, seconds, times, producer, unique, first))
             spec = after
         return found
 
     def exchanges(self, op: ir.Operation) -> list[Cause]:
-        """What the local form of an op sends: part of its own strategy."""
+        """The collectives inside the local form of an op: part of its own strategy."""
         strategy = None if op.name in MOVES else self.origins.strategy(op)
         if strategy is None:
             return []
@@ -132,36 +134,36 @@ class Causes:
         for e in rule.exchanges:
             if not a.axes[e.factor]:
                 continue
-            seconds, sent = self.costs.exchange(op, e, a)
-            if not sent:
+            seconds, wire_bytes = self.costs.exchange(op, e, a)
+            if not wire_bytes:
                 continue
             axes = self.mesh.order(set(a.axes[e.factor]))
-            found.append(self.own(op, e.kind, axes, sent, seconds))
+            found.append(self.own(op, e.kind, axes, wire_bytes, seconds))
         return found
 
-    def own(self, op: ir.Operation, kind: str, axes: tuple[str, ...], sent: float, seconds: float) -> Cause:
+    def own(self, op: ir.Operation, kind: str, axes: tuple[str, ...], wire_bytes: float, seconds: float) -> Cause:
         """A collective inside the local form of `op`."""
         o = self.origins
         values = [v for v in (*op.operands, *op.results) if set(axes) & o.spec(v).used_axes]
         value = values[0] if values else next(iter((*op.operands, *op.results)))
         if is_manual(op):
-            text = f"the manual computation{op_place(op)} runs per device, over {'+'.join(axes)}"
-            mine, theirs = Decision(text), Decision(f"its body sends by itself ({kind})")
-            return Cause(op, kind, axes, value, sent, seconds, times_of(op), mine, (theirs,))
+            text = f"the manual computation{at_location(op)} runs per device, over {'+'.join(axes)}"
+            mine, theirs = Explanation(text), Explanation(f"its body communicates ({kind})")
+            return Cause(op, kind, axes, value, wire_bytes, seconds, runs_per_step(op), mine, (theirs,))
         lost = [a for a in axes if a in o.spec(value).used_axes]
-        producer = self.words.producer(value, o.spec(value), lost) if lost else Decision(f"{o.op(op)} is split")
+        producer = self.explainer.producer(value, o.spec(value), lost) if lost else Explanation(f"{o.op(op)} is split")
         along = [d for d, names in enumerate(o.spec(value).dims) if set(axes) & set(names)]
         what = f"along dimension {along[0]}" if along else f"over {'+'.join(axes)}"
         results = [r for r in op.results if set(axes) & o.spec(r).used_axes]
-        as_ = f", and its result stays {o.shown(o.spec(results[0]))}" if results else ""
+        as_ = f", and its result stays {o.layout_text(o.spec(results[0]))}" if results else ""
         chains = tuple(o.chain(results[0], a) for a in axes if results and a in o.spec(results[0]).used_axes)
-        consumer = Decision(f"{o.op(op)} works {what}: devices need parts of their neighbours'{as_}", chains)
-        return Cause(op, kind, axes, value, sent, seconds, times_of(op), producer, (consumer,))
+        consumer = Explanation(f"{o.op(op)} works {what}: devices need parts of their neighbours'{as_}", chains)
+        return Cause(op, kind, axes, value, wire_bytes, seconds, runs_per_step(op), producer, (consumer,))
 
     # -- who reads ------------------------------------------------------------------------------
 
     def users(self, value: ir.Value) -> list[tuple[ir.Operation, int, ir.Value]]:
-        """Who reads `value`, redistributions apart: (op, operand, the value as it is read)."""
+        """The readers of `value` past redistributions: (op, operand, the value as it is read)."""
         found = []
         for copy in self.origins.copies(value):
             for use in copy.uses:
@@ -180,14 +182,14 @@ class Causes:
             f"{head} ({c.bytes:.0f} bytes sent, {1e6 * c.seconds:.1f} us{count}) because {c.producer.text}; "
             f"but {', and '.join(wants[:_READERS]) or 'nobody reads it'}{more}"
         )
-        if (other := self.other_way(c)) is not None:
-            text += f"; taken as it comes a step would cost {1e6 * self.more(other):.1f} us more by dist-measure"
+        if (other := self.alternative(c)) is not None:
+            text += f"; taken as it is a step would take {1e6 * self.more(other):.1f} us more by dist-measure"
         return text
 
-    # -- the other way -------------------------------------------------------------------------
+    # -- the alternative -----------------------------------------------------------------------
 
-    def other_way(self, c: Cause) -> Other | None:
-        """What the program costs if the first reader takes the value as it comes, all other decisions as they are.
+    def alternative(self, c: Cause) -> Other | None:
+        """What the program costs if the first reader takes the value as it is, all other strategies unchanged.
 
         Other operands are then redistributed to fit, and results to what their readers have now.  None where the reader
         cannot take it so, or if that would cost no more: then more than one op decided it.
@@ -202,12 +204,12 @@ class Causes:
 
     @cached_property
     def costs(self) -> OpCost:
-        """Prices of ops."""
+        """Costs of ops."""
         return OpCost(self.model, Fusion(self._function[0]))
 
     @cached_property
     def what_if(self) -> WhatIf | None:
-        """Prices of other choices; None where the function has no measure: an op cannot have the layouts it has."""
+        """Costs of other strategies; None where the layouts of an op are of no strategy."""
         placed, state = self._function
         try:
             return WhatIf(placed, self.model, state)
@@ -215,13 +217,13 @@ class Causes:
             return None
 
     def more(self, other: Other) -> float:
-        """Seconds per step that another choice takes more than the one that was made."""
+        """Seconds per step that an alternative takes more than the plan."""
         assert self.what_if is not None
         return other.measure.seconds - self.what_if.now.seconds
 
 
-def times_of(op: ir.Operation) -> int:
-    """How often `op` runs per step: the product of the trips of the loops around it."""
+def runs_per_step(op: ir.Operation) -> int:
+    """How often `op` runs per step: the product of the trip counts of the loops around it."""
     times, parent = 1, op.parent
     while parent is not None:
         around = parent.operation
@@ -241,6 +243,6 @@ def _next(op: ir.Operation) -> ir.Operation | None:
 
 
 def _changed(src: ShardSpec, dst: ShardSpec) -> list[str]:
-    """Axes of `src` that are not where they were in `dst`; of an equal set of axes, those in another order."""
-    moved = [a for a in sorted(src.used_axes) if axis_place(src, a) != axis_place(dst, a)]
-    return moved or [a for h, w in zip(src.dims, dst.dims, strict=True) if h != w for a in h]
+    """Axes of `src` that are in another dimension in `dst`, or nowhere; if none, those in another order."""
+    lost = [a for a in sorted(src.used_axes) if dim_of_axis(src, a) != dim_of_axis(dst, a)]
+    return lost or [a for h, w in zip(src.dims, dst.dims, strict=True) if h != w for a in h]

@@ -9,12 +9,12 @@ from pcg.lower.moves import MOVES
 _NAMED = 6
 
 
-def annotation(origins: Origins, site: Site) -> str:
-    """Whose the layout of `site` is, if it was given as it is; else empty."""
-    own = [g for g in origins.given.get(site, ()) if g.spec == origins.spec(site)]
+def annotated(origins: Origins, site: Site) -> str:
+    """Who annotated `site` with the layout that it has; empty if nobody did."""
+    own = [g for g in origins.annotations.get(site, ()) if g.spec == origins.spec(site)]
     if not own:
         return ""
-    return "annotated" if not own[0].text else origins.said(own[0], site)
+    return "annotated" if not own[0].text else origins.annotation_text(own[0], site)
 
 
 def chains(origins: Origins, site: Site) -> list[Chain]:
@@ -28,40 +28,40 @@ def steps(origins: Origins, chain: Chain) -> list[str]:
     out = []
     for link, after in zip(chain.links, chain.links[1:], strict=False):
         name = o.name(after.site).removeprefix("the result of ")
-        out.append(f"<- {name} {o.shown(o.spec(after.site))} ({link.via})")
+        out.append(f"<- {name} {o.layout_text(o.spec(after.site))} ({link.via})")
     return out
 
 
 def chain_text(origins: Origins, site: Site) -> list[str]:
-    """One line per axis with an annotation behind it, one for the axes that were chosen, or one for a whole value."""
+    """A line per axis with an annotation behind it, one for the axes that were chosen; one for a replicated value."""
     o = origins
-    head = f"{o.name(site)} is {o.shown(o.spec(site))}"
-    if given := annotation(o, site):
-        return [f"{head}: {given}"]
+    head = f"{o.name(site)} is {o.layout_text(o.spec(site))}"
+    if text := annotated(o, site):
+        return [f"{head}: {text}"]
     lines, chosen = [], []
     for chain in chains(o, site):
-        if chain.given is None:
+        if chain.annotation is None:
             chosen.append(chain.axis)
             continue
         links = steps(o, chain)
         if (left := len(links) - _NAMED) > 0:
             links[_NAMED // 2 : -_NAMED // 2] = [f"<- {left} value{'s' * (left > 1)} more"]
-        end = o.said(chain.given, chain.links[-1].site)
+        end = o.annotation_text(chain.annotation, chain.links[-1].site)
         lines.append(f"{head}: {' '.join([o.axes([chain.axis]), *links])}: {end}")
     if chosen:
-        lines.append(f"{head}: {o.axes(chosen)} {o.decider()}, no annotation implies it")
-    return lines or [f"{head}: whole, {o.decider()}{elsewhere(o, site)}"]
+        lines.append(f"{head}: {o.axes(chosen)} {o.decided_by()}, no annotation implies it")
+    return lines or [f"{head}: replicated, {o.decided_by()}{elsewhere(o, site)}"]
 
 
 def elsewhere(origins: Origins, site: Site) -> str:
-    """For a whole value: the layout it was moved from, or those that it is cut to; empty if there are none."""
+    """For a replicated value: the layout it is redistributed from, or those that it is split to; else empty."""
     o = origins
     value = o.returned(site) if isinstance(site, Result) else site
     source = o.source(value)
-    if (made := o.spec(source)) != o.spec(site):
-        return f"; it is made as {o.shown(made)} and redistributed"
-    found = list(dict.fromkeys(o.shown(o.spec(v)) for v in o.copies(source) if o.spec(v) != made))
-    return f"; cut to {', '.join(found)} for readers" if found else ""
+    if (computed := o.spec(source)) != o.spec(site):
+        return f"; it is computed as {o.layout_text(computed)} and redistributed"
+    found = list(dict.fromkeys(o.layout_text(o.spec(v)) for v in o.copies(source) if o.spec(v) != computed))
+    return f"; split to {', '.join(found)} for readers" if found else ""
 
 
 def distance(chain: Chain) -> int:

@@ -1,4 +1,4 @@
-"""Conflicts: where two annotations want different things of one op."""
+"""Conflicts: where two annotations need one op in different layouts."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 
 from pcg.explain.causes import Cause, Causes
-from pcg.explain.decisions import Rival
+from pcg.explain.explainer import Rival
 from pcg.explain.origins import Chain, Origins, Result, Site
-from pcg.explain.words import axis_place
+from pcg.explain.words import dim_of_axis
 from pcg.ir import shardings
 from pcg.ir.given import Given
 
 
 def conflicts(causes: Causes, found: Sequence[Cause]) -> Iterator[str]:
-    """Where two annotations want different things of one op: who wants what, which one won, and why."""
+    """Where two annotations need one op in different layouts: both annotations, which one is kept, and why."""
     o = causes.origins
     seen: set[tuple] = set()
     for c in found:
-        lost = next((x for x in c.producer.chains if axis_place(o.spec(c.value), x.axis) not in (None, -1)), None)
+        lost = next((x for x in c.producer.chains if dim_of_axis(o.spec(c.value), x.axis) not in (None, -1)), None)
         won = next((d.rival for d in c.consumers if d.rival is not None), None)
-        if lost is None or lost.given is None or won is None or c.user is None or lost.links[-1].site == won[1]:
+        if lost is None or lost.annotation is None or won is None or c.user is None or lost.links[-1].site == won[1]:
             continue
-        key = (c.user[0], lost.given, won[0])
+        key = (c.user[0], lost.annotation, won[0])
         if key in seen:
             continue
         seen.add(key)
@@ -31,35 +31,35 @@ def conflicts(causes: Causes, found: Sequence[Cause]) -> Iterator[str]:
         where = "where it is returned" if op.name == "func.return" else f"at {o.op(op)}"
         kept = f"the second is kept there, {_settled(causes, c, lost, won)}"
         if op.name != "func.return" and lost.axis in (want := o.spec(op.operands[c.user[1]])).used_axes:
-            if axis_place(want, lost.axis) == axis_place(o.spec(c.value), lost.axis):
-                kept = f"both are kept there, as {o.shown(want)}"
-        met = f"{o.said(lost.given, lost.links[-1].site)} and {o.said(*won)} meet {where}"
-        yield f"{met}: {kept}; {c.kind} over {o.axes(c.axes)}"
+            if dim_of_axis(want, lost.axis) == dim_of_axis(o.spec(c.value), lost.axis):
+                kept = f"both are kept there, as {o.layout_text(want)}"
+        both = f"{o.annotation_text(lost.annotation, lost.links[-1].site)} and {o.annotation_text(*won)}"
+        yield f"{both} disagree {where}: {kept}; {c.kind} over {o.axes(c.axes)}"
 
 
 def _settled(causes: Causes, c: Cause, lost: Chain, won: Rival) -> str:
     """By what a conflict was settled."""
     o = causes.origins
-    assert lost.given is not None and c.user is not None
+    assert lost.annotation is not None and c.user is not None
     if isinstance(won[1], Result) and c.user[0].name == "func.return":
-        return "because a layout that was given is exact"
-    ranks = _priority(o, lost.given, lost.links[-1].site), _priority(o, *won)
+        return "because an annotated layout is exact"
+    ranks = _priority(o, lost.annotation, lost.links[-1].site), _priority(o, *won)
     if o.engine == "priority" and ranks[0] != ranks[1]:
         return f"by priority ({ranks[1]} before {ranks[0]})"
-    other = causes.other_way(c)
-    price = f" (the other way {1e6 * causes.more(other):.1f} us more by dist-measure)" if other is not None else ""
+    other = causes.alternative(c)
+    cost = f" (the alternative costs {1e6 * causes.more(other):.1f} us more by dist-measure)" if other else ""
     if o.engine in ("global", "search", ""):
-        return f"as that costs least in all{price}"
+        return f"as that costs least in total{cost}"
     if o.engine == "plan":
-        return f"as the plan says{price}"
-    return f"as less is redistributed so{price}"
+        return f"as the plan says{cost}"
+    return f"as less is redistributed so{cost}"
 
 
-def _priority(o: Origins, given: Given, site: Site) -> int:
+def _priority(o: Origins, annotation: Given, site: Site) -> int:
     """The first of the priorities that an annotation gives to the dimensions it splits."""
     numbers: tuple[int, ...] = ()
     if isinstance(site, Result):
         numbers = shardings.signature_priorities(o.func, "res_attrs", site.index)
     elif isinstance(site, ir.BlockArgument) and site.owner == o.block:
         numbers = shardings.signature_priorities(o.func, "arg_attrs", site.arg_number)
-    return min((n for n, axes in zip(numbers, given.spec.dims, strict=False) if axes), default=0)
+    return min((n for n, axes in zip(numbers, annotation.spec.dims, strict=False) if axes), default=0)

@@ -1,9 +1,9 @@
-"""Where a layout comes from: the shortest way through the program from an annotation to each axis of each value.
+"""Where a layout comes from: the shortest path through the program from an annotation to each axis of each value.
 
-An op uses an axis for one thing: for one factor, or to pass partial sums through.  So of the values around an
-op those that name the axis name it for each other's sake, and the value nearest to an annotation is why the
-others have it.  Redistributions hand an axis on where it keeps its dimension.  An axis that no annotation reaches was
-put there by whoever decided the rest (the search, or an engine of propagation).
+An op uses an axis for one thing: for one factor, or to pass partial sums through.  So the operands and results of an op
+that name an axis name it because of each other, and the one nearest to an annotation is why the others have it.  A
+redistribution passes an axis on where that stays in its dimension.  An axis that no annotation reaches was chosen by
+the search, or by an engine of propagation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from pcg.explain.words import DECIDERS, axis_place, names_all, op_place, short
+from pcg.explain.words import DECIDERS, at_location, dim_of_axis, names_all, short
 from pcg.ir import shardings
 from pcg.ir.given import Given, engine_of, kept_state, read
 from pcg.ir.locations import argument_names
@@ -30,7 +30,7 @@ from pcg.rules.registry import shape
 
 @dataclass(frozen=True)
 class Result:
-    """The place of result `index` of the function."""
+    """Result `index` of the function."""
 
     index: int
 
@@ -41,7 +41,7 @@ Site: TypeAlias = "ir.Value | Result"
 
 @dataclass(frozen=True)
 class Link:
-    """One value of a chain, and how the axis comes to it from the next one: through `op`, as `via` says."""
+    """One value of a chain, and how the axis comes to it from the next one: through `op`, which `via` describes."""
 
     site: Site
     op: ir.Operation | None
@@ -50,17 +50,17 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """How `axis` came to the first link's value: link by link to the value that `given` annotates.
+    """How `axis` came to the first link's value: link by link to the value that `annotation` annotates.
 
     Without an annotation there is one link, and the axis was chosen.
     """
 
     axis: str
     links: tuple[Link, ...]
-    given: Given | None
+    annotation: Given | None
 
 
-def ordinary(func: ir.Operation) -> Iterator[ir.Operation]:
+def computing_ops(func: ir.Operation) -> Iterator[ir.Operation]:
     """The ops of a function that compute."""
     return (op for op in walk(func) if op.name not in MOVES | TERMINATORS | {"func.func"})
 
@@ -82,15 +82,15 @@ class Origins:
         self.result_names = list(result_names) or [
             f"result {i}" if len(self.results) > 1 else "the result" for i in range(len(self.results))
         ]
-        #: Result -> argument in whose layout it is kept, as its next value.
+        #: Result -> argument whose next value it is, and whose layout it therefore has.
         self.state = kept_state(self.func)
-        self.given: dict[Site, list[Given]] = {}
+        self.annotations: dict[Site, list[Given]] = {}
         self._specs: dict[ir.Value, ShardSpec] = {}
         self._strategies: dict[ir.Operation, tuple[FactorRule, Assignment] | None] = {}
         self._before: dict[tuple[Site, str], tuple[Site, ir.Operation | None]] = {}
         self._source: dict[tuple[Site, str], Given] = {}
-        self._note()
-        self._spread()
+        self._find_annotations()
+        self._follow_axes()
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -118,9 +118,9 @@ class Origins:
             self._strategies[op] = found
         return self._strategies[op]
 
-    def ordinary(self) -> Iterator[ir.Operation]:
+    def computing_ops(self) -> Iterator[ir.Operation]:
         """The ops that compute."""
-        return ordinary(self.func)
+        return computing_ops(self.func)
 
     def source(self, value: ir.Value) -> ir.Value:
         """The value that redistributions made `value` of."""
@@ -140,8 +140,7 @@ class Origins:
             if op.name in MOVES:
                 yield from self.copies(op.results[0])
 
-    def _note(self) -> None:
-        """Find the annotations."""
+    def _find_annotations(self) -> None:
         for op in walk(self.func):
             for g in read(op):
                 if op == self.func:
@@ -150,25 +149,25 @@ class Origins:
                     site = op.results[g.index]
                 sites = [site] if isinstance(site, Result) or not g.text else list(self.copies(site))
                 for s in sites:
-                    # A request holds where its layout is; the value itself may come in another.
+                    # A constraint is on the redistributed copy; the value itself may be in another layout.
                     if not g.text or self.spec(s) == g.spec or names_all(g.spec, self.spec(s)):
-                        self.given.setdefault(s, []).append(g)
+                        self.annotations.setdefault(s, []).append(g)
             if op != self.func and is_manual(op):
-                text = f"a manual computation{op_place(op)}"
+                text = f"a manual computation{at_location(op)}"
                 for slot, values in (("argument", op.operands), ("result", op.results)):
                     for i, v in enumerate(values):
-                        self.given.setdefault(v, []).append(Given(slot, i, self.spec(v), text))
+                        self.annotations.setdefault(v, []).append(Given(slot, i, self.spec(v), text))
 
-    # -- how axes spread -----------------------------------------------------------------------
+    # -- how axes get from value to value ------------------------------------------------------
 
-    def _spread(self) -> None:
+    def _follow_axes(self) -> None:
         """Breadth first from the annotations, all at once."""
         queue: deque[tuple[Site, str]] = deque()
-        for site, found in self.given.items():
+        for site, found in self.annotations.items():
             for g in found:
                 for axis in sorted(g.spec.used_axes):
                     key = (site, axis)
-                    if key not in self._source and axis_place(self.spec(site), axis) == axis_place(g.spec, axis):
+                    if key not in self._source and dim_of_axis(self.spec(site), axis) == dim_of_axis(g.spec, axis):
                         self._source[key] = g
                         self._before[key] = (site, None)
                         queue.append(key)
@@ -181,7 +180,7 @@ class Origins:
                     queue.append(key)
 
     def _neighbours(self, site: Site, axis: str) -> Iterator[tuple[Site, ir.Operation]]:
-        """Sites that have `axis` because `site` has, or the other way round."""
+        """Sites that have `axis` because `site` has, or that `site` has it because of."""
         if isinstance(site, Result):
             yield from self._if_named([self.returned(site)], axis, self.end)
             if site.index in self.state:
@@ -207,11 +206,11 @@ class Origins:
     def _through(
         self, op: ir.Operation, operand: int | None, site: Site, axis: str
     ) -> Iterator[tuple[Site, ir.Operation]]:
-        """Neighbours by an op that reads `site` as `operand`, or makes it (None)."""
+        """Neighbours by an op that reads `site` as `operand`, or defines it (None)."""
         if op.name in MOVES:
-            mine = axis_place(self.spec(site), axis)
+            mine = dim_of_axis(self.spec(site), axis)
             for other in (op.operands[0], op.results[0]):
-                if other != site and mine is not None and axis_place(self.spec(other), axis) == mine:
+                if other != site and mine is not None and dim_of_axis(self.spec(other), axis) == mine:
                     yield other, op
         elif op.name == "func.return":
             assert operand is not None
@@ -257,7 +256,7 @@ class Origins:
             site = before
 
     def _via(self, op: ir.Operation, site: Site, before: Site, axis: str) -> str:
-        """What of `op` hands `axis` on."""
+        """How `op` passes `axis` on."""
         if op.name == "func.return":
             tied = isinstance(site, Result) and isinstance(before, ir.BlockArgument) and site.index in self.state
             tied = tied or (isinstance(before, Result) and isinstance(site, ir.BlockArgument))
@@ -265,7 +264,7 @@ class Origins:
         if op.name in MOVES:
             return "before it was redistributed"
         if op.name in CONTROL_FLOW:
-            return f"{short(op)} keeps one layout" if op.name != "stablehlo.while" else "the loop carries it so"
+            return f"{'the loop' if op.name == 'stablehlo.while' else short(op)} keeps one layout"
         found = self.strategy(op)
         if found is None:
             return "returned"
@@ -279,7 +278,7 @@ class Origins:
 
     def op(self, op: ir.Operation) -> str:
         """`dot_general at model.py:88`."""
-        return short(op) + op_place(op)
+        return short(op) + at_location(op)
 
     def name(self, site: Site) -> str:
         """`params['up']`, `result 0`, `the result of dot_general at model.py:88`."""
@@ -288,7 +287,7 @@ class Origins:
         if isinstance(site, ir.BlockArgument):
             if site.owner == self.block:
                 return self.names[site.arg_number]
-            return f"carry {site.arg_number} of the loop" + op_place(site.owner.owner.operation)
+            return f"carry {site.arg_number} of the loop" + at_location(site.owner.owner.operation)
         source = self.source(site)
         if source != site:
             return self.name(source)
@@ -296,14 +295,14 @@ class Origins:
         many = f"result {ir.OpResult(site).result_number}" if len(op.results) > 1 else "the result"
         return f"{many} of {self.op(op)}"
 
-    def said(self, g: Given, site: Site) -> str:
-        """Who gave a layout: `params['up'] is annotated [-, model]`."""
+    def annotation_text(self, g: Given, site: Site) -> str:
+        """Who annotated a layout: `params['up'] is annotated [-, model]`."""
         if g.text:
             verb = "takes it as" if g.text.startswith("a manual") and g.slot == "argument" else "asks for"
-            return f"{g.text} {verb} {self.shown(g.spec)}"
-        return f"{self.name(site)} is annotated {self.shown(g.spec)}"
+            return f"{g.text} {verb} {self.layout_text(g.spec)}"
+        return f"{self.name(site)} is annotated {self.layout_text(g.spec)}"
 
-    def shown(self, spec: ShardSpec) -> str:
+    def layout_text(self, spec: ShardSpec) -> str:
         """A layout by the user's axes."""
         return str(refine.to_origin(spec, self.mesh))
 
@@ -311,16 +310,16 @@ class Origins:
         """Axes by the user's names."""
         return "+".join(refine.origin_names(names, self.mesh))
 
-    def because(self, site: Site, axis: str) -> str:
+    def reason(self, site: Site, axis: str) -> str:
         """The end of a chain in a clause: an annotation with its distance, or who chose."""
         chain = self.chain(site, axis)
-        if chain.given is None:
-            return self.decider()
+        if chain.annotation is None:
+            return self.decided_by()
         end = chain.links[-1].site
         ops = sum(x.op is not None and x.op.name not in MOVES | TERMINATORS for x in chain.links)
-        text = self.said(chain.given, end)
-        return text if end == site else f"{text}" + (f", {ops} op{'s' * (ops > 1)} away" if ops > 1 else "")
+        text = self.annotation_text(chain.annotation, end)
+        return text + (f", {ops} op{'s' * (ops > 1)} away" if end != site and ops > 1 else "")
 
-    def decider(self) -> str:
+    def decided_by(self) -> str:
         """Who decided what no annotation implies."""
         return DECIDERS.get(self.engine, f"chosen by {self.engine}")

@@ -1,4 +1,4 @@
-"""Work that is done more than once: ops that run replicated over axes by which an operand was split."""
+"""Ops that run replicated over axes by which an operand was split: every device along them does the same work."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from pcg.search.terms import Moves
 
 @dataclass(frozen=True)
 class Replicated:
-    """One op that runs replicated over `axes` although operand `operand` is made in layout `have`, split by them.
+    """One op that runs replicated over `axes` although its operand `operand` is computed split by them, as `have`.
 
-    `seconds` is the estimated time of the op as it runs, `gather_seconds` that of bringing its
-    operands together, each by itself; both are by the prices of the search, per execution, of which there are `times`
-    per step.
+    `seconds` is the estimated time of the op as it runs, `gather_seconds` that of gathering its operands, one after
+    another; both are by the cost model of the search, per execution, of which there are `times` per step.
     """
 
     op: ir.Operation
@@ -51,37 +50,35 @@ class Replicated:
 def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
     """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
     model = CostModel(machine, mesh)
-    prices = OpCost(model, Fusion(func)), Moves(model)
-    return [found for block in func.regions[0].blocks for found in _block(block, 1, prices, mesh, {})]
+    costs = OpCost(model, Fusion(func)), Moves(model)
+    return [found for block in func.regions[0].blocks for found in _block(block, 1, costs, mesh, {})]
 
 
 Specs = dict[ir.Value, ShardSpec]
-Prices = tuple[OpCost, Moves]
+Costs = tuple[OpCost, Moves]
 
 
-def _block(block: ir.Block, times: int, prices: Prices, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
-    """`known` are the layouts in which values are made, before the plan keeps them in others."""
+def _block(block: ir.Block, times: int, costs: Costs, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
+    """`known` are the layouts in which values are computed, before the plan redistributes them."""
     for argument in block.arguments:
         known[argument] = shardings.get(argument) or ShardSpec.replicated(len(shape(argument)))
     for op in block.operations:
         op = op.operation
         if op.name in CONTROL_FLOW:
-            trips = 1
-            if op.name == "stablehlo.while":
-                trips = counted_trips(op, times)
-            _made(op, known)
+            iterations = counted_trips(op, times) if op.name == "stablehlo.while" else 1
+            _add_results(op, known)
             for region in op.regions:
-                yield from _block(region.blocks[0], times * trips, prices, mesh, known)
+                yield from _block(region.blocks[0], times * iterations, costs, mesh, known)
         elif op.name == "dist.reshard":
             known[op.results[0]] = known[op.operands[0]]
         elif op.name not in TERMINATORS:
-            outs = _made(op, known)
-            if op.name not in MOVES and (found := _look(op, outs, times, prices, mesh, known)):
+            outs = _add_results(op, known)
+            if op.name not in MOVES and (found := _replicated(op, outs, times, costs, mesh, known)):
                 yield found
 
 
-def _made(op: ir.Operation, known: Specs) -> list[ShardSpec]:
-    """Note the layouts of the results of `op`."""
+def _add_results(op: ir.Operation, known: Specs) -> list[ShardSpec]:
+    """Add the layouts of the results of `op` to `known`, and return them."""
     results = list(op.results)
     found = shardings.result_specs(op)
     outs = [s or ShardSpec.replicated(len(shape(r))) for r, s in zip(results, found, strict=True)]
@@ -89,8 +86,8 @@ def _made(op: ir.Operation, known: Specs) -> list[ShardSpec]:
     return outs
 
 
-def _look(
-    op: ir.Operation, outs: list[ShardSpec], times: int, prices: Prices, mesh: Mesh, known: Specs
+def _replicated(
+    op: ir.Operation, outs: list[ShardSpec], times: int, costs: Costs, mesh: Mesh, known: Specs
 ) -> Replicated | None:
     needs = shardings.operand_specs(op)
     if needs is None:
@@ -104,13 +101,13 @@ def _look(
     worst = max(range(len(wasted)), key=lambda i: (mesh.axes_size(wasted[i]), -i), default=None)
     if worst is None or not wasted[worst]:
         return None
-    rule, (costs, moves) = rule_for(op), prices
+    rule, (compute, reshard) = rule_for(op), costs
     try:
-        seconds = costs.seconds(op, rule, rule.infer(wants, outs, mesh))
+        seconds = compute.seconds(op, rule, rule.infer(wants, outs, mesh))
     except RuleError:
         return None  # dist-verify says what is wrong with these layouts
     gathered = (x for x, lost in zip(zip(op.operands, sources, wants, strict=True), wasted, strict=True) if lost)
-    gather = sum(moves(have, want, shape(v), itemsize(v))[0] for v, have, want in gathered)
+    gather = sum(reshard(have, want, shape(v), itemsize(v))[0] for v, have, want in gathered)
     axes = mesh.order({a for lost in wasted for a in lost})
     reason = _reason(rule, worst, sources[worst], wants, set(wasted[worst]), mesh)
     return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)
@@ -125,13 +122,13 @@ def _reason(
     for d, (axes, factors) in enumerate(zip(have.dims, rule.operands[operand], strict=True)):
         for f in factors:
             if lost & set(axes) and not rule.factors[f].splittable:
-                return f"dimension {d} stays whole: {rule.factors[f].reason}"
+                return f"dimension {d} stays unsplit: {rule.factors[f].reason}"
             n = mesh.axes_size(a for a in axes if a in lost) if len(factors) == 1 else 1
             if n > 1 and rule.factors[f].size % n and not rule.may_pad(f):
-                return f"dimension {d} cannot be cut in {n} here"
+                return f"dimension {d} cannot be split in {n} here"
     d = next(d for d, axes in enumerate(have.dims) if lost & set(axes))
     if wants[operand].dims[d]:
         return f"the plan splits dimension {d} over {'+'.join(wants[operand].dims[d])} here"
     if any(rule.factors[f].reduce for f in rule.operands[operand][d]):
-        return f"the plan keeps dimension {d} whole here (split, the results would be partial)"
-    return f"the plan keeps dimension {d} whole here"
+        return f"the plan keeps dimension {d} unsplit here (split, the results would be partial)"
+    return f"the plan keeps dimension {d} unsplit here"

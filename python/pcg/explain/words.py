@@ -1,4 +1,4 @@
-"""Small things that are said of ops and layouts in explanations."""
+"""Phrases for ops and layouts in explanations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch_mlir import ir
 from pcg.ir.locations import place
 from pcg.layout import ShardSpec
 
-#: What decided, in words.
+#: Engine of propagation or search -> who decided, in words.
 DECIDERS = {
     "search": "chosen by the search",
     "global": "chosen by the search",
     "dataflow": "chosen by propagation",
     "bfs": "chosen by breadth-first propagation",
     "priority": "chosen by propagation in order of priority",
-    "plan": "given by the plan",
+    "plan": "set by the plan",
     "": "chosen",
 }
 
@@ -24,17 +24,13 @@ def short(op: ir.Operation) -> str:
     return op.name.removeprefix("stablehlo.")
 
 
-def maker(value: ir.Value) -> ir.Operation | None:
-    """The op that makes `value`; None for arguments of blocks."""
-    return None if isinstance(value, ir.BlockArgument) else value.owner.operation
-
-
-def op_place(op: ir.Operation) -> str:
+def at_location(op: ir.Operation) -> str:
+    """` at model.py:88`; empty where the location is not known."""
     where = place(op.location)
     return f" at {where}" if where else ""
 
 
-def axis_place(spec: ShardSpec, axis: str) -> int | None:
+def dim_of_axis(spec: ShardSpec, axis: str) -> int | None:
     """The dimension that `axis` splits, -1 if the value is partial over it, None if the layout does not name it."""
     for d, axes in enumerate(spec.dims):
         if axis in axes:
@@ -43,5 +39,5 @@ def axis_place(spec: ShardSpec, axis: str) -> int | None:
 
 
 def names_all(wanted: ShardSpec, have: ShardSpec) -> bool:
-    """Whether `have` has all that was wanted (open dimensions may have more)."""
-    return bool(wanted.used_axes) and all(axis_place(have, a) == axis_place(wanted, a) for a in wanted.used_axes)
+    """Whether `have` has all axes of `wanted` where that has them (open dimensions may have more)."""
+    return bool(wanted.used_axes) and all(dim_of_axis(have, a) == dim_of_axis(wanted, a) for a in wanted.used_axes)

@@ -6,6 +6,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.ir.shardings import CONSTRAINTS
+from pcg.ir.walk import defining_op
 
 #: Assumed trip count of a loop whose bound is not a constant.
 UNKNOWN_TRIPS = 10
@@ -27,7 +28,7 @@ def trip_count(op: ir.Operation) -> int | None:
     """Iterations of a counted loop (`i = a; while i < b: ...; i += c`), or None if it is not of that form."""
     op = op.operation
     cond, body = (r.blocks[0] for r in op.regions)
-    compare = _owner(list(cond.operations)[-1].operands[0])
+    compare = defining_op(list(cond.operations)[-1].operands[0])
     if compare is None or compare.name != "stablehlo.compare":
         return None
     left, right = compare.operands
@@ -38,7 +39,7 @@ def trip_count(op: ir.Operation) -> int | None:
     i = left.arg_number
     limit = _constant(right, op, cond)
     start = _constant(op.operands[i], op, None)
-    step = _owner(list(body.operations)[-1].operands[i])
+    step = defining_op(list(body.operations)[-1].operands[i])
     if limit is None or start is None or step is None or step.name != "stablehlo.add":
         return None
     a, b = step.operands
@@ -48,10 +49,6 @@ def trip_count(op: ir.Operation) -> int | None:
     if not isinstance(a, ir.BlockArgument) or a.owner != body or a.arg_number != i or not by or by < 0:
         return None
     return max(0, -(-(limit - start) // by))
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value, ir.BlockArgument) else value.owner.operation
 
 
 def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> int | None:

@@ -37,6 +37,11 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
     return (block for region in op.regions for block in region.blocks)
 
 
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The op whose result `value` is; None for arguments of blocks."""
+    return None if isinstance(value, ir.BlockArgument) else value.owner.operation
+
+
 def functions(module: ir.Module | ir.Operation) -> list[ir.Operation]:
     """The `func.func` ops of a module, in order."""
     return [op.operation for op in body(module).operations if op.operation.name == "func.func"]

@@ -1,4 +1,4 @@
-"""The report behind `explain()`: what is sharded how, what moves, what it costs, what was rejected."""
+"""The report behind `explain()`: layouts, collectives and their reasons, costs, rejected plans."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from pcg.ir.locations import place as where
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
 from pcg.search.outcome import SIMULATION
-from pcg.viz.names import common, pattern
+from pcg.viz.names import common, listed, pattern
 from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section
-
-#: Source lines shown per group of collectives.
-_LINES = 3
 
 
 def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> str:
@@ -35,10 +32,10 @@ def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> s
     if cost.collectives:
         parts.append("Why collectives (per step and device)\n" + collectives_section(reasons, cost, verbose))
     parts.append("Why layouts\n" + layouts_section(reasons, verbose))
-    if met := reasons.conflicts():
-        parts.append("Conflicts\n" + "\n".join(f"  {text}" for text in met))
-    if again := repeated(compilation):
-        parts.append("Replicated (run whole, or in fewer parts than an operand has)\n" + again)
+    if found := reasons.conflicts():
+        parts.append("Conflicts\n" + "\n".join(f"  {text}" for text in found))
+    if rows := replicated_ops(compilation):
+        parts.append("Replicated (run on every device along these axes, though an operand is split)\n" + rows)
     if cost.alternatives:
         parts.append(f"Rejected (steps: {cost.by})\n" + alternatives(cost))
     if notes := _notes(compilation):
@@ -90,16 +87,14 @@ def collectives(found: Sequence[Collective]) -> str:
     rows = []
     for (kind, axes, type_), cs in groups.items():
         sent, seconds = sum(c.bytes * c.times for c in cs), sum(c.seconds * c.times for c in cs)
-        lines = list(dict.fromkeys(c.where for c in cs if c.where))
-        where = ", ".join(lines[:_LINES]) + (f" and {len(lines) - _LINES} more" if len(lines) > _LINES else "")
-        row = [kind, axes, str(sum(c.times for c in cs)), type_, bytes_text(sent), time_text(seconds), where]
-        rows.append((sent, row))
+        row = [kind, axes, str(sum(c.times for c in cs)), type_, bytes_text(sent), time_text(seconds)]
+        rows.append((sent, [*row, listed(c.where for c in cs)]))
     rows.sort(key=lambda r: -r[0])
     header = ["collective", "over", "times", "type on a device", "sent", "estimate", "from"]
     return table(header, [r for _, r in rows], right=(2, 4, 5))
 
 
-def repeated(compilation: Compilation) -> str:
+def replicated_ops(compilation: Compilation) -> str:
     """One row per op, reason and layout of ops that run replicated although an operand was split; empty if none do."""
     groups: dict[tuple[str, str, str, str], list[Replicated]] = {}
     module = compilation.modules["plan"]
@@ -110,9 +105,7 @@ def repeated(compilation: Compilation) -> str:
     rows = []
     for (name, axes, have, reason), found in groups.items():
         seconds, gather = (sum(getattr(r, n) * r.times for r in found) for n in ("seconds", "gather_seconds"))
-        lines = list(dict.fromkeys(x for r in found if (x := where(r.op.location))))
-        at = ", ".join(lines[:_LINES]) + (f" and {len(lines) - _LINES} more" if len(lines) > _LINES else "")
-        times = str(sum(r.times for r in found))
+        at, times = listed(where(r.op.location) for r in found), str(sum(r.times for r in found))
         row = [name.removeprefix("stablehlo."), axes, times, have, time_text(seconds), time_text(gather), reason, at]
         rows.append((seconds + gather, row))
     rows.sort(key=lambda r: -r[0])

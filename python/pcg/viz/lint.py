@@ -27,7 +27,7 @@ from pcg.passes.pcg_lint import LintPass
 from pcg.search.outcome import ESTIMATE
 from pcg.viz.table import table
 
-#: Annotations and findings of one code that are shown.
+#: Annotations, and findings of one code, that are shown.  A choice.
 _ROWS = 12
 
 
@@ -189,14 +189,13 @@ def _alone(found: Lint) -> str:
     known = [(f, a) for a, f in zip(found.annotations, found.advice.alone, strict=True) if f is not None]
     known.sort(key=lambda row: (row[0].seconds, row[1].index))
     rows = []
-    for f, a in known[:_ROWS]:
+    for f, a in known:
         to = found.advice.alone_to[a.index]
         gain = 1 - f.seconds / found.given.seconds if found.given.possible and f.possible else 0.0
         shown = _seconds(f) + ("" if f.fits else " (does not fit)")
         layouts = [spec_text(a.spec, found.mesh), _to(to, found.mesh)]
         rows.append([_named(a), a.first.type, *layouts, shown, f"-{100 * gain:.1f}%" if gain > 5e-4 else ""])
-    text = table(["annotation", "type", "is", "if dropped", "step then", ""], rows, right=(4, 5))
-    return text + (f"\n  and {len(known) - _ROWS} more" if len(known) > _ROWS else "")
+    return table(["annotation", "type", "is", "if dropped", "step then", ""], rows, right=(4, 5), limit=_ROWS)
 
 
 def _findings(found: Sequence[Finding]) -> str:

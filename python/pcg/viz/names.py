@@ -1,13 +1,13 @@
-"""Names of tensors, those of repeated layers as one."""
+"""Names of tensors, those of repeated layers as one; lists that are shortened."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def pattern(name: str) -> str:
-    """A name with its numbers starred, so that repeated layers look alike."""
+    """A name with its numbers starred, so that repeated layers have the same."""
     return re.sub(r"\d+", "*", name)
 
 
@@ -17,3 +17,9 @@ def common(names: Sequence[str]) -> str:
     varies = [len(set(column)) > 1 for column in zip(*numbers, strict=True)]
     shown = iter("*" if v else n for v, n in zip(varies, numbers[0], strict=True))
     return re.sub(r"\d+", lambda _: next(shown), names[0])
+
+
+def listed(items: Iterable[str], limit: int = 3) -> str:
+    """Items once each, empty ones left out, with commas; those past `limit` are counted: `a, b and 5 more`."""
+    found = list(dict.fromkeys(filter(None, items)))
+    return ", ".join(found[:limit]) + (f" and {len(found) - limit} more" if len(found) > limit else "")

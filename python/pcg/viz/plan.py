@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcg.driver.plan import Plan
 from pcg.driver.plan_document import Decision, Value
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
-from pcg.viz.names import common, pattern
+from pcg.viz.names import common, listed, pattern
 from pcg.viz.table import table
 
 if TYPE_CHECKING:
     from pcg.driver.plan_cost import PlanCost
 
-#: Rows of a section that are shown.
+#: Rows of a section that are shown.  A choice.
 _ROWS = 40
-#: Source lines shown per group of ops.
-_LINES = 3
 #: Numbers of an estimate, and how they are written.
 _ESTIMATES = {"seconds": time_text, "bound": time_text, "compute": time_text, "communication": time_text,
     "bytes": bytes_text, "peak_bytes": bytes_text}  # fmt: skip
@@ -30,17 +28,17 @@ def show(plan: Plan) -> str:
     if plan.mesh.device_ids:
         head += f"\ndevices {list(plan.mesh.device_ids)}"
     parts = [head]
-    given = [(k, write, plan.estimate.get(k)) for k, write in _ESTIMATES.items()]
-    known = [f"  {k:<14} {write(n)}" for k, write, n in given if n is not None]
+    estimate = {k: n for k in _ESTIMATES if (n := plan.estimate.get(k)) is not None}
+    known = [f"  {k:<14} {_ESTIMATES[k](n)}" for k, n in estimate.items()]
     if known:
         by = f" ({plan.estimate['by']})" if "by" in plan.estimate else ""
-        parts.append(f"Estimate when it was made{by}\n" + "\n".join(known))
+        parts.append(f"Estimate at planning{by}\n" + "\n".join(known))
     for name, values in (("Arguments", plan.arguments), ("Results", plan.results)):
         parts.append(f"{name}\n" + _values(values, plan.mesh))
     split = sum(any(s is not None and s.used_axes for s in d.results or ()) for d in plan.operations)
     parts.append(
         f"Operations\n  {len(plan.operations)} placed, {split} of them split; {len(plan.reshards)} values are kept in "
-        f"another layout than they are made in\n  {'with' if plan.source else 'without'} the program"
+        f"another layout than they are computed in\n  {'with' if plan.source else 'without'} the program"
     )
     return "\n\n".join(parts) + "\n"
 
@@ -64,7 +62,7 @@ def diff_plans(old: Plan, new: Plan) -> str:
         if text := _op_changes(old, new):
             parts.append(f"Operations\n{text}")
         if text := _reshard_changes(old, new):
-            parts.append(f"Kept in another layout than made in\n{text}")
+            parts.append(f"Kept in another layout than computed in\n{text}")
     elif parts:
         parts.append("the programs differ: operations are not compared")
     if parts and (text := _estimates(old.estimate, new.estimate)):
@@ -87,7 +85,7 @@ def _values(values: Sequence[Value], mesh: Mesh) -> str:
     for v in values:
         groups.setdefault((pattern(v.name), v.type, _text(v.spec, mesh)), []).append(v.name)
     rows = [[common(names), str(len(names)), type_, spec] for (_, type_, spec), names in groups.items()]
-    return _cut(["tensor", "count", "type", "layout"], rows, (1,))
+    return table(["tensor", "count", "type", "layout"], rows, (1,), limit=_ROWS)
 
 
 def _value_changes(old: Sequence[Value], new: Sequence[Value], a: Mesh, b: Mesh) -> str:
@@ -101,7 +99,7 @@ def _value_changes(old: Sequence[Value], new: Sequence[Value], a: Mesh, b: Mesh)
             kind = y.type if y is not None else x.type if x is not None else ""
             groups.setdefault((pattern(name), kind, before, after), []).append(name)
     rows = [[common(names), str(len(names)), kind, x, y] for (_, kind, x, y), names in groups.items()]
-    return _cut(["tensor", "count", "type", "was", "is"], rows, (1,)) if rows else ""
+    return table(["tensor", "count", "type", "was", "is"], rows, (1,), limit=_ROWS) if rows else ""
 
 
 def _described(v: Value | None, other: Value | None, mesh: Mesh) -> str:
@@ -123,9 +121,9 @@ def _op_changes(old: Plan, new: Plan) -> str:
     for (name, a, b, c, d), places in groups.items():
         what = f"{a} => {b}" if a else b
         then = f"{c} => {d}" if c else d
-        rows.append([name, str(len(places)), what, then, _places(places)])
+        rows.append([name, str(len(places)), what, then, listed(places)])
     rows.sort(key=lambda r: -int(r[1]))
-    return _cut(["op", "count", "was", "is", "from"], rows, (1,)) if rows else ""
+    return table(["op", "count", "was", "is", "from"], rows, (1,), limit=_ROWS) if rows else ""
 
 
 def _decided(d: Decision | None, mesh: Mesh) -> tuple[str, str]:
@@ -142,11 +140,11 @@ def _reshard_changes(old: Plan, new: Plan) -> str:
         sides.append({(r.value, r.uses): (_text(r.spec, plan.mesh), r.where) for r in plan.reshards})
     groups: dict[tuple[str, str], list[str]] = {}
     for key in dict.fromkeys([*sides[0], *sides[1]]):
-        x, y = (side.get(key, ("as it is made", "")) for side in sides)
+        x, y = (side.get(key, ("as it is computed", "")) for side in sides)
         if x[0] != y[0]:
             groups.setdefault((x[0], y[0]), []).append(x[1] or y[1])
-    rows = [[str(len(places)), x, y, _places(places)] for (x, y), places in groups.items()]
-    return _cut(["values", "was", "is", "from"], rows, (0,)) if rows else ""
+    rows = [[str(len(places)), x, y, listed(places)] for (x, y), places in groups.items()]
+    return table(["values", "was", "is", "from"], rows, (0,), limit=_ROWS) if rows else ""
 
 
 def _estimates(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -159,16 +157,6 @@ def _estimates(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     if rows and old.get("by") != new.get("by"):
         rows.append(["by", str(old.get("by", "")), str(new.get("by", "")), ""])
     return table(["", "was", "is", ""], rows, right=(1, 2, 3)) if rows else ""
-
-
-def _places(places: Iterable[str]) -> str:
-    lines = list(dict.fromkeys(p for p in places if p))
-    return ", ".join(lines[:_LINES]) + (f" and {len(lines) - _LINES} more" if len(lines) > _LINES else "")
-
-
-def _cut(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
-    text = table(header, rows[:_ROWS], right=right)
-    return text + (f"\n  and {len(rows) - _ROWS} more" if len(rows) > _ROWS else "")
 
 
 def costs(plan: Plan, found: Sequence[PlanCost]) -> str:

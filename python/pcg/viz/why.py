@@ -1,7 +1,7 @@
 """Why the program is sharded as it is: the two decisions behind each collective, and where each layout comes from.
 
-The facts are found in `pcg.lower` (`origins`, `causes`, `conflicts`); here they are put together with the lowered
-program, whose collectives they explain one for one, and with the user's names of arguments and results.
+The facts are found in `pcg.explain` (`origins`, `causes`, `conflicts`); here they are matched with the collectives
+of the lowered program, one for one, and with the user's names of arguments and results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pcg.driver.compilation import Compilation
 from pcg.driver.cost import Collective, Cost
 from pcg.driver.module_program import entry_function
 from pcg.explain.causes import Cause, Causes
-from pcg.explain.chains import annotation, chain_text, chains, elsewhere, steps
+from pcg.explain.chains import annotated, chain_text, chains, elsewhere, steps
 from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
 from pcg.ir.locations import place
@@ -27,8 +27,9 @@ from pcg.lower.moves import DIST_MOVES
 from pcg.machine.units import bytes_text, time_text
 from pcg.rules.manual import is_manual
 from pcg.search.what_if import Other
+from pcg.viz.names import listed
 
-#: Groups of collectives in the report, those that take longest.
+#: Groups of collectives in the report, those that take longest.  This and the next: choices.
 TOP = 8
 #: Names of tensors in one line.
 _TENSORS = 6
@@ -42,8 +43,8 @@ _READERS = 3
 class Reason:
     """One collective of the lowered program and why it is there.
 
-    `other` is what the program costs, by the measure of `dist-measure`, if the first reader takes the value as it
-    comes, all else as it is; `other_seconds` by how much that is more per step.  None where that is not possible.
+    `other` is what the program costs, by the measure of `dist-measure`, if the first reader takes the value as it is,
+    all else unchanged; `other_seconds` is how much longer a step takes then.  None where that is not possible.
     """
 
     collective: Collective
@@ -52,13 +53,13 @@ class Reason:
     other_seconds: float | None
 
     def lines(self) -> list[str]:
-        """What was decided where the value is made, where it is read, and what the other way costs."""
+        """Why the value has its layout, why its readers need another, and what the alternative costs."""
         wants = [d.text for d in self.cause.consumers] or ["nobody reads it"]
         shown = wants[:_READERS] + ([f"(and {len(wants) - _READERS} more)"] if len(wants) > _READERS else [])
-        out = [f"made: {self.cause.producer.text}", *(f"read: {w}" for w in shown)]
+        out = [f"produced: {self.cause.producer.text}", *(f"read: {w}" for w in shown)]
         if self.other_seconds is not None:
             more = time_text(self.other_seconds)
-            out.append(f"else: taken as it comes, {more} more per step by dist-measure, all else as it is")
+            out.append(f"else: taken as it is, {more} more per step by dist-measure, all else unchanged")
         return out
 
 
@@ -96,7 +97,7 @@ class Reasons:
 
     def reason(self, collective: Collective, cause: Cause) -> Reason:
         """A collective with its cause and the other choice."""
-        other = self.causes.other_way(cause)
+        other = self.causes.alternative(cause)
         return Reason(collective, cause, other, None if other is None else self.causes.more(other))
 
     def conflicts(self) -> list[str]:
@@ -133,7 +134,7 @@ class Reasons:
             values = [r for op in walk(self.func) for r in op.results] + arguments
             found: list[Site] = [v for v in values if v.get_name(state) == tensor]
         else:
-            found = [r for op in o.ordinary() if place(op.location) == tensor for r in op.results]
+            found = [r for op in o.computing_ops() if place(op.location) == tensor for r in op.results]
         if not found:
             names = ", ".join([*o.names[:6], *o.result_names[:3]])
             raise ValueError(
@@ -164,17 +165,19 @@ def why(compilation: Compilation, tensor: str | int) -> str:
 
 def _block(o: Origins, site: Site) -> list[str]:
     """The layout of one value, each of its chains with a line per link."""
-    head = f"{o.name(site)} is {o.shown(o.spec(site))}"
-    if given := annotation(o, site):
-        return [f"{head}: {given}"]
+    head = f"{o.name(site)} is {o.layout_text(o.spec(site))}"
+    if text := annotated(o, site):
+        return [f"{head}: {text}"]
     lines = [head]
     for chain in chains(o, site):
         links = steps(o, chain)
-        end = o.said(chain.given, chain.links[-1].site) if chain.given else f"{o.decider()}, no annotation implies it"
+        end = f"{o.decided_by()}, no annotation implies it"
+        if chain.annotation is not None:
+            end = o.annotation_text(chain.annotation, chain.links[-1].site)
         lines += [f"  {o.axes([chain.axis])}" + ("" if links else f": {end}"), *(f"    {x}" for x in links)]
         if links:
             lines.append(f"    {end}")
-    return lines if len(lines) > 1 else [f"{head}: whole, {o.decider()}{elsewhere(o, site)}"]
+    return lines if len(lines) > 1 else [f"{head}: replicated, {o.decided_by()}{elsewhere(o, site)}"]
 
 
 def collectives_section(reasons: Reasons, cost: Cost, verbose: bool = False) -> str:
@@ -202,28 +205,27 @@ def layouts_section(reasons: Reasons, verbose: bool = False) -> str:
     groups: dict[str, list[str]] = {}
     for site in sites:
         found = chains(o, site)
-        if given := annotation(o, site):
-            groups.setdefault(given, []).append(f"{o.name(site)} {o.shown(o.spec(site))}")
+        if text := annotated(o, site):
+            groups.setdefault(text, []).append(f"{o.name(site)} {o.layout_text(o.spec(site))}")
             continue
-        chosen = [c.axis for c in found if c.given is None]
+        chosen = [c.axis for c in found if c.annotation is None]
         for c in found:
-            if c.given is not None:
-                end = o.said(c.given, c.links[-1].site)
+            if c.annotation is not None:
+                end = o.annotation_text(c.annotation, c.links[-1].site)
                 groups.setdefault(f"{o.axes([c.axis])}, as {end}", []).append(o.name(site))
         if chosen or not found:
-            what = f"{o.axes(chosen)} {o.decider()}" if chosen else f"whole, {o.decider()}"
+            what = f"{o.axes(chosen)} {o.decided_by()}" if chosen else f"replicated, {o.decided_by()}"
             groups.setdefault(what, []).append(o.name(site))
     return "\n".join(f"  {why}: {_names(names)}" for why, names in groups.items())
 
 
 def _names(names: Sequence[str]) -> str:
-    """Names, those alike but for their numbers once, and not too many."""
+    """Names, those that differ in numbers only once, and not too many."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_starred(name), []).append(name)
-    shown = [g[0] + (f" (and {len(g) - 1} alike)" if len(g) > 1 else "") for g in groups.values()]
-    left = len(shown) - _TENSORS
-    return ", ".join(shown[:_TENSORS]) + (f" and {left} more" if left > 0 else "")
+    shown = [g[0] + (f" (and {len(g) - 1} like it)" if len(g) > 1 else "") for g in groups.values()]
+    return listed(shown, _TENSORS)
 
 
 def _head(c: Collective, times: int) -> str:
@@ -242,7 +244,7 @@ def _wrapped(lines: Sequence[str]) -> list[str]:
 
 
 def _as_collective(cause: Cause) -> Collective:
-    """A cause before lowering, on the whole tensor."""
+    """A cause before lowering, on the global tensor."""
     t = cause.value.type
     kind = f"{t.element_type}[{','.join(map(str, t.shape))}]" if isinstance(t, ir.RankedTensorType) else str(t)
     return Collective(cause.kind, cause.axes, kind, cause.bytes, cause.seconds, cause.times, place(cause.op.location))
@@ -254,5 +256,5 @@ def _body_number(op: ir.Operation) -> int:
 
 
 def _starred(text: str) -> str:
-    """A text with numbers starred, so that repeated layers look alike."""
+    """A text with numbers starred, so that repeated layers have the same."""
     return re.sub(r"\d+(\.\d+)?", "*", text)

@@ -22,4 +22,4 @@ def test_without_a_measure_no_other_choice_is_priced():
     done = ExplainPass()
     done.run(module.operation)
     (text,) = [t for _, t in done.remarks if t.startswith("all_gather over data")]
-    assert "64 bytes sent" in text and "taken as it comes" not in text
+    assert "64 bytes sent" in text and "taken as it is" not in text

@@ -102,7 +102,7 @@ def test_nothing_is_replicated_silently(strategy):
     rows = {line.split()[0]: line for line in section.splitlines()[3:]}
     remarks = [t for _, _, t in done.remarks if "runs replicated over" in t]
     names = ["custom_call", "fft"] if strategy == "dataflow" else ["custom_call"]  # the search splits the batch
-    reasons = {"custom_call": "custom call @opaque is opaque", "fft": "dimension 1 stays whole: it is transformed"}
+    reasons = {"custom_call": "custom call @opaque is opaque", "fft": "dimension 1 stays unsplit: it is transformed"}
     places = {"custom_call": "model.py:7", "fft": "model.py:8"}
     for name in names:
         row = rows.pop(name)

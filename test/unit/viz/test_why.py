@@ -69,7 +69,7 @@ def test_a_chain_ends_at_the_annotation(strategy):
     (down,) = reasons.find("p['down']")
     assert o.spec(down) == ShardSpec.parse("[model, -]")
     chain = o.chain(down, "model")
-    assert chain.given is not None and chain.given.spec == ShardSpec.parse("[-, model]")
+    assert chain.annotation is not None and chain.annotation.spec == ShardSpec.parse("[-, model]")
     assert [o.name(x.site) for x in chain.links] == [
         "p['down']", "the result of tanh at mlp.py:4", "the result of dot_general at mlp.py:3", "p['up']"
     ]  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_collective_has_two_decisions(mlp):
         "the result of dot_general at mlp.py:5 is a partial sum over model: its contracted dimension of size 32 is split"
         " over model (operand 0, the result of tanh at mlp.py:4): p['up'] is annotated [-, model], 2 ops away"
     )
-    assert [d.text for d in found.cause.consumers] == ["tanh at mlp.py:6 needs whole values: it is not linear in operand 0"]
+    assert [d.text for d in found.cause.consumers] == ["tanh at mlp.py:6 needs reduced values: it is not linear in operand 0"]
     assert found.other_seconds is None, "tanh cannot take partial values"
 
 
@@ -106,11 +106,11 @@ def test_a_conflict_names_both_annotations(strategy):
     reasons = Reasons(done)
     assert cost_of(done).collectives
     (text,) = reasons.conflicts()
-    assert {"a is annotated [data, -]", "b is annotated [model, -]"} <= set(text.split(" meet ")[0].split(" and "))
-    assert "meet at add at add.py:1" in text
+    assert {"a is annotated [data, -]", "b is annotated [model, -]"} <= set(text.split(" disagree ")[0].split(" and "))
+    assert "disagree at add at add.py:1" in text
 
 
-def test_the_other_way_is_dearer_than_the_one_taken():
+def test_the_alternative_costs_more_than_the_plan():
     """By hand: adding as `a` comes would gather the larger part of `b`, and the result would be moved as well."""
     done = compiled(ADD, ["[data, -]", "[model, -]"], ["[model, -]"])
     (found,) = [r for r in Reasons(done).collectives(cost_of(done).collectives) if "add at" in str(r.cause.consumers)]
@@ -122,7 +122,7 @@ def test_without_annotations_all_is_chosen():
     reasons = Reasons(done)
     o = reasons.origins
     for site in (*o.block.arguments, *map(Result, range(len(o.results)))):
-        assert all(o.chain(site, a).given is None for a in o.spec(site).used_axes)
+        assert all(o.chain(site, a).annotation is None for a in o.spec(site).used_axes)
     assert "chosen by the search" in why(done, "x") and "annotated" not in explain(done, cost_of(done))
 
 
@@ -145,8 +145,8 @@ def test_unknown_tensors(mlp, tensor, words):
 def test_the_report_has_the_sections(mlp):
     text = explain(mlp, cost_of(mlp))
     sections = {s.split("\n")[0].split(" (")[0]: s for s in text.split("\n\n")}
-    assert "made: the result of dot_general at mlp.py:5" in sections["Why collectives"]
-    assert "read: tanh at mlp.py:6 needs whole values" in sections["Why collectives"]
+    assert "produced: the result of dot_general at mlp.py:5" in sections["Why collectives"]
+    assert "read: tanh at mlp.py:6 needs reduced values" in sections["Why collectives"]
     assert "  model, as p['up'] is annotated [-, model]: p['down']" in sections["Why layouts"]
     verbose = explain(mlp, cost_of(mlp), verbose=True)
     assert "p['down'] is [model, -]: model <- tanh at mlp.py:4" in verbose
@@ -161,11 +161,11 @@ def test_a_constraint_is_remembered_though_it_vanishes():
     reasons = Reasons(compile_program(load_program(mesh + text), MESH))
     (down,) = reasons.find("p['down']")
     chain = reasons.origins.chain(down, "model")
-    assert chain.given is not None and chain.given.text == "a constraint at mlp.py:9"
+    assert chain.annotation is not None and chain.annotation.text == "a constraint at mlp.py:9"
     assert "dist.constraint" not in reasons.compilation.as_text("pcg")
 
 
 def test_a_plan_gives_the_layouts():
     first = compiled(MLP, ["[data, -]", "[-, model]"])
     again = compile_program(load_program(MLP), MESH, Options(first.plan))
-    assert "given by the plan" in why(again, "x")
+    assert "set by the plan" in why(again, "x")

@@ -1,4 +1,4 @@
-"""The decisions behind a redistribution: why a value is made as it is, and why its reader wants it otherwise."""
+"""Both sides of a redistribution: why a value has its layout, and why its reader needs another."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.explain.origins import Chain, Origins, Result, Site
-from pcg.explain.words import axis_place, maker, op_place, short
+from pcg.explain.words import at_location, dim_of_axis, short
 from pcg.ir.given import Given
+from pcg.ir.walk import defining_op
 from pcg.layout import ShardSpec
 from pcg.lower.moves import MOVES
 from pcg.rules import CONTROL_FLOW, TERMINATORS, traits
@@ -22,10 +23,10 @@ Rival = tuple[Given, Site]
 
 
 @dataclass(frozen=True)
-class Decision:
-    """One of the two decisions that meet, with the chains behind its layout (annotations come last in each).
+class Explanation:
+    """Why one side has its layout, with the chains behind that (annotations come last in each).
 
-    `rival` is the annotation because of which a reader does not take what it could take split otherwise.
+    `rival` is the annotation because of which a reader does not take the value split as it is.
     """
 
     text: str
@@ -33,26 +34,26 @@ class Decision:
     rival: Rival | None = None
 
 
-class Decisions:
-    """The decisions that shaped a function, in words."""
+class Explainer:
+    """Explains the layouts of a function in words."""
 
     def __init__(self, origins: Origins) -> None:
         self.origins, self.mesh = origins, origins.mesh
 
-    # -- what is made --------------------------------------------------------------------------
+    # -- the producer --------------------------------------------------------------------------
 
-    def producer(self, value: ir.Value, spec: ShardSpec, lost: Sequence[str]) -> Decision:
-        """Why `value` comes as it does in the axes that are taken away."""
+    def producer(self, value: ir.Value, spec: ShardSpec, lost: Sequence[str]) -> Explanation:
+        """Why `value` is split, or partial, over the axes `lost`, which a redistribution removes."""
         o = self.origins
         texts: list[str] = []
         chains: list[Chain] = []
         partial = [a for a in lost if a in spec.partial_axes]
-        alike: dict[str, list[str]] = {}
+        axes_by_text: dict[str, list[str]] = {}
         for axis in partial:
             text, more = self.partial(o.source(value), axis)
-            alike.setdefault(text.replace(f" over {axis}", " over @"), []).append(axis)
+            axes_by_text.setdefault(text.replace(f" over {axis}", " over @"), []).append(axis)
             chains += more
-        texts += [text.replace("@", o.axes(axes)) for text, axes in alike.items()]
+        texts += [text.replace("@", o.axes(axes)) for text, axes in axes_by_text.items()]
         for d, axes in enumerate(spec.dims):
             split = [a for a in axes if a in lost]
             if not split:
@@ -60,19 +61,19 @@ class Decisions:
             site = self._annotated(value)
             chain = o.chain(site, split[0])
             chains.append(chain)
-            because = o.because(site, split[0])
+            because = o.reason(site, split[0])
             source = o.source(value)
-            if o.spec(source) != spec and axis_place(o.spec(source), split[0]) is None:
+            if o.spec(source) != spec and dim_of_axis(o.spec(source), split[0]) is None:
                 split = [a for a in axes if a in o.spec(source).used_axes] or split
-                because = o.because(source if split[0] in o.spec(source).used_axes else site, split[0])
-            if chain.given is not None and len(chain.links) == 1 and not chain.given.text:
+                because = o.reason(source if split[0] in o.spec(source).used_axes else site, split[0])
+            if chain.annotation is not None and len(chain.links) == 1 and not chain.annotation.text:
                 texts.append(because)
             else:
                 texts.append(f"{o.name(value)} is split over {'+'.join(split)} in dimension {d}: {because}")
-        return Decision("; ".join(texts) or f"{o.name(value)} comes as {o.shown(spec)}", tuple(chains))
+        return Explanation("; ".join(texts) or f"{o.name(value)} comes as {o.layout_text(spec)}", tuple(chains))
 
     def _annotated(self, value: ir.Value) -> ir.Value:
-        """`value`, or the source it was moved from where that is in the same layout."""
+        """`value`, or the source it was redistributed from where that is in the same layout."""
         source = self.origins.source(value)
         return source if self.origins.spec(source) == self.origins.spec(value) else value
 
@@ -83,7 +84,7 @@ class Decisions:
         start = value
         kind = next((k for a, k in o.spec(value).partial if a == axis), "sum")
         for _ in range(10_000):
-            op = maker(value)
+            op = defining_op(value)
             strategy = None if op is None or op.name in MOVES else o.strategy(op)
             if op is None or strategy is None:
                 break
@@ -94,13 +95,13 @@ class Decisions:
                 site, chain = self._through(op, rule, f, axis)
                 text = f"{o.name(start)} is a partial {kind} over {axis}"
                 if passed:
-                    text += f" (made by {o.op(op)}, passed on by {short(passed[-1])})"
+                    text += f" (computed by {o.op(op)}, passed on by {short(passed[-1])})"
                 whose = "the" if passed else "its"
                 text += f": {whose} {word} dimension of size {rule.factors[f].size} is split over {axis}"
                 which = next((i for i, v in enumerate(op.operands) if v == site), None)
                 if which is not None and len(chain.links) > 1:
                     text += f" (operand {which}, {o.name(site)})"
-                return text + f": {o.because(site, axis)}", [chain]
+                return text + f": {o.reason(site, axis)}", [chain]
             following = [v for v in op.operands if axis in o.spec(v).partial_axes]
             if not following:
                 break
@@ -113,89 +114,86 @@ class Decisions:
         o = self.origins
         sites = [v for v, t in zip(op.operands, rule.operands, strict=True) if any(f in dim for dim in t)]
         sites = [v for v in sites if axis in o.spec(v).used_axes] or list(op.results)
-        best = min(sites, key=lambda v: ((c := o.chain(v, axis)).given is None, len(c.links)))
+        best = min(sites, key=lambda v: ((c := o.chain(v, axis)).annotation is None, len(c.links)))
         return best, o.chain(best, axis)
 
-    # -- what is wanted ------------------------------------------------------------------------
+    # -- the readers ---------------------------------------------------------------------------
 
-    def asked(self, value: ir.Value, spec: ShardSpec) -> list[Decision]:
-        """Requests for the layout that a redistribution makes."""
+    def constraints(self, value: ir.Value) -> list[Explanation]:
+        """The constraints on what redistributions make of `value`."""
         o = self.origins
         return [
-            Decision(o.said(g, copy), tuple(o.chain(copy, a) for a in sorted(o.spec(copy).used_axes)))
-            for copy in o.copies(value) for g in o.given.get(copy, ()) if g.text.startswith("a constraint")
+            Explanation(o.annotation_text(g, copy), tuple(o.chain(copy, a) for a in sorted(o.spec(copy).used_axes)))
+            for copy in o.copies(value) for g in o.annotations.get(copy, ()) if g.text.startswith("a constraint")
         ]  # fmt: skip
 
     def consumer(
         self, op: ir.Operation, i: int, site: ir.Value, src: ShardSpec, dst: ShardSpec, lost: Sequence[str]
-    ) -> Decision:
-        """Why operand `i` of `op` cannot or shall not come in layout `src`."""
+    ) -> Explanation:
+        """Why `op` cannot or does not take its operand `i` in layout `src`."""
         o = self.origins
         if op.name == "func.return":
             return self._returned(i)
         if op.name in TERMINATORS:
             parent = op.parent.operation
             if parent.name == "stablehlo.while" and op.block == parent.regions[0].blocks[0]:
-                return Decision(f"the condition of the loop{op_place(parent)} is needed whole")
-            return self._kept(parent, i, site)
+                return Explanation(f"the condition of the loop{at_location(parent)} is needed replicated")
+            verb = "carries" if parent.name == "stablehlo.while" else "returns"
+            return self._kept(f"{o.op(parent)} {verb} it", site)
+        if op.name == "stablehlo.while":
+            return self._kept(f"{o.op(op)} carries it", site)
         if op.name in CONTROL_FLOW:
-            return self._kept(op, i, site) if op.name == "stablehlo.while" else Decision(
-                f"the predicate of {o.op(op)} is needed whole"
-            )
+            return Explanation(f"the predicate of {o.op(op)} is needed replicated")
         if is_manual(op):
-            return Decision(f"a manual computation{op_place(op)} takes it as {o.shown(o.spec(site))}")
+            return Explanation(f"a manual computation{at_location(op)} takes it as {o.layout_text(o.spec(site))}")
         strategy = o.strategy(op)
         if strategy is None:
-            return Decision(f"{o.op(op)} wants it as {o.shown(o.spec(site))}")
+            return Explanation(f"{o.op(op)} needs it as {o.layout_text(o.spec(site))}")
         rule, a = strategy
         if rule.reason:
-            return Decision(f"{o.op(op)} runs whole: {rule.reason}")
+            return Explanation(f"{o.op(op)} runs replicated: {rule.reason}")
         texts: list[str] = []
         chains: list[Chain] = []
         rivals: list[Rival] = []
         want = o.spec(site)
         for axis in lost:
-            place = axis_place(src, axis)
+            place = dim_of_axis(src, axis)
             assert place is not None
-            if place >= 0 and axis_place(want, axis) == place:
+            if place >= 0 and dim_of_axis(want, axis) == place:
                 over = o.axes(want.dims[place])
                 found = self._rival(f"{o.op(op)} takes dimension {place} split over {over}", site, want.dims[place][0])
             elif place < 0:
-                found = Decision(self._nonlinear(op, i, rule, axis, src))
+                found = Explanation(self._nonlinear(op, i, rule, axis, src))
             else:
-                found = self._whole(op, i, rule, a, axis, place)
+                found = self._unsplit(op, i, rule, a, axis, place)
             texts.append(found.text)
             chains += found.chains
             rivals += [found.rival] if found.rival is not None else []
         for d, axes in enumerate(want.dims):
             if any(f"dimension {d} split over" in text for text in texts):
                 continue
-            if come := [x for x in axes if axis_place(src, x) != d]:
+            if come := [x for x in axes if dim_of_axis(src, x) != d]:
                 chain = o.chain(site, come[0])
                 chains.append(chain)
-                texts.append(f"{o.op(op)} takes dimension {d} split over {'+'.join(come)}: {o.because(site, come[0])}")
-        text = "; ".join(dict.fromkeys(texts)) or f"{o.op(op)} takes {o.shown(want)}"
-        return Decision(text, tuple(chains), next(iter(rivals), None))
+                texts.append(f"{o.op(op)} takes dimension {d} split over {'+'.join(come)}: {o.reason(site, come[0])}")
+        text = "; ".join(dict.fromkeys(texts)) or f"{o.op(op)} takes {o.layout_text(want)}"
+        return Explanation(text, tuple(chains), next(iter(rivals), None))
 
-    def _returned(self, i: int) -> Decision:
+    def _returned(self, i: int) -> Explanation:
         o, site = self.origins, Result(i)
-        spec = o.spec(site)
-        chains = tuple(o.chain(site, a) for a in sorted(spec.used_axes))
-        own = [g for g in o.given.get(site, ()) if not g.text]
-        if own:
-            return Decision(o.said(own[0], site), chains, (own[0], site))
-        text = f"{o.name(site)} is returned " + ("whole" if spec.is_replicated else f"as {o.shown(spec)}")
-        because = list(dict.fromkeys(o.because(site, a) for a in sorted(spec.used_axes))) or [o.decider()]
-        return Decision(f"{text}: {'; '.join(because)}", chains)
+        if own := [g for g in o.annotations.get(site, ()) if not g.text]:
+            chains = tuple(o.chain(site, a) for a in sorted(o.spec(site).used_axes))
+            return Explanation(o.annotation_text(own[0], site), chains, (own[0], site))
+        return self._kept(f"{o.name(site)} is returned", site)
 
-    def _kept(self, op: ir.Operation, i: int, site: ir.Value) -> Decision:
-        """What a loop carries, or a conditional gives."""
+    def _kept(self, head: str, site: Site) -> Explanation:
+        """The reader keeps the layout of `site`: the function's result, a loop that carries it, a conditional."""
         o = self.origins
-        spec, verb = o.spec(site), "carries it" if op.name == "stablehlo.while" else "gives it"
-        because = list(dict.fromkeys(o.because(site, a) for a in sorted(spec.used_axes))) or [o.decider()]
-        shown = "whole" if spec.is_replicated else f"as {o.shown(spec)}"
-        chains = tuple(o.chain(site, a) for a in sorted(spec.used_axes))
-        return Decision(f"{o.op(op)} {verb} {shown}: {'; '.join(because)}", chains)
+        spec = o.spec(site)
+        axes = sorted(spec.used_axes)
+        reasons = list(dict.fromkeys(o.reason(site, a) for a in axes)) or [o.decided_by()]
+        layout = "replicated" if spec.is_replicated else f"as {o.layout_text(spec)}"
+        return Explanation(f"{head} {layout}: {'; '.join(reasons)}", tuple(o.chain(site, a) for a in axes))
 
     def _nonlinear(self, op: ir.Operation, i: int, rule: FactorRule, axis: str, src: ShardSpec) -> str:
         """Why `op` does not take a partial value."""
@@ -203,21 +201,21 @@ class Decisions:
         kind = dict(src.partial)[axis]
         passes = [x for x in rule.linear if x.kind == kind and i in x.operands]
         if not passes:
-            return f"{o.op(op)} needs whole values: it is not linear in operand {i}"
+            return f"{o.op(op)} needs reduced values: it is not linear in operand {i}"
         for j in sorted(min(passes, key=lambda x: len(x.operands)).operands - {i}):
             value = o.source(op.operands[j])
             if axis not in o.spec(value).partial_axes:
-                return f"{o.op(op)} needs whole values: its operand {j}, {o.name(value)}, is whole"
-        return f"{o.op(op)} could pass partial values on, but they are added up before it: {o.decider()}"
+                return f"{o.op(op)} needs reduced values: its operand {j}, {o.name(value)}, is not partial"
+        return f"{o.op(op)} could pass partial values on, but they are reduced before it: {o.decided_by()}"
 
-    def _whole(self, op: ir.Operation, i: int, rule: FactorRule, a: Assignment, axis: str, d: int) -> Decision:
+    def _unsplit(self, op: ir.Operation, i: int, rule: FactorRule, a: Assignment, axis: str, d: int) -> Explanation:
         """Why `op` does not take dimension `d` of operand `i` split over `axis`."""
         o, factors = self.origins, rule.operands[i][d]
         stuck = next((f for f in factors if not rule.factors[f].splittable), None)
         if stuck is not None:
-            return Decision(f"{o.op(op)} needs dimension {d} whole: {rule.factors[stuck].reason}")
+            return Explanation(f"{o.op(op)} needs dimension {d} unsplit: {rule.factors[stuck].reason}")
         if not factors:
-            return Decision(f"{o.op(op)} needs dimension {d} whole")
+            return Explanation(f"{o.op(op)} needs dimension {d} unsplit")
         other = next((f for f, axes in enumerate(a.axes) if axis in axes), None)
         if other is not None and other not in factors:
             site, dim = self._where(op, rule, other, axis)
@@ -228,20 +226,20 @@ class Decisions:
             return self._rival(f"{o.op(op)} has dimension {d} split over {o.axes(taken)}", site, taken[0])
         n, f = self.mesh.axis_size(axis), factors[0]
         if rule.factors[f].size % n and not rule.may_pad(f):
-            return Decision(f"{o.op(op)} needs dimension {d} whole: {rule.factors[f].size} do not divide by {n}")
-        text = f"{o.op(op)} takes dimension {d} whole"
+            return Explanation(f"{o.op(op)} needs dimension {d} unsplit: {rule.factors[f].size} do not divide by {n}")
+        text = f"{o.op(op)} takes dimension {d} unsplit"
         if (rival := self._neighbour(op, i, rule, factors)) is not None:
-            return Decision(f"{text}: {o.said(*rival)}", rival=rival)
+            return Explanation(f"{text}: {o.annotation_text(*rival)}", rival=rival)
         if any(rule.factors[f].reduce for f in factors):
             text += " (split, its results would be partial)"
-        return Decision(f"{text}: {o.decider()}")
+        return Explanation(f"{text}: {o.decided_by()}")
 
-    def _rival(self, text: str, site: ir.Value, axis: str) -> Decision:
-        """A reader that wants something else, because of where `axis` is at `site`."""
+    def _rival(self, text: str, site: ir.Value, axis: str) -> Explanation:
+        """Why a reader needs another layout: because `axis` is where it is at `site`."""
         o = self.origins
         chain = o.chain(site, axis)
-        rival = None if chain.given is None else (chain.given, chain.links[-1].site)
-        return Decision(f"{text}: {o.because(site, axis)}", (chain,), rival)
+        rival = None if chain.annotation is None else (chain.annotation, chain.links[-1].site)
+        return Explanation(f"{text}: {o.reason(site, axis)}", (chain,), rival)
 
     def _where(self, op: ir.Operation, rule: FactorRule, f: int, axis: str) -> tuple[ir.Value, int | None]:
         """The value around `op` that has factor `f` split over `axis` and the nearest annotation, and its dimension."""
@@ -251,10 +249,10 @@ class Decisions:
             for v, t in zip((*op.operands, *op.results), (*rule.operands, *rule.results), strict=True)
             if axis in o.spec(v).used_axes
         ]
-        return min(found, key=lambda x: ((c := o.chain(x[0], axis)).given is None, len(c.links)))
+        return min(found, key=lambda x: ((c := o.chain(x[0], axis)).annotation is None, len(c.links)))
 
     def _neighbour(self, op: ir.Operation, i: int, rule: FactorRule, factors: Sequence[int]) -> Rival | None:
-        """The annotation of another value around `op` that keeps these factors whole, if there is one."""
+        """The annotation of another value around `op` that leaves these factors unsplit, if there is one."""
         o = self.origins
         sites: list[Site] = []
         for j, (value, t) in enumerate(zip(op.operands, rule.operands, strict=True)):
@@ -264,4 +262,4 @@ class Decisions:
             if any(set(factors) & set(dim) for dim in t):
                 uses = [use for use in value.uses if use.owner.operation.name == "func.return"]
                 sites += [value, *(Result(use.operand_number) for use in uses)]
-        return next(((g, s) for s in sites for g in o.given.get(s, ())), None)
+        return next(((g, s) for s in sites for g in o.annotations.get(s, ())), None)

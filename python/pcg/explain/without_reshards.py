@@ -1,4 +1,4 @@
-"""A program without its redistributions: ops have what they need of their operands as layouts instead."""
+"""A program without its redistributions: the layouts that ops need of their operands are attributes instead."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pcg.rules import CONTROL_FLOW, TERMINATORS
 from pcg.rules.registry import shape
 
 
-def unmoved(module: ir.Operation) -> ir.Operation:
-    """A copy of a module as it was before dist-insert-reshards, but for what was asked for inside of it.
+def without_reshards(module: ir.Operation) -> ir.Operation:
+    """A copy of a module as it was before dist-insert-reshards, without the constraints inside of it.
 
     It computes the same; every op keeps its layouts.
     """
