@@ -18,6 +18,11 @@ from pcg.layout.uneven import blocks
 MOST = 4096
 
 
+def is_lowered(module: ir.Module) -> bool:
+    """Whether a module is a program for one device of many."""
+    return "pcg.in_specs" in module.operation.attributes
+
+
 def lowered_layouts(module: ir.Module | ir.Operation) -> tuple[Mesh, list[ShardSpec], list[ShardSpec]]:
     """Mesh, argument and result layouts that the lowering left on a module.
 

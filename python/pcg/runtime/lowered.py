@@ -19,16 +19,6 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.runtime.executable import Executable
 
 
-def is_lowered(module: ir.Module) -> bool:
-    """Whether a module is a program for one device of many."""
-    return "pcg.in_specs" in module.operation.attributes
-
-
-def lowered_mesh(module: ir.Module) -> Mesh:
-    """The mesh of a lowered module."""
-    return lowered_layouts(module)[0]
-
-
 def lowered_program(module: ir.Module, source: str | bytes, path: str | None) -> Program:
     """The program that a lowered module is part of: its arguments and results are the global tensors.
 
