@@ -20,7 +20,7 @@ class AccumulatePass(Accumulate, Pass):
     fails and names it.  Means are right because the program divides by its own batch size.
 
     Data are the arguments that are not state; their first dimension is the batch.  Results with a batch dimension are
-    put together again.  Runs before layouts are chosen.
+    combined afterwards.  Runs before layouts are chosen.
 
     Before:
     ```mlir

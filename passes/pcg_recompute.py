@@ -1,4 +1,4 @@
-"""pcg-recompute: compute values again in the backward part instead of keeping them, as far as memory needs it."""
+"""pcg-recompute: rematerialise values in the backward part instead of keeping them, as far as memory needs it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pcg.rewrite.recompute import Recompute
 
 @dataclass
 class RecomputePass(Recompute, Pass):
-    """Compute values again where they are next needed instead of keeping them, to fit a memory limit.
+    """Rematerialise values where they are next needed instead of keeping them, to fit a memory limit.
 
-    A value that the forward part makes for the backward part of a training step may be dropped and made again right
+    A value that the forward part makes for the backward part of a training step may be dropped and rematerialised right
     before its first use there, from values that are kept.  Which ones is chosen so that the step fits the limit
     and takes the least more time, by an integer program over all values (see docs/decisions/0015-memory.md).  The
     copies stand behind a `stablehlo.optimization_barrier` (marked `pcg.copies`) together with a gradient that their
-    reader needs too, so that they are neither merged with what they copy nor made too early.  Collectives may be done
-    again as well: a weight that is gathered for the forward part is gathered anew for the backward part.
+    reader needs too, so that they are neither merged with what they copy nor made too early.  Collectives may be run
+    a second time as well: a weight that is gathered for the forward part is gathered anew for the backward part.
 
     Runs on a placed program (behind dist-insert-reshards) or on one for a single device.  Without a limit, given or
     left by pcg-search, nothing changes.

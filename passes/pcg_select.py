@@ -1,4 +1,4 @@
-"""pcg-select: the best of several plans, searched ones and experts', by simulation."""
+"""pcg-select: the best of several plans, searched ones and baselines, by simulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pcg.planning.select import Select
 
 @dataclass
 class SelectPass(Select, Pass):
-    """Choose among plans by simulating them: those of the search, and those of experts.
+    """Choose among plans by simulating them: those of the search, and baselines.
 
     `pcg-search` adds up the times of a step; the simulator (`pcg.simulate`) also knows what overlaps.  So several plans
     are made, each on a copy of the program, with its reshards, fused, lowered and simulated.  The one whose step is
@@ -20,14 +20,14 @@ class SelectPass(Select, Pass):
     - `pcg-search` as it is, and with overlap fractions, the share of the time of collectives that overlaps compute: 0.1
       and 0.5 for those of gradients (`gradient-overlap`), 0.5 and 0.8 for all (`other-overlap`, too);
     - the plan of Unity's algorithm (`algorithm=unity`);
-    - the plans of experts (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
+    - the baselines (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
       hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts
       of its own gets none of these.
 
     So by simulation the outcome is not worse than any of them.  Of equals the first counts, the searches before
     others.  ZeRO variants of a plan that takes more than twice as long as the best so far are left out.
 
-    Where the mesh was chosen (`pcg-choose-mesh`), not given, the experts' plans have every mesh of as many devices, in
+    Where the mesh was chosen (`pcg-choose-mesh`), not declared, the baselines have every mesh of as many devices, in
     its places on the cluster, and the search also has the mesh of the best of them and the one of a single axis,
     Unity's also that of nodes and devices of a node.  The mesh of the module may change then.
 

@@ -16,7 +16,7 @@ class SinkInvariantsPass(SinkInvariants, Pass):
     A value that a loop carries unchanged, or reads from outside, is in memory as a whole as long as the loop runs: an
     attention mask that is broadcast to all heads before a scan over the layers takes as much as all scores of a layer.
     Where a value is made element by element of much less (constants, iotas, a mask per token), the ops that make
-    it are done again in the body, where a compiler fuses them with what reads them, and it is no longer carried.
+    it are recomputed in the body, where a compiler fuses them with what reads them, and it is no longer carried.
 
     jax moves what does not change out of loops that it differentiates, so this is part of `--auto-parallel`. A mask for
     all heads is read once per layer and direction: without that a step of the zoo's Llama-3 70B on 64 H100 takes 13.1 s

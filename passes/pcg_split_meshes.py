@@ -18,7 +18,7 @@ class SplitMeshesPass(SplitMeshes, Pass):
     (without products or loops, and without values for other meshes, they join the mesh's next stage).
     Stages are in an order in which they can run.  A value that another mesh needs gets one `pcg.transfer`
     to it, behind the stage that makes it; stages of one mesh pass values on as they are.  What depends on no
-    argument (constants, iotas, what follows from them) is made again wherever it is used.
+    argument (constants, iotas, what follows from them) is recomputed wherever it is used.
 
     Before:
     ```mlir

@@ -25,7 +25,7 @@ class Settings:
     """What is fixed for all passes of a pipeline: a pass takes what it has a field of the same name for.
 
     `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
-    that is chosen is made of; `budget`: how many variants of annotations the linter prices.  None leaves the pass its
+    that is chosen is made of; `budget`: how many variants of annotations the linter estimates.  None leaves the pass its
     own default.
     """
 
@@ -37,8 +37,8 @@ class Settings:
     def of(self, cls: type[Pass]) -> dict[str, Any]:
         """The settings that passes of a class take, as arguments of their constructor."""
         own = {f.name for f in fields(cls) if f.init}
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in given.items() if value is not None and name in own}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if value is not None and name in own}
 
 
 def prepare(settings: Settings) -> list[Pass]:
@@ -52,7 +52,7 @@ def prepare(settings: Settings) -> list[Pass]:
 
 
 def choose(settings: Settings) -> list[Pass]:
-    """The mesh, or what each group of unlike devices does; nothing where the program has a mesh with its devices."""
+    """The mesh, or what each group of heterogeneous devices does; nothing where the program has a mesh with its devices."""
     from pcg.passes.pcg_choose_groups import ChooseGroupsPass
     from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 

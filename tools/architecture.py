@@ -180,13 +180,13 @@ def through_compile() -> list[Call]:
     return _calls(_COMPILE)
 
 
-def _way(calls: list[Call]) -> str:
+def _trail(calls: list[Call]) -> str:
     rows = ["| from | to | function | what it does |", "| --- | --- | --- | --- |"]
     for c in calls:
         if c.is_property:
             continue
         up = ORDER.index(c.room) > ORDER.index("" if c.caller == "pcg" else c.caller)
-        what = str(c).replace("|", "\\|") + (" (A function that it is given.)" if up else "")
+        what = str(c).replace("|", "\\|") + (" (A function passed to it.)" if up else "")
         rows.append(f"| {c.caller} | {c.room} | `{c.module.removeprefix('pcg.')}.{c.name}` | {what} |")
     return "\n".join(rows)
 
@@ -206,7 +206,7 @@ def page() -> str:
         "## A module through `pcg-opt --auto-parallel --lower`", "",
         "Recorded while two matrix products are planned for a 2x2 mesh and lowered: every function that one room calls",
         "in another, once, when it is first called.  The rooms at the bottom (up to `rules`), which all others use,",
-        "are left out.", "", _way(through_pcg_opt()), "",
+        "are left out.", "", _trail(through_pcg_opt()), "",
         "## A function through `pcg.compile`", "",
-        "The same for the function compiled and called once on four devices.", "", _way(through_compile()), "",
+        "The same for the function compiled and called once on four devices.", "", _trail(through_compile()), "",
     ])  # fmt: skip

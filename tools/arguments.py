@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+def integer(least: int, most: int | None = None) -> Callable[[str], int]:
     """The type of an argument that is a whole number from `least` to `most`."""
     allowed = f"a whole number from {least} to {most}" if most is not None else f"a whole number, {least} or more"
 
@@ -53,4 +53,4 @@ def real(*, zero: bool) -> Callable[[str], float]:
 
 
 #: A seed of random numbers.
-seed = whole(0, LARGEST_SEED)
+seed = integer(0, LARGEST_SEED)

@@ -121,11 +121,11 @@ def rules_md() -> str:
     )
     for family in sorted(families):
         out.append(f"## {family}\n\n{_sentence(sys.modules[f'pcg.rules.{family}'])}\n")
-        alike: dict[tuple[str, str, str], list[str]] = {}
+        ops_of: dict[tuple[str, str, str], list[str]] = {}
         for op in sorted(families[family]):
             own = ", ".join(str(t.name) for t in traits.of(op))
-            alike.setdefault((_sentence(rules[op]), _form(local, op), own), []).append(f"`{op}`")
-        rows = [[", ".join(ops), *row] for row, ops in alike.items()]
+            ops_of.setdefault((_sentence(rules[op]), _form(local, op), own), []).append(f"`{op}`")
+        rows = [[", ".join(ops), *row] for row, ops in ops_of.items()]
         out.append(_table(["ops", "rule", "local form", "traits"], rows))
     out.append("## Traits\n")
     rows = []
@@ -153,14 +153,14 @@ def status_md() -> str:
     from pcg.tools import op_samples as ops
     from pcg.tools import op_variants
 
-    split, partly, rows, whole = 0, 0, [], []
+    split, partly, rows, unsharded = 0, 0, [], []
     programs = executed = legal = ran = 0
     refused: dict[str, int] = {}
     with make_context(), ir.Location.unknown():
         for name in ops.every():
             if name not in ops.SAMPLES:
                 text = ops.STRUCTURAL.get(name) or ops.REPLICATED[name]
-                whole.append([f"`{name}`", "inside" if name in ops.STRUCTURAL else "no", text])
+                unsharded.append([f"`{name}`", "inside" if name in ops.STRUCTURAL else "no", text])
                 continue
             module = ir.Module.parse(ops.SAMPLES[name])
             op = list(module.body.operations[0].regions[0].blocks[0].operations)[-2].operation
@@ -182,7 +182,7 @@ def status_md() -> str:
                 if not c.runs:
                     why = op_variants.NOT_EXECUTED[c.variant.op, c.variant.key]
                     refused[why] = refused.get(why, 0) + 1
-    count = len(rows) + len(whole)
+    count = len(rows) + len(unsharded)
     out = [_HEADER, "# Status of every op\n"]
     out.append(
         f"Of the {count} ops of StableHLO and CHLO, {split} are sharded ({partly} of them not along "
@@ -199,22 +199,22 @@ def status_md() -> str:
     out.append(
         f"Tests are in `{_TEST}`.  Each takes the program of an op in every element type, index type, "
         f"degenerate shape and other form that verifies, {programs} programs in all, lowers it under strategies on "
-        f"{meshes}, runs all devices in the lock-step emulator, and compares with the op on whole tensors: bit for bit "
+        f"{meshes}, runs all devices in the lock-step emulator, and compares with the op on global tensors: bit for bit "
         "where elements are only moved, and on integers.  The default suite runs "
         f"{ran} strategies of {executed} programs, a sample with a fixed seed of the {legal} that are legal there; "
         "`-m slow` runs all of them, and a sample on wider meshes.  *Types* are the classes of element types that are "
         f"run ({_classes(op_variants.CLASSES)}).  Random programs of all ops are in `test/unit/test_fuzz.py`.\n"
     )
     out.append(
-        f"{sum(refused.values())} of the programs cannot be run even on whole tensors, neither by XLA nor by the "
+        f"{sum(refused.values())} of the programs cannot be run even on global tensors, neither by XLA nor by the "
         "reference interpreter; the tests check that there are no others:\n"
     )
     out.append(_table(["why", "programs"], [[why, str(n)] for why, n in refused.items()]))
     out.append("## Ops with samples\n")
-    head = ["op", "rule", "sharded", "whole, and why", "types", "strategies run of legal", "test"]
+    head = ["op", "rule", "sharded", "replicated, and why", "types", "strategies run of legal", "test"]
     out.append(_table(head, rows))
     out.append("## Ops without factors\n")
-    out.append(_table(["op", "sharded", "why"], whole))
+    out.append(_table(["op", "sharded", "why"], unsharded))
     return "\n".join(out)
 
 

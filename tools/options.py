@@ -7,7 +7,7 @@ import re
 from typing import NoReturn
 
 from pcg.passes.pipelines import PIPELINES
-from pcg.tools.arguments import whole
+from pcg.tools.arguments import integer
 
 
 class UsageError(ValueError):
@@ -47,10 +47,10 @@ def parser() -> argparse.ArgumentParser:
         help="the machine to plan for; see docs/reference/clusters.md",
     )  # fmt: skip
     g.add_argument(
-        "--devices", type=whole(1), metavar="N",
-        help="number of devices; the mesh and its place on the cluster are searched",
+        "--devices", type=integer(1), metavar="N",
+        help="number of devices; the mesh and its device mapping on the cluster are searched",
     )
-    g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that ask")
+    g.add_argument("--memory-limit", metavar="BYTES", help="per-device memory, such as 16GiB, for passes that have a limit")
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")
 
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         help="exit with 1 if the annotations make a step longer by more than this (5 or 5%%), or no plan has them all",
     )  # fmt: skip
     g.add_argument(
-        "--lint-budget", type=whole(1), metavar="N", help="how many variants of annotations are priced at most"
+        "--lint-budget", type=integer(1), metavar="N", help="how many variants of annotations are estimated at most"
     )
 
     g = p.add_argument_group("input and output")

@@ -1,4 +1,4 @@
-"""pcg-calibrate: measure what the devices at hand do, and keep it as the profile that costs are reckoned with."""
+"""pcg-calibrate: measure what the devices at hand do, and keep it as the profile that costs are estimated with."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
         help="where the profile goes (TOML); default: the user's cache, where Cluster.detect() finds it",
     )  # fmt: skip
     p.add_argument(
-        "--devices", type=arguments.whole(1), metavar="N",
+        "--devices", type=arguments.integer(1), metavar="N",
         help="measure with N devices at work; processors are cut into as many",
     )
     p.add_argument(
@@ -93,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
         "--only", metavar="WHAT", help="measure only these classes of ops, or collectives; for the rest rates serve"
     )
     p.add_argument(
-        "--rounds", type=arguments.whole(1), default=5, metavar="N", help="times are medians of N rounds (default 5)"
+        "--rounds", type=arguments.integer(1), default=5, metavar="N", help="times are medians of N rounds (default 5)"
     )
     p.add_argument(
         "--keep-memory", action="store_true",

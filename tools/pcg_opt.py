@@ -59,14 +59,14 @@ class Job:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
         self.fail_above = _percent(args.lint_fail_above)
-        self.too_dear = False
+        self.above_limit = False
         """Whether some part's annotations cost more than --lint-fail-above."""
-        given = [
+        lint_only = [
             name for name, value in (("--lint-fail-above", args.lint_fail_above), ("--lint-budget", args.lint_budget))
             if value is not None
         ]  # fmt: skip
-        if given and not self.lint:
-            raise UsageError(f"{given[0]} goes with --lint")
+        if lint_only and not self.lint:
+            raise UsageError(f"{lint_only[0]} goes with --lint")
         self.seconds: dict[str, float] = {}
         # `--mlir-print-ir-after=a,b` names two passes.
         self.print_before = [n for text in args.mlir_print_ir_before for n in text.split(",")]
@@ -76,7 +76,7 @@ class Job:
         """A fresh pipeline with the settings of the command line."""
         p = Pipeline(self.elements, self.settings)
         for flag, setting, what in (
-            ("--cluster", "machine", "reckons with a machine"),
+            ("--cluster", "machine", "estimates costs on a machine"),
             ("--devices", "devices", "chooses a mesh; --auto-parallel has one"),
             ("--memory-limit", "memory_limit", "has a memory limit"),
         ):
@@ -197,7 +197,7 @@ class Job:
         from pcg.viz.lint import of_pass
 
         found = of_pass(next(p for p in pipeline.python_passes if p.name == "pcg-lint"), module)
-        self.too_dear |= self.fail_above is not None and not found.excess <= self.fail_above
+        self.above_limit |= self.fail_above is not None and not found.excess <= self.fail_above
         return json.dumps(found.to_dict(), indent=2) + "\n" if self.args.lint_format == "json" else str(found)
 
     def _print(self, module: ir.Module) -> str | bytes:
@@ -353,7 +353,7 @@ def _run(args: argparse.Namespace, flags: list[str]) -> int:
         _print_phases(job)
     if not args.verify_diagnostics and (not failed or args.split_input_file):
         _write(args, results)
-    return 1 if failed or job.too_dear else 0
+    return 1 if failed or job.above_limit else 0
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument("--seed", type=arguments.seed, default=0, help="of the random inputs (default 0)")
     p.add_argument(
-        "--seeds", type=arguments.whole(1), default=1, metavar="N",
+        "--seeds", type=arguments.integer(1), default=1, metavar="N",
         help="compare for N sets of inputs, from --seed on (default 1)",
     )  # fmt: skip
     p.add_argument(
@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
         help="print why a tensor is sharded as it is: an argument or result by name, a line as model.py:12, or %%12",
     )  # fmt: skip
     p.add_argument(
-        "--repeat", type=arguments.whole(1), default=5, help="timed runs, of which the median is shown (default 5)"
+        "--repeat", type=arguments.integer(1), default=5, help="timed runs, of which the median is shown (default 5)"
     )
     p.add_argument(
         "--tolerance", type=arguments.real(zero=True),

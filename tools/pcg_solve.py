@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     p.add_argument("-o", "--output", metavar="FILE", help="write the strategies here instead of to stdout")
     p.add_argument("--seed", type=arguments.seed, default=0, help="of the search (default 0)")
-    p.add_argument("--processes", type=arguments.whole(1), default=2, help="searching at once (default 2)")
+    p.add_argument("--processes", type=arguments.integer(1), default=2, help="searching at once (default 2)")
     return p
 
 

@@ -290,7 +290,7 @@ class Compiled:
         `out_shardings`; the plan in use does not matter.
 
         Args:
-          budget: how many variants of the annotations are priced at most (default 300).
+          budget: how many variants of the annotations are estimated at most (default 300).
 
         Returns:
           A `pcg.viz.lint.Lint`: printed it is the report; `excess` is by how much the annotations make a step
