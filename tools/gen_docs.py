@@ -199,7 +199,7 @@ def status_md() -> str:
     out.append(
         f"Tests are in `{_TEST}`.  Each takes the program of an op in every element type, index type, "
         f"degenerate shape and other form that verifies, {programs} programs in all, lowers it under strategies on "
-        f"{meshes}, runs all devices in the lock-step emulator, and compares with the op on global tensors: bit for bit "
+        f"{meshes}, runs all devices in the lock-step emulator, and compares with the global op: bit for bit "
         "where elements are only moved, and on integers.  The default suite runs "
         f"{ran} strategies of {executed} programs, a sample with a fixed seed of the {legal} that are legal there; "
         "`-m slow` runs all of them, and a sample on wider meshes.  *Types* are the classes of element types that are "
