@@ -25,8 +25,8 @@ class Settings:
     """What is fixed for all passes of a pipeline: a pass takes what it has a field of the same name for.
 
     `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
-    that is chosen is made of; `budget`: how many variants of annotations the linter estimates.  None leaves the pass its
-    own default.
+    that is chosen is made of; `budget`: how many variants of annotations the linter estimates.  None leaves the pass
+    its own default.
     """
 
     machine: Machine | None = None
@@ -52,7 +52,7 @@ def prepare(settings: Settings) -> list[Pass]:
 
 
 def choose(settings: Settings) -> list[Pass]:
-    """The mesh, or what each group of heterogeneous devices does; nothing where the program has a mesh with its devices."""
+    """The mesh, or what each of heterogeneous groups does; nothing where the program has a mesh with its devices."""
     from pcg.passes.pcg_choose_groups import ChooseGroupsPass
     from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 
