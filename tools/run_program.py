@@ -1,4 +1,4 @@
-"""What pcg-run does: compile a program for a mesh, run it, compare it with the unsharded one.  Imports jax.
+"""What pcg-run does: compile a program for a mesh, run it, compare it with the unsharded one.  Its imports import jax.
 
 Each of `on_mesh`, `processes` and `lowered` returns its report as plain values.
 """
@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from torch_mlir import ir
 
@@ -98,6 +97,8 @@ def lowered(source: Source, module: ir.Module, mesh: Mesh, args: argparse.Namesp
 
 
 def _header(program: Program, mesh: Mesh, args: argparse.Namespace) -> dict[str, Any]:
+    import jax
+
     devices = f"{mesh.size} {jax.devices()[0].platform}"
     return {"program": program.path, "mesh": dict(mesh.axes), "seed": args.seed, "devices": devices}
 
@@ -133,6 +134,8 @@ def _run(
 
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
     """Result and median seconds of `call`, after one run that compiles."""
+    import jax
+
     out = jax.block_until_ready(call())
     times = []
     for _ in range(max(1, repeat)):
