@@ -45,6 +45,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return LitFile.from_parent(parent, path=file_path)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` takes its pick
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    from support import sweeps
+
+    if not any("::" in argument for argument in config.args):  # else what is named runs
+        sweeps.mark(items)
+
+
 def _start_tools(config: pytest.Config) -> None:
     """Keep one process ready that runs the tools of lit tests, until the end of this one's tests."""
     from support import toolserver

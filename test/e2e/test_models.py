@@ -30,6 +30,7 @@ ADAPTIVE, PLAIN = 1e-3, 1e-4
 #: name -> (module, overrides, tolerance)
 MODELS: dict[str, tuple[str, dict[str, Any], float]] = {
     "bert": ("bert", {}, ADAPTIVE),
+    "bert_layer": ("bert", {"layers": 1}, ADAPTIVE),
     "bert_scan": ("bert", {"scan": True}, ADAPTIVE),
     "resnet": ("resnet", {}, PLAIN),
     "dlrm": ("dlrm", {}, PLAIN),

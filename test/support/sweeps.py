@@ -1,0 +1,87 @@
+"""Which cases of long parametrised tests run by default; all others are marked `slow`.
+
+A sweep is here if it takes seconds and its cases run mostly the same lines.  The cases that stay are chosen so that
+what tells cases apart (op, element type, kind of layout, engine, mesh) occurs in one of them; `.ci/run` runs all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+#: Test -> the ids of the cases that run by default; or a number n: every n-th case does, from the first on.
+DEFAULT: dict[str, tuple[str, ...] | int] = {
+    # A scan, an optimizer with a quotient, dropped tokens, a recurrent cell; the rest of attention in one layer.
+    "e2e/test_models.py::test_searched_plan_trains_like_one_device": (
+        "bert_layer", "dlrm_adagrad", "moe_top1", "gru", "megatron4_scan",
+    ),
+    "e2e/test_models.py::test_data_parallel_by_propagation_trains_like_one_device": ("resnet", "dlrm"),
+    # Models in plain jax, of which those with parts of their own stay.
+    "e2e/test_zoo.py::test_tiny_model_learns_one_batch": ("mlp", "xdl", "dlrm", "candle_uno", "transformer_unity"),
+    "e2e/test_zoo.py::test_full_size_is_traced_from_shapes": (
+        "mlp", "xdl", "dlrm", "candle_uno", "resnext50_chain", "gpt3_1.3b", "llama3_8b",
+    ),
+    "e2e/test_zoo.py::test_bfloat16_stays_near_float32": ("vit_h14",),
+    "e2e/test_zoo.py::test_scanned_and_recomputed_layers_are_the_same_model": ("gpt3_1.3b",),
+    "e2e/test_zoo.py::test_searched_plan_trains_like_one_device": ("mlp", "xdl", "candle_uno_ecp"),
+    "e2e/test_examples.py::test_bert_large_is_as_long_as_it_should_be": ("True-1000-3000",),
+    "e2e/test_examples.py::test_program_is_read_and_normalised": 2,
+    "e2e/test_examples.py::test_shapes_are_those_of_the_arguments": 2,
+    "e2e/test_strategies.py::test_results_are_those_of_one_device": tuple(
+        f"transformer-{s}" for s in ("auto", "select", "search", "unity", "global", "propagate", "dataflow", "bfs", "priority")
+    ) + ("mlp-propagate",),
+    "e2e/test_annotated_models.py::test_runs_like_one_device": ("dlrm rows",),
+    "e2e/test_annotated_models.py::test_moves_no_more_than_shardy": ("block megatron",),
+    "e2e/test_baselines.py::test_training_is_that_of_one_device": ("clicks-dlrm", "stacked-dlrm-whole"),
+    "e2e/test_mindspore.py::test_breadth_first_on_models": ("moe",),
+    "e2e/test_memory.py::test_microbatches_give_the_same_step_with_less_memory": ("2",),
+    "e2e/test_memory.py::test_the_impossible_names_a_limit_that_works": (),
+    "e2e/test_paddle_api.py::test_transformer_training_step_is_three_stages": (),
+    "e2e/test_random.py::test_every_device_draws_its_part": 2,
+    "e2e/test_sort.py::test_sort_of_a_split_dimension": 2,
+    "e2e/test_values.py::test_narrow_and_wide_elements": 2,
+    "e2e/test_values.py::test_nan_wins_across_devices": 3,
+    "e2e/test_alternatives.py::test_a_plan_is_priced_as_it_was_reported": 3,
+    "e2e/test_alternatives.py::test_taking_a_value_as_it_comes_costs_what_the_report_says": 3,
+    "e2e/test_manual.py::test_axes_left_automatic": 2,
+    "e2e/test_select.py::test_no_plan_of_experts_is_faster": ("wide",),
+    "e2e/test_why.py::test_a_transformer": ("global", "bfs"),
+    "e2e/test_rediscovery.py::test_small_cnn_is_data_parallel": 2,
+    "unit/lower/test_halo.py::test_convolution": 5,
+    "unit/lower/test_any_plan.py::test_results_stay": 5,
+    "unit/lower/test_blocks.py::test_dynamic_update_slice": 5,
+    "unit/lower/test_blocks.py::test_dynamic_slice": 4,
+    "unit/search/test_assign.py::test_never_worse_than_the_other_engines": ("31008",),
+    "unit/reshard/test_optimal.py::test_every_pair": tuple(
+        f"{mesh}-{rank}" for mesh in ("a=2", "a=4", "a=2,b=2", "a=3,b=2") for rank in (1, 2, 3)
+    ) + ("a=2,b=2,c=2-1",),
+    "unit/search/test_assign.py::test_the_same_twice_and_in_another_process": ("global", "dataflow"),
+}  # fmt: skip
+
+
+def mark(items: Iterable[pytest.Item]) -> None:
+    """Mark what does not run by default as `slow`; `items` are of whole files, so that all cases are there.
+
+    Raises:
+      pytest.UsageError: a test or a case in `DEFAULT` is in none of the files that were collected.
+    """
+    found: dict[str, list[tuple[str, pytest.Item]]] = {}
+    files = set()
+    for item in items:
+        path, _, name = item.nodeid.removeprefix("test/").partition("::")
+        files.add(path)
+        test = f"{path}::{name.partition('[')[0]}"
+        if test in DEFAULT:
+            found.setdefault(test, []).append((item.callspec.id if hasattr(item, "callspec") else "", item))
+    absent = [test for test in DEFAULT if test.partition("::")[0] in files and test not in found]
+    for test, cases in found.items():
+        kept = DEFAULT[test]
+        ids = [case for case, _ in cases]
+        stay = set(ids[::kept] if isinstance(kept, int) else kept)
+        absent += [f"{test}[{case}]" for case in sorted(stay - set(ids))]
+        for case, item in cases:
+            if case not in stay:
+                item.add_marker(pytest.mark.slow)
+    if absent:
+        raise pytest.UsageError(f"test/support/sweeps.py names what is not there: {', '.join(absent)}")
