@@ -1,7 +1,7 @@
 """The cost model: seconds of compute and communication on a machine.
 
 Compute is a roofline: the larger of FLOPs over peak and bytes over memory bandwidth.  On a machine with a
-cluster a collective is priced by its network, with all groups at once and the algorithm that is cheapest
+cluster the cost of a collective is that of the fastest algorithm on its network, with all groups at once
 (`pcg.machine.collectives`).  On one without it is alpha-beta: hops times latency, plus wire bytes per device
 over the bandwidth of the slowest axis it crosses.  Everything is per device and per execution.
 """
@@ -25,22 +25,22 @@ from pcg.rules.traits import Trait
 #: A number, or one per strategy of an op.
 Amount = TypeVar("Amount", float, np.ndarray)
 
-_AS_IT_LIES = Reordering()
+_IN_ORDER = Reordering()
 #: Bytes up to which XLA combines independent all-reduces into one: the default of the GPU backend's flag
 #: `xla_gpu_all_reduce_combine_threshold_bytes`.
 COMBINED = 30 * 2**20
-#: The least share of the fixed cost that an all-reduce among others bears.  Chosen: small, so that of many small
-#: gradients none is free, and a plan with fewer of them wins.
+#: The least share of the fixed cost of an all-reduce that one among others has.  A choice: small, but not 0, so that
+#: of two plans with many small gradients the one with fewer of them wins.
 _LEAST_SHARE = 1 / 32
-#: Bytes of an array of ordinary size, at whose rate copies are priced.  Chosen: large enough for the rate and not the
-#: fixed time of a copy to count; without a profile it does not matter.
+#: Bytes of the array whose copy gives the rate of copies.  A choice: large enough for the rate and not the fixed time
+#: of a copy to count; without a profile it does not matter.
 _COPIED = float(2**20)
 
 
 @hashed_once
 @dataclass(frozen=True)
 class CostModel:
-    """Prices work on `machine` for programs on `mesh`.
+    """Costs of work on `machine` for programs on `mesh`.
 
     Raises:
       ClusterError: the machine has a cluster on which the mesh does not fit.
@@ -48,20 +48,20 @@ class CostModel:
 
     machine: Machine
     mesh: Mesh
-    hidden: float = 0.0
-    """Share of the time of late collectives that passes while something else is computed, 0 to 1."""
-    overlapped: float = 0.0
-    """The same of all other collectives."""
+    deferred_overlap: float = 0.0
+    """Overlap fraction of deferred collectives (see `deferred_link`), 0 to 1: the share that runs beside compute."""
+    overlap: float = 0.0
+    """That of all other collectives."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Collectives on the cluster: (seconds, seconds per byte sent) by each algorithm that may be the cheapest."""
+    """Collectives on the cluster: (seconds, seconds per wire byte) by each algorithm that may be the cheapest."""
     _measured: Profile | None = field(default=None, init=False, repr=False, compare=False)
-    """The profile of the devices, if the mesh lies among as many as it was taken on: its collectives are theirs."""
+    """The profile of the devices, if it was taken on as many as the mesh lies among: then its collectives apply."""
 
     def __post_init__(self) -> None:
         if self.machine.cluster is not None:
-            # A mesh of unlike devices runs at the pace of the slowest under it.
+            # A mesh of several kinds of devices runs at the pace of the slowest of them.
             object.__setattr__(self, "machine", Machine.of(self.machine.cluster, self.mesh))
         profile = self.machine.device.profile
         if profile is not None and self._block() <= profile.devices:
@@ -101,7 +101,7 @@ class CostModel:
         return d.peak(element) if traits.has(op_name, Trait.CONTRACTION) else min(d.default_flops, d.peak(element))
 
     def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount, kernels: float = 0.0) -> Amount:
-        """Seconds of computing one local op: THE price of compute, for the search and the simulator.
+        """Seconds of computing one local op: the only cost of compute, for the search and the simulator.
 
         Args:
           op_name: `stablehlo.dot_general`, ...: says which rate applies.
@@ -120,7 +120,7 @@ class CostModel:
         return roofline + kernels * device.kernel_overhead
 
     def kernel(
-        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering = _AS_IT_LIES,
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering = _IN_ORDER,
     ) -> float:  # fmt: skip
         """Seconds of one kernel that is a fusion of ops, its overhead included.
 
@@ -129,7 +129,7 @@ class CostModel:
           element: MLIR name of its element type.
           parts: FLOPs by name of the ops in it.
           touched: bytes that it reads and writes.
-          order: what of it is read in another order than it lies; without a profile it takes no longer.
+          order: what of it is not read in the order of memory; without a profile that takes no longer.
         """
         profile = self.machine.device.profile
         if profile is not None:
@@ -140,11 +140,11 @@ class CostModel:
 
     @property
     def copy(self) -> float:
-        """Seconds per byte of copying an array of ordinary size within one device: it is read and written."""
+        """Seconds per byte of copying an array within one device: it is read and written."""
         return float(self.seconds("stablehlo.copy", "f32", 0.0, 2.0 * _COPIED)) / _COPIED
 
     def dispatch(self, arrays: int, fresh: Iterable[float] = ()) -> float:
-        """Seconds that a program takes beside its work; 0 where it was not measured.
+        """Seconds of starting a program, beside its kernels; 0 where that was not measured.
 
         Args:
           arrays: its arguments and results.
@@ -157,11 +157,11 @@ class CostModel:
         return profile.dispatch + profile.argument * arrays / 2 + new
 
     def wait(self, group: int, work: float) -> float:
-        """Seconds that devices which share processors wait for each other at a collective in groups of `group`.
+        """Seconds that devices which share processors wait for each other at a collective.
 
         Args:
-          group: how many devices meet.
-          work: seconds of computing since they last met.
+          group: how many devices it synchronises.
+          work: seconds of computing since they were last synchronised.
         """
         return self._measured.wait(group, work) if self._measured is not None else 0.0
 
@@ -170,10 +170,10 @@ class CostModel:
 
         `kind` is the step's name (all_reduce, all_gather, reduce_scatter, all_to_all, permute, slice).
         """
-        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlapped)
+        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap)
 
     def _link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, whether it is hidden or not."""
+        """As `link`, overlapped or not."""
         if kind == "slice" or not axes:
             return 0.0
         if self._measured is not None:
@@ -182,7 +182,7 @@ class CostModel:
                 return found
         if self.machine.cluster is not None:
             key = (tuple(axes), kind)
-            lines = self._lines.get(key) or self._placed(*key)
+            lines = self._lines.get(key) or self._lines_on_cluster(*key)
             return self.machine.device.collective_overhead + min(a + b * wire_bytes for a, b in lines)
         links = [self.machine.link_of(a) for a in axes]
         hops = math.ceil(math.log2(max(2, self.mesh.axes_size(axes))))
@@ -193,8 +193,8 @@ class CostModel:
         overhead = self.machine.device.collective_overhead
         return overhead + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
 
-    def _placed(self, axes: tuple[str, ...], kind: str) -> tuple[tuple[float, float], ...]:
-        """The lines of a collective over `axes` on the cluster, per byte that a device sends."""
+    def _lines_on_cluster(self, axes: tuple[str, ...], kind: str) -> tuple[tuple[float, float], ...]:
+        """`_lines` of a collective over `axes`."""
         cluster = self.machine.cluster
         assert cluster is not None
         devices = cluster.device_of(self.mesh)
@@ -204,22 +204,22 @@ class CostModel:
             # To the next along the axes, or from their order to the reverse one: whichever takes longer.
             there = {g[0]: g for g in self.mesh.groups(tuple(reversed(axes)))}
             ends = [pair for g in self.mesh.groups(axes) for pair in zip(g, there[g[0]], strict=True)]
-            turned = collectives.exchange(cluster, [(devices[a], devices[b]) for a, b in ends])
-            found = max(found, (turned,), key=lambda one: one[0].per_byte)
+            reversal = collectives.exchange(cluster, [(devices[a], devices[b]) for a, b in ends])
+            found = max(found, (reversal,), key=lambda one: one[0].per_byte)
         share = collectives.sent(kind, len(groups[0]))
         lines = tuple((x.start, x.per_byte / share) for x in found)
         self._lines[axes, kind] = lines
         return lines
 
-    def late_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for one of many collectives that nothing waits for, such as those of gradients.
+    def deferred_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `link`, for one of many collectives that nothing waits for (deferred), such as those of gradients.
 
-        XLA combines all-reduces (up to 30 MiB on GPUs): launch and latency are shared by the bytes in one.
-        Reduce-scatters and all-gathers are combined only along one dimension, by some of its backends: they
-        are not counted on here.
+        XLA combines all-reduces (up to 30 MiB on GPUs), which then share launch and latency in proportion to bytes.
+        Reduce-scatters and all-gathers are combined only along one dimension and only by some of its backends, so
+        they have the full cost here.
         """
         seconds = self._link(axes, wire_bytes, kind)
         if kind == "all_reduce":
             fixed = self._link(axes, 0.0, kind)
             seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / COMBINED)))
-        return seconds * (1.0 - self.hidden)
+        return seconds * (1.0 - self.deferred_overlap)

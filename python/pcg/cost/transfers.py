@@ -1,7 +1,7 @@
-"""Seconds of what devices send each other that are not a mesh: processes, and stages on meshes of their own.
+"""Seconds of communication between devices that are not one mesh: processes, and stages on meshes of their own.
 
-`CostModel.link` prices what is sent along the axes of one mesh; here the devices are named one by one.  The prices are
-the same: those of the network of the cluster, or alpha-beta on a machine without one.
+As `CostModel.link`, with the devices named one by one instead of by axes: by the network of the cluster, or
+alpha-beta on a machine without one.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from pcg.machine import Cluster, Machine, collectives
 from pcg.machine.topology import Topology
 
 
-def collective(machine: Machine, groups: Sequence[Sequence[int]], kind: str, held: float) -> float:
-    """Seconds of a collective of `held` bytes (as `pcg.machine.collectives` counts them) in all `groups` at once.
+def collective_seconds(machine: Machine, groups: Sequence[Sequence[int]], kind: str, size: float) -> float:
+    """Seconds of a collective of `size` bytes (as `pcg.machine.collectives` counts them) in all `groups` at once.
 
     Args:
       groups: devices of the cluster; on a machine without one, any numbers.
     """
     if machine.cluster is not None:
         devices = [d for g in groups for d in g]
-        return _overhead(machine.cluster, devices) + collectives.seconds(machine.cluster, groups, kind, held)
+        return _overhead(machine.cluster, devices) + collectives.seconds(machine.cluster, groups, kind, size)
     n = max(map(len, groups), default=1)
-    return CostModel(machine, Mesh.of({"group": n})).link(("group",), wire_bytes(kind, n, held), kind)
+    return CostModel(machine, Mesh.of({"group": n})).link(("group",), wire_bytes(kind, n, size), kind)
 
 
-def wire_bytes(kind: str, n: int, held: float) -> float:
-    """Bytes that a device of a group of `n` sends in a collective of `held` bytes, as for `collective`."""
-    return collectives.sent(kind, n) * held if n > 1 else 0.0
+def wire_bytes(kind: str, n: int, size: float) -> float:
+    """Bytes that a device of a group of `n` sends in a collective of `size` bytes, as `collective_seconds`."""
+    return collectives.sent(kind, n) * size if n > 1 else 0.0
 
 
-def messages(machine: Machine, sent: Sequence[tuple[int, int, float]]) -> float:
+def messages_seconds(machine: Machine, messages: Sequence[tuple[int, int, float]]) -> float:
     """Seconds of messages (from, to, bytes) between devices, all at the same time."""
-    if not sent:
+    if not messages:
         return 0.0
     if machine.cluster is not None:
-        ends = [d for a, b, _ in sent for d in (a, b)]
-        return _overhead(machine.cluster, ends) + _topology(machine.cluster).transfers(sent)
+        ends = [d for a, b, _ in messages for d in (a, b)]
+        return _overhead(machine.cluster, ends) + _topology(machine.cluster).transfers(messages)
     through: defaultdict[tuple[str, int], float] = defaultdict(float)
-    for a, b, n in sent:
+    for a, b, n in messages:
         through["from", a] += n
         through["to", b] += n
     return CostModel(machine, Mesh.of({"group": 2})).link(("group",), max(through.values()), "permute")

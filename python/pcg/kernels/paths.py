@@ -9,9 +9,9 @@ from pcg.kernels.compiled import compiled
 
 @compiled
 def shortest(sources, rows, columns, weights):  # type: ignore[no-untyped-def]
-    """Length of the shortest path from each source to every node of a graph in compressed rows (label correcting).
+    """Length of the shortest path from each source to every node of a graph in compressed sparse rows.
 
-    For graphs whose shortest paths have few edges: nodes wait in a queue and are looked at again when they get nearer.
+    Bellman-Ford with a queue (label correcting), for graphs whose shortest paths have few edges.
     """
     n = len(rows) - 1
     out = np.full((len(sources), n), np.inf)

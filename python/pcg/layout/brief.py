@@ -6,7 +6,7 @@ from typing import Any
 
 
 def brief(value: Any) -> str:
-    """A value in an error: in one line, and not the whole of a long one."""
+    """A value as an error shows it: in one line, truncated where it is long."""
     try:
         text = f"{value:g}" if isinstance(value, float) else repr(value)
     except ValueError:  # an integer of thousands of digits

@@ -1,4 +1,4 @@
-"""Frozen dataclasses that are keys everywhere: their hash is taken once."""
+"""Frozen dataclasses that are keys of many dictionaries: their hash is computed once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 def hashed_once(cls: type[T]) -> type[T]:
     """Class decorator, outside `dataclass(frozen=True)`: keeps the hash with the object, but never pickles it.
 
-    Hashes of strings differ between processes, so a hash that travelled would be wrong.
+    Hashes of strings differ between processes.
     """
     compute: Any = cls.__hash__
 

@@ -15,7 +15,7 @@ from pcg.layout.hashing import hashed_once
 
 #: An axis, or a part of one in a refined mesh: `x.0` is the major part of `x`.
 _AXIS_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.(0|[1-9][0-9]*))?\Z")
-#: Devices of a mesh or a cluster at most; what is larger is refused before anything counts them one by one.
+#: Devices of a mesh or a cluster at most.  A choice: beyond any real machine, and small enough to list them one by one.
 MOST_DEVICES = 2**16
 
 
@@ -23,12 +23,12 @@ class MeshError(ValueError):
     """A mesh, or a reference to one of its axes, is malformed."""
 
 
-def _is_whole(value: Any) -> bool:
+def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _whole(value: Any) -> Any:
-    """A whole number of another type (numpy's) as Python's; anything else as it is, for the check that follows."""
+def _as_int(value: Any) -> Any:
+    """An integer of another type (numpy's) as Python's; anything else as it is, for the check that follows."""
     return value if isinstance(value, bool) or not hasattr(value, "__index__") else operator.index(value)
 
 
@@ -43,9 +43,9 @@ class Mesh:
     to minor, so that a layout can use a part of `x` (see `pcg.layout.refine`).  Positions stay what they are.
 
     Raises:
-      MeshError: no axis, a duplicate or ill-formed name, a size that is no whole number from 1 on, more than
+      MeshError: no axis, a duplicate or ill-formed name, a size that is no integer from 1 on, more than
         `MOST_DEVICES` positions, parts of an axis that are not all there and side by side, or device ids that are
-        not a permutation-like list of distinct ids, one per position.
+        not distinct and non-negative, one per position.
     """
 
     axes: tuple[tuple[str, int], ...]
@@ -62,7 +62,7 @@ class Mesh:
                 self._check_part(name, named[1], int(named[2]))
             if name in seen:
                 raise MeshError(f"mesh has two axes named {name!r}")
-            if not _is_whole(size) or not 1 <= size <= MOST_DEVICES:
+            if not _is_int(size) or not 1 <= size <= MOST_DEVICES:
                 raise MeshError(f"axis {name!r} has size {brief(size)}; sizes are at least 1, at most {MOST_DEVICES}")
             seen.add(name)
         if self.size > MOST_DEVICES:
@@ -70,8 +70,8 @@ class Mesh:
         if self.device_ids is not None:
             if len(self.device_ids) != self.size:
                 raise MeshError(f"mesh has {self.size} positions but {len(self.device_ids)} device ids")
-            if bad := [d for d in self.device_ids if not _is_whole(d)]:
-                raise MeshError(f"device id {brief(bad[0])} is not a whole number")
+            if bad := [d for d in self.device_ids if not _is_int(d)]:
+                raise MeshError(f"device id {brief(bad[0])} is not an integer")
             if len(set(self.device_ids)) != self.size or min(self.device_ids) < 0:
                 raise MeshError(f"device ids {brief(list(self.device_ids))} are not distinct and non-negative")
 
@@ -80,8 +80,8 @@ class Mesh:
         names = self.names
         at = names.index(name)
         others = [n for n in names if n.partition(".")[0] == axis]
-        whole = len(others) > 1 and others == [f"{axis}.{i}" for i in range(len(others))]
-        if not whole or at < part or names[at - part] != f"{axis}.0":
+        complete = len(others) > 1 and others == [f"{axis}.{i}" for i in range(len(others))]
+        if not complete or at < part or names[at - part] != f"{axis}.0":
             raise MeshError(
                 f"axis {name!r} is a part of axis {axis!r}, whose parts here are {', '.join(map(repr, others))};"
                 f" allowed: {axis}.0, {axis}.1, ... in this order, side by side"
@@ -90,8 +90,8 @@ class Mesh:
     @classmethod
     def of(cls, axes: Mapping[str, int] | Iterable[tuple[str, int]], device_ids: Sequence[int] | None = None) -> Mesh:
         """Build a mesh from a dict or pairs; identity device ids are normalised to None."""
-        pairs = tuple((str(n), _whole(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
-        mesh = cls(pairs, None if device_ids is None else tuple(_whole(d) for d in device_ids))
+        pairs = tuple((str(n), _as_int(s)) for n, s in (axes.items() if isinstance(axes, Mapping) else axes))
+        mesh = cls(pairs, None if device_ids is None else tuple(_as_int(d) for d in device_ids))
         return cls(pairs) if mesh.device_ids == tuple(range(mesh.size)) else mesh
 
     @classmethod

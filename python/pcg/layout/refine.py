@@ -1,13 +1,13 @@
 """Sub-axes: parts of a mesh axis, and the refined mesh on which they are axes of their own.
 
 `x:(1)2` (Shardy's spelling) is the major 2 of axis `x`; `x:(2)4` is the 4 that come after a *pre-size* of 2.
-A layout may say sub-axes wherever it may say axes.  Nothing else in pcg knows them: a program that needs some
-is planned on a refined mesh (`Mesh.refined`), where `x` of size 8 is there as `x.0` of size 2 and `x.1` of size 4,
-and the whole of `x` is `x.0+x.1`.  Device positions are those of the mesh that was refined.
+A layout may name sub-axes wherever it may name axes.  Nothing else in pcg knows them: a program that needs some
+is planned on a refined mesh (`Mesh.refined`), which has `x.0` of size 2 and `x.1` of size 4 instead of `x` of size 8;
+`x` is then `x.0+x.1`.  Device positions are those of the mesh that was refined.
 
 Two spellings of one layout, then: by the *parts* of a refined mesh, and by the axes and sub-axes of its origin, in
 which neighbouring parts are one (`x.0+x.1` is `x`).  `to_parts` and `to_origin` translate.  They are one layout
-where all shards are equal; a dimension that is split unevenly is cut part by part, so there `x.0+x.1` may put a
+where all shards are equal; a dimension that is split unevenly is split part by part, so there `x.0+x.1` may put a
 boundary elsewhere than an unrefined `x` (the values are the same).  No MLIR here.
 """
 
@@ -42,7 +42,7 @@ class SubAxis:
         return self.pre * self.size
 
 
-# -- names -----------------------------------------------------------------------------------------
+# -- joined_names -----------------------------------------------------------------------------------------
 
 
 def is_sub_axis(name: str) -> bool:
@@ -51,7 +51,7 @@ def is_sub_axis(name: str) -> bool:
 
 
 def resolve(name: str, mesh: Mesh) -> SubAxis:
-    """What a name means: an axis of `mesh` or of its origin, or a sub-axis of the latter.  A whole axis has pre-size 1.
+    """What a name means: an axis of `mesh` or of its origin (with pre-size 1), or a sub-axis of the latter.
 
     Raises:
       SpecError: there is no such axis, or the axis has no such part.
@@ -67,15 +67,15 @@ def resolve(name: str, mesh: Mesh) -> SubAxis:
     axis = found[1] if found else name
     if not found or axis not in own:
         raise SpecError(f"unknown axis {axis!r}; the mesh has {', '.join(map(repr, own))}")
-    part, whole = SubAxis(axis, int(found[2]), int(found[3])), mesh.axes_size(own[axis])
-    if part.pre < 1 or part.size < 2 or part.size == whole or whole % part.end:
-        why = f"{part.pre} * {part.size} does not divide {whole}" if part.end and whole % part.end else ""
-        why = why or ("it is the whole axis" if part.size == whole else "pre-sizes are 1, sizes 2 at least")
-        raise SpecError(f"{name} is not a part of axis {axis!r} of size {whole}: {why}")
+    part, size = SubAxis(axis, int(found[2]), int(found[3])), mesh.axes_size(own[axis])
+    if part.pre < 1 or part.size < 2 or part.size == size or size % part.end:
+        why = f"{part.pre} * {part.size} does not divide {size}" if part.end and size % part.end else ""
+        why = why or ("it is the whole axis" if part.size == size else "pre-sizes are 1, sizes 2 at least")
+        raise SpecError(f"{name} is not a part of axis {axis!r} of size {size}: {why}")
     return part
 
 
-def names(found: Iterable[SubAxis], mesh: Mesh) -> tuple[str, ...]:
+def joined_names(found: Iterable[SubAxis], mesh: Mesh) -> tuple[str, ...]:
     """Axes of the origin and sub-axes, major to minor, neighbours joined."""
     joined: list[SubAxis] = []
     for part in found:
@@ -90,7 +90,7 @@ def names(found: Iterable[SubAxis], mesh: Mesh) -> tuple[str, ...]:
 def origin_names(axes: Iterable[str], mesh: Mesh) -> tuple[str, ...]:
     """Axes in the spelling of `mesh.origin`: `("x.0", "x.1")` is `("x",)`."""
     axes = tuple(axes)
-    return names((resolve(a, mesh) for a in axes), mesh) if any("." in a or ":" in a for a in axes) else axes
+    return joined_names((resolve(a, mesh) for a in axes), mesh) if any("." in a or ":" in a for a in axes) else axes
 
 
 def part_names(axes: Iterable[str], mesh: Mesh) -> tuple[str, ...]:
@@ -137,9 +137,9 @@ def to_origin(spec: ShardSpec, mesh: Mesh) -> ShardSpec:
         return spec
     partial = []
     for kind in sorted({k for _, k in spec.partial}):
-        # Addends have no order; that of the axis joins the most.
+        # The axes of partial sums have no order; in that of their positions most neighbours are joined.
         found = sorted(resolve(a, mesh) for a, k in spec.partial if k == kind)
-        partial += [(n, kind) for n in names(found, mesh)]
+        partial += [(n, kind) for n in joined_names(found, mesh)]
     return ShardSpec.of([origin_names(d, mesh) for d in spec.dims], partial)
 
 
@@ -147,7 +147,7 @@ def to_parts(spec: ShardSpec, mesh: Mesh) -> ShardSpec:
     """A layout in any spelling by the axes of the refined `mesh`.
 
     Raises:
-      SpecError: it names a sub-axis that the mesh has no parts for.
+      SpecError: it joined_names a sub-axis that the mesh has no parts for.
     """
     if all(a in mesh.names for a in spec.used_axes):
         return spec
@@ -194,11 +194,11 @@ def refinement(mesh: Mesh, wanted: Iterable[str]) -> Mesh:
       SpecError: a name is unknown.
       MeshError: sub-axes of one axis have no common refinement (`x:(1)2` and `x:(1)3` of size 12).
     """
-    return refine_at(mesh, (c for name in wanted for c in cuts(name, mesh)))
+    return refine_at(mesh, (c for name in wanted for c in boundaries_of(name, mesh)))
 
 
-def cuts(name: str, mesh: Mesh) -> list[tuple[str, int]]:
-    """`(axis, pre-size)` of the boundaries inside its axis that a name asks for."""
+def boundaries_of(name: str, mesh: Mesh) -> list[tuple[str, int]]:
+    """`(axis, pre-size)` of the ends inside of its axis that a name has."""
     if name in mesh.names:
         return []
     found = resolve(name, mesh)
@@ -206,7 +206,7 @@ def cuts(name: str, mesh: Mesh) -> list[tuple[str, int]]:
 
 
 def refine_at(mesh: Mesh, boundaries: Iterable[tuple[str, int]]) -> Mesh:
-    """`mesh` with its axes cut at pre-sizes as well as where they are cut already.
+    """`mesh` with its axes split at pre-sizes as well as where they are split already.
 
     Raises:
       MeshError: a boundary does not divide the next one, or not the axis.
@@ -223,19 +223,19 @@ def refine_at(mesh: Mesh, boundaries: Iterable[tuple[str, int]]) -> Mesh:
         for a, b in itertools.pairwise(points):
             if b % a:
                 raise MeshError(
-                    f"axis {axis!r} of size {points[-1]} would be cut after {a} and after {b};"
+                    f"axis {axis!r} of size {points[-1]} would be split after {a} and after {b};"
                     f" allowed: sub-axes with a common refinement, but {a} does not divide {b}"
                 )
         sizes[axis] = [b // a for a, b in itertools.pairwise(points)]
     return mesh.refined(sizes)
 
 
-def reshape_cuts(dim: Sequence[int], size: int) -> tuple[int, ...]:
-    """Where to cut an axis of `size` so that it can split a dimension of factors `dim` (major to minor) further inside.
+def reshape_boundaries(dim: Sequence[int], size: int) -> tuple[int, ...]:
+    """Pre-sizes at which to split an axis of `size` so that it can split a dimension of factors `dim` (major to minor).
 
-    A reshape keeps a factor's split, and a factor can only be split under one that is wholly split.  So `(2, 8)`
-    split by 8 takes x:(1)2 on the 2 and x:(2)4 on the 8: cut at 2.  `(12, 64)` split by 8 takes x:(1)4 on the 12, and
-    the rest has to go elsewhere: cut at 4.  Empty where no cut is needed, or none helps.
+    A reshape keeps a factor's split, and a factor can only be split under one that is split completely.  So `(2, 8)`
+    split by 8 takes x:(1)2 on the 2 and x:(2)4 on the 8: (2,).  `(12, 64)` split by 8 takes x:(1)4 on the 12, and
+    the rest has to go elsewhere: (4,).  Empty where no boundary is needed, or none helps.
     """
     if math.prod(dim) % size or len(dim) < 2:
         return ()

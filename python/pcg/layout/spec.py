@@ -32,7 +32,7 @@ class ShardSpec:
     """Layout of one tensor on one mesh.
 
     `dims[d]` are the axes that split dimension `d`, major to minor.  `partial` are the axes over
-    which devices hold addends (or operands of another reduction) of the value, as sorted
+    which devices hold terms of a sum (or of another reduction) of the value, as sorted
     `(axis, kind)` pairs.  An axis named nowhere replicates.
     """
 

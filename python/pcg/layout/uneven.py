@@ -1,13 +1,14 @@
 """Uneven shards: blocks of a dimension whose size the number of shards does not divide.
 
-Axis after axis, major to minor, a block of n elements is cut into pieces of ceil(n / size); what is missing at the
-end is padding.  Cutting one axis at a time makes layouts compose: the shards over `x` and `y` are those over `x`, cut
-by `y`, whatever the sizes are.  Every device holds a tensor of the padded size; what the padding holds is nobody's
-business, so whoever reads across a dimension masks it.  No MLIR here.
+Axis after axis, major to minor, a block of n elements is split into pieces of ceil(n / size); what is missing at the
+end is padding.  Splitting by one axis at a time makes layouts compose: the shards over `x` and `y` are those over `x`,
+split by `y`, whatever the sizes are.  Every device holds a tensor of the padded size; the elements of the padding are
+undefined, so an op that reads across a dimension masks them.  No MLIR here.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -15,11 +16,8 @@ from pcg.layout.mesh import Mesh
 
 
 def padded_sizes(size: int, counts: Sequence[int]) -> tuple[int, ...]:
-    """Size of a block before any cut, after the cut into `counts[0]`, after that into `counts[1]`, ..."""
-    sizes = [size]
-    for n in counts:
-        sizes.append(-(-sizes[-1] // n))
-    return tuple(sizes)
+    """Size of a block before any split, after that into `counts[0]`, after that into `counts[1]`, ..."""
+    return tuple(itertools.accumulate(counts, lambda block, n: -(-block // n), initial=size))
 
 
 def padded_size(size: int, counts: Sequence[int]) -> int:
@@ -40,7 +38,7 @@ def is_even(size: int, counts: Sequence[int]) -> bool:
 
 @lru_cache(maxsize=4096)
 def intervals(size: int, counts: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """(first index, elements that are not padding) of every block of a dimension cut into `counts`, in order."""
+    """(first index, elements that are not padding) of every block of a dimension split into `counts`, in order."""
     found, block = [(0, size)], size
     for n in counts:
         block = -(-block // n)

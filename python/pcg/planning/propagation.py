@@ -17,7 +17,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.planning.progress import Progress
 from pcg.propagate import ENGINES as LOCAL
-from pcg.propagate import Problem, Solution, propagate
+from pcg.propagate import PropagationProblem, PropagationResult, propagate
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
 from pcg.rules.manual import computations
@@ -82,7 +82,7 @@ class Propagate(Transformation):
                             self.note_measure(func, model)
                     self.report(graph, solution)
 
-    def assign(self, graph: FunctionGraph, model: CostModel) -> Solution:
+    def assign(self, graph: FunctionGraph, model: CostModel) -> PropagationResult:
         """Write the assignment that costs least."""
         func, problem = graph.func, graph.problem
         solutions = {e: propagate(problem, self.merge_reductions, e, model.link) for e in LOCAL}
@@ -117,7 +117,7 @@ class Propagate(Transformation):
         self.statistics["bytes redistributed"] += round(found.bytes)
         self.remark(func, f"engine={self.engine}: {found}{more}")
 
-    def report(self, graph: FunctionGraph, solution: Solution) -> None:
+    def report(self, graph: FunctionGraph, solution: PropagationResult) -> None:
         """Count, and remark ops that gather what they cannot split."""
         self.statistics["values"] += len(graph.problem.values)
         self.statistics["values split"] += sum(any(s.dims) for s in solution.specs)
@@ -138,7 +138,7 @@ class Propagate(Transformation):
                         self.remark(op, f"'{op.name}' op has layout {spec} from {', '.join(found)}")
 
 
-def gathered(problem: Problem, solution: Solution, n: int) -> str:
+def gathered(problem: PropagationProblem, solution: PropagationResult, n: int) -> str:
     """Why node `n` needs a split operand whole although that is not the result of a choice; empty if it does not."""
     node, a = problem.nodes[n], solution.assignments[n]
     assert a is not None
@@ -161,7 +161,7 @@ class FunctionGraph:
 
     def __init__(self, func: ir.Operation, mesh: Mesh) -> None:
         self.func, self.mesh = func, mesh
-        self.problem = Problem(mesh)
+        self.problem = PropagationProblem(mesh)
         self.values: dict[ir.Value, int] = {}
         #: Ordinary ops by node.
         self.ops: dict[int, ir.Operation] = {}
@@ -248,7 +248,7 @@ class FunctionGraph:
             self.problem.tie(self.values[op.operands[0]], v)
         self.structures.append((op, (v,)))
 
-    def write(self, solution: Solution) -> None:
+    def write(self, solution: PropagationResult) -> None:
         """Write layouts back into the IR."""
         arguments = [solution.specs[self.values[arg]] for arg in self.arguments]
         shardings.set_signature_specs(self.func, arguments, [solution.specs[v] for v in self.results])
@@ -268,7 +268,7 @@ class FunctionGraph:
             shardings.set_operand_specs(op, [node.rule.operand_spec(i, a) for i in range(len(node.operands))])
 
 
-    def decided(self, name: str, solution: Solution) -> Decided:
+    def decided(self, name: str, solution: PropagationResult) -> Decided:
         """A solution in terms of the IR, unwritten."""
         strategies: dict[ir.Operation, Assignment] = {}
         kept = {arg: solution.specs[self.values[arg]] for arg in self.arguments}
@@ -283,7 +283,7 @@ class FunctionGraph:
                 kept.update((r, solution.natives[v]) for r, v in zip(op.results, made, strict=True))
         return Decided(name, strategies, kept, [solution.specs[v] for v in self.results])
 
-    def read(self, origins: list[dict[str, int]]) -> Solution:
+    def read(self, origins: list[dict[str, int]]) -> PropagationResult:
         """The solution that is written in the IR; `origins` of axes that an annotation implies, else least cost."""
         problem = self.problem
         natives = [ShardSpec.replicated(len(v.shape)) for v in problem.values]
@@ -301,7 +301,7 @@ class FunctionGraph:
                 known[key] = rule.infer(operands, results, self.mesh)  # type: ignore[arg-type]
             assignments[n] = known[key]
         specs = [s.without_partial() for s in natives]
-        return Solution(specs, assignments, natives, origins)
+        return PropagationResult(specs, assignments, natives, origins)
 
 
 def _freedom(func: ir.Operation, where: str, i: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -3,8 +3,8 @@
 From the annotated values layouts spread op by op, nearest first.  An op that is reached takes, once
 and for all, the strategy for which the least has to be redistributed between it and the neighbours
 that are decided already; what is annotated stops the spreading.  As in MindSpore an op that computes
-takes only strategies that use as many devices as it can, and yields whole results: partial sums
-are reduced before anybody reads them, at a price that only decides between equals.
+takes only strategies that use as many devices as it can, and its results are never partial: partial sums
+are reduced at once, at a cost that only decides between strategies that are otherwise equal.
 
 Between strategies that are equal in that, the one with the fewest redistributed neighbours wins, then
 the one that reduces least, then the one with the fewest slices in any one dimension (square shards
@@ -17,8 +17,8 @@ import math
 from collections import deque
 
 from pcg.layout import ShardSpec
-from pcg.propagate.choose import choose
-from pcg.propagate.problem import Node, Problem
+from pcg.propagate.choose import choose_strategy
+from pcg.propagate.problem import OpNode, PropagationProblem
 from pcg.reshard import ReshardError, cost
 from pcg.reshard.planner import LinkCost
 from pcg.rules.factor import Assignment, FactorRule
@@ -27,15 +27,12 @@ from pcg.rules.factor import Assignment, FactorRule
 class BreadthFirst:
     """State of one propagation: `specs` of values, `assignments` of nodes, `origins` of layouts."""
 
-    def __init__(self, problem: Problem, link: LinkCost) -> None:
+    def __init__(self, problem: PropagationProblem, link: LinkCost) -> None:
         self.problem, self.link = problem, link
         self.specs: list[ShardSpec | None] = [v.fixed for v in problem.values]
         self.assignments: list[Assignment | None] = [None] * len(problem.nodes)
         self.origin: list[int | None] = [v if x.fixed else None for v, x in enumerate(problem.values)]
-        self.users: list[list[int]] = [[] for _ in problem.values]
-        for n, node in enumerate(problem.nodes):
-            for v in dict.fromkeys((*node.operands, *node.results)):
-                self.users[v].append(n)
+        self.users = problem.nodes_of_values()
         self._candidates: dict[int, list[Assignment]] = {}
         self._decided: dict[tuple, Assignment] = {}
 
@@ -57,14 +54,14 @@ class BreadthFirst:
         ]
         return specs, self.assignments, origins
 
-    def tie(self, node: Node, v: int) -> list[int]:
+    def tie(self, node: OpNode, v: int) -> list[int]:
         """Hand the layout of `v` to the other end of a tie, if that is open; returns what was decided."""
         (a,), (b,) = node.operands, node.results
         other = b if v == a else a
         return self.settle(other, self.specs[v], v)
 
     def settle(self, v: int, spec: ShardSpec | None, source: int, final: bool = False) -> list[int]:
-        """Decide value `v`, unless it is decided; the op that makes it has the last word (`final`)."""
+        """Decide value `v`, unless it is annotated or decided; `final` (from its defining op) decides again."""
         if self.problem.values[v].fixed is not None:
             return []
         new = self.specs[v] is None
@@ -78,11 +75,11 @@ class BreadthFirst:
             return []
         node = self.problem.nodes[n]
         values = (*node.operands, *node.results)
-        # Layers repeat: equal ops between equal neighbours decide alike.
+        # Layers repeat: equal ops between equal neighbours get the same strategy.
         key = (id(node.rule), *((self.specs[v], self.problem.values[v].size) for v in values))
         best = self._decided.get(key)
         if best is None:
-            best = min(enumerate(self.candidates(node)), key=lambda ka: (*self.price(node, ka[1]), ka[0]))[1]
+            best = min(enumerate(self.candidates(node)), key=lambda ka: (*self.cost_of(node, ka[1]), ka[0]))[1]
             self._decided[key] = best
         self.assignments[n] = best
         changed: list[int] = []
@@ -92,20 +89,20 @@ class BreadthFirst:
             changed += self.settle(v, node.rule.operand_spec(i, best), source)
         return changed
 
-    def candidates(self, node: Node) -> list[Assignment]:
+    def candidates(self, node: OpNode) -> list[Assignment]:
         """Strategies of a node, those on most devices if it computes, and the one that its tensors suggest."""
         rule, mesh = node.rule, self.problem.mesh
         found = self._candidates.get(id(rule))
         if found is None:
             found = [a for a in rule.strategies(mesh) if not a.linear]
-            if not only_moves(rule):
+            if not is_data_movement(rule):
                 most = max(self.parts(a) for a in found)
                 found = [a for a in found if self.parts(a) == most]
             self._candidates[id(rule)] = found
         values = (*node.operands, *node.results)
         specs = [self.specs[v] or ShardSpec.replicated(len(self.problem.values[v].shape)) for v in values]
         k = len(node.operands)
-        follows = choose(rule, specs[:k], specs[k:], [self.problem.values[v].size for v in values], mesh)
+        follows = choose_strategy(rule, specs[:k], specs[k:], [self.problem.values[v].size for v in values], mesh)
         if follows not in found and self.parts(follows) == max(map(self.parts, found)):
             return [*found, follows]
         return found
@@ -114,26 +111,26 @@ class BreadthFirst:
         """How many devices share the work."""
         return self.problem.mesh.axes_size(x for axes in a.axes for x in axes)
 
-    def price(self, node: Node, a: Assignment) -> tuple[float, int, float, int, float]:
-        """What a strategy costs beside the neighbours that are decided: see the top of this file."""
+    def cost_of(self, node: OpNode, a: Assignment) -> tuple[float, int, float, int, float]:
+        """The criteria by which a strategy is chosen, as the top of this file lists them."""
         rule, mesh = node.rule, self.problem.mesh
-        moved, changes, reduced, most, local = 0.0, 0, 0.0, 1, 0.0
+        resharding, changes, reduced, most, local = 0.0, 0, 0.0, 1, 0.0
         operands = [(v, rule.operand_spec(i, a), True) for i, v in enumerate(node.operands)]
         results = [(v, rule.result_spec(i, a), False) for i, v in enumerate(node.results)]
         for v, spec, into in (*operands, *results):
-            whole, have = spec.without_partial(), self.specs[v]
-            if have is not None and have != whole:
-                moved += self.seconds(v, have, whole) if into else self.seconds(v, whole, have)
+            full, have = spec.without_partial(), self.specs[v]
+            if have is not None and have != full:
+                resharding += self.seconds(v, have, full) if into else self.seconds(v, full, have)
                 changes += 1
             if spec.partial and not into:
-                reduced += self.seconds(v, spec, whole)
-            shards = whole.shards(mesh)
+                reduced += self.seconds(v, spec, full)
+            shards = full.shards(mesh)
             most = max(most, *shards, 1)
             local += self.problem.values[v].size / math.prod(shards)
-        return moved, changes, reduced, most, local
+        return resharding, changes, reduced, most, local
 
     def seconds(self, v: int, src: ShardSpec, dst: ShardSpec) -> float:
-        """Time to redistribute value `v`; cutting what is at hand is free."""
+        """Time to redistribute value `v`; a local slice is free."""
         value = self.problem.values[v]
         itemsize = value.size / max(math.prod(value.shape), 1)
         try:
@@ -143,8 +140,8 @@ class BreadthFirst:
         return seconds if wire else 0.0
 
 
-def only_moves(rule: FactorRule) -> bool:
-    """Whether an op moves elements without computing: one operand, and dimensions that are not those of the result.
+def is_data_movement(rule: FactorRule) -> bool:
+    """Whether an op only moves elements: one operand, and dimensions that are not those of the result.
 
     Such ops (broadcasts of a bias, transposes, reshapes) are part of others in MindSpore, so they follow
     their neighbours and need not use all devices.

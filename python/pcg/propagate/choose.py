@@ -1,7 +1,7 @@
 """From the layouts around an op to its strategy.
 
-Where tensors agree the strategy follows them.  Where they do not, each axis goes where the bytes
-that must then move, and the work that is then repeated, are least.
+Where tensors agree the strategy follows them.  Where they do not, each axis splits the factor for which the fewest
+bytes are redistributed and the least work is replicated.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.propagate.engine import Axes, project
 from pcg.rules.factor import Assignment, FactorRule
 
-#: Floating-point operations that take as long as moving one byte between devices, roughly.
-FLOPS_PER_BYTE = 1000.0
+#: FLOPs in the time of sending one byte: 1e14 FLOP/s over 1e11 B/s, the orders of magnitude of an A100 on NVLink.
+_FLOPS_PER_BYTE = 1000.0
 
 
-def choose(
+def choose_strategy(
     rule: FactorRule, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], sizes: Sequence[float], mesh: Mesh
 ) -> Assignment:
     """The strategy of an op whose tensors have these layouts; `sizes` are bytes of operands, then results."""
@@ -73,8 +73,8 @@ def _bytes(
     rule: FactorRule, f: int | None, axis: str, n: int, at: list[int | None], inside: list[set[int]],
     specs: list[ShardSpec], local: list[float], operands: int,
 ) -> float:  # fmt: skip
-    """Bytes to move when `axis` (of size `n`) splits factor `f`, or nothing: per device, roughly."""
-    total = rule.flops / FLOPS_PER_BYTE * (1.0 if f is None else 1.0 / n)
+    """Bytes per device that are sent, roughly, when `axis` (of size `n`) splits factor `f`, or nothing (None)."""
+    total = rule.flops / _FLOPS_PER_BYTE * (1.0 if f is None else 1.0 / n)
     for t, spec in enumerate(specs):
         has = any(axis in d for d in spec.dims)
         wants = f is not None and f in inside[t]
@@ -93,7 +93,7 @@ def _bytes(
 def _legal(
     rule: FactorRule, chosen: dict[int, list[str]], have: list[dict[int, Axes]], local: list[float], mesh: Mesh
 ) -> Assignment | None:
-    """The assignment of `chosen`, axes in the order that the largest tensor has them; less is chosen if it must."""
+    """The assignment of `chosen`, axes in the order of the largest tensor, the last ones dropped until it is legal."""
     for f, axes in chosen.items():
         weight: dict[Axes, float] = {}
         for found, size in zip(have, local, strict=True):

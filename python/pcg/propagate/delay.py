@@ -1,4 +1,4 @@
-"""Delaying reductions: partial sums flow through linear ops where that lets them be added first.
+"""Delayed reductions: partial sums pass through linear ops where they are added to others before the reduction.
 
 An op that contracts a split factor yields partial sums.  Reducing each at once is right but often
 more than needed: the gradients of q, k and v with respect to their common input are added, and the
@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pcg.propagate.problem import Problem
+from pcg.propagate.problem import PropagationProblem
 from pcg.rules.factor import Assignment
+
+
+#: Per value the (node, operand number) that read it.
+_Users = dict[int, list[tuple[int, int]]]
 
 
 @dataclass
@@ -23,9 +27,9 @@ class _Axis:
     through: dict[int, int]
 
 
-def delay(problem: Problem, assignments: list[Assignment | None]) -> int:
+def delay_reductions(problem: PropagationProblem, assignments: list[Assignment | None]) -> int:
     """Extend `assignments` in place by linear passes; returns how many ops now work on partial values."""
-    users: dict[int, list[tuple[int, int]]] = {}
+    users: _Users = {}
     for n, node in enumerate(problem.nodes):
         for i, v in enumerate(node.operands):
             users.setdefault(v, []).append((n, i))
@@ -48,7 +52,7 @@ def delay(problem: Problem, assignments: list[Assignment | None]) -> int:
     return count
 
 
-def _local_bytes(problem: Problem, assignments: list[Assignment | None]) -> list[float]:
+def _local_bytes(problem: PropagationProblem, assignments: list[Assignment | None]) -> list[float]:
     """Bytes of each value on one device, as its op yields it."""
     out = [v.size for v in problem.values]
     for node, a in zip(problem.nodes, assignments, strict=True):
@@ -60,7 +64,7 @@ def _local_bytes(problem: Problem, assignments: list[Assignment | None]) -> list
     return out
 
 
-def _candidates(problem: Problem, assignments: list[Assignment | None], axis: str) -> _Axis:
+def _candidates(problem: PropagationProblem, assignments: list[Assignment | None], axis: str) -> _Axis:
     """Every op that could take partial operands, if all its linear operands were left partial."""
     state = _Axis(axis, {}, {})
     for n, (node, a) in enumerate(zip(problem.nodes, assignments, strict=True)):
@@ -84,22 +88,26 @@ def _candidates(problem: Problem, assignments: list[Assignment | None], axis: st
     return state
 
 
-def _reads(problem: Problem, state: _Axis, n: int, i: int) -> bool:
+def _partial_operands(problem: PropagationProblem, state: _Axis, n: int) -> list[int]:
+    """The values that candidate `n` takes partial."""
+    node = problem.nodes[n]
+    return [node.operands[i] for i in node.rule.linear[state.through[n]].operands]
+
+
+def _reads(problem: PropagationProblem, state: _Axis, n: int, i: int) -> bool:
     """Whether node `n` takes its operand `i` partial."""
     return n in state.through and i in problem.nodes[n].rule.linear[state.through[n]].operands
 
 
-def _unusable(problem: Problem, state: _Axis, users: dict[int, list[tuple[int, int]]]) -> list[int]:
-    """Candidates that read a value which some other reader needs whole."""
-    bad = []
-    for n in state.through:
-        operands = problem.nodes[n].rule.linear[state.through[n]].operands
-        if not all(_reads(problem, state, *u) for i in operands for u in users[problem.nodes[n].operands[i]]):
-            bad.append(n)
-    return bad
+def _unusable(problem: PropagationProblem, state: _Axis, users: _Users) -> list[int]:
+    """Candidates that read a value which some other reader needs reduced."""
+    return [
+        n for n in state.through
+        if not all(_reads(problem, state, *u) for v in _partial_operands(problem, state, n) for u in users[v])
+    ]
 
 
-def _prune(problem: Problem, state: _Axis, users: dict[int, list[tuple[int, int]]], bad: list[int]) -> None:
+def _prune(problem: PropagationProblem, state: _Axis, users: _Users, bad: list[int]) -> None:
     """Drop candidates `bad`, and all that depend on them: readers of their results, other readers of their operands."""
     work = list(bad)
     while work:
@@ -107,52 +115,48 @@ def _prune(problem: Problem, state: _Axis, users: dict[int, list[tuple[int, int]
         if n not in state.through:
             continue
         node = problem.nodes[n]
-        read = [node.operands[i] for i in node.rule.linear[state.through[n]].operands]
+        read = _partial_operands(problem, state, n)
         del state.through[n]
         for v in node.results:
             state.partial.pop(v, None)
         work += [m for v in (*node.results, *read) for m, i in users.get(v, ()) if _reads(problem, state, m, i)]
 
 
-def _drop_growing(problem: Problem, state: _Axis, users: dict[int, list[tuple[int, int]]], local: list[float]) -> None:
+def _drop_growing(problem: PropagationProblem, state: _Axis, users: _Users, local: list[float]) -> None:
     """Drop candidates whose results are larger than what they read."""
     for n in sorted(state.through):
         if n in state.through:
             node = problem.nodes[n]
-            read = {node.operands[i] for i in node.rule.linear[state.through[n]].operands}
+            read = set(_partial_operands(problem, state, n))
             if sum(local[v] for v in node.results) > sum(local[v] for v in read):
                 _prune(problem, state, users, [n])
 
 
-def _drop_useless(problem: Problem, state: _Axis, users: dict[int, list[tuple[int, int]]], local: list[float]) -> None:
+def _drop_useless(problem: PropagationProblem, state: _Axis, users: _Users, local: list[float]) -> None:
     """Drop connected groups that do not reduce fewer bytes, and trailing ops that only postpone."""
     for n in sorted(state.through, reverse=True):
         if n not in state.through:
             continue
         node = problem.nodes[n]
-        read = {node.operands[i] for i in node.rule.linear[state.through[n]].operands}
+        read = set(_partial_operands(problem, state, n))
         last = not any(_reads(problem, state, *u) for v in node.results for u in users.get(v, ()))
         if last and all(len(users[v]) == 1 for v in read):
             if sum(local[v] for v in node.results) >= sum(local[v] for v in read):
                 _prune(problem, state, users, [n])
     for group in _groups(problem, state):
-        made = {v for n in group for v in problem.nodes[n].results}
-        read = {
-            problem.nodes[n].operands[i] for n in group for i in problem.nodes[n].rule.linear[state.through[n]].operands
-        }
-        before = sum(local[v] for v in read - made)
-        after = sum(local[v] for v in made - read)
-        if after >= before:
+        defined = {v for n in group for v in problem.nodes[n].results}
+        read = {v for n in group for v in _partial_operands(problem, state, n)}
+        if sum(local[v] for v in defined - read) >= sum(local[v] for v in read - defined):
             _prune(problem, state, users, sorted(group))
 
 
-def _groups(problem: Problem, state: _Axis) -> list[set[int]]:
+def _groups(problem: PropagationProblem, state: _Axis) -> list[set[int]]:
     """Candidates connected by partial values."""
     leader: dict[int, int] = {}
     groups: dict[int, set[int]] = {}
     for n in sorted(state.through):
         node = problem.nodes[n]
-        touched = {node.operands[i] for i in node.rule.linear[state.through[n]].operands} | set(node.results)
+        touched = {*_partial_operands(problem, state, n), *node.results}
         joined = sorted({leader[v] for v in touched if v in leader})
         target = joined[0] if joined else n
         group = groups.setdefault(target, set())

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Callable
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.propagate.problem import Problem
+from pcg.propagate.problem import PropagationProblem
 from pcg.rules.factor import DimFactors, FactorRule
 
 Axes = tuple[str, ...]
@@ -61,7 +61,7 @@ class Engine:
     #: Whether neighbours may not see all axes of a value; `visible` then says which they do.
     hides = False
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PropagationProblem) -> None:
         self.problem, self.mesh = problem, problem.mesh
         self.sizes = dict(problem.mesh.axes)
         self.dims: list[tuple[Axes, ...]] = []
@@ -71,11 +71,8 @@ class Engine:
             dims = value.fixed.dims if value.fixed else ((),) * len(value.shape)
             self.dims.append(dims)
             self.origins.append({a: v for d in dims for a in d})
-        self.users: list[list[int]] = [[] for _ in problem.values]
-        for n, node in enumerate(problem.nodes):
-            for v in dict.fromkeys((*node.operands, *node.results)):
-                self.users[v].append(n)
-        self._still: set[tuple[int, bool, tuple[tuple[Axes, ...], ...], int]] = set()
+        self.users = problem.nodes_of_values()
+        self._unchanged: set[tuple[int, bool, tuple[tuple[Axes, ...], ...], int]] = set()
         self._role = [-1] * len(problem.nodes)
         self._role_numbers: dict[tuple[tuple[bool, float, frozenset[int]], ...], int] = {}
         cache: dict[int, bool] = {}
@@ -126,9 +123,9 @@ class Engine:
         have_dims = tuple([dims[v] for v in values])
         if not any(map(any, have_dims)):
             return []
-        # Layers repeat: what has once been seen to change nothing will change nothing again.
+        # Layers repeat: a visit that changed nothing changes nothing under the same layouts of an equal op.
         key = (id(rule), backwards, have_dims, self._roles(n, values))
-        if key in self._still:
+        if key in self._unchanged:
             return []
         tensors = (*rule.operands, *rule.results)
         have = [project(rule, t, dims[v], self.mesh) for t, v in zip(tensors, values, strict=True)]
@@ -150,7 +147,7 @@ class Engine:
             if len(self.closed[v]) < len(self.dims[v]) and self._extend(rule, tensors[t], have[t], ranked, v, values):
                 changed.append(v)
         if not changed and not self.hides:
-            self._still.add(key)
+            self._unchanged.add(key)
         return changed
 
     def _roles(self, n: int, values: tuple[int, ...]) -> int:
@@ -227,7 +224,7 @@ class Engine:
         return True
 
     def _nested(self, rule: FactorRule, dim: tuple[int, ...], axes: dict[int, Axes]) -> bool:
-        """Whether factors of one dimension are split only inside wholly split ones."""
+        """Whether factors of one dimension are split only inside completely split ones."""
         return all(
             not axes.get(minor) or self.mesh.axes_size(axes.get(major, ())) == rule.factors[major].size
             for major, minor in itertools.pairwise(dim)

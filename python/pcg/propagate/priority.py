@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from pcg.layout import ShardSpec
 from pcg.propagate.engine import Axes, Engine, passes_through
-from pcg.propagate.problem import Node, Problem
+from pcg.propagate.problem import OpNode, PropagationProblem
 
 
 class PriorityEngine(Engine):
     """State of one propagation; `round` is the user priority that it has come to."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PropagationProblem) -> None:
         super().__init__(problem)
         self.rounds = sorted({0, *(p for v in problem.values for p in v.priorities)})
         self.round = 0
@@ -66,11 +66,11 @@ class PriorityEngine(Engine):
         return (0, -self.problem.values[values[source]].size, source), tuple(agreed), source
 
 
-def op_priority(node: Node) -> int:
-    """When an op has its turn: 0 if it passes its operands through, 1 if it moves data, 2 if it contracts."""
+def op_priority(node: OpNode) -> int:
+    """Priority, lowest first: 0 if an op passes its operands through, 1 if it moves data, 2 if it contracts."""
     rule = node.rule
     if any(f.reduce for f in rule.factors):
         return 2
     read = {f for t in rule.operands for d in t for f in d}
-    made = {f for t in rule.results for d in t for f in d}
-    return 0 if passes_through(rule) and made <= read else 1
+    written = {f for t in rule.results for d in t for f in d}
+    return 0 if passes_through(rule) and written <= read else 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules.factor import Assignment, Factor, FactorRule, Linear
 
 
 @dataclass
-class Value:
+class LayoutVariable:
     """One layout to decide: a tensor, or several that must share one (a loop carry and its block arguments).
 
     `fixed` is an annotation, which propagation never changes, except that dimensions in `open` may
@@ -32,8 +33,8 @@ class Value:
 
 
 @dataclass
-class Node:
-    """One op.  `operands` and `results` are indices into `Problem.values`.
+class OpNode:
+    """One op.  `operands` and `results` are indices into `PropagationProblem.values`.
 
     A `structural` node executes nothing: it ties the operand of a loop, a branch or a return to the
     value it becomes, between which a reshard may stand.
@@ -46,46 +47,49 @@ class Node:
 
 
 @dataclass
-class Problem:
+class PropagationProblem:
     """A program.  Nodes are in program order, inner regions where their op is."""
 
     mesh: Mesh
-    values: list[Value] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
+    values: list[LayoutVariable] = field(default_factory=list)
+    nodes: list[OpNode] = field(default_factory=list)
 
     def value(
         self, shape: tuple[int, ...], size: float = 0.0, fixed: ShardSpec | None = None, name: str = "",
         open: Sequence[int] = (), priorities: Sequence[int] = (),
     ) -> int:  # fmt: skip
         """Add a value; returns its index."""
-        self.values.append(Value(tuple(shape), size, fixed, name, tuple(open), tuple(priorities)))
+        self.values.append(LayoutVariable(tuple(shape), size, fixed, name, tuple(open), tuple(priorities)))
         return len(self.values) - 1
 
     def node(self, rule: FactorRule, operands: tuple[int, ...], results: tuple[int, ...]) -> int:
         """Add an op; returns its index."""
-        self.nodes.append(Node(rule, tuple(operands), tuple(results)))
+        self.nodes.append(OpNode(rule, tuple(operands), tuple(results)))
         return len(self.nodes) - 1
 
     def tie(self, source: int, target: int) -> int:
         """Let `source` become `target`, both of one shape, with a reshard between if need be."""
-        self.nodes.append(Node(identity(self.values[source].shape), (source,), (target,), structural=True))
+        self.nodes.append(OpNode(identity_rule(self.values[source].shape), (source,), (target,), structural=True))
         return len(self.nodes) - 1
 
+    def nodes_of_values(self) -> list[list[int]]:
+        """Per value the nodes that have it as an operand or a result, in program order."""
+        found: list[list[int]] = [[] for _ in self.values]
+        for n, node in enumerate(self.nodes):
+            for v in dict.fromkeys((*node.operands, *node.results)):
+                found[v].append(n)
+        return found
 
-_IDENTITIES: dict[tuple[int, ...], FactorRule] = {}
 
-
-def identity(shape: tuple[int, ...]) -> FactorRule:
+@cache
+def identity_rule(shape: tuple[int, ...]) -> FactorRule:
     """The rule of an op that returns its operand."""
-    if shape not in _IDENTITIES:
-        factors = tuple(Factor(s) for s in shape)
-        dims = tuple((i,) for i in range(len(shape)))
-        _IDENTITIES[shape] = FactorRule(factors, (dims,), (dims,), (Linear("sum", frozenset({0})),), 1.0)
-    return _IDENTITIES[shape]
+    dims = tuple((i,) for i in range(len(shape)))
+    return FactorRule(tuple(map(Factor, shape)), (dims,), (dims,), (Linear("sum", frozenset({0})),), 1.0)
 
 
 @dataclass
-class Solution:
+class PropagationResult:
     """The outcome.
 
     `specs[v]` is the layout that propagation gives value `v`, never partial.  `assignments[n]` is
@@ -99,7 +103,7 @@ class Solution:
     origins: list[dict[str, int]]
     delayed: int = 0
 
-    def why(self, problem: Problem, v: int, axis: str) -> str:
+    def why(self, problem: PropagationProblem, v: int, axis: str) -> str:
         """Name of the annotation from which value `v` has `axis`; empty if it has not."""
         source = self.origins[v].get(axis)
         return "" if source is None else problem.values[source].name

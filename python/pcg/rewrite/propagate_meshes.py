@@ -61,7 +61,7 @@ class PropagateMeshes(Transformation):
                 if passes:
                     # A demand in the middle of a program says where one value is needed, not where what follows
                     # runs; one on an argument, or its cast, is how JAX functions annotate arguments.
-                    holds = from_argument and (holds or problem.things[problem.makers[taken[0]]].holds)
+                    holds = from_argument and (holds or problem.nodes[problem.defined_by[taken[0]]].pins)
                 made = problem.add(taken, sizes, mesh, holds)
                 if from_argument:
                     direct.update(made)
@@ -73,7 +73,7 @@ class PropagateMeshes(Transformation):
                 ops.append(None)
             solution = propagate_meshes(problem)
         except MeshConflict as error:
-            at = ops[error.thing] if error.thing < len(ops) else None
+            at = ops[error.node] if error.node < len(ops) else None
             where = at if at is not None else func
             raise PcgError(f"'{where.name}' op {error}", where) from None
         except PcgError as error:
@@ -87,7 +87,7 @@ class PropagateMeshes(Transformation):
                     self.remark(at, f"'{at.name}' op runs on @{mesh}, the first mesh: no annotation is near it")
         mesh_names.set_signature_meshes(func, "res_attrs", list(solution.meshes[count + len(body) :]))
         self.statistics["ops"] += len(body)
-        self.statistics["ops moved to save transfers"] += solution.moved
+        self.statistics["ops moved to save transfers"] += solution.reassigned
         self.statistics["values that cross"] += len(solution.crossing(problem))
 
     def _check_layouts(self, func: ir.Operation, meshes: Mapping[str, Mesh]) -> None:

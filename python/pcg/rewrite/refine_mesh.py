@@ -61,7 +61,7 @@ class RefineMesh(Transformation):
             for dim in {d for t in (*rule.operands, *rule.results) for d in t if len(d) > 1}:
                 sizes = tuple(rule.factors[f].size if rule.factors[f].splittable else 1 for f in dim)
                 for axis, size in whole:
-                    if cut := tuple((axis, at) for at in refine.reshape_cuts(sizes, size)):
+                    if cut := tuple((axis, at) for at in refine.reshape_boundaries(sizes, size)):
                         weight[cut] += math.prod(op.results[0].type.shape)
                         where.setdefault(cut, op)
         for cut, _ in weight.most_common():

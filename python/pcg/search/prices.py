@@ -60,7 +60,7 @@ class Prices:
         """
         known = self._known.get((shape, itemsize, late))
         if known is None:
-            link = self.model.late_link if late else self.model.link
+            link = self.model.deferred_link if late else self.model.link
             known = self._known[shape, itemsize, late] = _Known(TensorCosts(shape, itemsize, self.model.mesh, link))
         rows, columns = known.ids(src), known.ids(dst)
         where = np.ix_(rows, columns)

@@ -54,7 +54,7 @@ class Moves:
         self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, late: bool = False
     ) -> tuple[float, float]:
         """(seconds, bytes that one device sends); `late` as in `Edge`."""
-        link = self.model.late_link if late else self.model.link
+        link = self.model.deferred_link if late else self.model.link
         key = (src, dst, shape, itemsize, late)
         found = self._known.get(key)
         if found is None:

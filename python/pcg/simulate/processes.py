@@ -14,7 +14,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.cost.transfers import collective, messages, wire_bytes
+from pcg.cost.transfers import collective_seconds, messages_seconds, wire_bytes
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
@@ -124,10 +124,10 @@ class _ProcessCollectiveCosts(CollectiveCosts):
         wire = wire_bytes(kind, max(map(len, groups), default=1), bytes_)
         if kind == "permute":
             ends = [(self.devices[a], self.devices[b], bytes_) for a, b in groups if a != b]
-            seconds = messages(self.machine, ends)
+            seconds = messages_seconds(self.machine, ends)
             mine = tuple(sorted({p for g in groups for p in g}))
         else:
-            seconds = collective(self.machine, [[self.devices[p] for p in g] for g in groups], kind, bytes_)
+            seconds = collective_seconds(self.machine, [[self.devices[p] for p in g] for g in groups], kind, bytes_)
             mine = next((tuple(g) for g in groups if self.process in g), (self.process,))
         return CollectiveCost(kind, tuple(f"process {p}" for p in mine), wire, seconds, (channel_of(op), *mine))
 
@@ -181,7 +181,7 @@ def _merge(
                 if key is not None and task.kind == "transfer":
                     sender, receiver = key[2]
                     task.name = f"{sender} to {receiver}"
-                    task.seconds = messages(machine, [(devices[sender], devices[receiver], task.bytes)])
+                    task.seconds = messages_seconds(machine, [(devices[sender], devices[receiver], task.bytes)])
                 for m, part in parts.items():
                     if part.kind == "transfer":
                         part.seconds = task.seconds

@@ -15,7 +15,7 @@ from pathlib import Path
 from torch_mlir import ir
 
 from pcg.cost import COMBINED, CostModel
-from pcg.cost.transfers import messages
+from pcg.cost.transfers import messages_seconds
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
@@ -215,7 +215,7 @@ class _Staged:
         self.group_of_task.append(from_)
         self.graph.tasks.append(
             Task(
-                "transfer", "transfer", messages(self.machine, sends), streams,
+                "transfer", "transfer", messages_seconds(self.machine, sends), streams,
                 (self.values[value, from_],), (self._value(result, to),),
                 bytes=max(plan.sent.values(), default=0.0),
                 detail={"axes": (f"@{src_mesh} to @{dst_mesh}",)},

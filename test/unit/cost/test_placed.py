@@ -88,6 +88,6 @@ def test_shares_of_late_and_of_other_collectives_are_hidden_apart():
     for hidden, overlapped in ((0.5, 0.0), (0.0, 0.5), (0.25, 0.75)):
         m = CostModel(Machine.of(SUMMIT), mesh, hidden, overlapped)
         for kind in KINDS:
-            seconds, late = (f(("data",), 1e7, kind) for f in (whole.link, whole.late_link))
+            seconds, late = (f(("data",), 1e7, kind) for f in (whole.link, whole.deferred_link))
             assert m.link(("data",), 1e7, kind) == pytest.approx((1 - overlapped) * seconds)
-            assert m.late_link(("data",), 1e7, kind) == pytest.approx((1 - hidden) * late)
+            assert m.deferred_link(("data",), 1e7, kind) == pytest.approx((1 - hidden) * late)

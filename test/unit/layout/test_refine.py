@@ -149,14 +149,14 @@ def test_sub_axes_without_a_common_refinement():
     ((2, 6), 8, ()), ((16,), 8, ()),     # the dimension cannot be split by the axis anyway
 ])  # fmt: skip
 def test_reshape_cuts(dim, size, cuts):
-    assert refine.reshape_cuts(dim, size) == cuts
+    assert refine.reshape_boundaries(dim, size) == cuts
 
 
 def test_reshape_cuts_are_cuts_of_the_axis():
     """Whatever the factors: cuts are a chain of divisors, and all but the last part fill their factor."""
     for size in (2, 4, 6, 8, 12, 16):
         for dim in itertools.product((1, 2, 3, 4, 6, 8, 12), repeat=3):
-            cuts = refine.reshape_cuts(dim, size)
+            cuts = refine.reshape_boundaries(dim, size)
             if cuts:
                 mesh = refine.refine_at(Mesh.of({"x": size}), [("x", c) for c in cuts])
                 taken = list(mesh.sizes)

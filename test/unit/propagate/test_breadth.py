@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.propagate import Problem, propagate
+from pcg.propagate import PropagationProblem, propagate
 from pcg.rules.build import pointwise
 from pcg.rules.dot import dot_rule
 from pcg.rules.factor import Factor, FactorRule
@@ -19,7 +19,7 @@ BIAS = FactorRule((Factor(64), Factor(64)), (((1,),),), (((0,), (1,)),))
 
 class Program:
     def __init__(self):
-        self.problem = Problem(MESH)
+        self.problem = PropagationProblem(MESH)
 
     def value(self, *shape, spec=None):
         size = 4.0
@@ -98,4 +98,4 @@ def test_ties_hand_layouts_on_in_both_directions():
 
 def test_unknown_engine():
     with pytest.raises(ValueError, match="engine 'dfs'; expected one of dataflow, bfs"):
-        propagate(Problem(MESH), engine="dfs")
+        propagate(PropagationProblem(MESH), engine="dfs")

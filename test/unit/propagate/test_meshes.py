@@ -75,7 +75,7 @@ def test_partly_shared_devices_are_a_conflict():
     p.add([x, w], [1.0])
     with pytest.raises(MeshConflict, match=r"on @a and @b, which share devices \[1\] while neither contains the other") as e:
         propagate_meshes(p)
-    assert e.value.thing == 2
+    assert e.value.node == 2
 
 
 def test_gradients_go_where_their_operands_are_anyway():
@@ -92,7 +92,7 @@ def test_gradients_go_where_their_operands_are_anyway():
     p.add([dw2], ())
     found = propagate_meshes(p)
     assert found.meshes[7] == "b" and found.meshes[8] == "b" and found.meshes[3] == "b"
-    assert found.moved == 1 and found.crossing(p) == [(h, "b")]
+    assert found.reassigned == 1 and found.crossing(p) == [(h, "b")]
 
 
 def test_what_is_made_from_annotated_things_is_not_moved_to_save_bytes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.propagate import Problem, Solution, propagate
+from pcg.propagate import PropagationProblem, PropagationResult, propagate
 from pcg.propagate.priority import op_priority
 from pcg.rules.build import pointwise
 from pcg.rules.dot import dot_rule
@@ -22,7 +22,7 @@ ROWS = FactorRule((Factor(N), Factor(N)), (((1,),),), (((0,), (1,)),))
 
 class Program:
     def __init__(self) -> None:
-        self.problem = Problem(MESH)
+        self.problem = PropagationProblem(MESH)
 
     def value(self, spec: str = "", *, open: tuple[int, ...] = (), priorities: tuple[int, ...] = (), size: float = 1.0) -> int:
         fixed = ShardSpec.parse(spec) if spec else None
@@ -33,7 +33,7 @@ class Program:
         self.problem.node(rule, operands, (result,))
         return result
 
-    def solve(self) -> Solution:
+    def solve(self) -> PropagationResult:
         return propagate(self.problem, engine="priority")
 
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.propagate import Problem, propagate
+from pcg.propagate import PropagationProblem, propagate
 from pcg.rules.factor import Factor, FactorRule, Linear
 
 MESH = Mesh.of({"data": 2, "model": 4})
@@ -27,10 +27,10 @@ def add(*shape):
 
 
 class Program:
-    """Builds a `Problem` with values named by what they are."""
+    """Builds a `PropagationProblem` with values named by what they are."""
 
     def __init__(self, mesh=MESH):
-        self.problem = Problem(mesh)
+        self.problem = PropagationProblem(mesh)
 
     def value(self, *shape, spec=None, name=""):
         size = 4.0
