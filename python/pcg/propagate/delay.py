@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pcg.propagate.problem import PropagationProblem
 from pcg.rules.factor import Assignment
 
-
 #: Per value the (node, operand number) that read it.
 _Users = dict[int, list[tuple[int, int]]]
 
