@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
@@ -16,10 +15,11 @@ from pcg.ir.transformation import Bytes, option
 from pcg.ir.walk import entry_of
 from pcg.lint import Advice, Finding, Space, advise, findings
 from pcg.lint.annotations import spec_text
-from pcg.machine import ClusterError, Machine
+from pcg.machine import Machine
 from pcg.passes.base import Pass
 from pcg.planning.progress import Progress
-from pcg.planning.propagation import FunctionGraph
+from pcg.planning.propagation_graph import PropagationGraph
+from pcg.planning.target import cost_model, limit_of
 from pcg.propagate import ENGINES, propagate
 from pcg.search.roles import state_of
 
@@ -64,14 +64,9 @@ class LintPass(Pass):
             text = "there is no mesh that the annotations are for; give --mesh name=size,... or a dist.mesh"
             raise PcgError(text, module)
         func = entry_of(module)
-        try:
-            model = CostModel(self.machine, mesh)
-        except ClusterError as error:
-            raise PcgError(str(error), module) from None
-        limit: float | None = self.memory_limit
-        if limit is None and model.machine.cluster is not None:
-            limit = model.machine.device.memory
-        graph = FunctionGraph(func, mesh)
+        model = cost_model(module, self.machine, mesh)
+        limit = limit_of(self.memory_limit, model.machine)
+        graph = PropagationGraph(func, mesh)
         if graph.opaque:
             op = graph.opaque[0]
             raise PcgError(f"'{op.name}' op: the program is placed already; lint it before it is", op)

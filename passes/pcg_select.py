@@ -1,4 +1,4 @@
-"""pcg-select: the best of several plans, searched ones and baselines, by simulation."""
+"""pcg-select: the best of several plans, of the searches and the baselines, by simulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pcg.planning.select import Select
 
 @dataclass
 class SelectPass(Select, Pass):
-    """Choose among plans by simulating them: those of the search, and baselines.
+    """Choose among plans by simulating them: those of the search, and the baselines.
 
     `pcg-search` adds up the times of a step; the simulator (`pcg.simulate`) also knows what overlaps.  So several plans
     are made, each on a copy of the program, with its reshards, fused, lowered and simulated.  The one whose step is
@@ -20,16 +20,16 @@ class SelectPass(Select, Pass):
     - `pcg-search` as it is, and with overlap fractions, the share of the time of collectives that overlaps compute: 0.1
       and 0.5 for those of gradients (`gradient-overlap`), 0.5 and 0.8 for all (`other-overlap`, too);
     - the plan of Unity's algorithm (`algorithm=unity`);
-    - the baselines (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and
-      hybrids of them, split tables and split experts, the axes of the mesh in each role.  A program that has layouts
-      of its own gets none of these.
+    - the baselines (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and hybrids of
+      them, split tables and split experts, the axes of the mesh in each role.  A program that has annotations gets
+      none of these.
 
     So by simulation the outcome is not worse than any of them.  Of equals the first counts, the searches before
     others.  ZeRO variants of a plan that takes more than twice as long as the best so far are left out.
 
     Where the mesh was chosen (`pcg-choose-mesh`), not declared, the baselines have every mesh of as many devices, in
-    its places on the cluster, and the search also has the mesh of the best of them and the one of a single axis,
-    Unity's also that of nodes and devices of a node.  The mesh of the module may change then.
+    several device mappings, and the search also has the mesh of the best of them and the one of a single axis, Unity's
+    also that of nodes and devices of a node.  The mesh of the module may change then.
 
     `pcg-search` after it leaves the program as it is.  See docs/decisions/0014-baselines.md.
 

@@ -6,7 +6,7 @@
 // RUN: not %pcg-opt %s --pcg-map-ranks --cluster=preset:dgx-h100:nodes=2,gpus=2 2>&1 | FileCheck %s --check-prefix=STAGES
 
 // Each process of @a sends its shard to the one of @b at its position: the two belong in one node.
-// CHECK: remark: pcg-map-ranks: 4 processes exchange for {{.*}} us per step (no placement is faster); in the order of numbers
+// CHECK: remark: pcg-map-ranks: 4 processes exchange for {{.*}} us per step (no device mapping is faster); in the order of numbers
 // CHECK: sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 2]>
 // CHECK: sym_name = "b", value = #dist.process_mesh<["x"], [2], [1, 3]>
 

@@ -35,7 +35,7 @@ STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
 #: Plans of experts, which are strategies too: `pcg-baseline` says what they are.
 BASELINES = (*PLANS, *SYNONYMS)
 #: Options of which propagation has nothing to choose: what they ask for is checked when the program is lowered.
-_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "remembered")
+_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "planner_cache")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pcg.driver.module_program import entry_function
 from pcg.ir.walk import walk
 from pcg.passes.base import Pass
 from pcg.passes.pcg_accumulate import AccumulatePass
-from pcg.planning.memory_plans import GIVEN, microbatches_of
+from pcg.planning.memory_plans import OWN_RESHARD, microbatches_of
 from pcg.rewrite.recompute import LIMIT
 
 #: Keys of `Plan.memory`.
@@ -48,9 +48,9 @@ def given_reshards(module: ir.Module, before: Sequence[ir.Operation]) -> list[ir
 
     `before` are those found then; they are still the ops where the search did not mark them.
     """
-    marked = [op for op in walk(module.operation) if op.name == "dist.reshard" and GIVEN in op.attributes]
+    marked = [op for op in walk(module.operation) if op.name == "dist.reshard" and OWN_RESHARD in op.attributes]
     for op in marked:
-        del op.attributes[GIVEN]
+        del op.attributes[OWN_RESHARD]
     if marked:
         return marked
     return [op for op in walk(module.operation) if op.name == "dist.reshard" and op in set(before)] if before else []

@@ -1,8 +1,7 @@
-"""Choose the process mesh, and which device of a cluster each of its positions is."""
+"""Choose the process mesh, and its device mapping: which device of a cluster each of its coordinates is."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,10 @@ from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry, entry_of
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, DeviceKind, Machine, mapping
+from pcg.planning.evaluate import replace_mesh
 from pcg.planning.progress import Progress
 from pcg.planning.search import check_possible
+from pcg.planning.target import limit_of
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Builder, Built
 from pcg.search.optimize import optimize
@@ -25,45 +26,45 @@ from pcg.search.outcome import DoesNotFit, Outcome
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 
-#: Of candidates whose fastest plan does not fit, so many of the fastest are looked at again under the limit; more
-#: only until one fits.
+#: Of candidates whose fastest plan does not fit, so many of the fastest are searched again under the limit; more only
+#: until one fits.  A choice: each costs a search.
 _FITTED = 6
-#: On a module: its mesh was chosen, nobody asked for this one.
+#: On a module: its mesh was chosen, not given.
 CHOSEN = "pcg.mesh_chosen"
-#: How much better (relative) a candidate must be than the best before it.
+#: How much better (relative) a candidate must be than the best before it: the tolerance of a quick search.
 _WORTH = 1e-3
 
 
 @dataclass(frozen=True)
-class _Priced:
+class _Estimate:
     """Seconds per step of a plan and a bound for all plans; its bytes per device, and the least that was found."""
 
-    seconds: float
-    bound: float
-    peak: float
-    needed: float
+    seconds: float = math.inf
+    bound: float = math.inf
+    peak: float = math.inf
+    needed: float = math.inf
 
 
 @dataclass
 class ChooseMesh(Transformation):
-    """Choose the process mesh and its place on the cluster: those of the fastest plan."""
+    """Choose the process mesh and its device mapping: those of the fastest plan."""
 
     devices: int = option(0, "number of devices that the mesh is made of; 0: all usable ones of the cluster")
     max_axes: int = option(2, "meshes have no more axes: each makes a search many times longer")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
     refine: RefineMesh | None = field(default_factory=lambda: RefineMesh(reshapes=True, max_axes=2))
-    """What cuts mesh axes before the search, as the pipelines do; its options are read."""
+    """What refines the mesh before the search, as the pipelines do; its options are read."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.chosen: mapping.Placement | None = None
         self.bound = math.inf
         """No plan on any candidate takes less, in seconds per step; infinite where there was nothing to choose."""
-        self._programs: dict[tuple[tuple[str, int], ...], _Program] = {}
+        self._programs: dict[tuple[tuple[str, int], ...], _OnAxes] = {}
 
     def run(self, module: ir.Operation) -> None:
-        """Raises PcgError where no candidate has a plan that fits, or the mesh does not go on the cluster."""
+        """Raises PcgError where no candidate has a plan, or the mesh does not go on the cluster."""
         module = module.operation
         meshes = shardings.meshes_of(module)
         found = next(iter(meshes.values())) if len(meshes) == 1 else None
@@ -107,23 +108,23 @@ class ChooseMesh(Transformation):
     def _best(
         self, module: ir.Operation, candidates: Sequence[mapping.Placement], progress: Callable[[str], None]
     ) -> float:
-        """Choose among several candidates; the seconds of the plan that won, infinite if no plan as such fits."""
-        best, losers = math.inf, 0
+        """Choose among several candidates; seconds of the best one's plan, infinite if none fits as it is."""
+        best, excluded = math.inf, 0
         free: list[tuple[float, int, float]] = []
         failures: list[PcgError] = []
         for n, c in enumerate(candidates):
             progress(f"mesh {n + 1} of {len(candidates)}: {c}")
-            priced = self._price(module, c.mesh, best * (1 - _WORTH), math.inf, failures)
-            self.bound = min(self.bound, priced.bound)
-            losers += priced.seconds == math.inf
-            if priced.seconds < math.inf:
-                free.append((priced.seconds, n, priced.peak))
-                if priced.peak <= self._limit(c.mesh):
-                    best, self.chosen = priced.seconds, c
-        self.statistics["cut off"] = losers
+            found = self._estimate(module, c.mesh, best * (1 - _WORTH), math.inf, failures)
+            self.bound = min(self.bound, found.bound)
+            excluded += found.seconds == math.inf
+            if found.seconds < math.inf:
+                free.append((found.seconds, n, found.peak))
+                if found.peak <= self._limit(c.mesh):
+                    best, self.chosen = found.seconds, c
+        self.statistics["excluded by bound"] = excluded
         if not free and self.chosen is None:
             raise failures[0]
-        # What is fastest while memory does not count may do with less of it and still be the fastest.
+        # The fastest plan that ignores memory may have a neighbour that fits and is still the fastest.
         least = math.inf
         for rank, (seconds, n, peak) in enumerate(sorted(free)):
             if rank >= _FITTED and best < math.inf:
@@ -132,42 +133,41 @@ class ChooseMesh(Transformation):
             if seconds >= best * (1 - _WORTH) or peak <= self._limit(c.mesh):
                 continue
             progress(f"mesh within the memory limit: {c}")
-            priced = self._price(module, c.mesh, best * (1 - _WORTH), self._limit(c.mesh), failures)
-            if priced.seconds < best:
-                best, self.chosen = priced.seconds, c
-            elif best == math.inf and priced.needed < least * (1 - _WORTH):
-                # Nothing fits as it is so far: then the one that needs the least is the one to buy memory for.
-                least, self.chosen = priced.needed, c
+            found = self._estimate(module, c.mesh, best * (1 - _WORTH), self._limit(c.mesh), failures)
+            if found.seconds < best:
+                best, self.chosen = found.seconds, c
+            elif best == math.inf and found.needed < least * (1 - _WORTH):
+                # None fits so far: then the search trades time for memory on the one that needs the least.
+                least, self.chosen = found.needed, c
         return best
 
     def _limit(self, mesh: Mesh) -> float:
         """Bytes that a device of `mesh` has, or may use."""
-        if self.memory_limit is not None:
-            return float(self.memory_limit)
-        return Machine.of(self.machine.cluster, mesh).device.memory if self.machine.cluster is not None else math.inf
+        machine = Machine.of(self.machine.cluster, mesh) if self.machine.cluster is not None else self.machine
+        limit = limit_of(self.memory_limit, machine)
+        return math.inf if limit is None else float(limit)
 
-    def _price(
+    def _estimate(
         self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PcgError]
-    ) -> _Priced:
+    ) -> _Estimate:
         """A good plan on `mesh` within `limit` bytes; `failures` gets why there is none."""
-        nothing = _Priced(math.inf, math.inf, math.inf, math.inf)
         try:
             if mesh.axes not in self._programs:
-                self._programs[mesh.axes] = _Program.of(module, mesh, self.refine)
+                self._programs[mesh.axes] = _OnAxes.of(module, mesh, self.refine)
             outcome = self._programs[mesh.axes].plan(mesh, self.machine, cutoff, limit)
         except DoesNotFit as error:
             failures.append(error.at(entry(module)))
-            return dataclasses.replace(nothing, needed=error.needed)
+            return _Estimate(needed=error.needed)
         except PcgError as error:
             failures.append(error)
-            return nothing
+            return _Estimate()
         seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
-        return _Priced(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
+        return _Estimate(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
 
 
 @dataclass
-class _Program:
-    """The program on meshes with the same axes: what its ops may do there is the same wherever the mesh lies."""
+class _OnAxes:
+    """The program on meshes with the same axes: the strategies of its ops do not depend on the device mapping."""
 
     module: ir.Operation
     """The owner of `func`."""
@@ -179,18 +179,17 @@ class _Program:
     built: Built | None = None
     classed: Sequence[int] = ()
     device: DeviceKind | None = None
-    """What `built` was made for."""
+    """The kind of device that `built` is for."""
 
     @classmethod
-    def of(cls, module: ir.Operation, mesh: Mesh, refine: RefineMesh | None) -> _Program:
+    def of(cls, module: ir.Operation, mesh: Mesh, refine: RefineMesh | None) -> _OnAxes:
         """`module` on `mesh`; it stays as it is.
 
         Raises:
           PcgError: its layouts do not go with the mesh, or there is nothing to place.
         """
         copy = module.clone().operation
-        for symbol in list(shardings.meshes_of(copy)) or ["mesh"]:
-            shardings.set_mesh(copy, mesh, symbol)
+        replace_mesh(copy, mesh)
         if refine is not None:
             RefineMesh(refine.reshapes, refine.max_axes).run(copy)
         func, refined = entry_of(copy), shardings.mesh_of(copy)
@@ -198,7 +197,7 @@ class _Program:
         return cls(copy, func, refined.axes, state_of(func))
 
     def plan(self, mesh: Mesh, machine: Machine, cutoff: float, limit: float) -> Outcome:
-        """A good plan where `mesh` lies; see `optimize` for `cutoff`.
+        """A good plan on `mesh`; see `optimize` for `cutoff`.
 
         Raises:
           DoesNotFit: no plan that was found takes at most `limit` bytes.

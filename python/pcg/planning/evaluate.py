@@ -1,4 +1,4 @@
-"""What a step of a candidate takes: the only way from layouts to a simulated step, for every strategy of planning."""
+"""Evaluate a candidate: the only path from layouts to a simulated step, for every strategy of planning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pcg.simulate import Simulation, fastest_mapping, simulate
 
 @dataclass(frozen=True)
 class Context:
-    """What all candidates of one planning have in common.
+    """What all candidates for one program have in common.
 
     `backend` is whose use of memory counts: `accelerator`, or `cpu` for what XLA does there.  `donated` are arguments
     whose memory results may take over, beside those that the program marks.
@@ -56,7 +56,7 @@ def resharded(module: ir.Operation, context: Context) -> ir.Operation:
 
 
 def lowered(module: ir.Operation, context: Context, recompute: Recomputation | None = None) -> ir.Operation:
-    """What one device runs of a program with its redistributions, which stays as it is.
+    """The per-device program of a program with its redistributions, which stays as it is.
 
     `recompute` is what is to be recomputed in it; without it, what the program itself says.
     """
@@ -72,18 +72,18 @@ def lowered(module: ir.Operation, context: Context, recompute: Recomputation | N
 
 
 def memory_of(module: ir.Operation, model: CostModel, context: Context) -> Simulation:
-    """A step of a lowered program as the backend runs it: what is held at its peak counts, not its seconds."""
+    """A simulated step of a lowered program whose bytes at the peak are those of the backend; its seconds are not."""
     return simulate(module, model, donated=context.donated, backend=context.backend)
 
 
 def evaluate(
-    module: ir.Operation, context: Context, places: Sequence[Mesh] = (), hopeless: float = math.inf
+    module: ir.Operation, context: Context, mappings: Sequence[Mesh] = (), cutoff: float = math.inf
 ) -> Evaluation:
-    """What a step of a program with layouts takes on the devices of its mesh, or in the best of `places`.
+    """A step of a program with layouts on its mesh, or on the fastest of the same mesh in several device mappings.
 
-    The first of `places` is where the program is.  It is simulated as it is in each of them, and then lowered again for
-    the best one, as what is fused and how values are redistributed depends on the place; one that takes more than
-    `hopeless` seconds even there is not lowered again.
+    The first of `mappings` is that of the program.  The program is lowered for it and simulated on each of them, and
+    then lowered again for the fastest one, as fusion and redistributions depend on the mapping; one that takes more
+    than `cutoff` seconds even there is not lowered again.
 
     Raises:
       PcgError: it cannot be lowered; at the op's location.
@@ -91,28 +91,28 @@ def evaluate(
     mesh = shardings.mesh_of(module)
     assert mesh is not None
     local = lowered(resharded(module, context), context)
-    models = [CostModel(context.machine, m) for m in (mesh, *places[1:])]
+    models = [CostModel(context.machine, m) for m in (mesh, *mappings[1:])]
     chosen = fastest_mapping(local, models, donated=context.donated)
     assert chosen is not None
     best, found = chosen
     if best:
-        there = clone_module(module).operation
-        set_mesh(there, places[best])
-        if found.seconds > hopeless:
-            mesh, module = places[best], there
+        mapped = clone_module(module).operation
+        replace_mesh(mapped, mappings[best])
+        if found.seconds > cutoff:
+            mesh, module = mappings[best], mapped
         else:
-            again = lowered(resharded(there, context), context)
-            moved = simulate(again, models[best], donated=context.donated)
+            relowered = lowered(resharded(mapped, context), context)
+            on_best = simulate(relowered, models[best], donated=context.donated)
             found = simulate(local, models[0], donated=context.donated)
-            if moved.seconds < found.seconds:
-                mesh, module, local, found = places[best], there, again, moved
+            if on_best.seconds < found.seconds:
+                mesh, module, local, found = mappings[best], mapped, relowered, on_best
     if context.backend != "accelerator":
-        on_backend = memory_of(local, CostModel(context.machine, mesh), context)
-        found = dataclasses.replace(found, peak_bytes=on_backend.peak_bytes)
+        peak = memory_of(local, CostModel(context.machine, mesh), context).peak_bytes
+        found = dataclasses.replace(found, peak_bytes=peak)
     return Evaluation(module, mesh, found)
 
 
-def set_mesh(module: ir.Operation, mesh: Mesh) -> None:
-    """Make `mesh` the mesh of a module, by the name that its mesh has."""
+def replace_mesh(module: ir.Operation, mesh: Mesh) -> None:
+    """Make `mesh` the mesh of a module, by the name of the mesh that it declares, if it does."""
     for symbol in list(shardings.meshes_of(module)) or [shardings.MESH]:
         shardings.set_mesh(module, mesh, symbol)

@@ -1,4 +1,4 @@
-"""Buying memory with time: sharded state, recomputation and microbatches, whichever combination is fastest."""
+"""Trading time for memory: sharded state, recomputation and microbatches, whichever combination is fastest."""
 
 from __future__ import annotations
 
@@ -12,35 +12,39 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import entry
+from pcg.ir.walk import entry_of
 from pcg.planning.evaluate import Context
-from pcg.planning.memory_plans import UNLIMITED, Candidate, Sharded, Variant, moved
+from pcg.planning.memory_plans import UNLIMITED, MemoryPlan, Microbatched, Sharded
 from pcg.rewrite.accumulate import Accumulate
 from pcg.rewrite.microbatches import is_placed
 from pcg.rewrite.temporal import CannotSplit, batch_arguments
-from pcg.search.build import Builder, Built
+from pcg.search.build import Builder
 from pcg.search.frontier import NEAR, Frontier, Point
 from pcg.search.optimize import optimize
-from pcg.search.outcome import Alternative, DoesNotFit, Outcome
-from pcg.search.quotient import Quotient
+from pcg.search.outcome import Alternative, DoesNotFit
 from pcg.search.recompute import Recomputation
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
 
 _NOTHING = Recomputation(0, frozenset(), 0.0, 0.0)
-#: Most microbatches that are tried.
+#: Most microbatches that are tried.  A choice: each doubling costs a search.
 _MOST = 64
-#: How much slower (relative) than the fastest plan that ignores memory one may be for the search to end.
+#: How much slower (relative) than the fastest plan that ignores memory one may be for the search to end.  A choice:
+#: it is the most that further searches could gain.
 _GOOD = 0.05
-#: Limits for the sharding alone, over the given one, that are tried where nothing fits: recomputation does the rest.
+#: Limits for the sharding alone, times the limit, that are tried where nothing fits: recomputation has to save the
+#: rest.  A choice: each costs a search and a simulation.
 _LOOSER = (2.0, 1.4)
-#: Rounds of asking for less where the lowered program needs more than the placed one, or the search, seemed to.
+#: Rounds of lowering the target where the simulated peak exceeds the limit.  A choice: each is a simulation.
 _ROUNDS = 3
-#: How far (times) above the limit the least that recomputation can come to must be for it to be left out.
-_HOPELESS = 1.1
-#: How much less memory (relative) twice as many microbatches must need, for as many again to be of interest.
+#: What a target is multiplied by beside the ratio of limit and peak, so that the next peak is lower.  A choice.
+_MARGIN = 0.98
+#: Times the limit that the lower bound on memory with recomputation must exceed for it to be left out.  A choice: the
+#: bound counts the program before fusion, which may need less.
+_FLOOR_SLACK = 1.1
+#: How much less memory (relative) twice as many microbatches must need, for as many again to be tried.  A choice.
 _LESS = 0.01
-#: Plans with the least memory by the search's count that the simulator is asked about.
+#: Plans with the least memory by the search's count that are simulated.  A choice: the order by simulation may differ.
 _LOW = 3
 
 
@@ -49,47 +53,46 @@ class MemoryPlanner:
     """Finds the fastest plan for one program within limits on the bytes per device, by the means that are allowed.
 
     `recompute` and `accumulate`: whether values may be recomputed, and the batch split into microbatches.
-    `whole` is the program as it is, with the plan that ignores memory.  What is found for one limit (searches,
-    programs with layouts, what can be recomputed in them, peaks) is kept for the next.
+    `unsplit` is the program without microbatches, with the plan that ignores memory.  What is found for one limit
+    (searches, programs with layouts, what can be recomputed in them, peaks) is kept for the next.
     """
 
     context: Context
     recompute: bool
     accumulate: bool
     model: CostModel
-    whole: Variant
-    tried: list[Candidate] = field(default_factory=list)
-    why_whole: str = ""
+    unsplit: Microbatched
+    tried: list[MemoryPlan] = field(default_factory=list)
+    why_unsplit: str = ""
     """Why the batch was not split, if it could not be."""
     progress: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
-        self._variants: dict[int, Variant | None] = {1: self.whole}
+        self._variants: dict[int, Microbatched | None] = {1: self.unsplit}
         self._splits: dict[int, ir.Operation | None] = {}
         self._sharded: dict[tuple[ir.Operation, tuple[int, ...]], Sharded] = {}
-        # Compute and memory are those of the lowered program, in which nothing of an exchange is taken to be hidden.
+        # Compute and memory are those of the lowered program, without any overlap fraction.
         self._exact = CostModel(self.context.machine, self.model.mesh)
 
     @property
     def fastest(self) -> float:
         """Seconds per step of the plan that ignores memory."""
-        return self.whole.outcome.seconds
+        return self.unsplit.outcome.seconds
 
     @property
     def free(self) -> Sharded:
         """The plan that ignores memory."""
-        return self._at(self.whole, self.whole.frontier.fastest)
+        return self._at(self.unsplit, self.unsplit.frontier.fastest)
 
-    def run(self, limit: float) -> Candidate:
+    def run(self, limit: float) -> MemoryPlan:
         """Raises PcgError, which names the smallest limit that would work, where no plan fits."""
-        best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
+        best = self._fastest_within(limit)
         if best is not None and limit <= min(c.peak for c in self.tried):
             return best
         free = self._as_it_is(self.free, limit)
         if best is None and free.peak <= limit:
             return free
-        hopeless = self.whole.frontier.floor() > limit
-        for count in () if hopeless else self._counts():
+        for count in () if self.unsplit.frontier.floor() > limit else self._counts():
             variant = self._variant(count)
             if best is not None and variant is not None and variant.outcome.seconds >= best.seconds:
                 break
@@ -98,22 +101,31 @@ class MemoryPlanner:
                 if best is not None and count > 1 and found.seconds >= best.seconds:
                     break
                 best = found if best is None or found.seconds < best.seconds else best
-                if not best.again or best.seconds <= self.fastest * (1 + _GOOD):
+                if not best.recomputes or best.seconds <= self.fastest * (1 + _GOOD):
                     break
         if best is None:
             self._least()
-            best = min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
+            best = self._fastest_within(limit)
         if best is None:
-            least = min(self.tried, key=lambda c: c.peak)
-            needed = least.peak
-            most = max(c.microbatches for c in self.tried)
-            means = ["sharding"] + ["recomputation"] * self.recompute
-            means += [f"{most} microbatches"] if most > 1 else []
-            details = f" ({math.ceil(needed)} bytes, by {', '.join(means)})"
-            details += f", where it holds {', '.join(least.sharded.largest)}" if least.sharded.largest else ""
-            details += f"; {self.why_whole}" if self.why_whole else ""
-            raise DoesNotFit(limit, needed, details).at(entry(self.whole.base))
+            raise self._error(limit)
         return best
+
+    def alternatives(self, chosen: MemoryPlan, limit: float) -> list[Alternative]:
+        """What else was tried, for the report."""
+        return [Alternative(str(c), c.seconds, c.peak, c.peak <= limit) for c in self.tried if c != chosen]
+
+    def _fastest_within(self, limit: float) -> MemoryPlan | None:
+        return min((c for c in self.tried if c.peak <= limit), key=lambda c: c.seconds, default=None)
+
+    def _error(self, limit: float) -> DoesNotFit:
+        least = min(self.tried, key=lambda c: c.peak)
+        most = max(c.microbatches for c in self.tried)
+        means = ["sharding"] + ["recomputation"] * self.recompute
+        means += [f"{most} microbatches"] if most > 1 else []
+        details = f" ({math.ceil(least.peak)} bytes, by {', '.join(means)})"
+        details += f", where it holds {', '.join(least.sharded.largest)}" if least.sharded.largest else ""
+        details += f"; {self.why_unsplit}" if self.why_unsplit else ""
+        return DoesNotFit(limit, least.peak, details).at(entry_of(self.unsplit.base))
 
     # -- programs ------------------------------------------------------------------------------
 
@@ -127,59 +139,53 @@ class MemoryPlanner:
     @cached_property
     def _divisors(self) -> list[int]:
         """Numbers of microbatches to try, if the batch can be split at all."""
-        counts = numbers(self._batch)
+        counts = microbatch_counts(self._batch)
         return counts if len(counts) == 1 or self._split(counts[1]) is not None else counts[:1]
 
     @cached_property
     def _batch(self) -> int:
         """Examples in the batch; 1 if nothing has a batch dimension."""
-        func = entry(self.whole.base)
-        assert func is not None
+        func = entry_of(self.unsplit.base)
         try:
             return batch_arguments(func, data_of(func, state_of(func)), 1)[1]
         except CannotSplit as error:
-            self.why_whole = f"the batch cannot be split into microbatches: {error.message}"
+            self.why_unsplit = f"the batch cannot be split into microbatches: {error.message}"
             return 1
 
-    def _variant(self, count: int) -> Variant | None:
+    def _variant(self, count: int) -> Microbatched | None:
+        """The program in `count` microbatches and the plan of it that ignores memory; None if it cannot be split so."""
         if count not in self._variants:
-            self._variants[count] = self._made(count)
+            base = self._split(count)
+            self._variants[count] = None if base is None else self._searched(count, base)
         return self._variants[count]
 
-    def _made(self, count: int) -> Variant | None:
-        base = self._split(count)
-        func = entry(base) if base is not None else None
-        return None if base is None or func is None else self._searched(count, base, func)
-
-    def _searched(self, count: int, base: ir.Operation, func: ir.Operation) -> Variant:
-        """A program, and the plan of it that ignores memory."""
-        state = state_of(func)
-        built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state)
+    def _searched(self, count: int, base: ir.Operation) -> Microbatched:
+        func = entry_of(base)
+        built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state_of(func))
         quotient = built.quotient(self.model)
         outcome = optimize(quotient, progress=self.progress, quick=True)
-        return Variant(count, base, built, outcome, Frontier.of(quotient, outcome, self.progress))
+        return Microbatched(count, base, built, outcome, Frontier.of(quotient, outcome, self.progress))
 
     def _split(self, count: int) -> ir.Operation | None:
         """The program in `count` microbatches, without layouts; None if it cannot be split so."""
         if count not in self._splits:
-            self._splits[count] = self._splitted(count)
+            self._splits[count] = self._accumulated(count)
         return self._splits[count]
 
-    def _splitted(self, count: int) -> ir.Operation | None:
-        copy = clone_module(self.whole.base).operation
-        func = entry(copy)
-        if not self.accumulate or func is None or is_placed(func):
+    def _accumulated(self, count: int) -> ir.Operation | None:
+        copy = clone_module(self.unsplit.base).operation
+        func = entry_of(copy)
+        if not self.accumulate or is_placed(func):
             return None
         try:
             batch_arguments(func, data_of(func, state_of(func)), count)
             Accumulate(count).run(copy)
         except PcgError as error:
-            if not self.why_whole:
-                self.why_whole = f"the batch cannot be split into microbatches: {error.message}"
+            self.why_unsplit = self.why_unsplit or f"the batch cannot be split into microbatches: {error.message}"
             return None
         return copy
 
-    def _at(self, variant: Variant, point: Point) -> Sharded:
+    def _at(self, variant: Microbatched, point: Point) -> Sharded:
         key = variant.base, point.choice
         if key not in self._sharded:
             self._sharded[key] = Sharded(variant, point, self._exact, self.context)
@@ -187,7 +193,7 @@ class MemoryPlanner:
 
     # -- candidates ----------------------------------------------------------------------------
 
-    def _within(self, count: int, limit: float, known: Candidate | None) -> Candidate | None:
+    def _within(self, count: int, limit: float, known: MemoryPlan | None) -> MemoryPlan | None:
         """The fastest plan found for one number of microbatches; if one is `known`, only where that is quick."""
         variant = self._variant(count)
         assert variant is not None
@@ -197,30 +203,24 @@ class MemoryPlanner:
             return None
         free = self._at(variant, variant.frontier.fastest)
         best = self._fitted(free, limit)
-        if quick:
+        if quick or (best is not None and best.seconds <= self.fastest * (1 + _GOOD)):
             return best
-        if best is None or best.seconds > self.fastest * (1 + _GOOD):
-            best = min(
-                (c for c in (best, self._sharding(variant, free, limit)) if c), key=lambda c: c.seconds, default=None
-            )
-        return best
+        return _faster(best, self._sharding(variant, free, limit))
 
-    def _sharding(self, variant: Variant, free: Sharded, limit: float) -> Candidate | None:
-        """The fastest plan found by cutting state and activations into smaller pieces, recomputed if that is needed."""
-        # The search counts memory its own way: what it is asked for is corrected by how far off it was.
+    def _sharding(self, variant: Microbatched, free: Sharded, limit: float) -> MemoryPlan | None:
+        """The fastest plan found by splitting state and activations further, recomputed if that is needed."""
+        # The search's count of bytes differs from the simulated peak: its limit is scaled by their ratio.
         aim = first = limit * free.point.peak / free.peak(_NOTHING)
-        best: Candidate | None = None
+        best: MemoryPlan | None = None
         for _ in range(_ROUNDS):
             point = variant.frontier.fit(aim, fine=False)
             if point is None:
                 break
             sharded = self._at(variant, point)
-            found = self._fitted(sharded, limit)
-            if found is not None and (best is None or found.seconds < best.seconds):
-                best = found
+            best = _faster(best, self._fitted(sharded, limit))
             if sharded.peak(_NOTHING) <= limit:
                 break
-            aim = min(aim, point.peak) * 0.98 * limit / sharded.peak(_NOTHING)
+            aim = min(aim, point.peak) * _MARGIN * limit / sharded.peak(_NOTHING)
         if best is None:
             least = self._fitted(self._at(variant, variant.frontier.least()), limit)
             if least is None:
@@ -230,21 +230,22 @@ class MemoryPlanner:
                 if point is not None and (best := self._fitted(self._at(variant, point), limit)) is not None:
                     break
             best = best or least
-        if best is not None and (point := variant.frontier.fit(max(aim, best.sharded.point.peak))) is not None:
-            found = self._fitted(self._at(variant, point), limit)
-            best = min((c for c in (best, found) if c is not None), key=lambda c: c.seconds)
+        if (point := variant.frontier.fit(max(aim, best.sharded.point.peak))) is not None:
+            best = _faster(best, self._fitted(self._at(variant, point), limit))
         return best
 
-    def _fitted(self, sharded: Sharded, limit: float) -> Candidate | None:
-        """A plan brought to the limit; None if that takes more than recomputation."""
-        made = self._as_it_is(sharded, limit)
-        if made.peak <= limit or not self.recompute:
-            return made if made.peak <= limit else None
+    def _fitted(self, sharded: Sharded, limit: float) -> MemoryPlan | None:
+        """A sharded program within the limit, recomputed if that is needed; None if recomputation is not enough."""
+        plain = self._as_it_is(sharded, limit)
+        if plain.peak <= limit:
+            return plain
+        if not self.recompute:
+            return None
         solver = sharded.solver
         before = float(solver.alive.max())
-        # What is fused, or copied, differs in the lowered program: where that decides, ask for less from the start.
-        target = limit if before > limit else 0.98 * before * limit / made.peak
-        if solver.floor() > _HOPELESS * max(limit, target):
+        # Fusion and copies in the lowered program change its peak: where that decides, the first target is lower.
+        target = limit if before > limit else _MARGIN * before * limit / plain.peak
+        if solver.floor() > _FLOOR_SLACK * max(limit, target):
             return None
         for _ in range(_ROUNDS):
             known = solver.fit(target)
@@ -253,26 +254,26 @@ class MemoryPlanner:
             found = self._recomputed(sharded, known, target)
             if found.peak <= limit:
                 return found
-            target *= 0.98 * limit / found.peak
+            target *= _MARGIN * limit / found.peak
         found = self._recomputed(sharded, solver.least(), 0.0)
         return found if found.peak <= limit else None
 
-    def _as_it_is(self, sharded: Sharded, limit: float) -> Candidate:
-        """Nothing done again; where memory decides, redistributions are where they are first needed."""
+    def _as_it_is(self, sharded: Sharded, limit: float) -> MemoryPlan:
+        """Nothing recomputed; where memory decides, redistributions are where they are first needed."""
         if sharded is self.free:
-            made = self._note(Candidate(sharded, sharded.point.seconds, sharded.peak()))
-            if made.peak <= limit:
-                return made
-        return self._note(Candidate(sharded, sharded.point.seconds, sharded.peak(_NOTHING), UNLIMITED))
+            plain = self._note(MemoryPlan(sharded, sharded.point.seconds, sharded.peak()))
+            if plain.peak <= limit:
+                return plain
+        return self._note(MemoryPlan(sharded, sharded.point.seconds, sharded.peak(_NOTHING), UNLIMITED))
 
-    def _recomputed(self, sharded: Sharded, known: Recomputation, target: float) -> Candidate:
+    def _recomputed(self, sharded: Sharded, known: Recomputation, target: float) -> MemoryPlan:
         seconds = sharded.point.seconds + known.seconds
-        return self._note(Candidate(sharded, seconds, sharded.peak(known), target, bool(known.redo)))
+        return self._note(MemoryPlan(sharded, seconds, sharded.peak(known), target, bool(known.redo)))
 
-    def _note(self, candidate: Candidate) -> Candidate:
-        if candidate not in self.tried:
-            self.tried.append(candidate)
-        return candidate
+    def _note(self, plan: MemoryPlan) -> MemoryPlan:
+        if plan not in self.tried:
+            self.tried.append(plan)
+        return plan
 
     def _least(self) -> None:
         """Try what needs the least memory: as many microbatches as there can be, then fewer as long as that helps.
@@ -282,8 +283,7 @@ class MemoryPlanner:
         least = counted = math.inf
         counts = self._divisors[::-1]
         while counts:
-            count = counts.pop(0)
-            variant = self._variant(count)
+            variant = self._variant(counts.pop(0))
             if variant is None:
                 continue
             found = math.inf
@@ -291,32 +291,36 @@ class MemoryPlanner:
                 counted = min(counted, variant.frontier.least().peak)
                 found = self._least_of(variant)
                 if variant.frontier.held() < least:
-                    found = min(found, self._again(self._at(variant, variant.frontier.fastest)))
+                    found = min(found, self._least_recomputed(self._at(variant, variant.frontier.fastest)))
             if found > least * (1 - _LESS):
                 counts = counts[-1:]
             least = min(least, found)
 
-    def _least_of(self, variant: Variant) -> float:
+    def _least_of(self, variant: Microbatched) -> float:
         """Peak of the plan found for a number of microbatches that needs the least memory."""
         self.progress(f"least memory: {variant.count} microbatches")
         plans = [self._at(variant, point) for point in variant.frontier.low(_LOW)]
-        return self._again(min(plans, key=lambda s: s.peak(_NOTHING)))
+        return self._least_recomputed(min(plans, key=lambda s: s.peak(_NOTHING)))
 
-    def _can_be(self, variant: Variant, limit: float) -> bool:
+    def _can_be(self, variant: Microbatched, limit: float) -> bool:
         """Whether a number of microbatches has a plan within the limit."""
-        return self._as_it_is(self._at(variant, variant.frontier.least()), limit).peak <= limit or (
-            self._least_of(variant) <= limit
-        )
+        least = self._at(variant, variant.frontier.least())
+        return self._as_it_is(least, limit).peak <= limit or self._least_of(variant) <= limit
 
-    def _again(self, sharded: Sharded) -> float:
-        """Peak of a plan with as much done again as saves memory."""
+    def _least_recomputed(self, sharded: Sharded) -> float:
+        """Peak of a plan with as much recomputed as saves memory."""
         peak = self._as_it_is(sharded, 0.0).peak
-        if self.recompute and sharded.solver.floor() < min(peak, _HOPELESS * min(c.peak for c in self.tried)):
+        if self.recompute and sharded.solver.floor() < min(peak, _FLOOR_SLACK * min(c.peak for c in self.tried)):
             peak = min(peak, self._recomputed(sharded, sharded.solver.least(), 0.0).peak)
         return peak
 
 
-def numbers(batch: int) -> list[int]:
+def _faster(a: MemoryPlan | None, b: MemoryPlan | None) -> MemoryPlan | None:
+    """The faster of two plans, the first of equals."""
+    return min((c for c in (a, b) if c is not None), key=lambda c: c.seconds, default=None)
+
+
+def microbatch_counts(batch: int) -> list[int]:
     """Numbers of microbatches that a batch divides into, each the least that is at least twice the last one."""
     counts = [1]
     while (n := next((n for n in range(2 * counts[-1], _MOST + 1) if batch % n == 0), None)) is not None:
@@ -325,27 +329,13 @@ def numbers(batch: int) -> list[int]:
 
 
 @dataclass
-class Remembered:
-    """What a search leaves for the next one of the same program, for another limit."""
+class PlannerCache:
+    """The planner that a search leaves for the next one of the same program, for another limit."""
 
     planner: MemoryPlanner | None = None
     text: str = ""
+    """The program, before it has layouts."""
 
     def of(self, text: str) -> MemoryPlanner | None:
         """The planner of the program with this text."""
         return self.planner if text == self.text else None
-
-
-def planner_of(
-    context: Context, recompute: bool, accumulate: bool, module: ir.Operation, built: Built, quotient: Quotient,
-    outcome: Outcome, progress: Callable[[str], None],
-) -> MemoryPlanner:
-    """For the program `module`, which has no layouts yet, and the plan of it that ignores memory."""
-    base = clone_module(module).operation
-    whole = Variant(1, base, moved(built, module, base), outcome, Frontier.of(quotient, outcome, progress))
-    return MemoryPlanner(context, recompute, accumulate, quotient.model, whole)
-
-
-def alternatives(planner: MemoryPlanner, chosen: Candidate, limit: float) -> list[Alternative]:
-    """What else was tried, for the report."""
-    return [Alternative(str(c), c.seconds, c.peak, c.peak <= limit) for c in planner.tried if c != chosen]

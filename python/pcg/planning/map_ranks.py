@@ -21,9 +21,9 @@ from pcg.machine.ranks import METHODS, Ranking, map_ranks
 
 @dataclass
 class MapRanks(Transformation):
-    """Give the processes of placed stages the devices of a cluster on which what they exchange takes least."""
+    """Give the processes of placed stages the devices of a cluster on which their messages take least time."""
 
-    method: str = option("auto", "How placements are looked for; auto: optimal for up to 8 processes.", METHODS)
+    method: str = option("auto", "How device mappings are searched; auto: optimal for up to 8 processes.", METHODS)
     kinds: tuple[str, ...] = option((), "Kinds of device that meshes need, as first=V100,second=A100.")
     machine: Machine = field(default_factory=Machine.default)
 
@@ -52,26 +52,26 @@ class MapRanks(Transformation):
         for name, mesh in meshes.items():
             shardings.set_mesh(module, Mesh.of(mesh.axes, [device[d] for d in devices(mesh)]), name)
         self.statistics["processes"] += len(processes)
-        how = "no placement is faster" if found.proved else found.method
+        how = "no device mapping is faster" if found.proved else found.method
         self.remark(
             func, f"{len(processes)} processes exchange for {1e6 * found.seconds:.1f} us per step ({how}); in the order"
             f" of numbers {1e6 * found.naive:.1f} us"
         )
 
     def _kinds(self, module: ir.Operation, meshes: dict[str, Mesh], cluster: Cluster) -> dict[int, str | None]:
-        """The kind that each process needs: that asked for its mesh, else that of the device of its number."""
-        asked = {}
+        """The kind that each process needs: that of option `kinds`, else that of the device of its number."""
+        of_mesh = {}
         for item in self.kinds:
-            name, given, kind = item.partition("=")
-            if not given or name not in meshes:
+            name, separator, kind = item.partition("=")
+            if not separator or name not in meshes:
                 known = ", ".join(meshes)
                 raise PcgError(f"option 'kinds': {item!r}; expected mesh=kind, of the meshes {known}", module)
-            asked[name] = kind
+            of_mesh[name] = kind
         out: dict[int, str | None] = {}
         for name, mesh in meshes.items():
             for d in devices(mesh):
-                if name in asked:
-                    out[d] = asked[name]
+                if name in of_mesh:
+                    out[d] = of_mesh[name]
                 else:
                     out.setdefault(d, cluster.group_of(d).kind if 0 <= d < cluster.size else None)
         return out

@@ -1,4 +1,4 @@
-"""Plans for a limit on memory: programs in microbatches, with layouts, and what they need with values recomputed."""
+"""Plans within a memory limit: programs in microbatches, with layouts, and their peak with values recomputed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.clone import clone_module, take_contents
-from pcg.ir.walk import entry, walk
+from pcg.ir.walk import entry_of, walk
 from pcg.machine.units import bytes_text
 from pcg.planning.evaluate import Context, lowered, memory_of, resharded
 from pcg.rewrite.accumulate import MICROBATCHES
@@ -21,16 +21,16 @@ from pcg.search.outcome import Outcome
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.table import Tables
 
-#: A limit that every plan fits in: pcg-recompute then only puts redistributions where they are first needed.
+#: A limit in bytes that every plan fits in: pcg-recompute then only sinks redistributions to their first use.
 UNLIMITED = float(1 << 62)
-#: What was given in the program before the search, on `dist.reshard`.
-GIVEN = "pcg.given"
-#: Of what a plan that does not fit holds at its peak, so many are named.
+#: On a `dist.reshard` that the program had before the search, which adds others.
+OWN_RESHARD = "pcg.given"
+#: Buffers at the peak that an error names, the largest first.
 _SHOWN = 3
 
 
 @dataclass
-class Variant:
+class Microbatched:
     """The step in `count` microbatches: its program without layouts, and what the search finds for it."""
 
     count: int
@@ -42,24 +42,23 @@ class Variant:
 
 
 class Sharded:
-    """One plan of a variant: the program with its layouts, and what it needs as it is and with values recomputed."""
+    """A step in microbatches with the layouts of one plan, and its peak as it is and with values recomputed."""
 
-    def __init__(self, variant: Variant, point: Point, model: CostModel, context: Context) -> None:
+    def __init__(self, variant: Microbatched, point: Point, model: CostModel, context: Context) -> None:
         self.variant, self.point = variant, point
         self._model, self._context = model, context
         self._peaks: dict[frozenset[int] | None, float] = {}
         self.largest: list[str] = []
-        """What takes most at the least peak found."""
+        """The largest buffers at the least peak found."""
 
     @cached_property
     def module(self) -> ir.Operation:
         """The program with layouts."""
         v = self.variant
         copy = clone_module(v.base).operation
-        func = entry(copy)
-        assert func is not None
+        func = entry_of(copy)
         choice = v.frontier.quotient.per_node(self.point.choice)
-        commit(func, moved(v.built, v.base, copy), choice, Tables.on(self._model.mesh))
+        commit(func, graph_of_copy(v.built, v.base, copy), choice, Tables.on(self._model.mesh))
         return copy
 
     @cached_property
@@ -71,12 +70,10 @@ class Sharded:
     def solver(self) -> Recomputer:
         """What may be recomputed."""
         copy = clone_module(self.placed).operation
-        func = entry(copy)
-        assert func is not None
-        return Recomputer(read_placed(func, self._model).line)
+        return Recomputer(read_placed(entry_of(copy), self._model).line)
 
     def peak(self, known: Recomputation | None = None) -> float:
-        """Peak of the lowered program, by simulation: as it is, or by what pcg-recompute is to do with it."""
+        """Bytes at the peak of the lowered program, by simulation: as it is, or with what is to be recomputed in it."""
         key = known.redo if known is not None else None
         if key not in self._peaks:
             found = memory_of(lowered(self.placed, self._context, known), self._model, self._context)
@@ -87,17 +84,17 @@ class Sharded:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A plan: a sharding, and the limit in bytes that pcg-recompute shall bring it to (None: it has nothing to do).
+class MemoryPlan:
+    """Layouts, and the limit in bytes that pcg-recompute shall bring the program to (None: it has nothing to do).
 
-    `again`: whether values are computed again.
+    `recomputes`: whether values are recomputed.
     """
 
     sharded: Sharded
     seconds: float
     peak: float
     recompute: float | None = None
-    again: bool = False
+    recomputes: bool = False
 
     @property
     def microbatches(self) -> int:
@@ -106,15 +103,15 @@ class Candidate:
 
     def __str__(self) -> str:
         parts = ["sharding"]
-        if self.again:
+        if self.recomputes:
             parts.append("recomputation")
         if self.microbatches > 1:
             parts.append(f"{self.microbatches} microbatches")
         return ", ".join(parts)
 
 
-def moved(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
-    """`built`, a graph of the program `old`, as one of its copy `new`."""
+def graph_of_copy(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
+    """`built`, the graph of the program `old`, as the graph of its copy `new`."""
     ops: dict[ir.Operation, ir.Operation] = {}
     values: dict[ir.Value, ir.Value] = {}
     for a, b in zip(walk(old), walk(new), strict=True):
@@ -131,15 +128,15 @@ def moved(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
     )  # fmt: skip
 
 
-def mark_given(module: ir.Operation) -> None:
+def mark_own_reshards(module: ir.Operation) -> None:
     """Mark the `dist.reshard` ops of the program itself: the search adds its own."""
     for op in walk(module):
         if op.name == "dist.reshard":
             with op.context:
-                op.attributes[GIVEN] = ir.UnitAttr.get()
+                op.attributes[OWN_RESHARD] = ir.UnitAttr.get()
 
 
-def take(module: ir.Operation, chosen: Candidate) -> None:
+def write_plan(module: ir.Operation, chosen: MemoryPlan) -> None:
     """Make `module` the program of `chosen`, and note what is to be recomputed."""
     other = chosen.sharded.module
     if other.context == module.context:
@@ -149,11 +146,9 @@ def take(module: ir.Operation, chosen: Candidate) -> None:
         with module.context:
             other = ir.Module.parse(text).operation
     take_contents(module, other)
-    func = entry(module)
-    assert func is not None
     if chosen.recompute is not None:
         with module.context, ir.Location.unknown():
-            func.attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), chosen.recompute)
+            entry_of(module).attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), chosen.recompute)
 
 
 def microbatches_of(func: ir.Operation) -> int:

@@ -1,4 +1,4 @@
-"""Layouts inside every stage, and where they meet."""
+"""Layouts inside every stage, and of the values between stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.types import tensor_bytes
-from pcg.ir.walk import entry, entry_of
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.processes import devices
 from pcg.machine import Machine
@@ -25,7 +25,7 @@ from pcg.reshard.cross import alike
 from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rules.registry import shape
 
-#: Bytes from which it matters how a value crosses.
+#: Bytes from which a value that comes from another mesh is spread.  A choice: below, latency decides.
 _LARGE = 1 << 16
 #: How layouts can be found.
 ENGINES = (*PROPAGATION, "search")
@@ -38,7 +38,7 @@ class PlaceStages(Transformation):
     engine: str = option("dataflow", "How the layouts of a stage are found: as in dist-propagate, or search.", ENGINES)
     memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
     spread: bool = option(
-        False, "Whether large values come from another mesh in shards over the whole mesh: nothing crosses twice."
+        False, "Whether large values come from another mesh in shards over all devices: nothing is transferred twice."
     )
     machine: Machine = field(default_factory=Machine.default)
 
@@ -52,42 +52,39 @@ class PlaceStages(Transformation):
         meshes = self.meshes = shardings.meshes_of(module)
         last = list(func.regions[0].blocks[0].operations)[-1].operation
         with module.context:
-            wanted: dict[ir.Value, ShardSpec] = {}
+            returned: dict[ir.Value, ShardSpec] = {}
             for value, spec in zip(last.operands, shardings.function_result_specs(func), strict=True):
-                if spec is not None and wanted.get(value, spec) != spec:
-                    raise PcgError(f"a value is returned as {wanted[value]} and as {spec}; allowed: one layout", last)
-                if spec is not None:
-                    wanted[value] = spec
-            for value, spec in wanted.items():
-                if shardings.get(value) is None and not stage_makes(value):
+                if spec is not None and returned.setdefault(value, spec) != spec:
+                    raise PcgError(f"a value is returned as {returned[value]} and as {spec}; allowed: one layout", last)
+            for value, spec in returned.items():
+                if shardings.get(value) is None and not _is_result_of_stage(value):
                     shardings.set(value, spec, mesh_names.mesh_name_of(value) or "")
             for stage in stages:
                 if mesh_symbol(stage) not in meshes:
                     names = ", ".join("@" + m for m in meshes) or "none"
                     raise PcgError(f"stage on @{mesh_symbol(stage)}; declared meshes: {names}", stage)
-                self._stage(stage, wanted, meshes[mesh_symbol(stage)])
-            self._rest(func, last, wanted)
+                self._stage(stage, returned, meshes[mesh_symbol(stage)])
+            self._rest(func, last, returned)
         self.statistics["stages"] += len(stages)
 
-    def _stage(self, stage: ir.Operation, wanted: dict[ir.Value, ShardSpec], mesh: Mesh) -> None:
+    def _stage(self, stage: ir.Operation, returned: dict[ir.Value, ShardSpec], mesh: Mesh) -> None:
+        """Layouts of one stage; `returned` are those that the function's results need."""
         symbol, inputs, outputs = mesh_symbol(stage), inputs_of(stage), outputs_of(stage)
         ins = [shardings.get(v) for v in inputs]
-        outs = [None if v is None else wanted.get(v) for v in outputs]
+        outs = [None if v is None else returned.get(v) for v in outputs]
         arguments = stage.regions[0].blocks[0].arguments
-        known = [asked(a) if had is None else had for a, had in zip(arguments, ins, strict=True)]
+        known = [s if s is not None else _constraint(a) for s, a in zip(ins, arguments, strict=True)]
         if self.spread:
-            known = [self._spread(v, mesh) if had is None else had for v, had in zip(inputs, known, strict=True)]
+            known = [s if s is not None else self._spread(v, mesh) for s, v in zip(known, inputs, strict=True)]
         shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
         shardings.set_boundary_specs(stage, shardings.OUT_SPECS, outs, symbol)
         inner, decide = self._decide(stage, mesh)
-        hints = [self._hint(v, mesh) if had is None else None for v, had in zip(inputs, known, strict=True)]
+        hints = [self._hint(v, mesh) if s is None else None for v, s in zip(inputs, known, strict=True)]
         if self.engine in LOCAL and any(hints):
-            main = entry(inner)
-            assert main is not None
-            made = [shardings.get(a) for a in main.regions[0].blocks[0].arguments]
-            told = [h if m is not None and m.is_replicated else None for h, m in zip(hints, made, strict=True)]
-            if any(told):
-                known = [t if had is None else had for t, had in zip(told, known, strict=True)]
+            found = [shardings.get(a) for a in entry_of(inner).regions[0].blocks[0].arguments]
+            hints = [h if s is not None and s.is_replicated else None for h, s in zip(hints, found, strict=True)]
+            if any(hints):
+                known = [s if s is not None else h for s, h in zip(known, hints, strict=True)]
                 shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
                 inner, decide = self._decide(stage, mesh)
         insert = InsertReshards(machine=self.machine)
@@ -95,8 +92,8 @@ class PlaceStages(Transformation):
         self.take_notes(decide, "dist-propagate" if isinstance(decide, Propagate) else "pcg-search")
         self.take_notes(insert, "dist-insert-reshards")
         take_body(stage, inner)
-        for value, had, spec in zip(inputs, ins, shardings.boundary_specs(stage, shardings.IN_SPECS), strict=True):
-            if had is None and spec is not None:
+        for value, before, spec in zip(inputs, ins, shardings.boundary_specs(stage, shardings.IN_SPECS), strict=True):
+            if before is None and spec is not None:
                 shardings.set(value, spec, symbol)
 
     def _decide(self, stage: ir.Operation, mesh: Mesh) -> tuple[ir.Module, Search | Propagate]:
@@ -109,10 +106,9 @@ class PlaceStages(Transformation):
         return inner, decide
 
     def _spread(self, value: ir.Value, mesh: Mesh) -> ShardSpec | None:
-        """For what really comes from another mesh: every element on one device, if its size divides so.
+        """The layout of a large value from another mesh in which no element is replicated, if its size divides.
 
-        What a stage needs in another layout it gathers on its own mesh, whose links are faster; its search reckons
-        with that.
+        A stage that needs another layout gathers it on its own mesh, whose links are faster; its search knows the cost.
         """
         if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "pcg.transfer":
             return None
@@ -121,10 +117,10 @@ class PlaceStages(Transformation):
         assert name is not None
         if set(devices(mesh)) <= set(devices(self.meshes[name])) or tensor_bytes(value.type) < _LARGE:
             return None
-        return evenly(full, mesh)
+        return _evenly(full, mesh)
 
     def _hint(self, value: ir.Value, mesh: Mesh) -> ShardSpec | None:
-        """For what comes from another mesh: its layout there, as far as this mesh has the same."""
+        """The layout of a value from another mesh there, if this mesh has an equivalent one."""
         if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "pcg.transfer":
             return None
         source = value.owner.operation.operands[0]
@@ -134,8 +130,8 @@ class PlaceStages(Transformation):
         found = alike(spec, self.meshes[name], mesh)
         return found if found is not None and any(found.dims) else None
 
-    def _rest(self, func: ir.Operation, last: ir.Operation, wanted: dict[ir.Value, ShardSpec]) -> None:
-        """Layouts of what no stage takes: unused arguments, transfers of results; and of the results themselves."""
+    def _rest(self, func: ir.Operation, last: ir.Operation, returned: dict[ir.Value, ShardSpec]) -> None:
+        """Layouts of values that no stage reads (unused arguments, transfers of results), and of the results."""
         block = func.regions[0].blocks[0]
         values = [*block.arguments]
         values += [op.operation.results[0] for op in block.operations if op.operation.name == "pcg.transfer"]
@@ -143,19 +139,19 @@ class PlaceStages(Transformation):
             if shardings.get(value) is None:
                 symbol = mesh_names.mesh_name_of(value)
                 assert symbol is not None
-                shardings.set(value, wanted.get(value, ShardSpec.replicated(len(shape(value)))), symbol)
+                shardings.set(value, returned.get(value, ShardSpec.replicated(len(shape(value)))), symbol)
         for i, value in enumerate(last.operands):
             symbol, spec = mesh_names.mesh_name_of(value), shardings.get(value)
             assert symbol is not None
-            if value in wanted and spec is not None and wanted[value] != spec:
-                text = f"result {i} has layout {wanted[value]}, but what is returned has {spec} on @{symbol}"
+            if value in returned and spec is not None and returned[value] != spec:
+                text = f"result {i} has layout {returned[value]}, but the returned value has {spec} on @{symbol}"
                 raise PcgError(f"{text}; allowed: the same, or a result that a stage computes", last)
             shardings.set_function_result_spec(func, i, spec, symbol)
         mesh_names.set_signature_meshes(func, "arg_attrs", [None] * len(block.arguments))
         mesh_names.set_signature_meshes(func, "res_attrs", [None] * len(last.operands))
 
 
-def evenly(full: Sequence[int], mesh: Mesh) -> ShardSpec | None:
+def _evenly(full: Sequence[int], mesh: Mesh) -> ShardSpec | None:
     """The longest dimension in shards over the most axes of `mesh` that divide it; None if none does."""
     best: tuple[int, int, int, ShardSpec] | None = None
     for count in range(len(mesh.names), 0, -1):
@@ -168,17 +164,17 @@ def evenly(full: Sequence[int], mesh: Mesh) -> ShardSpec | None:
     return best[3] if best is not None else None
 
 
-def asked(argument: ir.Value) -> ShardSpec | None:
-    """The layout that constraints ask of an argument of a stage right away, if they agree."""
+def _constraint(argument: ir.Value) -> ShardSpec | None:
+    """The layout of the constraints that read an argument of a stage, if they agree."""
     users = [use.owner.operation for use in argument.uses]
-    wanted = {
+    specs = {
         shardings.from_attr(op.attributes["spec"])
         for op in users
         if op.name == "dist.constraint" and shardings.OPEN not in op.attributes
     }
-    return wanted.pop() if len(wanted) == 1 else None
+    return specs.pop() if len(specs) == 1 else None
 
 
-def stage_makes(value: ir.Value) -> bool:
+def _is_result_of_stage(value: ir.Value) -> bool:
     """Whether a value is a stage's result, so that the stage decides its layout."""
     return not isinstance(value, ir.BlockArgument) and shardings.stage_of(value.owner) is not None

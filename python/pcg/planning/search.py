@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
 from pcg.ir import given, shardings
+from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.loops import MOST_RUNS
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Bytes, Transformation, option
-from pcg.ir.walk import entry, entry_of
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh, MeshError
-from pcg.machine import ClusterError, Machine
+from pcg.machine import Machine
 from pcg.planning.evaluate import Context
-from pcg.planning.fit_memory import MemoryPlanner, Remembered, alternatives, planner_of
-from pcg.planning.memory_plans import mark_given, take
+from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
+from pcg.planning.memory_plans import Microbatched, graph_of_copy, mark_own_reshards, write_plan
 from pcg.planning.progress import Progress
+from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
+from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize
 from pcg.search.outcome import RECOMPUTED, DoesNotFit, Outcome
+from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.terms import Moves, as_measured
@@ -33,7 +37,8 @@ from pcg.solve.network import FORBIDDEN
 
 #: On a module: pcg-select has decided, the next search leaves it as it is.
 SELECTED = "pcg.selected"
-#: Share of the memory limit that a plan must need, as the search counts it, for the simulator to be asked as well.
+#: Share of the memory limit that a plan must need, as the search counts it, for its peak to be simulated as well.  A
+#: choice: the count and the simulation differ by less than the rest.
 _NEAR = 0.75
 
 
@@ -45,29 +50,29 @@ class Search(Transformation):
     memory_limit: Bytes | None = option(
         None, "bytes per device that a plan may need, as 16GiB; default: what a device of the cluster, if any, has"
     )
-    recompute: bool = option(True, "compute values again in the backward part where the limit needs it")
+    recompute: bool = option(True, "recompute values in the backward part where the limit needs it")
     accumulate: bool = option(True, "split the batch into microbatches where the limit needs it")
     backend: str = option(
         "accelerator", "whose use of memory counts: accelerator, or cpu for what XLA does there", ("accelerator", "cpu")
     )
-    algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic programme", ALGORITHMS)
+    algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic program", ALGORITHMS)
     ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
-    disjoint: bool = option(False, "unity: also price branches that run at the same time on disjoint devices")
+    disjoint: bool = option(False, "unity: also consider branches that run at the same time on disjoint devices")
     gradient_overlap: float = option(0.0, "share of the time of gradients' collectives that overlaps compute, 0 to 1")
     other_overlap: float = option(0.0, "share of the time of all other collectives that overlaps compute, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
     quick: bool = field(default_factory=bool)
     """Whether a good plan is enough: the gap to the bound may be larger."""
-    remembered: Remembered | None = field(default_factory=lambda: None)
-    """What a search for another memory limit left, for this one to take up and to leave in turn."""
+    planner_cache: PlannerCache | None = field(default_factory=lambda: None)
+    """The planner of a search for another memory limit, which this one takes up and leaves in turn."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.outcome: Outcome | None = None
         self.built: Built | None = None
         self.fitted = False
-        """Whether the fastest plan did not fit, and memory was traded for time."""
+        """Whether the fastest plan did not fit, and time was traded for memory."""
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -76,136 +81,131 @@ class Search(Transformation):
         if SELECTED in module.attributes:
             del module.attributes[SELECTED]
             return
-        for name, share in (("gradient-overlap", self.gradient_overlap), ("other-overlap", self.other_overlap)):
-            if not 0 <= share <= 1:
-                raise PcgError(f"option '{name}' is {share:g}; allowed: 0 to 1", module)
+        self._check_options(module)
         mesh = self._mesh(module)
         func = entry_of(module)
-        given.mark(func, "search", state_of(func))
-        try:
-            model = CostModel(self.machine, mesh, self.gradient_overlap, self.other_overlap)
-        except ClusterError as error:
-            raise PcgError(str(error), module) from None
-        limit: float | None = self.memory_limit
-        if limit is None and model.machine.cluster is not None:
-            limit = model.machine.device.memory
-        tables = Tables.on(mesh)
         state = state_of(func)
-        # With means to save memory, what is fastest without a limit is looked at first: mostly it fits.
-        means = limit is not None and (self.recompute or self.accumulate) and self.algorithm == "exact"
-        means = means and not self.quick
-        kept = self.remembered if means else None
-        text = module.get_asm(print_generic_op_form=True, assume_verified=True) if kept is not None else ""
-        if kept is not None and limit is not None and (planner := kept.of(text)) is not None:
+        given.mark(func, "search", state)
+        model = cost_model(module, self.machine, mesh, self.gradient_overlap, self.other_overlap)
+        limit = limit_of(self.memory_limit, model.machine)
+        # Where time may be traded for memory, the search ignores memory at first: mostly its plan fits.
+        trades = self.algorithm == "exact" and not self.quick and (self.recompute or self.accumulate)
+        unlimited = trades and limit is not None
+        cache = self.planner_cache if unlimited else None
+        text = module.get_asm(print_generic_op_form=True, assume_verified=True) if cache is not None else ""
+        if cache is not None and limit is not None and (planner := cache.of(text)) is not None:
             self._fit(module, planner, limit)
             return
+        tables = Tables.on(mesh)
         with Progress(self.progress) as progress:
             start = time.perf_counter()
             self.built = built = Builder(model, tables, progress).build(func, state)
             build_seconds = time.perf_counter() - start
-            rules = self._rules(module)
-            most = None if means else limit
             quotient = built.quotient(model)
-            try:
-                if self.algorithm == "unity":
-                    outcome = UnityOptimizer(quotient, most, progress, rules).run()
-                else:
-                    outcome = optimize(quotient, limit=most, progress=progress, quick=self.quick)
-            except DoesNotFit as error:
-                raise error.at(func) from None
-        self.outcome = outcome
+            self.outcome = outcome = self._optimize(func, quotient, None if unlimited else limit, progress)
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
-        if means and limit is not None and (outcome.peak_bytes > _NEAR * limit or kept is not None):
-            mark_given(module)
-            planner = planner_of(
-                Context(self.machine, self.backend), self.recompute, self.accumulate, module, built, quotient, outcome,
-                progress,
-            )
-            if kept is not None:
-                kept.planner, kept.text = planner, text
+        if unlimited and limit is not None and (outcome.peak_bytes > _NEAR * limit or cache is not None):
+            mark_own_reshards(module)
+            planner = self._memory_planner(module, built, quotient, outcome, progress)
+            if cache is not None:
+                cache.planner, cache.text = planner, text
             self._fit(module, planner, limit)
             return
         self.outcome = outcome = as_measured(outcome, built, Moves(model))
         commit(func, built, outcome.choice, tables)
+        rejected = "; ".join(
+            f"{a.name} {_figures(a.seconds, a.peak_bytes)}{'' if a.fits else ' (does not fit)'}"
+            for a in outcome.alternatives
+        )
+        self._report(func, built, outcome, f"per device; rejected: {rejected}")
+
+    def _optimize(
+        self, func: ir.Operation, quotient: Quotient, limit: float | None, progress: Callable[[str], None]
+    ) -> Outcome:
+        try:
+            if self.algorithm == "unity":
+                rules = Rules.without(self.ablation, disjoint=self.disjoint)
+                return UnityOptimizer(quotient, limit, progress, rules).run()
+            return optimize(quotient, limit=limit, progress=progress, quick=self.quick)
+        except DoesNotFit as error:
+            raise error.at(func) from None
+
+    def _memory_planner(
+        self, module: ir.Operation, built: Built, quotient: Quotient, outcome: Outcome, progress: Callable[[str], None]
+    ) -> MemoryPlanner:
+        """For a program that has no layouts yet, and the plan of it that ignores memory."""
+        base = clone_module(module).operation
+        frontier = Frontier.of(quotient, outcome, progress)
+        unsplit = Microbatched(1, base, graph_of_copy(built, module, base), outcome, frontier)
+        context = Context(self.machine, self.backend)
+        return MemoryPlanner(context, self.recompute, self.accumulate, quotient.model, unsplit)
+
+    def _fit(self, module: ir.Operation, planner: MemoryPlanner, limit: float) -> None:
+        """Make `module` the plan within `limit`: time is traded for memory where that is needed."""
+        with Progress(self.progress) as progress:
+            planner.progress = progress
+            chosen = planner.run(limit)
+        write_plan(module, chosen)
+        variant, fastest = chosen.sharded.variant, planner.unsplit.outcome
+        found, point = variant.outcome, chosen.sharded.point
+        self.built = variant.built
+        self.outcome = dataclasses.replace(
+            found, choice=variant.frontier.quotient.per_node(point.choice), seconds=chosen.seconds,
+            peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
+            alternatives=[*fastest.alternatives, *planner.alternatives(chosen, limit)], by=RECOMPUTED,
+        )  # fmt: skip
+        self.fitted = chosen.recompute is not None or chosen.sharded is not planner.free
+        func = entry_of(module)
+        how = "it fits"
+        if self.fitted:
+            how = f"to fit {limit / 2**20:.1f} MiB it takes {chosen}; the fastest plan that ignores memory "
+            how += _figures(fastest.seconds, fastest.peak_bytes)
+        memory = f"memory: to fit {limit / 2**20:.1f} MiB per device the plan uses {chosen}" if self.fitted else ""
+        self._report(func, variant.built, self.outcome, f"per device; {how}", memory)
+
+    def _report(self, func: ir.Operation, built: Built, outcome: Outcome, more: str, memory: str = "") -> None:
+        """Statistics and remarks of the plan; which ops run replicated, and which loops longer than is counted."""
         self.statistics["decisions"] = len(built.graph.nodes)
         self.statistics["classes"] = outcome.classes
         self.statistics["ilp binaries"] = outcome.ilp_variables
         self.remark(
             func,
             f"plan: {1e6 * outcome.seconds:.1f} us per step by estimate (bound {1e6 * outcome.bound:.1f} us), "
-            f"{outcome.peak_bytes / 2**20:.1f} MiB per device; rejected: "
-            + "; ".join(
-                f"{a.name} {1e6 * a.seconds:.1f} us, {a.peak_bytes / 2**20:.1f} MiB"
-                + ("" if a.fits else " (does not fit)")
-                for a in outcome.alternatives
-            ),
+            f"{outcome.peak_bytes / 2**20:.1f} MiB {more}",
         )
-        self._reasons(built)
-
-    def _fit(self, module: ir.Operation, planner: MemoryPlanner, limit: float) -> None:
-        """Make `module` the plan within `limit`: memory is bought with time where that is needed."""
-        with Progress(self.progress) as progress:
-            planner.progress = progress
-            chosen = planner.run(limit)
-        take(module, chosen)
-        variant, fastest = chosen.sharded.variant, planner.whole.outcome
-        found, point = variant.outcome, chosen.sharded.point
-        self.built = variant.built
-        self.outcome = dataclasses.replace(
-            found, choice=variant.frontier.quotient.per_node(point.choice), seconds=chosen.seconds,
-            peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
-            alternatives=[*fastest.alternatives, *alternatives(planner, chosen, limit)], by=RECOMPUTED,
-        )  # fmt: skip
-        self.statistics["decisions"] = len(variant.built.graph.nodes)
-        self.statistics["classes"] = found.classes
-        self.statistics["ilp binaries"] = found.ilp_variables
-        self.fitted = bought = chosen.recompute is not None or chosen.sharded is not planner.free
-        how = f"to fit {limit / 2**20:.1f} MiB it takes {chosen}; the fastest plan that ignores memory"
-        self.remark(
-            func := entry(module),
-            f"plan: {1e6 * chosen.seconds:.1f} us per step by estimate (bound {1e6 * self.outcome.bound:.1f} us), "
-            f"{chosen.peak / 2**20:.1f} MiB per device; "
-            + (f"{how} {1e6 * fastest.seconds:.1f} us, {fastest.peak_bytes / 2**20:.1f} MiB" if bought else "it fits"),
-        )
-        if bought:
-            self.remark(func, f"memory: to fit {limit / 2**20:.1f} MiB per device the plan uses {chosen}")
-        self._reasons(variant.built)
-
-    def _reasons(self, built: Built) -> None:
-        """Say which ops run replicated, and which loops longer than is counted."""
+        if memory:
+            self.remark(func, memory)
         if built.endless:
             text = f"runs its body more than {MOST_RUNS:.0e} times per step; counted as so often"
             self.remark(built.endless[0], text)
         for op, node in built.ops:
-            reason = built.rule_reason(node)
-            if reason:
+            if reason := built.rule_reason(node):
                 self.remark(op, f"'{op.name}' runs replicated: {reason}")
 
-    def _rules(self, module: ir.Operation) -> Rules:
-        """Which parts of Unity's algorithm are used; what is wrong with the options that say so."""
+    def _check_options(self, module: ir.Operation) -> None:
+        for name, share in (("gradient-overlap", self.gradient_overlap), ("other-overlap", self.other_overlap)):
+            if not 0 <= share <= 1:
+                raise PcgError(f"option '{name}' is {share:g}; allowed: 0 to 1", module)
         if self.algorithm not in ALGORITHMS:
             text = f"option 'algorithm' is {self.algorithm!r}; expected one of {', '.join(ALGORITHMS)}"
             raise PcgError(text, module)
         if self.algorithm != "unity" and (self.ablation or self.disjoint):
             raise PcgError("options 'ablation' and 'disjoint' are for algorithm=unity", module)
         try:
-            return Rules.without(self.ablation, disjoint=self.disjoint)
+            Rules.without(self.ablation)
         except ValueError as error:
             raise PcgError(f"option 'ablation': {error}", module) from None
 
     def _mesh(self, module: ir.Operation) -> Mesh:
-        if self.mesh:
-            try:
-                mesh = Mesh.parse(self.mesh)
-            except MeshError as error:
-                raise PcgError(str(error), module) from None
-            shardings.set_mesh(module, mesh)
-            return mesh
-        found = shardings.mesh_of(module)
-        if found is None:
-            raise PcgError("there is no mesh to plan for; give --mesh name=size,... or a dist.mesh", module)
-        return found
+        if not self.mesh:
+            return planned_mesh(module)
+        try:
+            mesh = Mesh.parse(self.mesh)
+        except MeshError as error:
+            raise PcgError(str(error), module) from None
+        shardings.set_mesh(module, mesh)
+        return mesh
 
 
 def check_possible(func: ir.Operation, outcome: Outcome) -> None:
@@ -213,3 +213,7 @@ def check_possible(func: ir.Operation, outcome: Outcome) -> None:
     if outcome.seconds == FORBIDDEN:
         text = "the layouts that are fixed in the program contradict each other: no plan has them all"
         raise PcgError(text, func)
+
+
+def _figures(seconds: float, peak_bytes: float) -> str:
+    return f"{1e6 * seconds:.1f} us, {peak_bytes / 2**20:.1f} MiB"

@@ -1,4 +1,4 @@
-"""The best of several plans, searched ones and experts', by simulation."""
+"""The best of several plans, of the searches and the baselines, by simulation."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.baselines import plans
-from pcg.baselines.layouts import Reading, read
+from pcg.baselines.layouts import read
 from pcg.baselines.plans import Expert, Kinds
 from pcg.baselines.tensor import experts, tables
-from pcg.cost import CostModel
 from pcg.ir import given, shardings
 from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Bytes, Transformation, option
-from pcg.ir.walk import entry
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
-from pcg.machine import Cluster, ClusterError, Machine, mapping
+from pcg.machine import Cluster, Machine, mapping
 from pcg.planning.baseline import Baseline
 from pcg.planning.choose_mesh import CHOSEN
-from pcg.planning.evaluate import Context, evaluate, set_mesh
-from pcg.planning.memory_plans import mark_given
+from pcg.planning.evaluate import Context, evaluate, replace_mesh
+from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.progress import Progress
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import SELECTED, Search
+from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Built
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
@@ -39,18 +39,18 @@ from pcg.search.roles import state_of
 #: Overlap fractions (of the time of gradients' collectives, of that of others) that searches assume, besides the given.
 #: A choice: each costs a search and a simulation; docs/quality.md has which of them wins where.
 OVERLAPS = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
-#: Share of the state that must be embedding tables for plans that split these to be tried.
+#: Share of the state that must be embedding tables for plans that split these to be tried.  A choice.
 MANY_TABLES = 0.1
-#: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves the update's time
-#: on state, sends as much, and gains at most a part of that.
-_HOPELESS = 2.0
-#: Plans that the remark names beside the chosen one.
+#: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves part of the time
+#: of the update and sends as many bytes.  A choice: the update is much less than half of a step.
+_ZERO_CUTOFF = 2.0
+#: Plans that the remark names beside the chosen one.  A choice.
 _NAMED = 12
 
 
 @dataclass
 class Candidate:
-    """A plan, written in a copy of the program, and what the simulator says of it."""
+    """A plan, written in a copy of the program, and its simulated step."""
 
     name: str
     module: ir.Operation
@@ -58,11 +58,11 @@ class Candidate:
     peak_bytes: float
     fits: bool
     group: str
-    """What kind of plan it is: `search`, `unity`, or one of the kinds of experts' plans."""
+    """The kind of plan: `search`, `unity`, or a kind of baseline."""
     found: Mapping[str, float]
-    """What the simulator says of it, as by `Simulation.to_dict`."""
+    """The simulated step, as by `Simulation.to_dict`."""
     search: Search | None = None
-    """The search that found it; None for a plan of experts."""
+    """The search that found it; None for a baseline."""
 
     def __str__(self) -> str:
         size = f"{1e6 * self.seconds:.1f} us, {self.peak_bytes / 2**20:.1f} MiB"
@@ -71,27 +71,27 @@ class Candidate:
 
 @dataclass
 class Select(Transformation):
-    """Choose among plans by simulating them: those of the search, and those of experts."""
+    """Choose among plans by simulating them: those of the search, and the baselines."""
 
-    candidates: str = option("all", "search: only plans of the search; all: also those of experts", ("all", "search"))
+    candidates: str = option("all", "search: only plans of the search; all: also the baselines", ("all", "search"))
     meshes: str = option(
         "given", "given: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
         ("auto", "given", "any"),
     )  # fmt: skip
-    places: int = option(8, "with meshes=any: places on the cluster that are tried for one mesh")
+    places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
     by_kind: bool = field(default_factory=bool)
-    """Whether the best plan of every kind is wanted: nothing is left out for what another kind takes."""
-    report: Callable[[Candidate], None] = field(default_factory=lambda: _nothing)
-    """Told of every plan when it has been simulated; of one that is another one again by its own name."""
+    """Whether the best plan of every kind is wanted: none is left out because one of another kind is faster."""
+    report: Callable[[Candidate], None] = field(default_factory=lambda: lambda _: None)
+    """Called with every plan when it has been simulated; with one that equals an earlier one by its own name."""
     donated: Collection[int] = field(default_factory=tuple)
     """Arguments whose memory results may take over, beside those that the program marks."""
     search: Search = field(default_factory=Search)
-    """Its options are those of every search; machine, limit and overlap fractions are set here."""
+    """Its options are those of every search; machine, limit and overlap fractions are set for each."""
     refine: RefineMesh | None = field(default_factory=lambda: RefineMesh(reshapes=True, max_axes=2))
-    """What cuts the axes of another mesh before it is searched, as the pipelines do."""
+    """What refines another mesh before it is searched, as the pipelines do."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,39 +111,28 @@ class Select(Transformation):
             del module.attributes[CHOSEN]
         if has_stages(module) or (self.machine.cluster is None and not self.generic):
             return
-        func = entry(module)
-        if func is None:
-            raise PcgError("the module has no entry function; it needs a public function, or one named main", module)
-        mesh = shardings.mesh_of(module)
-        if mesh is None:
-            raise PcgError("there is no mesh to plan for; give --mesh name=size,... or a dist.mesh", module)
-        try:
-            model = CostModel(self.machine, mesh)
-        except ClusterError as error:
-            raise PcgError(str(error), module) from None
-        self._limit = math.inf
-        if self.memory_limit is not None:
-            self._limit = float(self.memory_limit)
-        elif self.machine.cluster is not None:
-            self._limit = model.machine.device.memory
+        func, mesh = entry_of(module), planned_mesh(module)
+        limit = limit_of(self.memory_limit, cost_model(module, self.machine, mesh).machine)
+        self._limit = math.inf if limit is None else float(limit)
         self._seen: dict[str, Candidate] = {}
         self._seconds_of: dict[str, float] = {}
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
-        own_layouts = given.annotated(func)
-        mark_given(module)
+        annotated = given.annotated(func)
+        mark_own_reshards(module)
         with Progress(self.search.progress, "pcg-select") as self._progress:
             self._searches(module, mesh, "")
-            if not own_layouts and free:
+            if not annotated and free:
                 self._other_meshes(module, mesh)
-            elif not own_layouts and self.candidates == "all":
-                self._experts(module, mesh)
+            elif not annotated and self.candidates == "all":
+                for plan in plans.on_mesh(mesh, self._kinds(module)):
+                    self._baseline(module, plan, ())
         self._choose(module, func)
 
     def _choose(self, module: ir.Operation, func: ir.Operation) -> None:
         """Write the best candidate into the module, and say why."""
         searched = [c for c in self.tried if c.search is not None]
-        # Where the simulator finds no plan that fits, one that fits as the search counts memory is as good as before.
+        # Where no plan fits by simulation, those of the search fit by its own count of memory.
         fitting = [c for c in self.tried if c.fits] or searched
         if not fitting:
             if self._failures:
@@ -169,7 +158,7 @@ class Select(Transformation):
         take_contents(module, best.module)
         with module.context:
             module.attributes[SELECTED] = ir.UnitAttr.get()
-        func = entry(module)
+        func = entry_of(module)
         self.statistics["plans simulated"] = len(self.tried)
         shown = "; ".join(map(str, others[:_NAMED])) + (f"; {len(others) - _NAMED} more" if others[_NAMED:] else "")
         self.remark(
@@ -180,7 +169,7 @@ class Select(Transformation):
         for text in self._dropped:
             self.remark(func, text)
         for location, text in best.search.remarks if best.search is not None else ():
-            self.remark(location, text if not text.startswith("plan:") else f"{best.name}, by its own measure: {text}")
+            self.remark(location, text if not text.startswith("plan:") else f"{best.name}, by its own estimate: {text}")
 
     def _why(self, best: Candidate, others: Sequence[Candidate]) -> str:
         """Why the best one is the best."""
@@ -213,15 +202,15 @@ class Select(Transformation):
         if self.candidates == "all":
             self._unity(module, mesh, where, ())
 
-    def _unity(self, module: ir.Operation, mesh: Mesh, where: str, places: Sequence[Mesh]) -> None:
-        """Try the plan of Unity's algorithm on `mesh`, in the best of `places`."""
+    def _unity(self, module: ir.Operation, mesh: Mesh, where: str, mappings: Sequence[Mesh]) -> None:
+        """Try the plan of Unity's algorithm on `mesh`, in the best of `mappings`."""
         search = dataclasses.replace(
             self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False, algorithm="unity"
         )
-        self._search(module, mesh, "unity" + where, search, places)
+        self._search(module, mesh, "unity" + where, search, mappings)
 
     def _search(
-        self, module: ir.Operation, mesh: Mesh, name: str, search: Search, places: Sequence[Mesh] = ()
+        self, module: ir.Operation, mesh: Mesh, name: str, search: Search, mappings: Sequence[Mesh] = ()
     ) -> bool:
         """Try what one search finds on `mesh`; False if that is nothing."""
         self._progress(name)
@@ -229,7 +218,7 @@ class Select(Transformation):
         unity = search.algorithm == "unity" and self.search.algorithm != "unity"
         try:
             if shardings.mesh_of(copy) != mesh:
-                set_mesh(copy, mesh)
+                replace_mesh(copy, mesh)
                 if self.refine is not None and not unity:
                     RefineMesh(self.refine.reshapes, self.refine.max_axes).run(copy)
             search.run(copy)
@@ -239,24 +228,19 @@ class Select(Transformation):
             else:
                 self._failures.append(error)
             return False
-        self._try(name, "unity" if unity else "search", copy, places, search)
+        self._try(name, "unity" if unity else "search", copy, mappings, search)
         return True
 
-    def _experts(self, module: ir.Operation, mesh: Mesh) -> None:
-        """Try the plans of experts on `mesh`, its axes in every role."""
-        for plan in plans.on_mesh(mesh, self._kinds(module)):
-            self._expert(module, plan, ())
-
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
-        """Try the plans of experts on every mesh of as many devices, and the search on the best one's mesh."""
+        """Try the baselines on every mesh of as many devices, and the search on the best one's mesh."""
         cluster = self.machine.cluster
-        places: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
+        mappings: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
         for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
             axes = plan.mesh.axes
-            if axes not in places:
+            if axes not in mappings:
                 at = mapping.placements(cluster, plan.mesh)[: self.places] if cluster is not None else ()
-                places[axes] = [p.mesh for p in at] or [plan.mesh]
-            self._expert(module, plan, places[axes])
+                mappings[axes] = [p.mesh for p in at] or [plan.mesh]
+            self._baseline(module, plan, mappings[axes])
         tried = {tuple(n for _, n in mesh.origin.axes)}
         fitting = [c for c in self.tried if c.fits]
         best = min(fitting, key=lambda c: c.seconds, default=None)
@@ -268,67 +252,60 @@ class Select(Transformation):
                 self._searches(module, other.origin, f" on {other.origin}")
         if cluster is not None and self.candidates == "all":
             for other in unity_meshes(cluster):
-                where = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
-                self._unity(module, where[0], f" on {other}", where)
+                mapped = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
+                self._unity(module, mapped[0], f" on {other}", mapped)
 
     def _kinds(self, module: ir.Operation) -> Kinds:
-        """Which plans of experts suit the program."""
-        program = self._reading(module)
-        held = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
+        """Which kinds of baseline suit the program."""
+        func = entry_of(module)
+        program = read(func, state_of(func))
+        state = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
         found = tables(program.sites)
-        many = sum(held.get(a, 0) for a in found) > MANY_TABLES * sum(held.values())
+        many = sum(state.get(a, 0) for a in found) > MANY_TABLES * sum(state.values())
         stacks = frozenset(program.shapes[a][t.stack] for a, t in found.items() if t.stack is not None)
         return Kinds(many, stacks, frozenset(program.shapes[a][d] for a, d in experts(program.sites).items()))
 
-    def _reading(self, module: ir.Operation) -> Reading:
-        func = entry(module)
-        assert func is not None
-        return read(func, state_of(func))
-
-    def _expert(self, module: ir.Operation, plan: Expert, places: Sequence[Mesh]) -> None:
-        """Try one plan of experts: on its mesh, or on that mesh in the best of `places`."""
+    def _baseline(self, module: ir.Operation, plan: Expert, mappings: Sequence[Mesh]) -> None:
+        """Try one baseline: on its mesh, or on that mesh in the best of `mappings`."""
         base = plan.without_zero
         rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]
         best = min((c.seconds for c in rivals), default=math.inf)
-        if base != plan and self._seconds_of.get(base.label, 0.0) > _HOPELESS * best:
-            self.statistics["hopeless plans left out"] += 1
+        if base != plan and self._seconds_of.get(base.label, 0.0) > _ZERO_CUTOFF * best:
+            self.statistics["slow plans left out"] += 1
             return
         self._progress(plan.label)
         copy = clone_module(module).operation
-        if places:
-            set_mesh(copy, places[0])
+        if mappings:
+            replace_mesh(copy, mappings[0])
         baseline = Baseline(plan.plan, plan.model, plan.experts, plan.zero)
         try:
             baseline.run(copy)
             Propagate(engine="dataflow", machine=self.machine, measured=False).run(copy)
-            made = self._try(plan.label, plan.group, copy, places, hopeless=_HOPELESS * best)
-            self._seconds_of[plan.label] = made.seconds
+            tried = self._try(plan.label, plan.group, copy, mappings, cutoff=_ZERO_CUTOFF * best)
+            self._seconds_of[plan.label] = tried.seconds
         except PcgError as error:
             self._dropped.append(f"{plan.label} is no candidate: {error.message}")
 
     # -- simulation ----------------------------------------------------------------------------
 
     def _try(
-        self, name: str, group: str, placed: ir.Operation, places: Sequence[Mesh], search: Search | None = None,
-        hopeless: float = math.inf,
+        self, name: str, group: str, placed: ir.Operation, mappings: Sequence[Mesh], search: Search | None = None,
+        cutoff: float = math.inf,
     ) -> Candidate:  # fmt: skip
-        """Simulate a program with layouts, in the best of `places`; one that is there already is not tried again.
-
-        One that takes more than `hopeless` seconds in its best place is not made ready for that place.
-        """
+        """Simulate a program with layouts, in the best of `mappings` (see `evaluate`); each program once."""
         key = hashlib.sha256(placed.get_asm(print_generic_op_form=True, assume_verified=True).encode()).hexdigest()
         if key in self._seen:
             self.report(dataclasses.replace(self._seen[key], name=name, group=group))
             return self._seen[key]
         context = Context(self.machine, self.search.backend, self.donated)
-        done = evaluate(placed, context, places, hopeless)
+        done = evaluate(placed, context, mappings, cutoff)
         peak = done.step.peak_bytes
         fits = peak <= self._limit
-        made = Candidate(name, done.module, done.step.seconds, peak, fits, group, done.step.to_dict(), search)
-        self._seen[key] = made
-        self.tried.append(made)
-        self.report(made)
-        return made
+        found = Candidate(name, done.module, done.step.seconds, peak, fits, group, done.step.to_dict(), search)
+        self._seen[key] = found
+        self.tried.append(found)
+        self.report(found)
+        return found
 
 
 def unity_meshes(cluster: Cluster) -> list[Mesh]:
@@ -340,7 +317,3 @@ def unity_meshes(cluster: Cluster) -> list[Mesh]:
     if 1 < node < count and count % node == 0:
         meshes.append(Mesh.of({"d0": count // node, "d1": node}))
     return meshes
-
-
-def _nothing(_: Candidate) -> None:
-    """Nobody wants to know."""

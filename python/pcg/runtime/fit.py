@@ -9,7 +9,7 @@ from dataclasses import replace
 from pcg.driver.decide import Options
 from pcg.ir.errors import PcgError
 from pcg.machine.units import bytes_text
-from pcg.planning.fit_memory import Remembered
+from pcg.planning.fit_memory import PlannerCache
 from pcg.runtime.executable import Executable
 from pcg.search.outcome import DoesNotFit, Outcome
 
@@ -29,7 +29,7 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
       PcgError: none was found; it names the smallest limit that would work.
     """
     aim, least, cause = float(limit), math.inf, None
-    options = replace(options, search={**options.search, "remembered": Remembered()})
+    options = replace(options, search={**options.search, "planner_cache": PlannerCache()})
     for _ in range(_ROUNDS):
         try:
             made = build(replace(options, memory_limit=int(aim)))

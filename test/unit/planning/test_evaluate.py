@@ -15,7 +15,7 @@ from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.passes.pipeline import Pipeline
-from pcg.planning.evaluate import Context, evaluate, lowered, resharded, set_mesh
+from pcg.planning.evaluate import Context, evaluate, lowered, replace_mesh, resharded
 from pcg.simulate import simulate
 
 PROGRAM = """
@@ -64,13 +64,13 @@ def test_the_best_place_is_taken():
     assert best.step.seconds == pytest.approx(evaluate(there.operation, context).step.seconds)
 
 
-def test_a_hopeless_plan_is_not_lowered_again():
+def test_a_plan_slower_than_the_cutoff_is_not_lowered_again():
     cluster = Cluster.parse("preset:dgx-h100:16")
     across, within = (Mesh.of({"model": 8}, ids) for ids in (range(0, 16, 2), range(8)))
     context = Context(Machine.of(cluster))
     module = placed(across)
-    for hopeless in (0.0, math.inf):
-        found = evaluate(module.operation, context, [across, within], hopeless)
+    for cutoff in (0.0, math.inf):
+        found = evaluate(module.operation, context, [across, within], cutoff)
         assert found.mesh == within and shardings.mesh_of(found.module) == within
 
 
@@ -97,5 +97,5 @@ def test_what_cannot_be_lowered_is_named():
 def test_a_mesh_is_set_by_the_name_that_it_has():
     module = placed(Mesh.of({"data": 8}), "data")
     other = Mesh.of({"data": 8}, range(8, 16))
-    set_mesh(module.operation, other)
+    replace_mesh(module.operation, other)
     assert shardings.meshes_of(module) == {"mesh": other}

@@ -15,7 +15,7 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.pcg_normalize import NormalizePass
-from pcg.planning.fit_memory import numbers
+from pcg.planning.fit_memory import microbatch_counts
 from pcg.search.build import Builder, Built
 from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize
@@ -155,7 +155,7 @@ def test_donated_arguments_are_free_once_they_are_read() -> None:
     ("batch", "counts"), [(1, [1]), (7, [1, 7]), (48, [1, 2, 4, 8, 16, 48]), (192, [1, 2, 4, 8, 16, 32, 64])]
 )
 def test_microbatches_divide_the_batch(batch: int, counts: list[int]) -> None:
-    assert numbers(batch) == counts
+    assert microbatch_counts(batch) == counts
 
 
 TWINS = """
