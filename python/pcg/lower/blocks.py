@@ -11,7 +11,7 @@ from torch_mlir import ir
 
 from pcg.layout.uneven import intervals, padded_size
 from pcg.lower.local import LocalContext
-from pcg.rules.blocks import BlockPiece, Counts, Round, Schedule, Span, counts_of, largest, preparation, schedule
+from pcg.rules.blocks import BlockPiece, Counts, Round, Schedule, Span, largest, preparation, schedule
 
 
 def i64s(values: Sequence[int]) -> ir.Attribute:
@@ -113,7 +113,7 @@ def rearrange(
     What no span covers is `fill`, a 0-d value; `fill_is_zero` says that it is known to be 0.  Behind the elements of a
     block (behind the first `used[p]` of block p, if given) there may be anything.
     """
-    counts = counts_of(axes, ctx.mesh)
+    counts = ctx.counts(axes)
     plan = schedule(spans, result, counts)
     if used is None:
         used = [length for _, length in intervals(result, counts)]

@@ -7,6 +7,7 @@ attributes hold sizes, or it needs to know where its shard starts) registers a f
 
 from __future__ import annotations
 
+import abc
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import Collectives, per_device
 from pcg.lower.neutral import neutral
+from pcg.rules.blocks import counts_of
 from pcg.rules.factor import Assignment, FactorRule
 
 LocalForm = Callable[["LocalContext"], Sequence[ir.Value]]
@@ -50,11 +52,10 @@ def _load() -> None:
 
 
 @dataclass
-class LocalContext:
-    """What a local form may use.  New ops go to the current insertion point.
+class LocalContext(abc.ABC):
+    """What a local form may use, whatever the parts are that an op is cut into.  New ops go to the insertion point.
 
-    `op` is the global op (never mutate it), `operands` its local operands, `result_types` the local
-    result types, `collectives` what a local form uses when devices must talk.
+    `op` is the global op (never mutate it), `operands` its local operands, `result_types` the local result types.
     """
 
     op: ir.Operation
@@ -62,8 +63,56 @@ class LocalContext:
     result_types: list[ir.Type]
     rule: FactorRule
     assignment: Assignment
-    mesh: Mesh
-    collectives: Collectives
+
+    # -- the parts -----------------------------------------------------------------------------
+
+    @property
+    @abc.abstractmethod
+    def mesh(self) -> Mesh:
+        """The devices that have the parts, for a form in which they exchange something."""
+
+    @property
+    @abc.abstractmethod
+    def collectives(self) -> Collectives:
+        """How they do."""
+
+    @abc.abstractmethod
+    def counts(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Into how many parts each of `axes` cuts."""
+
+    @abc.abstractmethod
+    def parts(self, factor: int) -> int:
+        """Into how many parts `factor` is split."""
+
+    @abc.abstractmethod
+    def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: where part p is, `numbers[p]`; i32 unless `element`."""
+
+    @abc.abstractmethod
+    def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: linear index of the part along `axes` (major to minor); i32 unless `element`."""
+
+    @abc.abstractmethod
+    def blocks(self, factor: int) -> tuple[tuple[int, int], ...]:
+        """(first global index, elements without padding) of every part of `factor`."""
+
+    @abc.abstractmethod
+    def padded(self, factor: int) -> bool:
+        """Whether some parts of `factor` have padding."""
+
+    def axes_of(self, factor: int) -> tuple[str, ...]:
+        """Axes assigned to `factor`."""
+        return self.assignment.axes[factor]
+
+    def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: global index at which this part of `factor` starts."""
+        return self.per_device([start for start, _ in self.blocks(factor)], element)
+
+    def shard_length(self, factor: int, element: ir.Type | None = None) -> ir.Value:
+        """0-d tensor: how many elements of this part of `factor` are not padding."""
+        return self.per_device([length for _, length in self.blocks(factor)], element)
+
+    # -- ops -----------------------------------------------------------------------------------
 
     def create(
         self,
@@ -82,14 +131,6 @@ class LocalContext:
         """The same op on local operands, with `attributes` replaced; regions are cloned."""
         return clone_local(self.op, self.operands if operands is None else operands, self.result_types, attributes)
 
-    def axes_of(self, factor: int) -> tuple[str, ...]:
-        """Axes assigned to `factor`."""
-        return self.assignment.axes[factor]
-
-    def parts(self, factor: int) -> int:
-        """Into how many shards `factor` is split."""
-        return self.mesh.axes_size(self.axes_of(factor))
-
     def constant(self, value: Any, type_: ir.RankedTensorType) -> ir.Value:
         """A splat constant of `type_` (its element type decides how `value` is written)."""
         element = type_.element_type
@@ -99,33 +140,43 @@ class LocalContext:
         dense = ir.DenseElementsAttr.get_splat(type_, number_attr(value, element))
         return self.create("stablehlo.constant", [], [type_], value=dense).result
 
+
+@dataclass
+class MeshContext(LocalContext):
+    """The parts are shards on the devices of a mesh: position p of the mesh has part p."""
+
+    devices: Collectives
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh of the devices."""
+        return self.devices.mesh
+
+    @property
+    def collectives(self) -> Collectives:
+        """The collectives of the function that is lowered."""
+        return self.devices
+
+    def counts(self, axes: Sequence[str]) -> tuple[int, ...]:
+        return counts_of(axes, self.mesh)
+
+    def parts(self, factor: int) -> int:
+        return self.mesh.axes_size(self.axes_of(factor))
+
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
-        """0-d tensor: on the device at mesh position p, `numbers[p]`; i32 unless `element`."""
         found = per_device(numbers, self.op.location)
         if element is None or element == found.type.element_type:
             return found
         return self.create("stablehlo.convert", [found], [ir.RankedTensorType.get([], element)]).result
 
     def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
-        """0-d tensor: this device's linear index along `axes` (major to minor); i32 unless `element`."""
         return self.per_device([self.mesh.index(p, axes) for p in range(self.mesh.size)], element)
 
     def blocks(self, factor: int) -> tuple[tuple[int, int], ...]:
-        """(first global index, elements without padding) of the part of `factor` of every mesh position."""
         return blocks(self.rule.factors[factor].size, self.axes_of(factor), self.mesh)
 
     def padded(self, factor: int) -> bool:
-        """Whether some parts of `factor` have padding."""
-        sizes = [self.mesh.axis_size(a) for a in self.axes_of(factor)]
-        return not is_even(self.rule.factors[factor].size, sizes)
-
-    def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
-        """0-d tensor: global index at which this device's shard of `factor` starts."""
-        return self.per_device([start for start, _ in self.blocks(factor)], element)
-
-    def shard_length(self, factor: int, element: ir.Type | None = None) -> ir.Value:
-        """0-d tensor: how many elements of this device's shard of `factor` are not padding."""
-        return self.per_device([length for _, length in self.blocks(factor)], element)
+        return not is_even(self.rule.factors[factor].size, self.counts(self.axes_of(factor)))
 
     def mask_padding(self) -> None:
         """Put the neutral element where padding of an operand could reach a result."""

@@ -10,7 +10,6 @@ from pcg.layout.uneven import padded_size
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.windows import read_range
-from pcg.rules.blocks import counts_of
 from pcg.rules.convolution import conv_dims, conv_padding, conv_sliding
 from pcg.rules.halo import halo
 from pcg.rules.window_ranges import is_aligned, ranges
@@ -23,7 +22,7 @@ def convolution(ctx: LocalContext) -> Sequence[ir.Value]:
     for name in ("feature_group_count", "batch_group_count"):
         count = ctx.op.attributes[name]
         if count.value > 1:  # groups are factor 0
-            local = padded_size(count.value, counts_of(ctx.axes_of(0), ctx.mesh))
+            local = padded_size(count.value, ctx.counts(ctx.axes_of(0)))
             changed[name] = ir.IntegerAttr.get(count.type, local)
     n = conv_dims(ctx.op)
     value = ctx.operands[0]
@@ -37,8 +36,8 @@ def convolution(ctx: LocalContext) -> Sequence[ir.Value]:
             continue
         touched = True
         h = halo(s)
-        if h is None or not (h.with_window or is_aligned(s, counts_of(axes, ctx.mesh))):
-            value = read_range(ctx, value, n.spatial[d], axes, ranges(s, counts_of(axes, ctx.mesh)))
+        if h is None or not (h.with_window or is_aligned(s, ctx.counts(axes))):
+            value = read_range(ctx, value, n.spatial[d], axes, ranges(s, ctx.counts(axes)))
             pads[2 * d : 2 * d + 2] = 0, 0
             if dilations:
                 dilations[d] = 1

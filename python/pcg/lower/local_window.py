@@ -14,7 +14,6 @@ from pcg.lower.local_reduce import windows_reduced
 from pcg.lower.local_scan import scan
 from pcg.lower.neutral import neutral
 from pcg.lower.windows import read_range
-from pcg.rules.blocks import counts_of
 from pcg.rules.halo import halo, scatter_halo
 from pcg.rules.regions import reduction
 from pcg.rules.registry import shape
@@ -40,7 +39,7 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
         if not axes or slide.untouched:
             continue
         h = halo(slide)
-        counts = counts_of(axes, ctx.mesh)
+        counts = ctx.counts(axes)
         if h is None or not is_aligned(slide, counts):
             for i in range(count):
                 fill = ctx.operands[count + i]
@@ -89,14 +88,14 @@ def select_and_scatter(ctx: LocalContext) -> Sequence[ir.Value]:
             continue
         h, size = scatter_halo(slide), value.type.shape[d]
         last = identity(value.type.element_type, kind)
-        if h is not None and is_scatter_aligned(slide, counts_of(axes, ctx.mesh)):
+        if h is not None and is_scatter_aligned(slide, ctx.counts(axes)):
             if not (h.left or h.right or any(pads[2 * d : 2 * d + 2])):
                 continue
             own[d] = h.left, size
             value = with_halo(ctx, value, d, axes, h.left, h.right, last)
             source = with_halo(ctx, source, d, axes, h.before, h.after)
         else:
-            both = scatter_ranges(slide, counts_of(axes, ctx.mesh))
+            both = scatter_ranges(slide, ctx.counts(axes))
             own[d] = both.starts, size
             fill = ctx.constant(last, ir.RankedTensorType.get([], value.type.element_type))
             value = read_range(ctx, value, d, axes, both.operand, fill)

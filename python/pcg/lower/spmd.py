@@ -18,7 +18,7 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.collectives import Collectives
 from pcg.lower.control_flow import lower_control_flow
-from pcg.lower.local import LocalContext, local_form_of
+from pcg.lower.local import MeshContext, local_form_of
 from pcg.lower.moves import DIST_MOVES, MOVES, dist_step
 from pcg.lower.shards import Shards, expect, local_attributes, owner
 from pcg.reshard import ReshardError, Step, plan
@@ -141,7 +141,7 @@ class SpmdLowering:
             ) from None
         types = [self.shards.local_type(r) for r in op.results]
         operands = [self.shards.local[v] for v in op.operands]
-        context = LocalContext(op, operands, types, rule, assignment, self.mesh, self.collectives)
+        context = MeshContext(op, operands, types, rule, assignment, self.collectives)
         context.mask_padding()
         results = list(local_form_of(op)(context))
         for result, type_ in zip(results, types, strict=True):

@@ -19,7 +19,7 @@ from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import Collectives
-from pcg.lower.local import LocalContext, local_form_of
+from pcg.lower.local import MeshContext, local_form_of
 from pcg.lower.neutral import neutral
 from pcg.rewrite.temporal import CannotSplit, Temporal, captured
 from pcg.rules import rule_for, traits
@@ -30,7 +30,7 @@ from pcg.rules.traits import Trait
 
 
 @dataclass
-class TimeContext(LocalContext):
+class TimeContext(MeshContext):
     """The context of a local form in the loop: positions are microbatches, which are not contiguous."""
 
     counter: ir.Value = field(kw_only=True)
@@ -208,7 +208,7 @@ class Microbatches:
         rule = rule_for(op)
         types = [_cut(r.type, rule.result_spec(i, a), what.parts) for i, r in enumerate(op.results)]
         collectives = Collectives(what.mesh)
-        context = TimeContext(op, operands, types, rule, a, what.mesh, collectives, counter=self.counter)
+        context = TimeContext(op, operands, types, rule, a, collectives, counter=self.counter)
         results = list(local_form_of(op)(context))
         if collectives.channels:
             raise CannotSplit(f"'{op.name}' op: parts of the batch depend on each other", op.location)

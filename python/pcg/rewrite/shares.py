@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from torch_mlir import ir
 
@@ -42,21 +42,32 @@ from pcg.rules.regions import REDUCERS
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, rule_for, shape
 from pcg.rules.traits import Trait
 
-
-class _Nowhere:
-    """In place of a mesh and its collectives: a local form that asks for them cannot work on a share."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise Unshared("its local form needs the other parts")
+#: Why an op stays whole whose parts would exchange something.
+_NEEDS_OTHERS = "its local form needs the other parts"
 
 
 @dataclass
-class _ShareContext(LocalContext):
-    """A local form's context on the share of group `group`."""
+class ShareContext(LocalContext):
+    """The parts are shares of the batch, each computed by a program of its own: this one is for group `group`."""
 
-    group: int = 0
-    factor: int | None = None
-    sizes: tuple[int, ...] = ()
+    group: int
+    factor: int | None
+    sizes: tuple[int, ...]
+
+    @property
+    def mesh(self) -> Mesh:
+        """Raises Unshared: the programs of other groups are not there to exchange something with."""
+        raise Unshared(_NEEDS_OTHERS)
+
+    @property
+    def collectives(self) -> Collectives:
+        """Raises Unshared, as `mesh` does."""
+        raise Unshared(_NEEDS_OTHERS)
+
+    def counts(self, axes: Sequence[str]) -> tuple[int, ...]:
+        if axes:
+            raise Unshared(_NEEDS_OTHERS)
+        return ()
 
     def parts(self, factor: int) -> int:
         return len(self.sizes) if factor == self.factor else 1
@@ -236,10 +247,8 @@ class Sharing:
             choice = self.choices[op]
             operands = [self._at(v, n, g) for v, n in zip(op.operands, choice.needs, strict=True)]
             types = [local_type(r.type, s, g) for r, s in zip(op.results, choice.makes, strict=True)]
-            nowhere = _Nowhere()
-            context = _ShareContext(
-                op, list(operands), types, choice.rule, choice.assignment, cast(Mesh, nowhere),
-                cast(Collectives, nowhere), group=g, factor=choice.factor, sizes=choice.sizes,
+            context = ShareContext(
+                op, list(operands), types, choice.rule, choice.assignment, g, choice.factor, choice.sizes
             )
             results = list(local_form_of(op)(context))
             self._label(results, set(operands), g)
