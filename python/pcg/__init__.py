@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pcg.api.compile import Compiled, compile
+    from pcg.api.compile import compile
+    from pcg.api.compiled import Compiled
     from pcg.driver.plan import Plan
     from pcg.driver.plan_cost import PlanCost, plan_cost
     from pcg.driver.plan_document import PlanError
@@ -29,7 +30,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
-    "Compiled": "pcg.api.compile", "compile": "pcg.api.compile",
+    "Compiled": "pcg.api.compiled", "compile": "pcg.api.compile",
     "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.rules.strategy",
     "Plan": "pcg.driver.plan", "PlanError": "pcg.driver.plan_document",
     "PlanCost": "pcg.driver.plan_cost", "plan_cost": "pcg.driver.plan_cost", "diff_plans": "pcg.viz.plan",

@@ -170,5 +170,5 @@ def test_errors():
         chosen(cluster(), *args, strategies=("best",))
     with pytest.raises(PcgError, match="no strategy for the groups has a plan; all devices as the slowest: no plan fits"):
         chosen(cluster(memory=1e3), *args, strategies=("slowest", "alone"))
-    with pytest.raises(pcg.layout.MeshError, match="given both as meshes and as cluster"):
+    with pytest.raises(pcg.layout.MeshError, match="meshes and cluster are both a cluster"):
         pcg.processes.lower(step, cluster(), *args, cluster=cluster())

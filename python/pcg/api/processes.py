@@ -155,8 +155,8 @@ def lower(
     Args:
       program: a function that jax can trace, which says by `pcg.shard(x, spec, mesh="name")` what is on which
         mesh; or a StableHLO module, with `dist` layouts on several meshes, as text, bytes or path.
-      meshes: the meshes by name, with the logical devices of each; those that a module declares need not be given.
-        Or a cluster of unlike groups: how each is used is chosen (see `pcg-choose-groups`).
+      meshes: the meshes by name, with the logical devices of each; those that a module declares may be left out.
+        Or a cluster of heterogeneous groups: how each is used is chosen (see `pcg-choose-groups`).
       args, kwargs: for a function: arguments, or `jax.ShapeDtypeStruct`s of their shapes.
       engine: how layouts inside a stage are found: one of those of `dist-propagate`, or "search".
       cluster: the machine that layouts are searched for; the processes get the devices of it on which they exchange
@@ -169,22 +169,22 @@ def lower(
     """
     if isinstance(meshes, Cluster):
         if cluster is not None:
-            raise MeshError("a cluster is given both as meshes and as cluster; give one")
+            raise MeshError("meshes and cluster are both a cluster; pass it once")
         return _on_groups(program, meshes, args, kwargs)
     if isinstance(cluster, str):
         cluster = Cluster.parse(cluster)
     machine = Machine.of(cluster) if cluster is not None else Machine.default()
-    given = dict(meshes or {})
-    if not given and module_source(program) is None:
+    own = dict(meshes or {})
+    if not own and module_source(program) is None:
         raise MeshError("a function needs its meshes: {'first': pcg.Mesh.of({'x': 2}, [0, 1]), ...}")
-    loaded = _loaded(program, args, kwargs, given)
+    loaded = _loaded(program, args, kwargs, own)
     module = load_module(loaded.source, make_context(), loaded.path or "<program>")
-    for name, mesh in given.items():
+    for name, mesh in own.items():
         shardings.set_mesh(module, mesh, name)
-    _requests(module)
+    _import_constraints(module)
     declared = shardings.meshes_of(module)
     if not declared:
-        raise MeshError("the program declares no mesh; give meshes, or dist.mesh ops")
+        raise MeshError("the program declares no mesh; pass meshes, or declare them with dist.mesh")
     entry_function(module)
     texts = {"stablehlo": str(module)}
     remarks: list[tuple[str, str, str]] = []
@@ -211,7 +211,7 @@ def _loaded(
 def _on_groups(
     program: Callable[..., Any] | str | bytes | Path, cluster: Cluster, args: Any, kwargs: Mapping[str, Any]
 ) -> ProcessPrograms:
-    """A program for one device, on the groups of a cluster in the best way."""
+    """A program for one device, on the groups of a cluster as pcg-choose-groups decides."""
     loaded = _loaded(program, args, kwargs)
     module = load_module(loaded.source, make_context(), loaded.path or "<program>")
     entry_function(module)
@@ -249,19 +249,19 @@ def _run(module: ir.Module, elements: list[Any], remarks: list[tuple[str, str, s
     remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
 
 
-def _requests(module: ir.Module) -> None:
-    """The custom calls that `pcg.shard` left as constraints."""
+def _import_constraints(module: ir.Module) -> None:
+    """The custom calls that `pcg.shard` is traced to, as `dist.constraint`."""
     for op in list(walk(module.operation)):
         if op.name != "stablehlo.custom_call" or ir.StringAttr(op.attributes["call_target_name"]).value != "pcg.shard":
             continue
-        asked = json.loads(ir.StringAttr(op.attributes["backend_config"]).value)
+        found = json.loads(ir.StringAttr(op.attributes["backend_config"]).value)
         with module.context, op.location, ir.InsertionPoint(op):
             attributes: dict[str, ir.Attribute] = {
-                "spec": shardings.to_attr(ShardSpec.parse(asked["spec"]), asked["mesh"])
+                "spec": shardings.to_attr(ShardSpec.parse(found["spec"]), found["mesh"])
             }
-            if asked["open"]:
+            if found["open"]:
                 i64 = ir.IntegerType.get_signless(64)
-                attributes[shardings.OPEN] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in asked["open"]])
+                attributes[shardings.OPEN] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in found["open"]])
             new = ir.Operation.create("dist.constraint", [op.results[0].type], list(op.operands), attributes)
         op.results[0].replace_all_uses_with(new.results[0])
         op.erase()

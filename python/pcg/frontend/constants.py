@@ -1,7 +1,7 @@
 """Arrays that a jax function closes over, made arguments: so they are split, counted and placed like others.
 
-Left in the program they would be text in every module, whole on every device, and in no limit.  Small ones stay: XLA
-folds them.  So do those of a jitted function inside of a loop or branch, and of one with shardings of its own.
+Left in the program they would be text in every module, replicated, and in no memory limit.  Small ones stay: XLA folds
+them.  So do those of a jitted function inside of a loop or branch, and of one with shardings of its own.
 Imports jax.
 """
 
@@ -19,7 +19,7 @@ from jax.extend import source_info_util
 
 from pcg.runtime import jax_compat
 
-#: Bytes from which a constant becomes an argument.
+#: Bytes from which a constant becomes an argument (64 KiB).  A choice: smaller ones do not matter to a memory limit.
 LEAST = 1 << 16
 
 
@@ -84,7 +84,7 @@ def _first_use(jaxpr: Any, var: Any) -> str:
 
 
 def _inlined(eqn: Any) -> Any:
-    """What a call of a jitted function calls, if large constants are in it and nothing is asked of its arguments."""
+    """The jaxpr that a call of a jitted function runs, if it has large constants and no shardings of its own."""
     inner = jax_compat.called(eqn)
     if inner is None:
         return None
@@ -105,13 +105,13 @@ def _evaluate(closed: Any, args: Sequence[Any], replace: Callable[[Any], Any]) -
         """Equations without such functions, as jax evaluates them."""
         if not eqns:
             return
-        made = [v for e in eqns for v in e.outvars if not isinstance(v, jex_core.DropVar)]
-        inside = set(made)
+        outs = [v for e in eqns for v in e.outvars if not isinstance(v, jex_core.DropVar)]
+        inside = set(outs)
         needed = list(dict.fromkeys(
             v for e in eqns for v in e.invars if not isinstance(v, jex_core.Literal) and v not in inside
         ))  # fmt: skip
-        part = jex_core.Jaxpr((), needed, made, eqns, debug_info=jax_compat.no_names(jaxpr))
-        env.update(zip(made, jax.core.eval_jaxpr(part, (), *map(read, needed)), strict=True))
+        part = jex_core.Jaxpr((), needed, outs, eqns, debug_info=jax_compat.no_names(jaxpr))
+        env.update(zip(outs, jax.core.eval_jaxpr(part, (), *map(read, needed)), strict=True))
 
     waiting: list[Any] = []
     for eqn in jaxpr.eqns:

@@ -1,4 +1,4 @@
-"""The factor rule of a jax function: which dimensions of its arguments and results are cut together.  Imports jax."""
+"""The factor rule of a jax function: which dimensions of its arguments and results are split together.  Imports jax."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def rule_of(function: Callable[..., Any], arguments: Sequence[Any]) -> FactorRul
     closed = jax.make_jaxpr(function)(*arguments)
     count = len(closed.consts)
 
-    def alone(*given: Any) -> Any:
-        return jax.core.eval_jaxpr(closed.jaxpr, given[:count], *given[count:])
+    def alone(*arrays: Any) -> Any:
+        return jax.core.eval_jaxpr(closed.jaxpr, arrays[:count], *arrays[count:])
 
     avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in (*map(jax.typeof, closed.consts), *closed.in_avals)]
     lowered = jax.jit(alone, keep_unused=True).lower(*avals)
@@ -49,9 +49,9 @@ def rule_of(function: Callable[..., Any], arguments: Sequence[Any]) -> FactorRul
         number(arg)
     for op in block.operations:
         op = op.operation
-        operands, made = [number(v) for v in op.operands], [number(r) for r in op.results]
+        operands, outs = [number(v) for v in op.operands], [number(r) for r in op.results]
         if op.name in TERMINATORS:
             results = operands
         elif op.name not in CONTROL_FLOW:
-            steps.append((rule_for(op), operands, made))
+            steps.append((rule_for(op), operands, outs))
     return compose(steps, [numbers[a] for a in list(block.arguments)[count:]], results, shapes)

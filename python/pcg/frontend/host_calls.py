@@ -1,9 +1,9 @@
 """What a jax function calls on the host: `jax.pure_callback`, `io_callback`, `jax.debug.print` and the like.
 
 jax lowers a callback to a custom call with a number in a list that goes with the module; the list travels beside the
-program here.  The order of ordered ones is that of a token which each takes and hands on.  Tokens have no layout and
-cannot be sent to other devices, so here the order is held by a number instead: the callback hands it through like any
-other value, and what depends on a value comes after it.  Imports jax.
+program here.  Ordered ones take and return a token.  Tokens have no layout and cannot be sent to other devices, so here
+an integer takes their place: each callback returns the one that it takes, and the data dependence keeps the order.
+Imports jax.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(jaxpr: Any) -> None:
 
 
 def without_tokens(module: Any) -> None:
-    """Hold the order of ordered calls of a jax module by numbers instead of tokens; the entry has neither."""
+    """Replace the tokens that order the callbacks of a jax module by integers; the entry has neither."""
     with module.context, ir.Location.unknown():
         number = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
         for func in [op.operation for op in module.body.operations if op.operation.name == "func.func"]:
@@ -54,7 +54,7 @@ def without_tokens(module: Any) -> None:
             _signature(func, number)
         for op in list(_walk(module.operation)):
             if traits.has(op.name, Trait.TOKEN):
-                _joined(op, number)
+                _add_up(op, number)
                 continue
             for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)):
                 if str(value.type) == _TOKEN:
@@ -75,8 +75,8 @@ def _zero(number: Any, ip: Any) -> Any:
     return ir.Operation.create("stablehlo.constant", results=[number], attributes={"value": value}, ip=ip).result
 
 
-def _joined(op: Any, number: Any) -> None:
-    """A number after those of all operands."""
+def _add_up(op: Any, number: Any) -> None:
+    """Replace an op that joins tokens by the sum of its operands, which depends on all of them."""
     *values, = op.operands
     with ir.InsertionPoint(op), op.location:
         found = values[0] if values else _zero(number, ir.InsertionPoint(op))
@@ -113,10 +113,10 @@ def _entry(func: Any, number: Any) -> None:
     for name, gone in (("arg_attrs", inputs), ("res_attrs", results)):
         if name in func.attributes:
             rows = [row for i, row in enumerate(ir.ArrayAttr(func.attributes[name])) if i not in gone]
-            func.attributes[name] = ir.ArrayAttr.get([_moved(ir.DictAttr(row), results) for row in rows])
+            func.attributes[name] = ir.ArrayAttr.get([_renumbered(ir.DictAttr(row), results) for row in rows])
 
 
-def _moved(row: Any, gone: list[int]) -> Any:
+def _renumbered(row: Any, gone: list[int]) -> Any:
     """Attributes of an argument; the number of the result that it shares memory with counts those that stay."""
     attributes = {a.name: a.attr for a in row}
     if _ALIAS in attributes:

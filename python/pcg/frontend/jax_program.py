@@ -20,7 +20,7 @@ from pcg.runtime import jax_compat
 from pcg.search.roles import CONSTANT
 
 # Locations in the module are those of the user's frames, not of ours.
-for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api/compile.py")):
+for _file in (__file__, jax_compat.__file__, str(Path(__file__).parents[1] / "api/compiled.py")):
     source_info_util.register_exclusion(_file)
 
 _ELEMENTS = {dtype: element for element, dtype in ELEMENT_DTYPES.items()}
@@ -98,12 +98,12 @@ def trace(
 
     `args` are the dynamic positional arguments (trees of arrays or ShapeDtypeStructs); `static` maps
     positions among all positional arguments to constants.  `donate_argnums` count all positional
-    arguments.  `mesh` is the mesh that bare PartitionSpecs and `pcg.shard` in the function refer to; if the
-    function asks for slices, `remesh` makes another one from the device matrices that they need.  `meshes`,
+    arguments.  `mesh` is the mesh that bare PartitionSpecs and `pcg.shard` in the function refer to; if constraints
+    are slices, `remesh` makes another one from the device matrices that they need.  `meshes`,
     instead, are the meshes that `pcg.shard` names in a program on several.
 
     Raises:
-      ProgramError: an argument is not an array, or the mesh cannot give a layout that is asked for.
+      ProgramError: an argument is not an array, or a constraint does not fit the mesh.
     """
     static = dict(static or {})
     count = len(args) + len(static)
@@ -115,41 +115,36 @@ def trace(
     kept_args, kept_kwargs = jax.tree.unflatten(in_tree, avals)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = iter(args)
-        return function(*(static[i] if i in static else next(given) for i in range(count)), **kwargs)
+        dynamic_args = iter(args)
+        return function(*(static[i] if i in static else next(dynamic_args) for i in range(count)), **kwargs)
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", "main")
     if not static:
         call.__wrapped__ = function  # type: ignore[attr-defined]  # what jax says of it is about the user's function
     donated_args = [dynamic.index(i) for i in donate_argnums if i in dynamic]
-    donated, at = set(), 0
-    for i, value in enumerate(args):
-        size = len(jax.tree.leaves(value))
-        if i in donated_args:
-            donated |= set(range(at, at + size))
-        at += size
+    owners = [i for i, value in enumerate(args) for _ in jax.tree.leaves(value)]
+    donated = {leaf for leaf, i in enumerate(owners) if i in donated_args}
     jitted = jax.jit(call, keep_unused=True, donate_argnums=donated_args)
     with jax_compat.tracing_mesh(mesh):
         traced = _not_too_deep(call.__name__, lambda: jitted.trace(*kept_args, **kept_kwargs))
-        if remesh is not None and (needed := annotate.matrices(traced.jaxpr)):
+        if remesh is not None and (needed := annotate.device_matrices(traced.jaxpr)):
             mesh = remesh(needed)
         host_calls.check(traced.jaxpr)
         if any(jax_compat.is_reference(v.aval) for v in traced.jaxpr.jaxpr.constvars):
             raise ProgramError(
                 f"{call.__name__} closes over a mutable array (jax.new_ref); take its value, return the new one"
             )
-        if mesh is not None:
-            annotate.check(traced.jaxpr, mesh)
-        if meshes is not None:
-            annotate.check_several(traced.jaxpr, meshes)
-        # On several meshes a constant goes where it is used.
+        target = mesh if meshes is None else meshes
+        if target is not None:
+            annotate.check(traced.jaxpr, target)
+        # On several meshes a constant stays in the program, where it is used.
         hoisted = constants.hoist(traced.jaxpr) if meshes is None else None
-        with annotate.on(mesh), annotate.on_several(meshes), jax_compat.any_order(traced.jaxpr):
+        with annotate.tracing_for(target), jax_compat.any_order(traced.jaxpr):
             if hoisted is None:
                 lowered = _not_too_deep(call.__name__, lambda: jax_compat.quietly(traced.lower))
             else:
-                again = functools.partial(_lower_apart, hoisted, avals, traced.out_info, call.__name__, donated)
-                lowered = _not_too_deep(call.__name__, again)
+                lower = functools.partial(_lower_hoisted, hoisted, avals, traced.out_info, call.__name__, donated)
+                lowered = _not_too_deep(call.__name__, lower)
     out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
     values, apart = (hoisted.values, hoisted.names) if hoisted is not None else ((), ())
     module = lowered.compiler_ir("stablehlo")
@@ -183,16 +178,16 @@ def _not_too_deep(name: str, call: Callable[[], Any]) -> Any:
         ) from None
 
 
-def _lower_apart(
+def _lower_hoisted(
     hoisted: constants.Hoisted, avals: Sequence[Any], results: Any, name: str, donated: Collection[int]
 ) -> Any:
-    """A function lowered again with its constants as last arguments."""
+    """The lowered function with its constants as last arguments."""
     tree = jax.tree.structure(results)
 
     def call(*flat: Any) -> Any:
         return jax.tree.unflatten(tree, hoisted.function(flat[len(avals) :], flat[: len(avals)]))
 
     call.__name__ = call.__qualname__ = name
-    again = jax.jit(call, keep_unused=True, donate_argnums=sorted(donated))
-    held = [abstract(n, v) for n, v in zip(hoisted.names, hoisted.values, strict=True)]
-    return jax_compat.quietly(lambda: again.lower(*avals, *held))
+    jitted = jax.jit(call, keep_unused=True, donate_argnums=sorted(donated))
+    constant_avals = [abstract(n, v) for n, v in zip(hoisted.names, hoisted.values, strict=True)]
+    return jax_compat.quietly(lambda: jitted.lower(*avals, *constant_avals))

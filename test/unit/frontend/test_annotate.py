@@ -240,7 +240,7 @@ def test_strategies_that_do_not_fit_the_devices():
 
 
 def test_specs_or_a_strategy():
-    with pytest.raises(StrategyError, match="or a strategy; both are given"):
+    with pytest.raises(StrategyError, match="or a strategy; got both"):
         pcg.shard_op(jnp.matmul, (None, None), strategy=((1, 1), (1, 1)))
     with pytest.raises(pcg.SpecError, match="expected a tuple with one layout per argument"):
         pcg.shard_op(jnp.matmul, "[data, -]")
