@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "glossary.md"
 #: Files that say what must not be said.
 _OWN = {PAGE, ROOT / "test/unit/test_glossary.py", Path(__file__).resolve()}
-SOURCES = ("python", "passes", "dialects", "tools", "bench", "examples", "test")
+#: Where names are checked, and where only text is.
+SOURCES = ("python", "passes", "dialects", "tools")
+OTHERS = ("bench", "examples", "test")
 _WORD = re.compile(r"[a-z]+")
 SCOPES = ("names", "definitions", "everywhere")
 
@@ -67,9 +69,9 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def sources() -> list[Path]:
+def sources(tops: tuple[str, ...] = SOURCES) -> list[Path]:
     return [
-        f for top in SOURCES for f in sorted((ROOT / top).rglob("*.py"))
+        f for top in tops for f in sorted((ROOT / top).rglob("*.py"))
         if "__pycache__" not in f.parts and f.resolve() not in _OWN
     ]
 
@@ -78,7 +80,7 @@ def sources() -> list[Path]:
 def texts() -> list[Path]:
     """All sources, the programs in tests, and the documents that people write."""
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    return [*sources(), *sorted((ROOT / "test").rglob("*.mlir")), *sorted(p for p in pages if p.resolve() not in _OWN)]
+    return [*sources(), *sources(OTHERS), *sorted((ROOT / "test").rglob("*.mlir")), *sorted(p for p in pages if p.resolve() not in _OWN)]
 
 
 @functools.cache
