@@ -1,4 +1,4 @@
-"""Contractions whose left matrix lies by rows, and by columns: what packing it costs, measured and reckoned.
+"""Contractions whose left matrix lies by rows, and by columns: what packing it costs, measured and estimated.
 
   pcg-calibrate --devices 8 --keep-memory -o cpu.toml
   python bench/contraction_forms.py --profile cpu.toml
@@ -52,7 +52,7 @@ def probe(left: tuple[int, ...], right: tuple[int, ...], contracted: int) -> Pro
     return Probe(("contraction", "f32", "flops"), 1.0, ((left, jnp.float32), (right, jnp.float32)), run, 1.0)
 
 
-def reckoned(model: CostModel, batch: int, k: int, m: int, n: int) -> float:
+def estimated(model: CostModel, batch: int, k: int, m: int, n: int) -> float:
     """Seconds that the simulator adds on a host to [batch, k, m] by [batch, k, n]."""
     types = [f"tensor<{'x'.join(map(str, s))}xf32>" for s in ((batch, k, m), (batch, k, n), (batch, m, n))]
     module = load_module(
@@ -78,13 +78,13 @@ def main() -> int:
     keep_memory()
     model = CostModel(Machine.of(machine(load(path))), Mesh.of({"x": DEVICES}))
     work = Calibration(jax.devices(), 5)
-    print(f"{'batch k m n':>20}{'[m, k] ms':>12}{'[k, m] ms':>12}{'packing ms':>12}{'reckoned ms':>13}")
+    print(f"{'batch k m n':>20}{'[m, k] ms':>12}{'[k, m] ms':>12}{'packing ms':>12}{'estimated ms':>13}")
     for batch, k, m, n in SHAPES:
         probes = [probe((batch, m, k), (batch, k, n), 2), probe((batch, k, m), (batch, k, n), 1)]
         rows, columns = (seconds for _, seconds in work.measure(probes))
         print(
             f"{f'{batch} {k} {m} {n}':>20}{1e3 * rows:>12.2f}{1e3 * columns:>12.2f}{1e3 * (columns - rows):>12.2f}"
-            f"{1e3 * reckoned(model, batch, k, m, n):>13.2f}"
+            f"{1e3 * estimated(model, batch, k, m, n):>13.2f}"
         )
     return 0
 

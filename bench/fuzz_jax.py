@@ -51,7 +51,7 @@ def work() -> None:
 
 
 class Worker:
-    """A process that runs cases; made again when it dies, hangs, or has run many."""
+    """A process that runs cases; started anew when it dies, hangs, or has run many."""
 
     def __init__(self, devices: int, limit: float) -> None:
         self.devices, self.limit = devices, limit

@@ -1,4 +1,4 @@
-"""Unlike groups of devices, and processes on a two-level network: what pcg makes of them, by the simulator.
+"""Heterogeneous groups of devices, and processes on a two-level network: what pcg makes of them, by the simulator.
 
   python bench/heterogeneous.py                     both tables
   python bench/heterogeneous.py groups --tokens 4194304
@@ -169,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     p.add_argument("--tokens", type=int, default=1 << 20)
     p.add_argument("--width", type=int, default=2048)
     p.add_argument("--layers", type=int, default=4)
-    p.add_argument("--cluster", default="preset:mixed-v100-ascend910", help="of unlike groups")
+    p.add_argument("--cluster", default="preset:mixed-v100-ascend910", help="of heterogeneous groups")
     p.add_argument("--network", default="preset:dgx-h100:nodes=2", help="for ranks: two levels")
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args(argv)

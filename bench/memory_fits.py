@@ -9,7 +9,7 @@
 What data parallelism takes is the simulator's peak of its plan; where that is more than a device has, mesh and plan
 are searched unless parameters and optimizer state, cut into as many pieces as there are devices, are too large already
 (pcg-choose-mesh, pcg-search with the device's memory as limit; `--engine select` is the whole default
-pipeline, experts' plans included), lowered and simulated.  Where nothing fits, the smallest limit that would work is
+pipeline, baselines included), lowered and simulated.  Where nothing fits, the smallest limit that would work is
 given.
 
 `devices`: the same models at tiny sizes on eight forced CPU devices.  The limit is a share (`--share`) of what XLA's
@@ -89,7 +89,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
         made.run(what)
         return made
 
-    def priced(what: Any, mesh: Mesh) -> tuple[float, float]:
+    def estimated(what: Any, mesh: Mesh) -> tuple[float, float]:
         run("lower", what)
         found = simulate(what, CostModel(machine, mesh))
         return found.seconds, float(found.peak_bytes)
@@ -99,7 +99,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     shardings.set_mesh(plain, mesh)
     run(f"dist-propagate{{engine=dataflow}},{_INSERT}", plain, [BaselinePass(plan="data")])
     row: dict[str, Any] = {"limit": machine.device.memory, "engine": engine}
-    row["data"] = priced(plain, mesh)[1]
+    row["data"] = estimated(plain, mesh)[1]
     print(json.dumps(row), flush=True)
     if row["data"] <= row["limit"]:
         return
@@ -126,7 +126,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     last = run(_INSERT, module)
     again = next(p for p in last.python_passes if isinstance(p, RecomputePass))
     row["again"] = again.statistics["ops done again"]
-    row["seconds"], row["peak"] = priced(module, found)
+    row["seconds"], row["peak"] = estimated(module, found)
     print(json.dumps(row), flush=True)
 
 
@@ -253,7 +253,7 @@ def _kib(size: float | None) -> str:
 
 def cluster_rows(cache: Mapping[str, Any], models: Sequence[str], clusters: Sequence[str]) -> list[list[str]]:
     """The first table: models that do not fit with data parallelism, and those that were not run."""
-    heads = ["cluster", "model", "data parallelism, GiB", "limit, GiB", "mesh", "state in", "bought by", "peak, GiB",
+    heads = ["cluster", "model", "data parallelism, GiB", "limit, GiB", "mesh", "state in", "traded for", "peak, GiB",
              "step, ms", "search, s"]  # fmt: skip
     rows = [heads]
     for cluster in clusters:
@@ -285,7 +285,7 @@ def cluster_rows(cache: Mapping[str, Any], models: Sequence[str], clusters: Sequ
 
 def device_rows(cache: Mapping[str, Any], models: Sequence[str]) -> list[list[str]]:
     """The second table."""
-    heads = ["model, tiny", "data parallelism, KiB", "limit, KiB", "XLA, KiB", "predicted, KiB", "bought by",
+    heads = ["model, tiny", "data parallelism, KiB", "limit, KiB", "XLA, KiB", "predicted, KiB", "traded for",
              "loss off by", "s", "smallest limit, KiB", "XLA there, KiB", "loss off by"]  # fmt: skip
     rows = [heads]
     for model in models:

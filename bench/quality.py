@@ -4,9 +4,9 @@
   python -m bench.quality --models dlrm mlp --clusters v100-8 v100-48
   python -m bench.quality --show --markdown docs/quality.md    print what the cache has, and write the page
 
-For a model and a cluster, every plan is lowered to the program of one device and priced by `pcg.simulate` on the
+For a model and a cluster, every plan is lowered to the program of one device and estimated by `pcg.simulate` on the
 cluster. `ours` is `pcg-select{meshes=any}` after `pcg-choose-mesh`: it makes several plans, those of the search and
-those of experts, and takes the one whose step is shortest. What it prices on the way is the table:
+baselines, and takes the one whose step is shortest. What it estimates on the way is the table:
 
   data       the batch split, the rest replicated           zero      zero1 and zero3, over all devices or an inner axis
   megatron   tensor parallelism over all devices            hybrid    data x tensor x ZeRO, all factorisations
@@ -14,21 +14,21 @@ those of experts, and takes the one whose step is shortest. What it prices on th
   whole      each table on one device, MLPs data parallel   search    the searches alone
   unity      Unity's algorithm
 
-Experts' plans are on every factorisation of the number of devices into their axes, each in the distinct places on the
+Baselines are on every factorisation of the number of devices into their axes, each in the distinct places on the
 cluster (eight at most). Two rules save time, both of `pcg-select`: a place is not simulated where one stream of the
 device has more work than the best place takes; ZeRO variants of a plan that takes twice as long as the best of their
 kind are left out. Unity's algorithm runs on one axis, and on nodes x devices of a node, of which the best counts; where
 `pcg-select` has no plan of Unity's because none fits, it is run apart for the reason (side `unity`).
 
-Two more are priced apart. `whole` (of models in `STACKED`) is the plan that the Unity paper calls an expert's: table i
+Two more are apart. `whole` (of models in `STACKED`) is the plan that the Unity paper calls an expert's: table i
 on device i, as DLRM's authors place them. A layout can say that of tables that are one array, so the same model is
 written with them stacked. `least` is no plan but a bound: the contractions of the step, shared by all devices evenly at
 the peak of each, with nothing else to do and nothing to wait for. No plan of the same program takes less. It is there
 for the models of the paper.
 
 The batch is the zoo's per device (weak scaling). A plan must fit the memory of a device by the same simulation.
-Results are kept in a JSON file at once, so that the table can be made in pieces; --again prices what is known again.
-Each side of a cell runs in a process of its own, which a limit of processor time ends: what it had priced by then is
+Results are kept in a JSON file at once, so that the table can be made in pieces; --again estimates what is known again.
+Each side of a cell runs in a process of its own, which a limit of processor time ends: what it estimated by then is
 kept, and the best of that is given as `at most`. Models come in the order of `TIERS`, the cheap ones first on all
 clusters.
 """
@@ -96,7 +96,7 @@ SIDES = ("plans", "unity", "whole", "least")
 #: Models of which all tables are of one length, so that they can be stacked.
 STACKED = ("dlrm", "dlrm_default", "xdl")
 _INSERT = "dist-insert-reshards,dist-verify"
-#: Places of one mesh that are priced.
+#: Places of one mesh that are estimated.
 _PLACES = 8
 
 
@@ -137,7 +137,7 @@ class Cell:
         with self.module.context:
             return ir.Module.parse(self.module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
 
-    def price(self, module: ir.Module, places: Iterable[mapping.Placement]) -> dict[str, Any]:
+    def estimate(self, module: ir.Module, places: Iterable[mapping.Placement]) -> dict[str, Any]:
         """The best place of a parallel computation graph, by the simulator."""
         self.run(pipelines.lower(self.settings), module)
         best: dict[str, Any] = {}
@@ -149,7 +149,7 @@ class Cell:
         return best
 
     def plans(self) -> dict[str, Any]:
-        """Our plan; every plan that was priced on the way is printed when it is known."""
+        """Our plan; every plan that was estimated on the way is printed when it is known."""
         start, cpu = time.perf_counter(), time.process_time()
         select = SelectPass(meshes="any", by_kind=True, report=report, machine=self.machine)
         module, settings = self.copy(), self.settings
@@ -162,7 +162,7 @@ class Cell:
         assert mesh is not None and select.chosen is not None
         where = next((p.where for p in mapping.placements(self.cluster, mesh.origin) if p.mesh == mesh.origin), "")
         # By the pipelines, not as pcg-select says.
-        found = self.price(module, [mapping.Placement(mesh, where)])
+        found = self.estimate(module, [mapping.Placement(mesh, where)])
         return {**found, **taken, "chosen": select.chosen.name, "promised": select.chosen.seconds}
 
     def unity(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class Cell:
             except PcgError as error:
                 best = best or {"error": str(error)}
                 continue
-            found = self.price(module, places[:_PLACES])
+            found = self.estimate(module, places[:_PLACES])
             if "seconds" not in best or found["seconds"] < best["seconds"]:
                 best = found
         return {**best, "search_seconds": time.perf_counter() - start}
@@ -189,7 +189,7 @@ class Cell:
         place, *_ = mapping.placements(self.cluster, Mesh.of({"d0": len(self.cluster.devices)}))
         shardings.set_mesh(module, place.mesh)
         self.run(f"pcg-baseline{{plan=dlrm-whole}},dist-propagate{{engine=dataflow}},{_INSERT}", module)
-        return self.price(module, [place])
+        return self.estimate(module, [place])
 
     def least(self) -> dict[str, Any]:
         """The seconds below which no plan of this program comes."""
@@ -205,14 +205,14 @@ class Cell:
 
 
 def report(plan: Candidate) -> None:
-    """A plan that pcg-select has priced, as a line of JSON."""
+    """A plan that pcg-select has estimated, as a line of JSON."""
     mesh = shardings.mesh_of(plan.module)
     found = {"label": plan.name, "group": plan.group, **plan.found, "fits": plan.fits, "mesh": str(mesh), "where": ""}
     print(json.dumps(found), flush=True)
 
 
 def work(model: str, cluster: str, side: str, limit: int) -> None:
-    """Price one side of a cell; a line of JSON per plan on stdout. After `limit` processor seconds that is all."""
+    """Estimate one side of a cell; a line of JSON per plan on stdout. After `limit` processor seconds that is all."""
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     cell = Cell(model, cluster, **({"stacked": True} if side == "whole" else {}))
     label = "ours" if side == "plans" else side
@@ -255,7 +255,7 @@ def save(path: Path, cache: dict[str, Any]) -> None:
 
 
 def needed(cell: dict[str, Any], side: str, retry: bool) -> bool:
-    """Whether a side of a cell is still to be priced."""
+    """Whether a side of a cell is still to be estimated."""
     known = cell.get(f"done {side}")
     if known is not None and not (retry and known.get("error")):
         return False
@@ -282,9 +282,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--sides", nargs="+", default=list(SIDES), choices=list(SIDES))
     parser.add_argument("--time-limit", type=int, help="processor seconds for a side of a cell; default: its tier's")
     parser.add_argument("--cache", type=Path, default=ROOT / "bench" / "quality.json")
-    parser.add_argument("--again", action="store_true", help="price also what the cache has")
-    parser.add_argument("--retry", action="store_true", help="price again what failed or did not end in its time")
-    parser.add_argument("--show", action="store_true", help="price nothing, print what the cache has")
+    parser.add_argument("--again", action="store_true", help="estimate also what the cache has")
+    parser.add_argument("--retry", action="store_true", help="estimate again what failed or did not end in its time")
+    parser.add_argument("--show", action="store_true", help="estimate nothing, print what the cache has")
     parser.add_argument("--plans", action="store_true", help="print every plan, not only the best of each kind")
     parser.add_argument("--markdown", type=Path, help="write the tables to this page")
     parser.add_argument("--work", nargs=4, metavar=("MODEL", "CLUSTER", "SIDE", "LIMIT"), help=argparse.SUPPRESS)

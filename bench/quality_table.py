@@ -12,21 +12,21 @@ from typing import Any
 GROUPS = ("data", "zero", "megatron", "hybrid", "tables", "whole", "experts", "unity", "search")
 #: Kinds that no expert writes.
 _SEARCHED = ("unity", "search")
-#: Kinds that are priced apart, not on the way to our plan.
+#: Kinds that are estimated apart, not on the way to our plan.
 _APART = ("unity", "whole")
 _HEADS = {"tables": "tables split", "whole": "tables whole", "experts": "experts split"}
 _NEAR = 0.005
 #: By how much (relative) the search alone must be slower to be named.
 _TOLD = 0.0005
 
-#: What makes our plan better than the best expert's, by model: from reading the plans.
+#: What makes our plan better than the best baseline, by model: from reading the plans.
 REASONS = {
     "xdl": "tables are split by columns, every device has all indices (they are small), and what was looked up goes to "
-    "its sample in one all-to-all per table each way, behind the next look-ups. The expert's plan puts the columns "
+    "its sample in one all-to-all per table each way, behind the next look-ups. The paper's baseline puts the columns "
     "together first, which reorders them, then sends all at once. On 48 and 192 devices neither 64 columns nor a "
-    "million rows divide by all: the expert's plan keeps copies of the tables and adds up their gradients. With each "
+    "million rows divide by all: the baseline keeps copies of the tables and adds up their gradients. With each "
     "table whole on one device, the devices of one node send what all are to get.",
-    "dlrm": "as XDL; on 48 devices ours has uneven shards of the 256 columns where the expert's plan has three copies "
+    "dlrm": "as XDL; on 48 devices ours has uneven shards of the 256 columns where the baseline has three copies "
     "of every table, whose gradients (85 MB each) are added up; those of data parallelism are as large as the tables.",
     "candle_uno": "tensor parallelism over few devices by data parallelism over the rest, as the best hybrid, but "
     "decided per weight: narrow first layers stay whole, and which layers are split by columns, which by rows and "
@@ -56,9 +56,9 @@ REASONS = {
     "be more than 1.21 times as fast.",
     "resnext50": "data parallelism is best, as the paper found; all differences are below 1%.",
 }
-#: What the Unity paper gains over experts' plans, at most.
+#: What the Unity paper gains over its experts, at most.
 PAPER = {"dlrm": 3.6, "mlp": 2.0, "xdl": 1.9, "candle_uno": 1.6, "inception_v3_unity": 1.3, "resnext50": 1.0}
-#: The expert's plan of a model that the paper compares with, where that is not data parallelism.
+#: The baseline of a model that the paper compares with, where that is not data parallelism.
 OF_PAPER = {"dlrm": "whole", "xdl": "whole"}
 
 Result = Mapping[str, Any]
@@ -78,11 +78,11 @@ class Row:
     """Seconds below which no plan of the program comes."""
     notes: tuple[str, ...] = ()
     so_far: bool = False
-    """Whether the selection did not end: then `ours` is the best of what it had priced, so at most that."""
+    """Whether the selection did not end: then `ours` is the best of what it had estimated, so at most that."""
 
     @property
     def expert(self) -> Result | None:
-        """The best expert's plan that fits."""
+        """The best baseline that fits."""
         found = [r for g, r in self.best.items() if g not in _SEARCHED]
         return min(found, key=lambda r: float(r["seconds"]), default=None)
 
@@ -144,12 +144,12 @@ def milliseconds(seconds: float) -> str:
 
 
 def why(row: Row) -> str:
-    """In which part of the step our plan differs from the best expert's, and how."""
+    """In which part of the step our plan differs from the best baseline, and how."""
     ours, other = row.ours, row.expert
     if ours is None:
         return ""
     if other is None:
-        return "no expert's plan fits" if row.unfit else "experts' plans are not priced yet"
+        return "no baseline fits" if row.unfit else "baselines are not estimated yet"
     plan = f"against {other['label']}"
     ratio = float(ours["seconds"]) / float(other["seconds"])
     if abs(ratio - 1) <= _NEAR:
@@ -232,7 +232,7 @@ def gains(cache: Mapping[str, Any], models: Sequence[str], clusters: Sequence[st
         lines.append("| " + " | ".join((model, f"{PAPER[model]:.1f}", name, *cells, over)) + " |")
     if not lines:
         return []
-    heads = ["model", "paper", "over", *clusters, "over the best expert's plan"]
+    heads = ["model", "paper", "over", *clusters, "over the best baseline"]
     lines = ["| " + " | ".join(heads) + " |", "|---|---:|---|" + "---:|" * (len(clusters) + 1), *lines]
     return ["## Beside the paper's gains", "", _GAINS, "", *lines, ""]
 
@@ -250,7 +250,7 @@ _GAINS = """Ours over the plan that the paper calls an expert's, on each cluster
 program can gain over that: by then the contractions alone, shared evenly at the peak of all devices, take all the time.
 The paper's figures are the largest that it measured on up to 192 V100s. For DLRM and XDL its expert puts table i on
 device i and runs the MLPs data-parallel (written here with stacked tables, which a layout can place so; every device
-takes part in the exchanges, those without a table with padding, so nodes of fewer tables than devices are priced too
+takes part in the exchanges, those without a table with padding, so nodes of fewer tables than devices are estimated too
 slow: XDL's have four tables on the six devices of a node). For the others the table has data parallelism, which here
 hides what it can behind the backward pass. The last column is over the best of all hybrids of data, tensor and state
 parallelism and of all ways to split tables, in the best place: a stronger opponent, which leaves less."""
@@ -270,18 +270,18 @@ _INTRODUCTION = """# Quality of plans
 
 `python -m bench.quality --markdown docs/quality.md` makes this page. Step time in milliseconds, by simulation
 (`pcg.simulate`), of our plan and of the plans of experts and of Unity's algorithm, all through the same lowering and
-priced on the same description of the cluster. The batch is that of the zoo per device (weak scaling). `ours` is
-`pcg-select{meshes=any}`: the fastest of several plans by the same simulation, of which `chosen` is the name. Experts'
+estimated on the same description of the cluster. The batch is that of the zoo per device (weak scaling). `ours` is
+`pcg-select{meshes=any}`: the fastest of several plans by the same simulation, of which `chosen` is the name. Baselines'
 plans are among them, and Unity's, so `ours` is by construction not worse; `search` is the fastest
 of those that the search found, which may be. `<=` says that the selection did not end in its time, with the best of
-what it had priced by then.
+what it had estimated by then.
 
 Each column is the best of its kind over all factorisations of the number of devices and all distinct places of the mesh
 on the cluster (eight at most); see [decision 14](decisions/0014-baselines.md) for what the plans are and what is left
 out, [decision 13](decisions/0013-unity-search.md) for `unity`. A plan must fit the memory of a device by the same
 simulation; where none of a kind does, the least memory that one needs stands in brackets. `gain` is the time of the
-best expert's plan that fits over ours, `on data` that of data parallelism over ours. `s` is the processor time of
-choosing the mesh, searching and pricing everything in the row, in seconds.
+best baseline that fits over ours, `on data` that of data parallelism over ours. `s` is the processor time of
+choosing the mesh, searching and estimating everything in the row, in seconds.
 """
 
 

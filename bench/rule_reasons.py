@@ -106,7 +106,7 @@ REASONS = (
     _reason(
         "stablehlo.convolution", "communication", "more",
         "A window of 1 reaches no neighbour, so nothing is sent; where input and kernel are split together, the "
-        "rule of pcg prices the halo besides the partial sum, and Shardy's only the sum",
+        "rule of pcg counts the halo besides the partial sum, and Shardy's only the sum",
     ),
     _reason(
         "stablehlo.reduce", "reduction", "same",
@@ -120,7 +120,7 @@ REASONS = (
     ),
     _reason(
         "stablehlo.concatenate", "ties", "same",
-        "One row beside 7 is held whole, and the device that needs it takes it: a factor has no more parts than its "
+        "One row beside 7 is replicated, and the device that needs it takes it: a factor has no more parts than its "
         "shortest dimension has elements",
     ),
     # -- Shardy's factor is none -------------------------------------------------------------------

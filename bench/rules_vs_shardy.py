@@ -205,7 +205,7 @@ def _beyond(c: Comparison) -> Iterable[str]:
         f"- that partial operands give partial results, so that sums are finished later or never "
         f"({sum(bool(r.linear) for r in rules)} instances)."
     )
-    yield f"- what is sent, and how many elements ({len(sends)} instances): the search prices it."
+    yield f"- what is sent, and how many elements ({len(sends)} instances): the search counts it."
     yield (
         f"- the smallest part that a device may hold ({sum(any(f.least > 1 for f in r.factors) for r in rules)} "
         "instances), so that a halo never reaches beyond a neighbour."

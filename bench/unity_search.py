@@ -5,8 +5,8 @@
 The paper's table 2: ResNeXt-50 on nodes of Summit. One mesh per number of devices (nodes x 6; one node: 2 x 3), with
 the sub-axes that reshapes want. Per number of devices, on the same graph:
 - the default engine, all of it, and its plan; Unity's algorithm, all of it (costs, contraction to forward decisions,
-  dynamic programme, completion), and its plan;
-- the dynamic programme alone, from the same contracted graph, with everything, without graph splits, also without the
+  dynamic program, completion), and its plan;
+- the dynamic program alone, from the same contracted graph, with everything, without graph splits, also without the
   cache, also without dynamic programming (everything is tried): seconds of processor time, the best of `--repeat`, and
   how many sub-problems (segment, choice of source, choice of sink) were solved, which does not depend on the machine.
 What takes longer than the cap reads "> cap". The paper's times contain the search over substitutions, which is not
@@ -82,7 +82,7 @@ def timed(search: Callable[[], Outcome]) -> tuple[Outcome, float]:
 
 
 def alone(problem: Pcg, parts: Sequence[str], cap: float, repeat: int) -> tuple[float, Effort]:
-    """Processor seconds of the dynamic programme without `parts` (infinite: it was stopped), and what it did."""
+    """Processor seconds of the dynamic program without `parts` (infinite: it was stopped), and what it did."""
     best = math.inf
     for _ in range(repeat):
         # Ids and restricted arrays are part of the work: every run starts without them.
@@ -104,13 +104,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", default="resnext50", choices=sorted(ZOO))
     parser.add_argument("--devices", type=int, nargs="+", default=[6, 12, 24, 48], help="multiples of 6")
-    parser.add_argument("--cap", type=float, default=60.0, help="seconds that a dynamic programme may take (60)")
+    parser.add_argument("--cap", type=float, default=60.0, help="seconds that a dynamic program may take (60)")
     parser.add_argument("--repeat", type=int, default=5, help="runs of which the quickest counts (5)")
     options = parser.parse_args(argv)
     if wrong := [n for n in options.devices if n < 6 or n % 6]:
         parser.error(f"--devices {wrong[0]}: expected multiples of 6, the devices of a node")
     print(f"{options.model}, nodes of Summit; s: seconds, k: thousands of sub-problems")
-    print(f"{'':>7} | {'default engine':>17} | {'unity, all of it':>17} | {'dynamic programme alone':>70} | paper, s")
+    print(f"{'':>7} | {'default engine':>17} | {'unity, all of it':>17} | {'dynamic program alone':>70} | paper, s")
     head = f"{'devices':>7} |{'s':>7}{'plan ms':>11} |{'s':>7}{'plan ms':>11} |"
     print(head + "".join(f"{v + ', s':>13}{'k':>5}" for v in VARIANTS) + f" |{'all':>5}{'no split':>10}", flush=True)
     for devices in options.devices:

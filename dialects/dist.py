@@ -35,7 +35,7 @@ class ShardSpecAttr(Dist.Attribute, name="shard_spec"):
     """The layout of one tensor: axes that split each dimension, and axes over which it is partial.
 
     `#dist.shard_spec<@mesh, [["data"], []], {model = "sum"}>`: dimension 0 is split over `data`;
-    devices along `model` hold addends of the value.  An axis named nowhere replicates.  Axes of one
+    devices along `model` hold partial sums of the value.  An axis named nowhere replicates.  Axes of one
     dimension are listed major to minor.  Reductions: sum, max, min, prod, and, or.
     """
 

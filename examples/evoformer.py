@@ -169,8 +169,8 @@ def block(c: Config, carry: tuple[jax.Array, jax.Array], p: Tree) -> tuple[jax.A
     p = layers.cast(p, c.dtype)
     row, column = p["row"], p["column"]
     m = m + gated_attention(norm(m, row, "input"), row, c.msa_heads, pair_bias(norm(z, row, "pair"), row))
-    turned = gated_attention(norm(m, column, "input").swapaxes(1, 2), column, c.msa_heads, None)
-    m = m + turned.swapaxes(1, 2)
+    transposed = gated_attention(norm(m, column, "input").swapaxes(1, 2), column, c.msa_heads, None)
+    m = m + transposed.swapaxes(1, 2)
     m = m + transition(m, p["msa_transition"])
     z = z + outer_product_mean(m, p["outer"])
     z = z + triangle_multiplication(z, p["outgoing"], outgoing=True)

@@ -1,4 +1,4 @@
-"""A small vision transformer put together from flax's own layers, trained with optax's AdamW.
+"""A small vision transformer built from flax's own layers, trained with optax's AdamW.
 
 Nothing here is written for this project but the wiring: convolution, attention, normalisations, embedding, dense
 layers and optimizer are the libraries'.

@@ -23,7 +23,7 @@ def repeated(layer: Tree, count: int, scan: bool) -> Tree:
 def run(block: Callable[[Any, Tree], Any], x: Any, layers: Tree, scan: bool, remat: bool) -> Any:
     """Apply `block(x, parameters)` for every layer of `layers` as `repeated` arranges them.
 
-    With `remat` a layer keeps only its input for the backward pass and is computed again there. `x` may be a tree.
+    With `remat` a layer keeps only its input for the backward pass and recomputes the rest there. `x` may be a tree.
     """
     if remat:
         block = jax.checkpoint(block, prevent_cse=not scan)

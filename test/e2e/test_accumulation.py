@@ -1,4 +1,4 @@
-"""Gradients added up over microbatches: addends stay on their devices until the loop is over, and are reduced once."""
+"""Gradients added up over microbatches: partial sums stay on their devices until the loop is over, and are reduced once."""
 
 from __future__ import annotations
 

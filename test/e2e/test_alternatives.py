@@ -140,12 +140,12 @@ STRATEGIES = ["search", "unity", "global", "dataflow", "bfs", "data", "zero3", "
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_plan_is_priced_as_it_was_reported(name, strategy):
+def test_a_plan_costs_what_was_reported(name, strategy):
     done = compiled(PROGRAMS[name], strategy)
     cost = cost_of(done)
     assert cost.by == ESTIMATE
-    priced = plan_cost(done.plan)
-    assert (priced.seconds, priced.simulation.seconds) == (cost.seconds, cost.simulated)
+    again = plan_cost(done.plan)
+    assert (again.seconds, again.simulation.seconds) == (cost.seconds, cost.simulated)
     assert "costs added up" in explain(done, cost)
     # The plan as a strategy of its own says the same.
     given_back = cost_of(compiled(PROGRAMS[name], done.plan))
@@ -153,7 +153,7 @@ def test_a_plan_is_priced_as_it_was_reported(name, strategy):
 
 
 def test_candidates_of_select_take_what_it_says_when_they_are_chosen():
-    """`strategy="select"` simulates; an expert's plan that it rejects is a strategy, whose report has a simulation, too."""
+    """`strategy="select"` simulates; a baseline that it rejects is a strategy, whose report has a simulation, too."""
     cluster = Cluster.parse("preset:summit:nodes=2,gpus=4")
     search = {"machine": Machine.of(cluster)}
     done = compiled(MLP, "select", search=search)

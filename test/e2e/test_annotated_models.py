@@ -3,7 +3,7 @@
 Run: one training step equals jax's on one device, within float32 rounding (sums cut into pieces: a few 1e-6 of a leaf's
 largest value; 1e-4 allows for the few hundred terms and for a momentum step on them). Counted: pcg moves no more bytes
 than Shardy's propagation of the same annotations, through pcg's lowering or XLA's. On this machine model latency would
-decide for such small models, and time may be bought with bytes; links without latency make bytes the measure.
+decide for such small models, and time may be traded for bytes; links without latency make bytes the measure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Experts' plans by name, on whole training steps: the numbers of one device, and the communication they are known for.
+"""Baselines by name, on whole training steps: the numbers of one device, and the communication they are known for.
 
 Steps run twice on eight CPU devices, against jax on one; both compute in float32 and add in different orders.
 """

@@ -1,4 +1,4 @@
-"""A cluster of two unlike groups: shares of the batch, stages, and what is chosen among them."""
+"""A cluster of two heterogeneous groups: shares of the batch, stages, and what is chosen among them."""
 
 from __future__ import annotations
 

@@ -94,11 +94,11 @@ def no_result(x):
 
 def of_all_types(x):
     zeros = io_callback(lambda v: -0.0 * np.asarray(v), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-    turned = host(lambda v: np.asarray(v).astype(np.complex64) * 1j, x, jnp.complex64)
+    rotated = host(lambda v: np.asarray(v).astype(np.complex64) * 1j, x, jnp.complex64)
     flags = host(lambda v: np.asarray(v) > 0, x, bool)
     narrow = host(lambda v: v, x.astype(jnp.bfloat16))
     empty = host(lambda v: v, x[:0])
-    return 1 / zeros, turned, flags, narrow, host(lambda v: v, x.astype(jnp.int8)), host(lambda v: v, x / 0), empty
+    return 1 / zeros, rotated, flags, narrow, host(lambda v: v, x.astype(jnp.int8)), host(lambda v: v, x / 0), empty
 
 
 PROGRAMS = [

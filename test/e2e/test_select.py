@@ -1,4 +1,4 @@
-"""The default on a cluster, pcg-select: never slower by simulation than experts' plans, and right."""
+"""The default on a cluster, pcg-select: never slower by simulation than baselines, and right."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def prepared(name: str) -> Any:
     return module
 
 
-def priced(name: str, plan: plans.Expert, machine: Any) -> float:
-    """Seconds of a plan of experts by the pipelines, apart from pcg-select."""
+def seconds_of(name: str, plan: plans.Expert, machine: Any) -> float:
+    """Seconds of a baseline by the pipelines, apart from pcg-select."""
     module = prepared(name)
     shardings.set_mesh(module, plan.mesh)
     pipeline = Pipeline([BaselinePass(plan.plan, plan.model, plan.experts, plan.zero), COMPLETE])
@@ -65,7 +65,7 @@ def priced(name: str, plan: plans.Expert, machine: Any) -> float:
 
 
 @pytest.mark.parametrize("name", ["wide", "long", pytest.param("clicks", marks=pytest.mark.slow)])
-def test_no_plan_of_experts_is_faster(name: str) -> None:
+def test_no_baseline_is_faster(name: str) -> None:
     machine = Machine.of(pcg.Cluster.parse(CLUSTER))
     mesh = pcg.Mesh.of({"a": 2, "b": 4} if name == "long" else {"a": 8})
     module = prepared(name)
@@ -75,7 +75,7 @@ def test_no_plan_of_experts_is_faster(name: str) -> None:
     assert select.chosen is not None and select.chosen.fits
     others = plans.on_mesh(mesh, plans.Kinds(name == "clicks"))
     assert len(others) >= 4
-    times = [priced(name, plan, machine) for plan in others]
+    times = [seconds_of(name, plan, machine) for plan in others]
     assert select.chosen.seconds <= min(times) * (1 + 1e-12) and min(times) < max(times)
     # What the following passes make of it takes the time that was promised.
     rest = Pipeline("pcg-search,dist-insert-reshards,pcg-recompute,dist-verify,dist-fuse-collectives,pcg-lower-spmd")
@@ -128,7 +128,7 @@ def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:
 
 
 @pytest.mark.parametrize("plan", ["zero3", "megatron"])
-def test_a_plan_of_experts_that_was_selected_is_saved_and_read(plan: str, tmp_path: Any) -> None:
+def test_a_baseline_that_was_selected_is_saved_and_read(plan: str, tmp_path: Any) -> None:
     args = shapes(32, 16)
     first = pcg.compile(mlp, {"data": 2, "model": 4}, strategy=plan).lower(*args)
     first.compilation.plan.save(tmp_path / "plan.json")

@@ -36,7 +36,7 @@ def test_chosen_plan_communicates_at_most_the_papers() -> None:
 
 
 def test_on_slow_devices_the_work_is_split_and_little_moves() -> None:
-    """Where arithmetic is dear, replication is out of the question; the chosen plan still keeps the bound."""
+    """Where arithmetic is expensive, replication is out of the question; the chosen plan still keeps the bound."""
     step, args = unity_mlp.shapes()
     lowered = pcg.compile(step, DEVICES, machine=SLOW_DEVICES).lower(*args)
     assert 0 < total_elements(lowered) <= BOUND

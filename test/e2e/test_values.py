@@ -124,7 +124,7 @@ def test_tensors_without_elements(f: Any, args: Any, ins: Any, out: P) -> None:
 
 @pytest.mark.parametrize("dtype", ["int2", "uint4", "int4", "float4_e2m1fn", "float8_e4m3fn", "uint64", "complex64"])
 def test_narrow_and_wide_elements(dtype: str) -> None:
-    """Cut unevenly, reduced, sent and put together."""
+    """Cut unevenly, reduced, sent and gathered."""
 
     def make(shard: Any) -> Any:
         def f(x: Any) -> Any:

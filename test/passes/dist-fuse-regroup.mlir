@@ -1,4 +1,4 @@
-// One all-to-all over two axes that split two dimensions and come to split a third; a whole value that joins addends.
+// One all-to-all over two axes that split two dimensions and come to split a third; a replicated value that joins partial sums.
 // RUN: %pcg-opt %s --dist-insert-reshards --dist-fuse-collectives --split-input-file | FileCheck %s
 // RUN: %pcg-opt %s --dist-insert-reshards --dist-fuse-collectives --pcg-lower-spmd --split-input-file | FileCheck %s --check-prefix=LOCAL
 

@@ -1,7 +1,7 @@
 // RUN: %pcg-opt %s --pcg-accumulate="microbatches=2" --remarks 2>&1 | FileCheck %s
 
 // The gradient of w is a sum over the batch: the loop adds it up. The optimizer's ops run once, after it. The result with
-// a batch dimension is put together again. Microbatch i holds the examples i, i + 2, ...
+// a batch dimension is gathered. Microbatch i holds the examples i, i + 2, ...
 // CHECK: remark: pcg-accumulate: a batch of 8 runs in 2 microbatches; 1 values are added up over them
 // CHECK-LABEL: func.func @main
 // CHECK: pcg.microbatches = 2

@@ -3,7 +3,7 @@
 // RUN: not %pcg-opt %s --pcg-recompute="memory-limit=1KiB" 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // Three layers h = tanh(x w) keep 4 KiB each for the backward part, which reads them last to first.  One of them is
-// made again from x, behind a barrier that waits for the gradient %g1.
+// recomputed from x, behind a barrier that waits for the gradient %g1.
 // CHECK: remark: pcg-recompute: 1 ops are done again in the backward part: 0.02344 MiB become 0.01953 MiB per device
 // CHECK: %[[H1:.*]] = stablehlo.tanh %arg0
 // CHECK: %[[G1:.*]] = stablehlo.multiply

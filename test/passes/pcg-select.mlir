@@ -48,7 +48,7 @@ func.func @main(%w1: tensor<256x1024xf32>, %w2: tensor<1024x256xf32>, %m1: tenso
 
 // -----
 
-// A program with a layout of its own: experts' plans would contradict it.
+// A program with a layout of its own: baselines would contradict it.
 // REMARK: remark: pcg-select: plan: search{{[^,]*}}, {{.*}} us per step by simulation
 // REMARK-NOT: zero1
 // CHECK-LABEL: func.func @main

@@ -38,7 +38,7 @@ func.func @main(%a: tensor<8x64x64xf32>, %mask: tensor<64xf32>) -> tensor<8x64x6
 
 // -----
 
-// Nothing is done again that is dear (exponentials), changes in the loop, or is made of as much as it is itself.
+// Nothing is recomputed that is expensive (exponentials), changes in the loop, or is made of as much as it is itself.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
 func.func @main(%a: tensor<8x64x64xf32>, %b: tensor<8x64x64xf32>, %e: tensor<64xf32>) -> tensor<8x64x64xf32> {

@@ -1,6 +1,6 @@
 """Comparing numbers that two differently compiled programs give.
 
-Processors, thread counts and compilers round differently, and where addends cancel the rounding is as large as the result.
+Processors, thread counts and compilers round differently, and where terms cancel the rounding is as large as the result.
 So errors are measured against the largest magnitude of an array, never against the element itself.
 """
 

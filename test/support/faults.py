@@ -287,7 +287,7 @@ def _lost_pair(op: Site) -> None:
     op.attributes["source_target_pairs"] = ir.DenseElementsAttr.get(np.ascontiguousarray(pairs, np.int64), type=type_)
 
 
-def _turned_pairs(op: Site) -> None:
+def _reversed_pairs(op: Site) -> None:
     pairs = _permute_pairs(op)[:, ::-1]
     type_ = ir.RankedTensorType.get(pairs.shape, ir.IntegerType.get_signless(64))
     op.attributes["source_target_pairs"] = ir.DenseElementsAttr.get(np.ascontiguousarray(pairs, np.int64), type=type_)
@@ -486,10 +486,10 @@ KINDS: dict[str, Kind] = {
     "bias added on each shard": Kind(_where(_sums), _bias),
     "scaled gradient": Kind(_where(_sums), _scaled_shard),
     "stale replica": Kind(_real_collectives("stablehlo.all_reduce", "stablehlo.all_gather"), _stale),
-    "shards in turned order": Kind(
+    "shards in reversed order": Kind(
         _real_collectives("stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.reduce_scatter"), _reversed_groups
     ),
-    "halo from the other side": Kind(_where(lambda op: op.name == "stablehlo.collective_permute"), _turned_pairs),
+    "halo from the other side": Kind(_where(lambda op: op.name == "stablehlo.collective_permute"), _reversed_pairs),
     "halo of one device missing": Kind(_where(lambda op: op.name == "stablehlo.collective_permute"), _lost_pair),
     "padding on the wrong side": Kind(_where(_uneven_pad), _wrong_pad),
     "mask of padding missing": Kind(
@@ -501,7 +501,7 @@ KINDS: dict[str, Kind] = {
         _wrong_start,
     ),
     "wrong initial value": Kind(_where(_adds), _wrong_init),
-    "parts in turned order": Kind(
+    "parts in reversed order": Kind(
         _where(
             lambda op: op.name == "stablehlo.concatenate" and len(op.operands) > 1
             and op.operands[0].type == op.operands[1].type
@@ -521,5 +521,5 @@ KINDS: dict[str, Kind] = {
     "product off on one device": Kind(_where(_many), _scaled_shard),
     "product kept in eight bits": Kind(_where(_many), _rounded),
     "strict comparison for the other": Kind(_where(_ordered), _direction({"GT": "GE", "LT": "LE"})),
-    "comparison turned": Kind(_where(_ordered), _direction({"GT": "LT", "LT": "GT"})),
+    "comparison reversed": Kind(_where(_ordered), _direction({"GT": "LT", "LT": "GT"})),
 }

@@ -232,7 +232,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 class Plans(Kind):
-    """Plan documents: shown, compared, priced, and given to `pcg.compile`."""
+    """Plan documents: shown, compared, costed, and given to `pcg.compile`."""
 
     suffix = ".json"
 

@@ -49,7 +49,7 @@ def generate(seed: int, devices: int = 8) -> Case:
     wide = rng.random() < 0.12
     g = Grower(rng, empty=rng.random() < 0.08, wild=rng.random() < 0.1, wide=wide, exotic=rng.random() < 0.3)
     mesh = _mesh(rng, devices)
-    # One op between layouts finds most for its price; long programs find what ops do to one another.
+    # One op between layouts finds most for its time; long programs find what ops do to one another.
     tiny = rng.random() < 0.4
     for _ in range(rng.randint(1, 2 if tiny else 3)):
         g.argument(g.shape(rng.randint(1, 3)), g.dtype())

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: Numbers that programs reckon with badly.
+#: Numbers that programs handle badly.
 NUMBERS: tuple[Any, ...] = (
     0, 1, -1, 2, 3, 7, 255, 2**31, -(2**31), 2**63 - 1, 2**63, 2**64, 10**12, -(10**12), 10**18, 10**400, 0.5, -0.0, 1e-300,
     1e300, math.inf, -math.inf, math.nan,

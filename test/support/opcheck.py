@@ -3,7 +3,7 @@
 Each strategy is lowered by the real lowering, to a program for one device with operands of the
 strategy's layouts, partial ones too.  The lock-step emulator turns it into the programs of all devices;
 those of many strategies, meshes and element types become one module, for compiling is what costs.  What
-every device ends up with is put together outside, by layouts alone.
+every device ends up with is assembled outside, by layouts alone.
 """
 
 from __future__ import annotations
@@ -266,15 +266,15 @@ class _Builder:
             rule = rule_for(op)
             for tensor, v in [*zip(rule.operands, op.operands, strict=True), *zip(rule.results, op.results, strict=True)]:
                 rulecheck.check_dims(rule, tensor, v, op.name in rulecheck.SLIDING)
-            addends: dict[tuple[ir.Value, str, int], ir.Value] = {}
+            terms: dict[tuple[ir.Value, str, int], ir.Value] = {}
             for mesh, assignments in plans:
                 for a in assignments:
-                    job.strategies.append(self.strategy(op, mesh, a, values, known, addends, rng))
+                    job.strategies.append(self.strategy(op, mesh, a, values, known, terms, rng))
         return job
 
     def strategy(
         self, op: ir.Operation, mesh: Mesh, a: Assignment, values: dict[ir.Value, ir.Value],
-        known: dict[ir.Value, np.ndarray], addends: dict[tuple[ir.Value, str, int], ir.Value],
+        known: dict[ir.Value, np.ndarray], terms: dict[tuple[ir.Value, str, int], ir.Value],
         rng: np.random.Generator,
     ) -> _Strategy:  # fmt: skip
         """The program of one device by the lowering, and of all devices by the emulator."""
@@ -307,7 +307,7 @@ class _Builder:
         assert [m.type for m in made] == want, f"{[str(m.type) for m in made]} are not {list(map(str, want))}: {what}"
         machine = LockStep(mesh.size)
         for v, argument, spec in zip(op.operands, block.arguments, ins, strict=True):
-            parts = self.parts(v, spec, mesh, values, known, addends, rng)
+            parts = self.parts(v, spec, mesh, values, known, terms, rng)
             for d, env in enumerate(machine.env):
                 part = parts[mesh.index(d, spec.partial_axes)]
                 where, real = rulecheck.window(spec, v.type.shape, mesh, d)
@@ -321,7 +321,7 @@ class _Builder:
 
     def parts(
         self, v: ir.Value, spec: ShardSpec, mesh: Mesh, values: dict[ir.Value, ir.Value],
-        known: dict[ir.Value, np.ndarray], addends: dict[tuple[ir.Value, str, int], ir.Value],
+        known: dict[ir.Value, np.ndarray], terms: dict[tuple[ir.Value, str, int], ir.Value],
         rng: np.random.Generator,
     ) -> list[ir.Value]:  # fmt: skip
         """A value, or as many as are reduced to it where the layout is partial."""
@@ -330,12 +330,12 @@ class _Builder:
             return [values[v]]
         kind = spec.partial[0][1]
         row = ir.RankedTensorType.get([1, *v.type.shape], v.type.element_type)
-        if (v, kind, n) not in addends:
+        if (v, kind, n) not in terms:
             assert v in known, f"a constant operand is partial: {spec}"
             stacked = np.stack(split_up(known[v], n, kind, rng))
             type_ = ir.RankedTensorType.get([n, *v.type.shape], v.type.element_type)
-            addends[v, kind, n] = self.argument(type_, stacked)
-        whole = addends[v, kind, n]
+            terms[v, kind, n] = self.argument(type_, stacked)
+        whole = terms[v, kind, n]
         out = []
         for i in range(n):
             piece = slice_box(whole, [i, *[0] * (row.rank - 1)], [i + 1, *v.type.shape])
@@ -415,7 +415,7 @@ def unsigned(dtype: np.dtype) -> bool:
 
 
 def split_up(value: np.ndarray, n: int, kind: str, rng: np.random.Generator) -> list[np.ndarray]:
-    """`n` arrays that reduce to `value`; addends of narrow floats stay so small that sums of them are exact."""
+    """`n` arrays that reduce to `value`; terms of narrow floats stay so small that sums of them are exact."""
     if kind == "prod":
         signs = [np.asarray(rng.integers(1 if unsigned(value.dtype) else 0, 2, value.shape) * 2 - 1) for _ in range(n - 1)]
         rest = [x.astype(np.int8).astype(value.dtype) for x in signs]
@@ -425,10 +425,10 @@ def split_up(value: np.ndarray, n: int, kind: str, rng: np.random.Generator) -> 
         return [np.where(keep == i, value.astype(np.float32), np.float32(0)).astype(value.dtype) for i in range(n)]
     if value.dtype in (ml_dtypes.int4, ml_dtypes.uint4):
         wide = np.int8 if value.dtype == ml_dtypes.int4 else np.uint8
-        return [x.astype(value.dtype) for x in rulecheck.addends(value.astype(wide), n, kind, rng)]
+        return [x.astype(value.dtype) for x in rulecheck.terms(value.astype(wide), n, kind, rng)]
     if _narrow(value.dtype):
-        return [x.astype(value.dtype) for x in rulecheck.addends(value.astype(np.float32), n, kind, rng)]
-    return [np.asarray(x) for x in rulecheck.addends(value, n, kind, rng)]
+        return [x.astype(value.dtype) for x in rulecheck.terms(value.astype(np.float32), n, kind, rng)]
+    return [np.asarray(x) for x in rulecheck.terms(value, n, kind, rng)]
 
 
 # -- comparing -----------------------------------------------------------------------------------

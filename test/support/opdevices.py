@@ -165,9 +165,9 @@ def _held(
     n = mesh.axes_size(spec.partial_axes)
     if n == 1:
         return values[v]
-    addends = opcheck.split_up(known[v], n, spec.partial[0][1], rng)
+    terms = opcheck.split_up(known[v], n, spec.partial[0][1], rng)
     whole = ShardSpec.of([[] for _ in spec.dims], dict(spec.partial))
-    return program.argument(v.type, [addends[mesh.index(p, spec.partial_axes)] for p in range(mesh.size)], whole)
+    return program.argument(v.type, [terms[mesh.index(p, spec.partial_axes)] for p in range(mesh.size)], whole)
 
 
 def _own(program: _Program, value: ir.Value, spec: ShardSpec) -> ir.Value:

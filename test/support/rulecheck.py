@@ -3,7 +3,7 @@
 `check_op(text, mesh)` takes a module whose `@main` ends in one op (anything before it computes its
 operands).  For strategies of the op's rule it splits the operands by the operand specs, runs the
 local form once per device, puts the results together by the result specs, and compares with the
-unsharded module.  Partial operands become random addends (or maxima, ...) of the value.
+unsharded module.  Partial operands become random terms (or maxima, ...) of the value.
 """
 
 from __future__ import annotations
@@ -244,13 +244,13 @@ def split(
 ) -> list[np.ndarray]:
     """What each position of `mesh` holds of `value` under `spec`; padding is poison.
 
-    `rng` makes the addends (or maxima, ...) where the layout is partial.
+    `rng` makes the terms (or maxima, ...) where the layout is partial.
     """
     parts = [value]
     if spec.partial:
         kinds = {k for _, k in spec.partial}
         assert rng is not None and len(kinds) == 1, f"partial by several reductions: {spec}"
-        parts = addends(value, mesh.axes_size(spec.partial_axes), kinds.pop(), rng)
+        parts = terms(value, mesh.axes_size(spec.partial_axes), kinds.pop(), rng)
     local, out = spec.local_shape(value.shape, mesh), []
     for p in range(mesh.size):
         where, real = window(spec, value.shape, mesh, p)
@@ -272,7 +272,7 @@ def poison(dtype: np.dtype) -> Any:
         return np.nan
 
 
-def addends(value: np.ndarray, n: int, kind: str, rng: np.random.Generator) -> list[np.ndarray]:
+def terms(value: np.ndarray, n: int, kind: str, rng: np.random.Generator) -> list[np.ndarray]:
     """`n` arrays that reduce to `value` by `kind`."""
     if n == 1:
         return [value]

@@ -24,7 +24,7 @@
 // BOTH: pcg-opt: error: --devices=8 and --mesh=x=8 exclude each other
 // NONE: pcg-opt: error: argument --devices: '0'; allowed: a whole number, 1 or more
 // LARGE: error: pcg-choose-mesh: mesh x=16 has 16 positions; cluster 'dgx-h100' has 8 usable devices
-// NOPASS: pcg-opt: error: --cluster: no pass of this pipeline reckons with a machine
+// NOPASS: pcg-opt: error: --cluster: no pass of this pipeline estimates costs on a machine
 // NOMESH: pcg-opt: error: --devices: no pass of this pipeline chooses a mesh; --auto-parallel has one
 func.func @main(%x: tensor<768x1536xf32>, %w: tensor<1536x1536xf32>) -> tensor<768x1536xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<768x1536xf32>, tensor<1536x1536xf32>) -> tensor<768x1536xf32>

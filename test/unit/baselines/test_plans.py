@@ -1,4 +1,4 @@
-"""Which experts' plans are enumerated."""
+"""Which baselines are enumerated."""
 
 from __future__ import annotations
 

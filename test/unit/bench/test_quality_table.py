@@ -48,13 +48,13 @@ def test_page_says_where_ours_is_worse() -> None:
     assert "zero1 data=8" in text(CACHE, ["mlp"], ["v100-8"], plans=True)
 
 
-def test_a_selection_that_did_not_end_is_at_most_what_it_had_priced() -> None:
+def test_a_selection_that_did_not_end_is_at_most_what_it_had_estimated() -> None:
     cell = {k: r for k, r in CACHE["mlp v100-8"].items() if k not in ("ours", "done plans")}
     cell["done plans"] = {"error": "not finished in 5 s"}
     cell["unity"] = result("unity", "unity", 0.06)
     (row,) = rows({"mlp v100-8": cell}, ["mlp"], ["v100-8"])
     assert row.so_far and row.ours is not None and row.ours["chosen"] == "search"
-    assert row.ratio == pytest.approx(2.0)  # Unity's plan, priced apart, is none of ours
+    assert row.ratio == pytest.approx(2.0)  # Unity's plan, estimated apart, is none of ours
     written = page({"mlp v100-8": cell}, ["mlp", "dlrm"], ["v100-8", "h100-64"], {"v100-8": 16e9, "h100-64": 80e9})
     assert "| mlp | <= 120 |" in written and "- mlp: plans: not finished in 5 s" in written
     assert "- dlrm: all" in written and "- mlp: h100-64" in written
@@ -90,7 +90,7 @@ def test_why_nothing_fits_is_said_without_a_place() -> None:
         assert "\n- mlp: ours: pcg-select: no plan fits\n" in written
 
 
-def test_pricing_plans_again_keeps_what_unitys_side_found():
+def test_estimating_plans_again_keeps_what_unitys_side_found():
     cell = {"ours": {"group": "ours"}, "unity": {"group": "unity"}, "done plans": {}}
     assert not any(apart(cell, k) for k in cell)  # its plan was a candidate among the others
     cell["done unity"] = {}
@@ -111,10 +111,10 @@ def test_gains_are_over_the_experts_of_the_paper_and_no_more_than_there_is_to_ga
     written = page(cells, ["dlrm", "mlp", "xdl"], ["v100-8", "h100-64"], {"v100-8": 16e9, "h100-64": 80e9})
     assert "| dlrm | 3.6 | tables whole | 4.00 (5.00) |  | 1.50 to 1.50 |" in written
     assert "| mlp | 2.0 | data parallelism | 1.50 |  | 1.50 to 1.50 |" in written
-    assert "| xdl | - |" in written, "what is priced apart is none of ours"
+    assert "| xdl | - |" in written, "what is estimated apart is none of ours"
 
 
-def test_what_is_priced_apart_is_priced_where_there_is_such_a_thing() -> None:
+def test_what_is_estimated_apart_is_estimated_where_there_is_such_a_thing() -> None:
     assert sides_of("dlrm", SIDES) == list(SIDES) and sides_of("llama3_8b", SIDES) == ["plans", "unity"]
     assert sides_of("mlp", SIDES) == ["plans", "unity", "least"]
 

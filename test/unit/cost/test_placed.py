@@ -39,12 +39,12 @@ def test_where_an_axis_lies_is_what_it_costs():
 def test_a_permute_over_two_axes_is_as_slow_as_the_worse_way():
     mesh = Mesh.parse("data=4,model=6")
     m = model(SUMMIT, mesh)
-    turned = [(a, b) for a, b in zip(mesh.groups(("data", "model"))[0], mesh.groups(("model", "data"))[0], strict=True)]
-    slow = collectives.exchange(SUMMIT, turned).per_byte
+    swapped = [(a, b) for a, b in zip(mesh.groups(("data", "model"))[0], mesh.groups(("model", "data"))[0], strict=True)]
+    slow = collectives.exchange(SUMMIT, swapped).per_byte
     assert m.link(("data", "model"), 1e9, "permute") >= slow * 1e9
 
 
-def test_redistribution_is_priced_by_the_levels_that_its_steps_cross():
+def test_redistribution_is_estimated_by_the_levels_that_its_steps_cross():
     """Partial over both axes, wanted split over `a`: one reduce-scatter over all, then an all-gather over `b`."""
     mesh = Mesh.parse("a=4,b=4")
     cluster = Cluster.preset("dgx-h100", nodes=4, gpus=4)
@@ -74,7 +74,7 @@ def test_the_mesh_must_fit():
         model(SUMMIT, Mesh.parse("x=25"))
 
 
-def test_models_compare_by_what_they_price():
+def test_models_compare_by_what_they_estimate():
     mesh = Mesh.parse("x=24")
     a, b = model(SUMMIT, mesh), model(Cluster.preset("summit", nodes=4), mesh)
     a.link(("x",), 1.0, "all_reduce")

@@ -70,22 +70,22 @@ def test_collectives_are_measured_where_the_mesh_lies_among_the_devices_of_the_p
     assert wider.link(("data",), 1e6, "all_reduce") == CostModel(Machine.default(), wider.mesh).link(("data",), 1e6, "all_reduce")
     # Kinds and group sizes that were not measured: the links.
     links = CostModel(replace(Machine.default(), link=Link(1e9, 1e-6)), m.mesh)
-    priced = CostModel(replace(m.machine, link=Link(1e9, 1e-6)), m.mesh)
-    assert priced.link(("data",), 1e6, "permute") == links.link(("data",), 1e6, "permute")
+    estimated = CostModel(replace(m.machine, link=Link(1e9, 1e-6)), m.mesh)
+    assert estimated.link(("data",), 1e6, "permute") == links.link(("data",), 1e6, "permute")
 
 
-def test_a_profile_of_a_node_does_not_price_the_network():
+def test_a_profile_of_a_node_says_nothing_of_the_network():
     cluster = Cluster.preset("dgx-a100", nodes=2, gpus=4)
     cluster = replace(cluster, kinds=tuple(replace(k, profile=PROFILE) for k in cluster.kinds))
     plain = replace(cluster, kinds=tuple(replace(k, profile=None) for k in cluster.kinds))
 
-    def priced(c: Cluster, *ids: int) -> float:
+    def estimated(c: Cluster, *ids: int) -> float:
         mesh = Mesh.of({"x": len(ids)}, ids)
         return CostModel(Machine.of(c, mesh), mesh).link(("x",), 1e6, "all_reduce")
 
-    assert priced(cluster, 0, 1) == pytest.approx(2e-2)
-    assert priced(cluster, 0, 4) == priced(plain, 0, 4)
-    assert priced(cluster, 0, 1, 4, 5) == priced(plain, 0, 1, 4, 5)
+    assert estimated(cluster, 0, 1) == pytest.approx(2e-2)
+    assert estimated(cluster, 0, 4) == estimated(plain, 0, 4)
+    assert estimated(cluster, 0, 1, 4, 5) == estimated(plain, 0, 1, 4, 5)
 
 
 def test_a_machine_of_unlike_kinds_has_no_profile():

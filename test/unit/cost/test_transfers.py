@@ -1,4 +1,4 @@
-"""Devices named one by one send at the prices that the axes of a mesh have."""
+"""Devices named one by one send at the costs that the axes of a mesh have."""
 
 from __future__ import annotations
 

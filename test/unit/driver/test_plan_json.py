@@ -172,7 +172,7 @@ def test_partial_layouts_of_arguments_and_results_are_refused(where):
 
 
 def test_a_partial_carry_of_a_loop_is_right(tmp_path):
-    """The addends of a carry are made by a mask before the loop and added up behind it."""
+    """The terms of a carry are made by a mask before the loop and added up behind it."""
     document = json.loads(pcg.compile(LOOP, {"x": 2}, in_shardings=(P("x"), None)).plan.to_json())
     loop = next(o for o in document["operations"] if o["op"] == "stablehlo.while")
     loop["results"] = ["[]", "[-, -] sum(x)"]

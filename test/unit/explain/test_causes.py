@@ -17,7 +17,7 @@ func.func @main(%a: tensor<8x4xf32> loc("a")) -> tensor<8x4xf32> {
 """
 
 
-def test_without_a_measure_no_other_choice_is_priced():
+def test_without_a_measure_no_other_choice_is_estimated():
     module = load_module(PARTLY, make_context(), "<test>")
     done = ExplainPass()
     done.run(module.operation)

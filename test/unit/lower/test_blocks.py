@@ -1,4 +1,4 @@
-"""Cutting, padding, joining and flipping a split dimension, by execution; what is sent is what the rule prices."""
+"""Cutting, padding, joining and flipping a split dimension, by execution; what is sent is what the rule counts."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def run_all(
                 math.prod(o.results[0].type.shape)
                 for o in walk(ir.Module.parse(local).operation) if o.name == "stablehlo.collective_permute"
             )  # fmt: skip
-        priced = sum(x.wire_elements(s, MESH) for x in rule.exchanges)
-        # Both edges of a block may be one permute (`pcg.lower.permutes`), which is not priced.
+        counted = sum(x.wire_elements(s, MESH) for x in rule.exchanges)
+        # Both edges of a block may be one permute (`pcg.lower.permutes`), which is not counted.
         exact = "select_and_scatter" not in op
-        assert moved == priced if exact else moved <= priced, f"{s}: sends {moved}, priced {priced}\n{local}"
+        assert moved == counted if exact else moved <= counted, f"{s}: sends {moved}, counted {counted}\n{local}"
         sent[f"{rule.operand_spec(0, s)}->{out}"] = moved
     return sent
 

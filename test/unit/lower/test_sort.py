@@ -1,4 +1,4 @@
-"""Sorting along a split dimension, by execution: bit for bit what one device makes, and no more sent than priced."""
+"""Sorting along a split dimension, by execution: bit for bit what one device makes, and no more sent than counted."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def values(shape: tuple[int, ...], element: str, seed: int = 0) -> np.ndarray:
 
 
 def verify(text: str, inputs: list[np.ndarray], axes: dict[str, int]) -> Counter[str]:
-    """Run by XLA before and after lowering: the same bits, replicas agree, and what is sent is what the rule priced."""
+    """Run by XLA before and after lowering: the same bits, replicas agree, and what is sent is what the rule counts."""
     mesh = Mesh.of(axes)
     with context():
         module = ir.Module.parse(text)
@@ -109,7 +109,7 @@ def verify(text: str, inputs: list[np.ndarray], axes: dict[str, int]) -> Counter
         rule = rule_for(op)
         a = rule.infer(layouts, layouts, mesh)
         itemsizes = [element_bytes(v.type.element_type) for v in op.operands]
-        priced = sum(x.wire_elements(a, mesh) * itemsizes[x.operand] for x in rule.exchanges)
+        counted = sum(x.wire_elements(a, mesh) * itemsizes[x.operand] for x in rule.exchanges)
         launched = sum(x.launches(a, mesh) for x in rule.exchanges)
         strip(module)
         module.body.operations[0].operation.erase()
@@ -117,7 +117,7 @@ def verify(text: str, inputs: list[np.ndarray], axes: dict[str, int]) -> Counter
         want = run_xla(str(module).replace("is_stable = false", "is_stable = true"), inputs)
         local = lower(text)
         traffic = of_stablehlo(local)
-        assert (traffic.wire_bytes, sum(traffic.counts().values())) == (pytest.approx(priced), launched)
+        assert (traffic.wire_bytes, sum(traffic.counts().values())) == (pytest.approx(counted), launched)
         found = collectives(local)
         EmulatePass(check_replicas=True).run(local.operation)
         local.operation.verify()

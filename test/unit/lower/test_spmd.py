@@ -164,7 +164,7 @@ def test_partial_value_may_not_reach_a_nonlinear_op():
         lower(text)
 
 
-def test_an_op_that_is_not_linear_takes_no_addends():
+def test_an_op_that_is_not_linear_takes_no_partial_sums():
     whole = f"%x {{dist.specs = [{P}], dist.operand_specs = [{P}]}}"
     text = mlp().replace(f"%2 {{dist.specs = [{X}], dist.operand_specs = [{X}]}}", whole)
     with pytest.raises(PcgError, match="partial over 'model', which the op cannot pass through"):

@@ -216,7 +216,7 @@ def test_where_a_mesh_lies():
         c.device_of(Mesh.of({"x": 2}, [1, 0]))
 
 
-def test_unlike_devices_run_at_the_pace_of_the_slowest():
+def test_heterogeneous_devices_run_at_the_pace_of_the_slowest():
     mixed = Cluster.preset("mixed-v100-ascend910")
     both, gpus = Machine.of(mixed).device, Machine.of(mixed, Mesh.of({"x": 2}, [0, 1])).device
     assert gpus.name == "V100-SXM2-32GB"

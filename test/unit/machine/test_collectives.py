@@ -157,7 +157,7 @@ def test_oversubscription_slows_all_at_once_only():
     assert exchange(c, shift[:2]).per_byte == pytest.approx(1e-9)
 
 
-def test_unlike_groups_meet_over_the_network():
+def test_heterogeneous_groups_meet_over_the_network():
     mixed = Cluster.preset("mixed-v100-ascend910")
     t = Topology(mixed)
     assert t.transfers([(0, 16, 1e9)]) == pytest.approx(10e-6 + 1 / 12.5)
@@ -168,14 +168,14 @@ def test_unlike_groups_meet_over_the_network():
         assert seconds(mixed, [range(32)], kind, MB) > 0
 
 
-def test_a_permute_is_priced_by_its_pairs():
+def test_a_permute_is_estimated_by_its_pairs():
     inside, across = [(0, 1), (1, 0)], [(0, 4), (4, 0)]
     assert exchange(NODES, inside).per_byte == pytest.approx(1e-10)
     assert exchange(NODES, across).per_byte == pytest.approx(1e-9)
     assert exchange(NODES, [(3, 3)]) == Line(0.0, 0.0, "direct")
 
 
-def test_uneven_groups_still_have_a_price():
+def test_uneven_groups_still_have_a_cost():
     """A failed device: groups of 5 over two nodes, 3 and 2."""
     for kind in KINDS:
         assert 0 < seconds(NODES, [(0, 1, 2, 4, 5)], kind, MB) < 1
@@ -187,7 +187,7 @@ def test_one_device_alone_talks_to_nobody():
         seconds(NODES, [(0, 1)], "scatter", MB)
 
 
-def test_large_all_to_all_is_reckoned_by_levels():
+def test_large_all_to_all_is_estimated_by_levels():
     big = Cluster.preset("dgx-h100", nodes=256)
     found = lines(big, (tuple(range(2048)),), "all_to_all")
     assert "direct" not in {x.algorithm for x in found}
@@ -250,7 +250,7 @@ def test_fewer_groups_and_fewer_bytes_never_take_longer(c, data, size, kind):
 
 @settings(deadline=None, max_examples=60)
 @given(networks, st.data(), st.floats(1e3, 1e9))
-def test_an_all_reduce_is_no_dearer_than_its_halves_and_not_cheaper_than_one(c, data, size):
+def test_an_all_reduce_costs_no_more_than_its_halves_and_not_cheaper_than_one(c, data, size):
     groups = drawn_groups(c, data)
     scatter, gather = (seconds(c, groups, k, size) for k in ("reduce_scatter", "all_gather"))
     whole = seconds(c, groups, "all_reduce", size)

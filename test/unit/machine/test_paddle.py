@@ -104,7 +104,7 @@ def test_errors(doc, words):
         paddle.loads(json.dumps(doc))
 
 
-def test_unlike_devices_in_a_machine():
+def test_heterogeneous_devices_in_a_machine():
     mixed = machine("a", 0, count=2)
     mixed["devices"][1]["model"] = "A100"
     with pytest.raises(ClusterError, match="unlike accelerators"):

@@ -128,7 +128,7 @@ def test_between_two_curves_is_between_them(at, size):
         assert found == pytest.approx(high(size))
 
 
-# -- prices ----------------------------------------------------------------------------------------
+# -- costs -----------------------------------------------------------------------------------------
 
 
 def test_every_op_has_a_class():
@@ -139,7 +139,7 @@ def test_every_op_has_a_class():
     assert {class_of(f"stablehlo.{n}") for n in ("transpose", "pad", "gather", "reduce_window")} <= set(CLASSES)
 
 
-def test_numbers_and_arrays_price_alike():
+def test_numbers_and_arrays_cost_the_same():
     p = profile()
     flops, touched = np.array([1e6, 1e7, 1e9]), np.array([1e5, 1e6, 1e7])
     both = p.seconds("stablehlo.dot_general", "f32", flops, touched)

@@ -24,10 +24,10 @@ def test_the_longest_is_least(total, speeds):
 
 
 @given(st.integers(8, 200), st.floats(0.1, 10), st.integers(1, 4), st.integers(1, 4))
-def test_whole_units_are_dealt_first(total, speed, a, b):
+def test_whole_units_are_distributed_first(total, speed, a, b):
     shares = proportional(total, {"a": 1.0, "b": speed}, {"a": a, "b": b})
     assert sum(shares.values()) == total and min(shares.values()) >= 1
-    # At most what is less than a unit of either is dealt singly.
+    # At most what is less than a unit of either is distributed singly.
     assert min(shares["a"] % a + shares["b"] % b, total) < a + b
 
 

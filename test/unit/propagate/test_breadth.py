@@ -67,10 +67,10 @@ def test_every_device_has_work():
     """An op that computes takes all devices although its neighbour is split over two; a transpose follows it."""
     p = Program()
     x = p.value(64, 64, spec="[x, -]")
-    turned = p.op(FactorRule((Factor(64), Factor(64)), (((0,), (1,)),), (((1,), (0,)),)), x)
+    transposed = p.op(FactorRule((Factor(64), Factor(64)), (((0,), (1,)),), (((1,), (0,)),)), x)
     out = p.op(RELU, x)
     s = propagate(p.problem, engine="bfs")
-    assert str(s.specs[turned]) == "[-, x]"
+    assert str(s.specs[transposed]) == "[-, x]"
     assert str(s.specs[out]) == "[x, y]"
 
 

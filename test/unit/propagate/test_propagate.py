@@ -166,7 +166,7 @@ def test_a_partial_value_with_another_reader_is_reduced_at_once():
     assert not s.natives[total].partial
 
 
-def test_no_merge_past_a_whole_addend():
+def test_no_merge_past_a_replicated_term():
     p = Program()
     _, total = qkv(p, 2)
     residual = p.value(64, 64)

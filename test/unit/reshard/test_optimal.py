@@ -1,6 +1,6 @@
 """Plans cost what the best of all sequences of legal steps costs, found by a search that knows no goal.
 
-The reference takes every step that `Step.apply` allows from every layout of the mesh, priced by `Step.wire_bytes`.
+The reference takes every step that `Step.apply` allows from every layout of the mesh, at the cost of `Step.wire_bytes`.
 All pairs of all layouts of ranks 1-3 on the meshes of `MESHES`, partial sources included, nothing sampled; `-m slow`
 adds rank 4 and larger meshes, and at rank 3 on three axes the links that are alike along all of them.
 """
@@ -50,7 +50,7 @@ def unequal(axes, sent, kind):
 
 
 def far(axes, sent, kind):
-    """Reductions are dear, the axis `b` is slow to start."""
+    """Reductions are expensive, the axis `b` is slow to start."""
     return (1e-4 if "b" in axes else 1e-6) + sent * (4 if kind in ("all_reduce", "reduce_scatter") else 1) / 1e10
 
 
@@ -132,7 +132,7 @@ class Reference:
 
     def distances(self, src: int, link, memory: float = math.inf) -> list[float]:
         """Seconds of the cheapest way from a layout to each other."""
-        price = {e: link(e[1], e[2], e[3]) if e[2] else 1e-9 for e in itertools.chain.from_iterable(self.edges)}
+        cost = {e: link(e[1], e[2], e[3]) if e[2] else 1e-9 for e in itertools.chain.from_iterable(self.edges)}
         best = [math.inf] * len(self.specs)
         best[src] = 0.0
         queue = [(0.0, src)]
@@ -141,8 +141,8 @@ class Reference:
             if seconds > best[at]:
                 continue
             for e in self.edges[at]:
-                if seconds + price[e] < best[e[0]] and self.room[at] + self.room[e[0]] <= memory:
-                    best[e[0]] = seconds + price[e]
+                if seconds + cost[e] < best[e[0]] and self.room[at] + self.room[e[0]] <= memory:
+                    best[e[0]] = seconds + cost[e]
                     heapq.heappush(queue, (best[e[0]], e[0]))
         return best
 

@@ -92,7 +92,7 @@ def test_only_equal_cuts_of_uneven_shards_are_exchanged():
     assert not any(isinstance(s, Permute) for s in steps("[a+b, -]", "[b+a, -]", (17, 4), mesh))
 
 
-def test_a_whole_value_becomes_one_of_the_addends():
+def test_a_whole_value_becomes_one_of_the_partial_sums():
     mask = Mask(("model",), "sum")
     assert steps("[-, -]", "[-, -] sum(model)") == (mask,)
     assert steps("[data, -]", "[-, data] sum(model)") == (AllToAll(1, 0, ("data",)), mask)
@@ -131,7 +131,7 @@ def test_the_link_decides():
 
 
 def test_the_straight_way_costs_what_its_steps_do():
-    """An all-to-all over reordered axes is priced as one, not by another name."""
+    """An all-to-all over reordered axes costs as one, not by another name."""
     mesh, shape = Mesh.parse("a=2,b=2,c=2"), (64, 64)
 
     def link(axes, sent, kind):
@@ -177,10 +177,10 @@ def test_detours_are_never_cheaper(data):
     a, b, c = (data.draw(st.sampled_from(specs)) for _ in range(3))
     link = UniformLink(1e-12, 1e11)
 
-    def price(x, y):
+    def seconds(x, y):
         return cost(x, y, (16, 16), 4, mesh, link)[0]
 
-    assert price(a, c) <= price(a, b) + price(b, c) + 1e-8  # slices are not free of steps
+    assert seconds(a, c) <= seconds(a, b) + seconds(b, c) + 1e-8  # slices are not free of steps
 
 
 @pytest.mark.parametrize("src,dst", [("[a, -]", "[b, -]"), ("[a+b, -]", "[b+a, -]"), ("[a, b]", "[b, a]")])

@@ -106,7 +106,7 @@ func.func @main(%ws: tensor<3x4x4xf32>, %x: tensor<8x4xf32>) -> (tensor<8x4xf32>
   %nw = stablehlo.subtract %r#1, %r#3 : tensor<3x4x4xf32>
   return %r#2, %nw : tensor<8x4xf32>, tensor<3x4x4xf32>
 }""", []),
-    "what cannot be shared is put together": ("""
+    "what cannot be shared is gathered": ("""
 func.func @main(%w: tensor<4x4xf32>, %x: tensor<8x4xf32>) -> (tensor<8x8xf32>, tensor<8x4xf32>) {
   %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   %like = stablehlo.dot_general %h, %h, contracting_dims = [1] x [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>

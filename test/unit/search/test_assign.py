@@ -1,4 +1,4 @@
-"""The global engine and the measure that it minimises, on random programs and on ones priced by hand."""
+"""The global engine and the measure that it minimises, on random programs and on ones estimated by hand."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_never_worse_than_the_other_engines(first: int) -> None:
 
 
 @pytest.mark.parametrize("engine", LOCAL)
-def test_plans_of_engines_are_priced_as_they_are_measured(engine: str) -> None:
+def test_plans_of_engines_are_estimated_as_they_are_measured(engine: str) -> None:
     """Alternatives of the global engine have the cost that the engine's own outcome is measured to have, at most."""
     case = fuzz.generate(SEED)
     with make_context(), ir.Location.unknown():

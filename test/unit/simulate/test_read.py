@@ -170,7 +170,7 @@ def test_what_loops_turn_costs_nothing_unless_a_collective_made_it():
     %d = stablehlo.sine %g : tensor<4x4xf32>
     %s = {summed}
     %e = stablehlo.cosine %s : tensor<4x4xf32>
-    %t = stablehlo.transpose {turned}, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %t = stablehlo.transpose {transposed}, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %u = stablehlo.add %t, %e : tensor<4x4xf32>
     %b = stablehlo.add %a, %u : tensor<4x4xf32>
     %one = stablehlo.constant dense<1> : tensor<i32>
@@ -184,8 +184,8 @@ def test_what_loops_turn_costs_nothing_unless_a_collective_made_it():
     profile = Profile("cpu", 4, 0.0, 0.0, 0.0, rates, {})
     machine = replace(UNIT, device=replace(UNIT.device, profile=profile))
 
-    def adds(turned: str) -> float:
-        text = body.format(summed=all_reduce("%d", 1, type="tensor<4x4xf32>"), turned=turned)
+    def adds(transposed: str) -> float:
+        text = body.format(summed=all_reduce("%d", 1, type="tensor<4x4xf32>"), transposed=transposed)
         events = found(text, CostModel(machine, MODEL.mesh), backend="cpu").events
         return sum(e.seconds for e in events if e.kind == "compute")
 
@@ -199,7 +199,7 @@ ALL_GATHER = """"stablehlo.all_gather"({operand}) <{{all_gather_dim = {dim} : i6
 
 
 @pytest.mark.parametrize("order", ["0, 2, 1", "1, 0, 2", "2, 1, 0"])
-def test_what_is_gathered_as_it_lay_before_a_transpose_is_turned_behind_it(order: str):
+def test_what_is_gathered_as_it_lay_before_a_transpose_is_transposed_behind_it(order: str):
     sizes = [(2, 3, 4)[int(d)] for d in order.split(",")]
     made, gathered = (f"tensor<{'x'.join(map(str, s))}xf32>" for s in (sizes, [2 * sizes[0], *sizes[1:]]))
     reduced = all_reduce("%t", 1, type=made)
@@ -228,7 +228,7 @@ def test_a_loop_that_makes_what_is_gathered_innermost_turns_all_that_it_reads(ma
     }}"""
     (there,) = (e for e in found(text, backend="cpu").events if e.name == "all_gather")
     (accelerator,) = (e for e in found(text).events if e.name == "all_gather")
-    # The part and the whole are read and written in turned order, and so is what the loop reads beside.
+    # The part and the whole are read and written in transposed order, and so is what the loop reads beside.
     assert there.seconds - accelerator.seconds == pytest.approx(2 * (48 + 96 + beside))
 
 
