@@ -39,7 +39,7 @@ def run(case, plans):
 
 @pytest.mark.parametrize("name", RUN)
 def test_op(name):
-    """Under a sample of the strategies on two meshes, on every type, the op gives on shards what it gives whole."""
+    """Under a sample of the strategies on two meshes, on every class of types, the op gives on shards what it gives whole."""
     for case in op_variants.cases(name):
         if case.chosen:
             assert run(case, case.chosen) == case.count, case.variant.key
