@@ -192,7 +192,7 @@ class Frontier:
         if small.core.unary:
             guess = min((first_guess(small.core), small.project(start.choice)), key=small.core.cost)
             inner = ascend(small.core, guess, sweeps=_SWEEPS, patience=_PATIENCE).x
-        x = min((priced.descend(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
+        x = min((priced.icm(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
         point = Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
         if point not in self.points:
             self.points.append(point)

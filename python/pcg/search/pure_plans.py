@@ -51,4 +51,4 @@ def _complete(network: Network, fixed: dict[int, int]) -> list[int]:
     )
     reduction = reduce(pinned)
     x = reduction.expand(first_guess(reduction.core) if reduction.core.unary else [])
-    return pinned.descend(x)
+    return pinned.icm(x)

@@ -41,7 +41,7 @@ def first(p: Problem, deadline: float) -> First:
         at = p.times[int(p.usage(x).argmax())]
         text = f"at time step {at} even the smallest choices exceed the limit"
         raise Infeasible(f"{text}: limit {p.limit}, needed {peak} or more", peak)
-    x = _descend(p, x, deadline)
+    x = _icm(p, x, deadline)
     proven = False
     if int((p.sizes > 1).sum()) <= _NODES and sum(t.size for t in p.tables) <= _ENTRIES:
         x, proven = _Tree(p).best(x, deadline)
@@ -63,7 +63,7 @@ def _least(p: Problem) -> list[int]:
     return (found[np.searchsorted(found, start)] - start).tolist()  # type: ignore[no-any-return]
 
 
-def _descend(p: Problem, x: list[int], deadline: float) -> list[int]:
+def _icm(p: Problem, x: list[int], deadline: float) -> list[int]:
     """`x`, which fits, improved by changes of one node until none helps or time is up."""
     x = list(x)
     near: list[list[tuple[int, np.ndarray]]] = [[] for _ in p.costs]
@@ -157,9 +157,9 @@ class _Tree:
             for (s, e), u in zip(self.spans, least, strict=True):
                 free[s:e] -= u
         now = [0] * n
-        # Per depth: (strategies still to try, dearest first, as (bound, strategy)), and the memory that is held.
+        # Per depth: strategies still to try, costliest first, as (bound, strategy), and memory beyond the least.
         stack: list[list[tuple[int, int]]] = []
-        held = [0] * n
+        taken_more = [0] * n
         tried, bound = 0, sum(self.alone)
 
         def children(d: int, bound: int) -> list[tuple[int, int]]:
@@ -175,9 +175,9 @@ class _Tree:
         while stack:
             d = len(stack) - 1
             (s, e) = self.spans[d]
-            if held[d] and free is not None:
-                free[s:e] += held[d]
-                held[d] = 0
+            if taken_more[d] and free is not None:
+                free[s:e] += taken_more[d]
+                taken_more[d] = 0
             if not stack[-1] or stack[-1][-1][0] >= cost:
                 stack.pop()
                 continue
@@ -190,7 +190,7 @@ class _Tree:
                 if int(free[s:e].min()) < more:
                     continue
                 free[s:e] -= more
-                held[d] = more
+                taken_more[d] = more
             now[d] = k
             if d + 1 == n:
                 best, cost = list(now), f

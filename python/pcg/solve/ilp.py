@@ -84,7 +84,7 @@ def solve(
         near = max(NEAR, enough * abs(constant + cost) / cost) if cost > 0 else NEAR
         found = ascend(core, guess, patience=patience, cutoff=cutoff - constant, gap=near)
         if depth and constant + found.bound <= cutoff and found.cost - found.bound > gap * abs(found.cost + constant):
-            found = _dive(core, found, depth)
+            found = _kernel_search(core, found, depth)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
         if bound > cutoff:
@@ -111,8 +111,11 @@ def solve(
     return _best(network, Solution(best, network.cost(best), bound, count), starts)
 
 
-def _dive(core: Network, found: Bounded, depth: int) -> Bounded:
-    """A better solution from the choices that lift the bound least: the rest is set aside, not ruled out."""
+def _kernel_search(core: Network, found: Bounded, depth: int) -> Bounded:
+    """A better solution from the choices that lift the bound least: the rest is set aside, not ruled out.
+
+    Kernel search (Angelelli, Mansini & Speranza 2010) by reduced costs: networks of ever more choices are solved.
+    """
     for share in (0.003, 0.02, 0.1):
         if found.cost <= found.bound * (1 + 1e-9):
             break
@@ -121,7 +124,7 @@ def _dive(core: Network, found: Bounded, depth: int) -> Bounded:
             m[k] = True  # a variable whose every choice lifts the bound keeps the one it has
         kept = [np.flatnonzero(m) for m in masks]
         inner = solve(core.restrict(masks), quick=sum(map(len, kept)) > _SMALL, depth=0)
-        x = core.descend([int(kept[i][k]) for i, k in enumerate(inner.x)])
+        x = core.icm([int(kept[i][k]) for i, k in enumerate(inner.x)])
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
     return found
@@ -153,7 +156,7 @@ def _project(layers: list[tuple[Reduction, list[np.ndarray]]], x: Sequence[int])
 def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) -> Solution:
     best, cost = found.x, found.cost
     for s in starts:
-        better = network.descend(s)
+        better = network.icm(s)
         c = network.cost(better)
         if c < cost - network.noise:
             best, cost = better, c
@@ -161,9 +164,9 @@ def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) ->
 
 
 def first_guess(core: Network) -> list[int]:
-    """A good solution of the core: descend from the all-cheapest choice and from a greedy elimination."""
+    """A good solution of the core: iterated conditional modes from the cheapest choices and from greedy elimination."""
     n = len(core.unary)
-    first = core.descend([int(np.argmin(u)) for u in core.unary])
+    first = core.icm([int(np.argmin(u)) for u in core.unary])
     greedy: list[int] = [-1] * n
     order = sorted(range(n), key=lambda i: (-len(core.pair[i]), i))
     for i in order:
@@ -171,7 +174,7 @@ def first_guess(core: Network) -> list[int]:
         for j, m in core.pair[i].items():
             c += m[:, greedy[j]] if greedy[j] >= 0 else m.min(axis=1)
         greedy[i] = int(np.argmin(c))
-    second = core.descend(greedy)
+    second = core.icm(greedy)
     return min((first, second), key=core.cost)
 
 
@@ -297,6 +300,6 @@ def _highs(
     if len(values) != next_col:
         return guess, offset, cols
     x = [int(np.argmax(values[first[i] : first[i + 1]])) for i in range(len(unary))]
-    x = min((x if limits else core.descend(x), guess), key=core.cost)
+    x = min((x if limits else core.icm(x), guess), key=core.cost)
     bound = offset + max(0.0, info.mip_dual_bound) / scale
     return x, bound, cols

@@ -60,12 +60,12 @@ def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  #
 
 
 @compiled
-def add_prices(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, price):  # type: ignore[no-untyped-def]
-    """Unary costs with `price[t]` per byte live at step t."""
+def penalise(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, multipliers):  # type: ignore[no-untyped-def]
+    """Unary costs with `multipliers[t]` per byte live at step t."""
     out = unary.copy()
-    upto = np.zeros(len(price) + 1)
-    for t in range(len(price)):
-        upto[t + 1] = upto[t] + price[t]
+    upto = np.zeros(len(multipliers) + 1)
+    for t in range(len(multipliers)):
+        upto[t + 1] = upto[t] + multipliers[t]
     for i in range(len(size)):
         for a in range(item_offset[i], item_offset[i + 1]):
             p = upto[item_end[a]] - upto[item_start[a]]
@@ -79,7 +79,7 @@ def add_prices(unary, offset, size, item_offset, item_start, item_end, item_usag
 def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_stride, stride_offset, stride,
               message_offset, fixed_offset, fixed_node, fixed_base, fixed_own, fixed_stride,
               size, offset, unary, tables, messages, x):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Minimise exactly over the plan's nodes with all others as in `x`, which is updated; see `eliminate.Plan`."""
+    """Minimise exactly over the nodes of an order, all others as in `x`, which is updated."""
     count = len(node)
     largest, most, widest = 0, 0, 0
     for b in range(count):
@@ -262,7 +262,7 @@ def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ign
 
 
 @compiled
-def descend(x, load, capacity, size, offset, unary, table, tables, ei, near_offset, near_node, near_edge,
+def local_search(x, load, capacity, size, offset, unary, table, tables, ei, near_offset, near_node, near_edge,
             item_offset, item_start, item_end, item_usage, usage, order):  # type: ignore[no-untyped-def]  # fmt: skip
     """Improve a fitting `x` by changes of one node, and of two along an edge, that still fit; until none helps."""
     largest = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.kernels import add_prices, usage_of
+from pcg.solve.kernels import penalise, usage_of
 from pcg.solve.pairwise import Pairwise, offsets
 from pcg.solve.reduce_problem import Reduced
 
@@ -34,11 +34,11 @@ class Model(Pairwise):
         """Whether memory stays within the capacity."""
         return bool((self.load(x) <= self.capacity).all())
 
-    def priced(self, price: np.ndarray) -> np.ndarray:
-        """The unary costs with `price[t]` paid per byte and step."""
-        return add_prices(
+    def penalised(self, multipliers: np.ndarray) -> np.ndarray:
+        """The unary costs with `multipliers[t]` paid per byte and step."""
+        return penalise(
             self.unary, self.offset, self.size, self.item_offset, self.item_start, self.item_end, self.item_usage,
-            self.usage, price,
+            self.usage, multipliers,
         )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class Network:
     unary: list[np.ndarray] = field(default_factory=list)
     pair: list[dict[int, np.ndarray]] = field(default_factory=list)
     unit: float = 0.0
-    """A power of two that no allowed solution costs more than; 0: not reckoned yet.
+    """A power of two that no allowed solution costs more than; 0: not computed yet.
 
     Thresholds are shares of it, so networks whose costs differ by a factor have the same solutions.
     """
@@ -53,7 +53,7 @@ class Network:
     # -- scale ---------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Reckon `unit`, and put a number where infinity is."""
+        """Compute `unit`, and put a number where infinity is."""
         if self.unit:
             return
         edges = [(i, j, m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
@@ -123,8 +123,8 @@ class Network:
         other.unary = [_finite(u, other.forbidden) for u in other.unary]
         return other
 
-    def descend(self, x: Sequence[int]) -> list[int]:
-        """Improve `x` one variable at a time until none helps (deterministic order)."""
+    def icm(self, x: Sequence[int]) -> list[int]:
+        """Iterated conditional modes (Besag 1986): improve `x` node by node until none helps, in a fixed order."""
         noise = self.noise
         best = list(x)
         work = set(range(len(self.unary)))

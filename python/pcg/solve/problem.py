@@ -185,18 +185,18 @@ def parse_problem(data: Any, booleans: bool = True) -> Problem:
     Raises:
       ProblemError: it describes none; the text names the node or edge and the value.
     """
-    whole = partial(_integers, booleans=booleans)
+    integers = partial(_integers, booleans=booleans)
     data = _member(data, "problem", dict, "the file")
     nodes = _member(data, "nodes", dict, "problem")
     edges = _member(data, "edges", dict, "problem")
-    costs = [whole(c, f"node {i}: costs") for i, c in enumerate(_member(nodes, "costs", list, "problem.nodes"))]
-    usages = [whole(u, f"node {i}: usages") for i, u in enumerate(_member(nodes, "usages", list, "problem.nodes"))]
-    intervals = _pairs(_member(nodes, "intervals", list, "problem.nodes"), "node", "interval", whole)
-    ends = _pairs(_member(edges, "nodes", list, "problem.edges"), "edge", "nodes", whole)
+    costs = [integers(c, f"node {i}: costs") for i, c in enumerate(_member(nodes, "costs", list, "problem.nodes"))]
+    usages = [integers(u, f"node {i}: usages") for i, u in enumerate(_member(nodes, "usages", list, "problem.nodes"))]
+    intervals = _pairs(_member(nodes, "intervals", list, "problem.nodes"), "node", "interval", integers)
+    ends = _pairs(_member(edges, "nodes", list, "problem.edges"), "edge", "nodes", integers)
     shared: dict[tuple[int, int, bytes], np.ndarray] = {}
     tables = []
     for e, values in enumerate(_member(edges, "costs", list, "problem.edges")):
-        flat = whole(values, f"edge {e}: costs")
+        flat = integers(values, f"edge {e}: costs")
         shape = (0, 0)
         if e < len(ends) and 0 <= ends[e].min() and ends[e].max() < len(costs):
             shape = (len(costs[ends[e, 0]]), len(costs[ends[e, 1]]))
@@ -206,7 +206,7 @@ def parse_problem(data: Any, booleans: bool = True) -> Problem:
         tables.append(shared.setdefault(key, flat.reshape(shape)))
     limit = data.get("usage_limit")
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
-        raise ProblemError(f"usage_limit is {_shown(limit)}; want a whole number of bytes")
+        raise ProblemError(f"usage_limit is {_excerpt(limit)}; want a whole number of bytes")
     name = data.get("name", "")
     return Problem(costs, usages, intervals, ends, tables, limit, name if isinstance(name, str) else "")
 
@@ -243,7 +243,7 @@ def _member(data: Any, name: str, kind: type, where: str) -> Any:
 
 def _integers(values: Any, what: str, booleans: bool = True) -> np.ndarray:
     if not isinstance(values, list):
-        raise ProblemError(f"{what} is {_shown(values)}; want a list of whole numbers")
+        raise ProblemError(f"{what} is {_excerpt(values)}; want a list of whole numbers")
     try:
         array = np.array(values) if values else np.zeros(0, dtype=np.int64)
     except (ValueError, OverflowError):
@@ -252,24 +252,24 @@ def _integers(values: Any, what: str, booleans: bool = True) -> np.ndarray:
         return array
     for k, v in enumerate(values):
         if not isinstance(v, int) or isinstance(v, bool):
-            raise ProblemError(f"{what}: entry {k} is {_shown(v)}; want a whole number")
+            raise ProblemError(f"{what}: entry {k} is {_excerpt(v)}; want a whole number")
         if not -(2**63) <= v < 2**63:
-            raise ProblemError(f"{what}: entry {k} is {_shown(v)}, which does not fit in 64 bits")
+            raise ProblemError(f"{what}: entry {k} is {_excerpt(v)}, which does not fit in 64 bits")
     return np.array(values, dtype=np.int64)
 
 
-def _pairs(values: list[Any], owner: str, what: str, whole: Callable[[Any, str], np.ndarray]) -> np.ndarray:
+def _pairs(values: list[Any], owner: str, what: str, integers: Callable[[Any, str], np.ndarray]) -> np.ndarray:
     for i, v in enumerate(values):
         if not isinstance(v, list) or len(v) != 2:
-            raise ProblemError(f"{owner} {i}: {what} is {_shown(v)}; want two whole numbers")
+            raise ProblemError(f"{owner} {i}: {what} is {_excerpt(v)}; want two whole numbers")
     flat = [x for v in values for x in v]
     try:
-        return whole(flat, "").reshape(-1, 2)
+        return integers(flat, "").reshape(-1, 2)
     except ProblemError:  # which one it is
-        return np.stack([whole(v, f"{owner} {i}: {what}") for i, v in enumerate(values)])
+        return np.stack([integers(v, f"{owner} {i}: {what}") for i, v in enumerate(values)])
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     """A value in an error: in one line, and not the whole of a long one."""
     try:
         text = repr(value)

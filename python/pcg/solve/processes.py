@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pcg.solve.eliminate import plan
+from pcg.solve.bucket_elimination import elimination_order
 from pcg.solve.local import Search
 from pcg.solve.model import Model, flatten
 from pcg.solve.problem import Infeasible, Problem
@@ -30,8 +30,8 @@ _RESERVE, _RESERVE_CPU, _RESERVE_NODE = 0.35, 0.1, 5e-6
 _RULED_OUT = 0.8
 #: Processes started in all, where some end before their time.
 _STARTS = 12
-#: Seconds between two words about what was found.
-_TELL = 0.3
+#: Seconds between two reports of what was found.
+_REPORT = 0.3
 #: Seconds to wait for the lock on the shared best: a process may have ended while it held it.
 _LOCK = 0.2
 
@@ -126,7 +126,7 @@ def search(
     for rank in range(max(processes, 1)):
         start(rank)
     best, cost, bound, started = None, np.inf, -np.inf, len(workers)
-    told, when = np.inf, -np.inf
+    reported, when = np.inf, -np.inf
     try:
         while workers and cost - bound >= 0.5:
             left = deadline - time.monotonic()
@@ -148,9 +148,9 @@ def search(
                     best, cost = x, value
                 elif kind == "bound":
                     bound = max(bound, value)
-            if best is not None and cost < told and time.monotonic() - when > _TELL:
+            if best is not None and cost < reported and time.monotonic() - when > _REPORT:
                 better(best, bound)
-                told, when = cost, time.monotonic()
+                reported, when = cost, time.monotonic()
     finally:
         for w in workers.values():
             w.kill()
@@ -177,7 +177,7 @@ def compile_all() -> None:
         s = Search(model, 0, time.monotonic() + 100)
         s.ascend(time.monotonic() + 100)
         start = np.zeros(model.n, dtype=np.int64)
-        s.polish(plan(model, range(model.n), s.rng, 100, 100).run(model, model.unary, start))
+        s.local_search(elimination_order(model, range(model.n), s.rng, 100, 100).run(model, model.unary, start))
         reduce(p)
     except Infeasible:
         pass

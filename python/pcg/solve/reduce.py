@@ -51,7 +51,7 @@ class Reduction:
 
     def project(self, x: Sequence[int]) -> list[int]:
         """A good solution of the core near the solution `x` of the original."""
-        return self.core.descend(self.restricted(x))
+        return self.core.icm(self.restricted(x))
 
 
 def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:

@@ -165,7 +165,7 @@ def ascend(
         bound = max(bound, found)
         if bound > cutoff:
             break
-        guess = network.descend(rounded.tolist())
+        guess = network.icm(rounded.tolist())
         if (c := network.cost(guess)) < cost:
             best, cost = guess, c
         if cost - bound <= gap * cost or bound - before <= patience * (cost - bound):

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.solve.eliminate import plan
+from pcg.solve.bucket_elimination import elimination_order
 from pcg.solve.local import Search
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem
@@ -96,7 +96,7 @@ def test_elimination_is_exact_over_what_is_free(seed):
     rng = random.Random(seed)
     start = np.array([rng.randrange(k) for k in m.size], dtype=np.int64)
     for largest in (2.0, 30.0, 1e9):
-        chosen = plan(m, [i for i in range(m.n) if rng.random() < 0.8], rng, largest, 1e9)
+        chosen = elimination_order(m, [i for i in range(m.n) if rng.random() < 0.8], rng, largest, 1e9)
         got = chosen.run(m, m.unary, start)
         best = np.inf
         for values in itertools.product(*(range(m.size[i]) for i in chosen.free)):
@@ -106,7 +106,7 @@ def test_elimination_is_exact_over_what_is_free(seed):
         assert m.energy(got) == best
         others = [i for i in range(m.n) if i not in chosen.free]
         assert (got[others] == start[others]).all()
-        assert largest < 1e9 or not chosen.held
+        assert largest < 1e9 or not chosen.conditioned
 
 
 def test_elimination_of_a_hub_with_many_neighbours():
@@ -118,7 +118,7 @@ def test_elimination_of_a_hub_with_many_neighbours():
     edges = np.array([[0, i + 1] for i in range(leaves)])
     p = Problem(costs, [np.zeros(k, dtype=np.int64)] * n, np.zeros((n, 2), dtype=np.int64), edges, tables, None)
     m = flatten(reduce(p, deadline=0.0))
-    got = plan(m, range(n), random.Random(0), 1e3, 1e6).run(m, m.unary, np.zeros(n, dtype=np.int64))
+    got = elimination_order(m, range(n), random.Random(0), 1e3, 1e6).run(m, m.unary, np.zeros(n, dtype=np.int64))
     each = [(t + c).min(axis=1) for t, c in zip(tables, costs[1:], strict=True)]
     assert m.energy(got) == (costs[0] + np.sum(each, axis=0)).min()
     assert p.cost(reduce(p).expand(np.zeros(0, dtype=np.int64))) == m.energy(got)
@@ -126,7 +126,7 @@ def test_elimination_of_a_hub_with_many_neighbours():
 
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
-def test_bounds_stay_below_the_optimum_at_any_prices(seed):
+def test_bounds_stay_below_the_optimum_with_any_multipliers(seed):
     p = small(seed, forbidden=0.1)
     want = optimum(p)
     if want is None or want >= _FORBIDDEN:
@@ -136,8 +136,8 @@ def test_bounds_stay_below_the_optimum_at_any_prices(seed):
     rng = np.random.default_rng(seed)
     searcher = Search(m, seed, np.inf)
     for scale in (0.0, 0.3, 3.0):
-        price = rng.random(len(m.capacity)) * scale
-        bound, x = searcher.relaxed(price, 8)
+        multipliers = rng.random(len(m.capacity)) * scale
+        bound, x = searcher.relaxed(multipliers, 8)
         assert bound + r.constant <= want + 1e-6
         assert all(0 <= k < size for k, size in zip(x, m.size, strict=True))
 
@@ -146,7 +146,7 @@ def test_message_passing_is_tight_on_a_tree():
     p = layered(3, layers=1, width=1)
     p.limit = None
     m = flatten(reduce(p, deadline=0.0))
-    chosen = plan(m, range(m.n), random.Random(0), 1e9, 1e9)
+    chosen = elimination_order(m, range(m.n), random.Random(0), 1e9, 1e9)
     best = m.energy(chosen.run(m, m.unary, np.zeros(m.n, dtype=np.int64)))
     bound, _ = Search(m, 0, np.inf).relaxed(np.zeros(len(m.capacity)), 20)
     assert abs(bound - best) < 1e-6 * max(best, 1)
@@ -154,7 +154,7 @@ def test_message_passing_is_tight_on_a_tree():
 
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
-def test_polishing_keeps_within_memory_and_never_costs_more(seed):
+def test_local_search_keeps_within_memory_and_never_costs_more(seed):
     p = small(seed, nodes=7, forbidden=0.0)
     try:
         m = flatten(reduce(p, deadline=0.0))
@@ -165,5 +165,5 @@ def test_polishing_keeps_within_memory_and_never_costs_more(seed):
     for _ in range(10):
         x = np.array([rng.integers(k) for k in m.size], dtype=np.int64)
         if m.fits(x):
-            y = s.polish(x)
+            y = s.local_search(x)
             assert m.fits(y) and m.energy(y) <= m.energy(x)

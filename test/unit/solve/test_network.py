@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.solve.ilp import _dive, solve
+from pcg.solve.ilp import _kernel_search, solve
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.reduce import reduce
 from pcg.solve.trws import Bounded, ascend
@@ -113,5 +113,5 @@ def test_solve_is_deterministic() -> None:
 def test_a_dive_keeps_a_choice_where_all_lift_the_bound() -> None:
     network = Network()
     network.add(np.array([2.0, 1.0]))
-    found = _dive(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0), 1)
+    found = _kernel_search(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0), 1)
     assert (found.x, found.cost) == ([1], 1.0)

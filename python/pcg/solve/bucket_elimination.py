@@ -1,8 +1,9 @@
-"""Exact minimisation over many nodes at once, the rest held: bucket elimination with conditioning.
+"""Exact minimisation over many nodes at once, given the rest: bucket elimination with conditioning.
 
 Nodes are eliminated in an order that keeps tables small (Dechter, "Bucket elimination", Artif. Intell. 113, 1999).
-Where no node can be eliminated within the largest table allowed, one is held at its present strategy, which loosens the
-rest.  Different nodes held in different plans reach different solutions; each step is optimal over all nodes not held.
+Where no node can be eliminated within the largest table allowed, one keeps its present strategy (it is conditioned on),
+which loosens the rest: of a ring of four it leaves a chain, whose tables are of one node each.  Different nodes in
+different orders reach different solutions; each step is optimal over all others.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from pcg.solve.model import Model
 
 
 @dataclass
-class Plan:
-    """An elimination order with its tables laid out; independent of costs, so one plan serves many prices."""
+class EliminationOrder:
+    """An elimination order with its tables laid out; independent of costs, so one order serves many multipliers."""
 
     arrays: tuple[np.ndarray, ...]
     free: list[int]
     """The nodes that are optimised."""
-    held: list[int]
-    """Nodes of the region that had to be held."""
+    conditioned: list[int]
+    """Nodes of the region that keep their strategy."""
     entries: int
     """Message entries in all."""
 
@@ -38,8 +39,10 @@ class Plan:
         return out
 
 
-def plan(model: Model, region: Iterable[int], rng: random.Random, largest: float, total: float) -> Plan:
-    """Plan for `region`: each step's table times its node's strategies at most `largest`, all at most `total`."""
+def elimination_order(
+    model: Model, region: Iterable[int], rng: random.Random, largest: float, total: float
+) -> EliminationOrder:
+    """An order for `region`: each step's table times its node's strategies at most `largest`, all at most `total`."""
     size = model.size.tolist()
     inside = set(region)
     links = {v: {u for u, _ in model.near[v] if u in inside} for v in inside}
@@ -55,7 +58,7 @@ def plan(model: Model, region: Iterable[int], rng: random.Random, largest: float
     heapq.heapify(heap)
     order: list[int] = []
     scopes: list[list[int]] = []
-    held: list[int] = []
+    conditioned: list[int] = []
     spent = 0.0
 
     def touch(nodes: Iterable[int]) -> None:
@@ -69,11 +72,11 @@ def plan(model: Model, region: Iterable[int], rng: random.Random, largest: float
             continue
         w = work(v)
         if w > largest or spent + w > total or len(links[v]) > 60:
-            # Hold the node that most tables would have to carry.
+            # Condition on the node that most tables would have to carry.
             around = [v, *sorted(links[v])]
             weight = [len(links[u]) * np.log(size[u]) * (0.3 + rng.random()) for u in around]
             u = around[int(np.argmax(weight))]
-            held.append(u)
+            conditioned.append(u)
             near = sorted(links.pop(u))
             for a in near:
                 links[a].discard(u)
@@ -89,12 +92,12 @@ def plan(model: Model, region: Iterable[int], rng: random.Random, largest: float
             links[a].discard(v)
             links[a].update(u for u in near if u != a)
         touch(near)
-    # A node held late was in tables planned before: they are smaller than planned.
-    gone = set(held)
-    return _lay_out(model, order, [[u for u in own if u not in gone] for own in scopes], held)
+    # A node that was conditioned on late was in tables laid out before: they are smaller than counted.
+    gone = set(conditioned)
+    return _lay_out(model, order, [[u for u in own if u not in gone] for own in scopes], conditioned)
 
 
-def _lay_out(model: Model, order: list[int], scopes: list[list[int]], held: list[int]) -> Plan:
+def _lay_out(model: Model, order: list[int], scopes: list[list[int]], conditioned: list[int]) -> EliminationOrder:
     size = model.size.tolist()
     place = {v: b for b, v in enumerate(order)}
     ei, table = model.ei.tolist(), model.table.tolist()
@@ -148,4 +151,4 @@ def _lay_out(model: Model, order: list[int], scopes: list[list[int]], held: list
         column(factors, 2), column(factors, 3), ints(strides), ints(message_at), ints(fixed_at), column(fixed, 0),
         column(fixed, 1), column(fixed, 2), column(fixed, 3),
     )  # fmt: skip
-    return Plan(arrays, list(order), held, max(entries, 1))
+    return EliminationOrder(arrays, list(order), conditioned, max(entries, 1))
