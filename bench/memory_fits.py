@@ -125,7 +125,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
     row["counted"] = search.outcome.peak_bytes if search.outcome is not None else None
     last = run(_INSERT, module)
     again = next(p for p in last.python_passes if isinstance(p, RecomputePass))
-    row["again"] = again.statistics["ops done again"]
+    row["again"] = again.statistics["ops recomputed"]
     row["seconds"], row["peak"] = estimated(module, found)
     print(json.dumps(row), flush=True)
 

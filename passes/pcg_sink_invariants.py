@@ -11,7 +11,7 @@ from pcg.rewrite.sink_invariants import SinkInvariants
 
 @dataclass
 class SinkInvariantsPass(SinkInvariants, Pass):
-    """Make loop-invariant values inside of the loops that read them, where that is cheap and saves memory.
+    """Compute loop-invariant values inside of the loops that read them, where that is cheap and saves memory.
 
     A value that a loop carries unchanged, or reads from outside, is in memory as a whole as long as the loop runs: an
     attention mask that is broadcast to all heads before a scan over the layers takes as much as all scores of a layer.

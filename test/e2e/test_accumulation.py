@@ -185,13 +185,13 @@ def test_dropout_in_a_scan_under_a_memory_limit() -> None:
 
 
 @pytest.mark.parametrize("what", ["prints", "has a condition"])
-def test_what_microbatches_would_do_again_is_refused(what) -> None:
+def test_what_microbatches_would_repeat_is_refused(what) -> None:
     def forward(w, key, h):
         if what == "prints":
             jax.debug.callback(lambda v: None, h.sum())
             return h @ w[0]
         return jax.lax.cond(jax.random.bits(key) % 2 == 0, lambda: h, lambda: h @ w[0])
 
-    reason = "besides computing" if what == "prints" else "reads the data"
+    reason = "side effect" if what == "prints" else "reads the data"
     with pytest.raises(PcgError, match=rf"test_accumulation.py:\d+:\d+: .*{reason}"):
         in_microbatches(noisy_step(forward), noisy_arguments("threefry2x32"), 4)

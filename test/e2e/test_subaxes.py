@@ -216,7 +216,7 @@ def test_a_third_axis_is_for_those_who_ask():
         step = pcg.compile(f, {"x": 4, "y": 2}, refine=wanted, **fixed)
         assert_close(step(A, W), f(A, W), 1e-4)
         assert step.plan.mesh.is_refined == refined
-        note = "axis not cut (x at 2): mesh x.0=2,x.1=2,y=2 has more than max-axes=2"
+        note = "axis not split (x at 2): mesh x.0=2,x.1=2,y=2 has more than max-axes=2"
         assert (note in step.explain()) == (wanted is None)
 
 

@@ -19,8 +19,8 @@ func.func @main(%a: tensor<16xf32> {dist.open = [0], dist.spec = #dist.shard_spe
 
 // Nothing asks for parts: nothing changes, unless reshapes count.
 // CHECK: #dist.process_mesh<["x", "y"], [8, 2], []>
-// RESHAPES: remark: dist-refine-mesh: axis cut for this reshape: x at 4
-// RESHAPES: remark: dist-refine-mesh: axis not cut (x at 2): mesh x.0=2,x.1=2,x.2=2,y=2 has more than max-axes=3
+// RESHAPES: remark: dist-refine-mesh: axis split for this reshape: x at 4
+// RESHAPES: remark: dist-refine-mesh: axis not split (x at 2): mesh x.0=2,x.1=2,x.2=2,y=2 has more than max-axes=3
 // RESHAPES: #dist.process_mesh<["x.0", "x.1", "y"], [4, 2, 2], []>
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [8, 2], []>} : () -> ()
 func.func @main(%a: tensor<96xf32>, %b: tensor<16xf32>, %c: tensor<32xf32>) -> (tensor<12x8xf32>, tensor<2x8xf32>, tensor<8x4xf32>) {

@@ -4,7 +4,7 @@
 
 // Three layers h = tanh(x w) keep 4 KiB each for the backward part, which reads them last to first.  One of them is
 // recomputed from x, behind a barrier that waits for the gradient %g1.
-// CHECK: remark: pcg-recompute: 1 ops are done again in the backward part: 0.02344 MiB become 0.01953 MiB per device
+// CHECK: remark: pcg-recompute: 1 ops are recomputed in the backward part: 0.02344 MiB become 0.01953 MiB per device
 // CHECK: %[[H1:.*]] = stablehlo.tanh %arg0
 // CHECK: %[[G1:.*]] = stablehlo.multiply
 // CHECK: %[[B:.*]]:2 = stablehlo.optimization_barrier {pcg.copies} %arg0, %[[G:[0-9]+]]

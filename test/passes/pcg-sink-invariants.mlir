@@ -1,6 +1,6 @@
 // RUN: %pcg-opt %s --split-input-file --pcg-sink-invariants | FileCheck %s
 // RUN: %pcg-opt %s --split-input-file --pcg-sink-invariants --remarks 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: remark: pcg-sink-invariants: 1 values of 0.125 MiB are made in the loops that read them
+// REMARK: remark: pcg-sink-invariants: 1 values of 0.125 MiB are computed in the loops that read them
 
 // A mask for every head, made of one per token, is made in the loop; what it is made of is read from outside. The loop
 // carries it no longer, and what made it before the loop is gone.
@@ -38,7 +38,7 @@ func.func @main(%a: tensor<8x64x64xf32>, %mask: tensor<64xf32>) -> tensor<8x64x6
 
 // -----
 
-// Nothing is recomputed that is expensive (exponentials), changes in the loop, or is made of as much as it is itself.
+// Nothing is recomputed that is expensive (exponentials), changes in the loop, or is computed from as many bytes.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
 func.func @main(%a: tensor<8x64x64xf32>, %b: tensor<8x64x64xf32>, %e: tensor<64xf32>) -> tensor<8x64x64xf32> {

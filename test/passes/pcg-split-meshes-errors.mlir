@@ -2,7 +2,7 @@
 
 "dist.mesh"() {sym_name = "a", value = #dist.process_mesh<["x"], [2], [0, 1]>} : () -> ()
 func.func @main(%x: tensor<8xf32> {dist.mesh = @a}) -> tensor<8xf32> {
-  // expected-error @+1 {{'stablehlo.tanh' op says on no mesh; run dist-propagate-meshes first}}
+  // expected-error @+1 {{'stablehlo.tanh' op has no mesh; run dist-propagate-meshes first}}
   %0 = stablehlo.tanh %x : tensor<8xf32>
   return %0 : tensor<8xf32>
 }

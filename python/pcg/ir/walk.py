@@ -42,6 +42,23 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(value, ir.BlockArgument) else value.owner.operation
 
 
+def captured(op: ir.Operation) -> list[ir.Value]:
+    """Values from outside that the regions of an op read, each once, in order."""
+    inside: set[ir.Value] = set()
+    read: dict[ir.Value, None] = {}
+    for inner in walk(op) if len(op.regions) else ():
+        if inner != op:
+            read.update(dict.fromkeys(inner.operands))
+            inside.update(inner.results)
+        inside.update(a for block in _blocks(inner) for a in block.arguments)
+    return [v for v in read if v not in inside]
+
+
+def outer_values(op: ir.Operation) -> list[ir.Value]:
+    """Operands of an op, and values from outside that its regions read, each once."""
+    return list(dict.fromkeys([*op.operands, *captured(op)]))
+
+
 def functions(module: ir.Module | ir.Operation) -> list[ir.Operation]:
     """The `func.func` ops of a module, in order."""
     return [op.operation for op in body(module).operations if op.operation.name == "func.func"]

@@ -53,7 +53,7 @@ class PropagationGraph:
         return index
 
     def produce(self, op: ir.Operation) -> tuple[int, ...]:
-        """PropagationProblem values of the results of `op`, fixed where they are annotated."""
+        """The problem's values for the results of `op`, fixed where they are annotated."""
         if shardings.SPECS not in op.attributes:
             return tuple(self.add(r) for r in op.results)
         return tuple(self.add(r, s, _called(op)) for r, s in zip(op.results, shardings.result_specs(op), strict=True))

@@ -1,4 +1,4 @@
-"""Run a step in microbatches, one after another, and add up what it reduces over the batch."""
+"""Gradient accumulation: run a step in microbatches, one after another, and add up its reductions over the batch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry
 from pcg.rewrite.microbatches import Microbatches, is_placed
-from pcg.rewrite.temporal import Temporal, batch_arguments
+from pcg.rewrite.temporal import TemporalLayouts, batch_arguments
 from pcg.search.roles import data_of, state_of
 
-#: On the entry function: into how many microbatches its step was split.
+#: On the entry function: the number of microbatches of its step.
 MICROBATCHES = "pcg.microbatches"
 
 
@@ -33,14 +33,14 @@ class Accumulate(Transformation):
             raise PcgError("the program has layouts already; pcg-accumulate runs before they are chosen", func)
         state = state_of(func)
         data, batch = batch_arguments(func, data_of(func, state), self.microbatches)
-        what = Temporal(func, self.microbatches, data, batch)
-        rewriting = Microbatches(what)
+        layouts = TemporalLayouts(func, self.microbatches, data, batch)
+        rewriting = Microbatches(layouts)
         rewriting.run()
         with module.context:
             i64 = ir.IntegerType.get_signless(64)
             func.attributes[MICROBATCHES] = ir.IntegerAttr.get(i64, self.microbatches)
         self.statistics["values accumulated"] = len(rewriting.accumulated)
-        hoisted = f"; {len(what.hoisted)} ops run on the whole batch before the loop" if what.hoisted else ""
+        hoisted = f"; {len(layouts.hoisted)} ops run on the whole batch before the loop" if layouts.hoisted else ""
         self.remark(
             func,
             f"a batch of {batch} runs in {self.microbatches} microbatches; {len(rewriting.accumulated)} values are "

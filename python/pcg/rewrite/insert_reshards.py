@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -23,7 +24,7 @@ from pcg.rules import RuleError, rule_for
 from pcg.rules.manual import computations, is_manual
 from pcg.rules.registry import CONTROL_FLOW, TERMINATORS, shape
 
-#: Up to so many wanted layouts of one value, every order of producing them is tried.
+#: Up to so many needed layouts of one value, every order of producing them is tried.  A choice: 24 orders.
 _TRY_ALL = 4
 
 
@@ -63,13 +64,13 @@ class _Inserter:
         self.link = CostModel(owner.machine, mesh).link
         self.specs: dict[ir.Value, ShardSpec] = {}
         self.wanted: dict[ir.Value, dict[ShardSpec, Uses]] = {}
-        self.requests: list[ir.Operation] = []
+        self.constraints: list[ir.Operation] = []
 
     def run(self, block: ir.Block) -> None:
         self.visit(block, shardings.function_result_specs(self.func))
         for value, wanted in self.wanted.items():
             self.redistribute(value, wanted)
-        for op in self.requests:
+        for op in self.constraints:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
 
@@ -96,7 +97,7 @@ class _Inserter:
                 self.need(op, 0, spec)
                 self.specs[op.results[0]] = spec
                 given.pass_on(op)
-                self.requests.append(op)
+                self.constraints.append(op)
             elif op.name not in PCG_MOVES and op.name not in DIST_MOVES and op.name != "pcg.stage":
                 self.ordinary(op)
 
@@ -141,7 +142,7 @@ class _Inserter:
             self.wanted.setdefault(value, {}).setdefault(spec, []).append((op, i))
 
     def derive(self, op: ir.Operation) -> list[ShardSpec | None]:
-        """Operand layouts of an op that only says those of its results: the cheapest its rule allows."""
+        """Operand layouts of an op that has those of its results only: the cheapest that its rule allows."""
         have = [self.spec(v) for v in op.operands]
         results = [self.spec(r) for r in op.results]
         if not any(s.used_axes for s in (*have, *results)) and not is_manual(op):
@@ -157,15 +158,10 @@ class _Inserter:
             if any(rule.result_spec(i, a) != s for i, s in enumerate(results)):
                 continue
             wants = [rule.operand_spec(i, a) for i in range(len(have))]
-            try:
-                price = sum(
-                    cost(h, w, shape(v), itemsize(v), self.mesh, self.link)[0]
-                    for h, w, v in zip(have, wants, op.operands, strict=True)
-                )
-            except ReshardError:
-                continue
-            if best is None or price < best[0]:
-                best = price, wants
+            pairs = zip(have, wants, op.operands, strict=True)
+            seconds = sum(self.seconds(h, w, shape(v), itemsize(v)) for h, w, v in pairs)
+            if seconds < (math.inf if best is None else best[0]):
+                best = seconds, wants
         if best is None:
             layouts = ", ".join(map(str, results))
             raise PcgError(
@@ -176,7 +172,7 @@ class _Inserter:
     # -- the operators -------------------------------------------------------------------------
 
     def redistribute(self, value: ir.Value, wanted: dict[ShardSpec, Uses]) -> None:
-        """Give every use in `wanted` its layout of `value`, each layout made from the nearest one at hand."""
+        """Give every use in `wanted` its layout of `value`, each from the cheapest of those that exist already."""
         op, _ = next(iter(wanted.values()))[0]
         src, dims, size = self.spec(value), shape(value), itemsize(value)
         if isinstance(value, ir.BlockArgument):
@@ -189,11 +185,11 @@ class _Inserter:
             for spec in order:
                 op, _ = wanted[spec][0]
                 if spec not in at_hand:
-                    near = min(at_hand, key=lambda s: self.price(s, spec, dims, size))
+                    near = min(at_hand, key=lambda s: self.seconds(s, spec, dims, size))
                     steps = plan(near, spec, dims, size, self.mesh, self.link)
                     start, point = at_hand[near]
-                    for made, layout in emit_pcg(steps, start, near, op.location, point):
-                        at_hand[layout] = made, ir.InsertionPoint.after(made.owner)
+                    for result, layout in emit_pcg(steps, start, near, op.location, point):
+                        at_hand[layout] = result, ir.InsertionPoint.after(result.owner)
                     self.owner.statistics["layout changes"] += 1
                     self.owner.statistics["operators"] += len(steps)
                 for user, i in wanted[spec]:
@@ -202,26 +198,27 @@ class _Inserter:
             operand = wanted[spec][0][1]
             raise PcgError(f"'{op.name}' op operand {operand}: {error}", op) from None
 
-    def price(self, src: ShardSpec, dst: ShardSpec, dims: tuple[int, ...], size: float) -> float:
+    def seconds(self, src: ShardSpec, dst: ShardSpec, dims: tuple[int, ...], size: float) -> float:
+        """Seconds of a redistribution; infinite where there is none."""
         try:
             return cost(src, dst, dims, size, self.mesh, self.link)[0]
         except ReshardError:
-            return float("inf")
+            return math.inf
 
     def order(
         self, src: ShardSpec, wanted: list[ShardSpec], dims: tuple[int, ...], size: float
     ) -> list[ShardSpec]:
-        """In which order to make the wanted layouts so that one may be made cheaply from another."""
+        """The order of producing the layouts in which the redistributions, each from an earlier layout, take least."""
         if len(wanted) == 1:
             return wanted
         if len(wanted) > _TRY_ALL:
-            return sorted(wanted, key=lambda s: -self.price(src, s, dims, size))
+            return sorted(wanted, key=lambda s: -self.seconds(src, s, dims, size))
 
         def total(order: tuple[ShardSpec, ...]) -> float:
             seconds, at_hand = 0.0, [src]
             for spec in order:
-                near = min(at_hand, key=lambda s: self.price(s, spec, dims, size))
-                seconds += self.price(near, spec, dims, size)
+                near = min(at_hand, key=lambda s: self.seconds(s, spec, dims, size))
+                seconds += self.seconds(near, spec, dims, size)
                 if near != spec:
                     for step in plan(near, spec, dims, size, self.mesh, self.link):
                         near = step.apply(near)

@@ -1,7 +1,7 @@
 """A training step as a loop over microbatches that adds up what it reduces over the batch.
 
-Microbatch t holds the examples t, t + k, t + 2k, ...: the batch [n] is seen as [n/k, k] and cut along k, so that a
-batch that is split over devices stays where it is.  Inside the loop every op runs in its local form on a mesh whose
+Microbatch t has the examples t, t + k, t + 2k, ...: the batch [n] is reshaped to [n/k, k] and split along k, so that a
+batch that is split over devices is not resharded.  Inside the loop every op runs in its local form on a mesh whose
 only axis is time; where that form asks which device it is on, the answer is the number of the microbatch.
 """
 
@@ -16,12 +16,12 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.shardings import CONSTRAINTS
-from pcg.ir.walk import walk
+from pcg.ir.walk import outer_values, walk
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import Collectives
 from pcg.lower.local import MeshContext, local_form_of
 from pcg.lower.neutral import neutral
-from pcg.rewrite.temporal import CannotSplit, Temporal, captured
+from pcg.rewrite.temporal import CannotSplit, TemporalLayouts
 from pcg.rules import rule_for, traits
 from pcg.rules.factor import Assignment
 from pcg.rules.regions import REDUCERS
@@ -50,33 +50,33 @@ class TimeContext(MeshContext):
 
 @dataclass
 class Microbatches:
-    """Rewrites the function that `what` describes."""
+    """Rewrites the function that `layouts` describes."""
 
-    what: Temporal
+    layouts: TemporalLayouts
     accumulated: list[ir.Value] = field(default_factory=list)
     """What is added up over the loop, in the original program."""
     _values: dict[ir.Value, ir.Value] = field(default_factory=dict)
     _outer: dict[tuple[ir.Value, int | None], ir.Value] = field(default_factory=dict)
-    """(whole value, dimension that is cut or None) -> argument of the body."""
+    """(value from outside, dimension that is split or None) -> argument of the body."""
     _slices: dict[tuple[ir.Value, int], ir.Value] = field(default_factory=dict)
     counter: ir.Value = field(init=False)
     body: ir.Block = field(init=False)
 
     def run(self) -> ir.Operation:
         """Rewrite the function in place; returns the loop."""
-        what, func = self.what, self.what.func
+        layouts, func = self.layouts, self.layouts.func
         block = func.regions[0].blocks[0]
         ops = [op.operation for op in block.operations]
-        inside = [op for op in ops[:-1] if any(not what.is_whole(r) and r not in what.late for r in op.results)]
-        loop_ops = set(inside)
-        after = [op for op in ops if op not in loop_ops]
-        used = {v for op in after for v in captured(op)}
-        sums = [r for op in inside for r in op.results if r in used and what.is_partial(r)]
-        parts = [r for op in inside for r in op.results if r in used and what.is_split(r)]
+        in_loop = {op for op in ops[:-1] for r in op.results if layouts.is_split(r) or layouts.is_partial(r)}
+        inside = [op for op in ops if op in in_loop]
+        after = [op for op in ops if op not in in_loop]
+        used = {v for op in after for v in outer_values(op)}
+        sums = [r for op in inside for r in op.results if r in used and layouts.is_partial(r)]
+        parts = [r for op in inside for r in op.results if r in used and layouts.is_split(r)]
         for op in after[:-1]:
-            for v in captured(op):
-                if what.is_split(v) and op.results and op.results[0] in what.late:
-                    what._mixed(op, v)
+            for v in outer_values(op):
+                if layouts.is_split(v) and op.results and op.results[0] in layouts.deferred:
+                    layouts.refuse(op)
         self.accumulated = sums
         with func.context, func.location:
             loop = self._loop(inside, sums, parts, ops)
@@ -87,7 +87,7 @@ class Microbatches:
                 for v, r in zip(parts, results[len(sums) :], strict=False):
                     v.replace_all_uses_with(self._reshape(r, v.type))
             self._order(ops, inside, loop)
-        # What was made for the whole batch and is now made for each microbatch is as large as all of them.
+        # What was generated for the whole batch, and now is for each microbatch, is not needed any more.
         for op in reversed(list(walk(func))):
             if traits.has(op.name, Trait.CHEAP) and not any(len(list(r.uses)) for r in op.results):
                 op.erase()
@@ -98,10 +98,10 @@ class Microbatches:
     def _loop(
         self, inside: list[ir.Operation], sums: list[ir.Value], parts: list[ir.Value], ops: list[ir.Operation]
     ) -> ir.Operation:
-        what, k = self.what, self.what.parts
+        layouts, k = self.layouts, self.layouts.parts
         i32 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-        types = [i32, *(v.type for v in sums), *(self._seen(v) for v in parts)]
-        holder = ir.Operation.create("builtin.module", regions=1, loc=what.func.location, ip=False)
+        types = [i32, *(v.type for v in sums), *(self._reshaped(v) for v in parts)]
+        holder = ir.Operation.create("builtin.module", regions=1, loc=layouts.func.location, ip=False)
         self.body = body = holder.regions[0].blocks.append(*types)
         self.counter = body.arguments[0]
         needed = self._needed(inside, [*sums, *parts])
@@ -112,31 +112,31 @@ class Microbatches:
             out = []
             for v, acc in zip(sums, carried, strict=False):
                 with v.owner.location:
-                    out.append(self._make(REDUCERS[what.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
+                    out.append(self._create(REDUCERS[layouts.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
             for v, stack in zip(parts, carried[len(sums) : len(sums) + len(parts)], strict=True):
-                out.append(self._place(v, stack))
-            one = self._number(1)
-            following = self._make("stablehlo.add", [self.counter, one], i32)
+                out.append(self._update(v, stack))
+            one = self._constant(1)
+            following = self._create("stablehlo.add", [self.counter, one], i32)
             rest = list(body.arguments)[1 + len(out) :]
             ir.Operation.create("stablehlo.return", operands=[following, *out, *rest])
         with ir.InsertionPoint(ops[-1]):
-            initial = [self._number(0)]
+            initial = [self._constant(0)]
             for v in sums:
-                kind = what.specs[v].partial[0][1]
-                initial.append(self._spread(neutral(v.type.element_type, kind, v.owner.location), v.type))
+                kind = layouts.specs[v].partial[0][1]
+                initial.append(self._broadcast(neutral(v.type.element_type, kind, v.owner.location), v.type))
             for v in parts:
-                seen = self._seen(v)
-                initial.append(self._spread(neutral(seen.element_type, "sum", v.owner.location), seen))
+                seen = self._reshaped(v)
+                initial.append(self._broadcast(neutral(seen.element_type, "sum", v.owner.location), seen))
             for v, d in self._outer:
-                initial.append(v if d is None else self._reshape(v, self._seen(v, d)))
+                initial.append(v if d is None else self._reshape(v, self._reshaped(v, d)))
             loop = ir.Operation.create(
                 "stablehlo.while", results=[v.type for v in initial], operands=initial, regions=2,
-                loc=what.func.location,
+                loc=layouts.func.location,
             )
         cond = loop.regions[0].blocks.append(*[v.type for v in initial])
         with ir.InsertionPoint(cond):
-            flag = self._make(
-                "stablehlo.compare", [cond.arguments[0], self._number(k)],
+            flag = self._create(
+                "stablehlo.compare", [cond.arguments[0], self._constant(k)],
                 ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)),
                 comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction LT>"),
             )  # fmt: skip
@@ -149,21 +149,21 @@ class Microbatches:
         need = {v.owner.operation for v in outputs}
         for op in reversed(inside):
             if op in need:
-                need.update(v.owner.operation for v in captured(op) if not isinstance(v, ir.BlockArgument))
+                need.update(v.owner.operation for v in outer_values(op) if not isinstance(v, ir.BlockArgument))
         return [op for op in inside if op in need]
 
     def _order(self, ops: list[ir.Operation], inside: list[ir.Operation], loop: ir.Operation) -> None:
-        """Put what the loop needs before it and everything else after it; remove what it took over.
+        """Put what the loop needs before it and everything else after it; remove what it replaces.
 
-        Sets of ops are made anew here: what an op hashes to changes with its operands.
+        The hash of an op changes with its operands, so the sets of ops are built here.
         """
-        block = self.what.func.regions[0].blocks[0]
+        block = self.layouts.func.regions[0].blocks[0]
         now = [op.operation for op in block.operations]
         before: set[ir.Operation] = set()
         for op in reversed(now):
             if op == loop or op in before:
-                before.update(v.owner.operation for v in captured(op) if not isinstance(v, ir.BlockArgument))
-        # Originals that are also done on the whole batch stay; nothing else reads what the loop took over.
+                before.update(v.owner.operation for v in outer_values(op) if not isinstance(v, ir.BlockArgument))
+        # Originals that also run on the whole batch stay; no other op reads what the loop computes now.
         dead = [op for op in inside if op not in before]
         gone = set(dead)
         for op in now[:-1]:
@@ -171,9 +171,9 @@ class Microbatches:
                 op.move_before(now[-1])
         loop.move_before(now[-1])
         after = [op for op in now[:-1] if op not in before and op not in gone and op != loop]
-        # Reshapes of stacked results were made last, but are read by what comes after the loop.
-        made = [op for op in after if op.operands and any(v.owner == loop for v in op.operands) and op not in ops]
-        for op in [*made, *(op for op in after if op not in made)]:
+        # Reshapes of stacked results were inserted last, but are read by ops after the loop.
+        reshapes = [op for op in after if op.operands and any(v.owner == loop for v in op.operands) and op not in ops]
+        for op in [*reshapes, *(op for op in after if op not in reshapes)]:
             op.move_before(now[-1])
         for op in reversed(dead):
             op.erase()
@@ -182,15 +182,15 @@ class Microbatches:
 
     def _emit(self, op: ir.Operation) -> None:
         """The ops of one microbatch for `op`."""
-        what = self.what
+        layouts = self.layouts
         with op.location:
-            if all(map(what.is_whole, (*op.results, *captured(op)))):
+            if all(map(layouts.is_replicated, (*op.results, *outer_values(op)))):
                 # Loops too: the rounds of a generator of random bits are the same in every microbatch.
-                results: Sequence[ir.Value] = self._whole(op)
+                results: Sequence[ir.Value] = self._replicated(op)
             elif op.name == "stablehlo.while":
                 results = self._inner_loop(op)
             elif op.name in CONSTRAINTS or op.name == "stablehlo.optimization_barrier":
-                values = [self._local(v, what.specs[v]) for v in op.operands]
+                values = [self._local(v, layouts.specs[v]) for v in op.operands]
                 attributes = {n: op.attributes[n] for n in op.attributes}
                 results = list(
                     ir.Operation.create(
@@ -198,40 +198,41 @@ class Microbatches:
                     ).results
                 )
             else:
-                rule, a = rule_for(op), what.chosen[op]
+                rule, a = rule_for(op), layouts.chosen[op]
                 operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
                 results = self._form(op, operands, a)
         self._values.update(zip(op.results, results, strict=True))
 
     def _form(self, op: ir.Operation, operands: list[ir.Value], a: Assignment) -> Sequence[ir.Value]:
-        what = self.what
+        layouts = self.layouts
         rule = rule_for(op)
-        types = [_cut(r.type, rule.result_spec(i, a), what.parts) for i, r in enumerate(op.results)]
-        collectives = Collectives(what.mesh)
+        types = [_local_type(r.type, rule.result_spec(i, a), layouts.parts) for i, r in enumerate(op.results)]
+        collectives = Collectives(layouts.mesh)
         context = TimeContext(op, operands, types, rule, a, collectives, counter=self.counter)
         results = list(local_form_of(op)(context))
         if collectives.channels:
             raise CannotSplit(f"'{op.name}' op: parts of the batch depend on each other", op.location)
         return results
 
-    def _whole(self, op: ir.Operation) -> Sequence[ir.Value]:
-        """An op inside of a loop that is the same for every microbatch."""
-        for v in captured(op):
+    def _replicated(self, op: ir.Operation) -> Sequence[ir.Value]:
+        """An op that is the same for every microbatch."""
+        for v in outer_values(op):
             if v not in self._values:
                 self._values[v] = self._local(v, ShardSpec.replicated(len(shape(v))))
         return list(clone_mapped(op, self._values).results)
 
     def _local(self, value: ir.Value, want: ShardSpec) -> ir.Value:
         """`value` of the current microbatch in layout `want`."""
-        what = self.what
-        have = what.specs[value]
+        layouts = self.layouts
+        have = layouts.specs[value]
         if have == want and value in self._values:
             return self._values[value]
         if want.partial and have.is_replicated:
-            want = have  # all zeros: an addend like any other
+            want = have  # zeros are a term of any sum
             if value in self._values:
                 return self._values[value]
-        if (a := what.remake(value, want)) is not None or (what.made(value) and want.is_replicated):
+        a = layouts.rematerialisation(value, want)
+        if a is not None or (layouts.is_generated(value) and want.is_replicated):
             op = value.owner.operation
             if a is None or want.is_replicated:
                 operands = [self._local(v, ShardSpec.replicated(len(shape(v)))) for v in op.operands]
@@ -239,13 +240,13 @@ class Microbatches:
             rule = rule_for(op)
             operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
             return self._form(op, operands, a)[0]
-        if value in self._values:  # the same in every microbatch, but made in it
-            seen = self._reshape(self._values[value], self._seen(value, _dim(want)))
+        if value in self._values:  # replicated, but computed in the loop
+            seen = self._reshape(self._values[value], self._reshaped(value, _dim(want)))
             return self._slice(seen, value.type, _dim(want))
         d = _dim(want) if any(want.dims) else None
         argument = self._outer.get((value, d))
         if argument is None:
-            kind = value.type if d is None else self._seen(value, d)
+            kind = value.type if d is None else self._reshaped(value, d)
             argument = self._outer[value, d] = self.body.add_argument(kind, value.location)
         if d is None:
             return argument
@@ -255,8 +256,8 @@ class Microbatches:
         return self._slices[value, d]
 
     def _inner_loop(self, op: ir.Operation) -> Sequence[ir.Value]:
-        what = self.what
-        specs = [what.specs[r] for r in op.results]
+        layouts = self.layouts
+        specs = [layouts.specs[r] for r in op.results]
         operands = [self._local(v, s) for v, s in zip(op.operands, specs, strict=True)]
         types = [v.type for v in operands]
         new = ir.Operation.create(
@@ -278,65 +279,65 @@ class Microbatches:
 
     # -- small ops -----------------------------------------------------------------------------
 
-    def _seen(self, value: ir.Value, d: int | None = None) -> ir.RankedTensorType:
-        """The type of `value` with the cut dimension as [examples of a microbatch, microbatches, rest]."""
-        kind, what = value.type, self.what
-        d = what.dim(value) if d is None else d
-        n, k = kind.shape[d], what.parts
-        inner = n // what.batch if n % what.batch == 0 else 1
+    def _reshaped(self, value: ir.Value, d: int | None = None) -> ir.RankedTensorType:
+        """The type of `value` with the split dimension as [examples of a microbatch, microbatches, rest]."""
+        kind, layouts = value.type, self.layouts
+        d = layouts.dim(value) if d is None else d
+        n, k = kind.shape[d], layouts.parts
+        inner = n // layouts.batch if n % layouts.batch == 0 else 1
         return ir.RankedTensorType.get(
             [*kind.shape[:d], n // (k * inner), k, inner, *kind.shape[d + 1 :]], kind.element_type
         )
 
-    def _slice(self, seen: ir.Value, whole: ir.RankedTensorType, d: int) -> ir.Value:
-        """The current microbatch of a value in the form of `_seen`."""
+    def _slice(self, seen: ir.Value, full: ir.RankedTensorType, d: int) -> ir.Value:
+        """The current microbatch of a value of type `full` that was reshaped as `_reshaped` says."""
         dims = list(seen.type.shape)
         dims[d + 1] = 1
-        zero = self._number(0)
+        zero = self._constant(0)
         starts = [self.counter if i == d + 1 else zero for i in range(len(dims))]
-        part = self._make(
-            "stablehlo.dynamic_slice", [seen, *starts], ir.RankedTensorType.get(dims, whole.element_type),
+        part = self._create(
+            "stablehlo.dynamic_slice", [seen, *starts], ir.RankedTensorType.get(dims, full.element_type),
             slice_sizes=ir.DenseI64ArrayAttr.get(dims),
         )
-        local = list(whole.shape)
-        local[d] //= self.what.parts
-        return self._reshape(part, ir.RankedTensorType.get(local, whole.element_type))
+        local = list(full.shape)
+        local[d] //= self.layouts.parts
+        return self._reshape(part, ir.RankedTensorType.get(local, full.element_type))
 
-    def _place(self, value: ir.Value, stack: ir.Value) -> ir.Value:
-        """`stack` with the current microbatch of `value` in its place."""
-        d = self.what.dim(value)
+    def _update(self, value: ir.Value, stack: ir.Value) -> ir.Value:
+        """`stack` with the current microbatch of `value` written into it."""
+        d = self.layouts.dim(value)
         dims = list(stack.type.shape)
         dims[d + 1] = 1
         part = self._reshape(self._values[value], ir.RankedTensorType.get(dims, stack.type.element_type))
-        zero = self._number(0)
+        zero = self._constant(0)
         starts = [self.counter if i == d + 1 else zero for i in range(len(dims))]
-        return self._make("stablehlo.dynamic_update_slice", [stack, part, *starts], stack.type)
+        return self._create("stablehlo.dynamic_update_slice", [stack, part, *starts], stack.type)
 
     @staticmethod
-    def _make(name: str, operands: Sequence[ir.Value], kind: ir.Type, **attributes: Any) -> ir.Value:
+    def _create(name: str, operands: Sequence[ir.Value], kind: ir.Type, **attributes: Any) -> ir.Value:
         return ir.Operation.create(name, results=[kind], operands=list(operands), attributes=attributes).result
 
     def _reshape(self, value: ir.Value, kind: ir.Type) -> ir.Value:
-        return value if value.type == kind else self._make("stablehlo.reshape", [value], kind)
+        return value if value.type == kind else self._create("stablehlo.reshape", [value], kind)
 
-    def _spread(self, scalar: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
+    def _broadcast(self, scalar: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
         if not kind.rank:
             return scalar
         nowhere = ir.DenseI64ArrayAttr.get([])
-        return self._make("stablehlo.broadcast_in_dim", [scalar], kind, broadcast_dimensions=nowhere)
+        return self._create("stablehlo.broadcast_in_dim", [scalar], kind, broadcast_dimensions=nowhere)
 
-    def _number(self, n: int) -> ir.Value:
+    def _constant(self, n: int) -> ir.Value:
         i32 = ir.IntegerType.get_signless(32)
         kind = ir.RankedTensorType.get([], i32)
         value = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(i32, n))
-        return self._make("stablehlo.constant", [], kind, value=value)
+        return self._create("stablehlo.constant", [], kind, value=value)
 
 
 def _dim(spec: ShardSpec) -> int:
     return next(d for d, axes in enumerate(spec.dims) if axes)
 
 
-def _cut(kind: ir.Type, spec: ShardSpec, parts: int) -> ir.Type:
+def _local_type(kind: ir.Type, spec: ShardSpec, parts: int) -> ir.Type:
     if not isinstance(kind, ir.RankedTensorType) or not any(spec.dims):
         return kind
     dims = list(kind.shape)

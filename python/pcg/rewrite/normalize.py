@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -10,7 +11,7 @@ from pcg.ir import shardings
 from pcg.ir.inline import Inliner
 from pcg.ir.joins import join
 from pcg.ir.transformation import Transformation, option
-from pcg.ir.walk import functions, is_private, walk
+from pcg.ir.walk import defining_op, functions, is_private, walk
 from pcg.lower.local_collectives import alone
 from pcg.rules import traits
 from pcg.rules.collectives import NAMES as COLLECTIVES
@@ -40,10 +41,8 @@ class Normalize(Transformation):
             if ir.StringAttr(func.attributes["sym_name"]).value not in per_device:
                 self._collectives(func)
             self._fold(func)
-            ops = list(walk(func))[1:]
-            ops.reverse()
-            self._clean(ops)
-        self._remove_functions(module)  # bodies of manual computations that nobody used
+            self._clean(list(walk(func))[:0:-1])
+        self._remove_functions(module)  # bodies of manual computations that no op runs
 
     def _remove_functions(self, module: ir.Operation) -> None:
         """Remove private functions that nothing refers to; keep all if none is public."""
@@ -75,6 +74,7 @@ class Normalize(Transformation):
             self.statistics["collectives removed"] += 1
 
     def _fold(self, func: ir.Operation) -> None:
+        """Remove ops that return an operand, and joins of what was split."""
         for op in list(walk(func)):
             if _is_identity(op):
                 op.results[0].replace_all_uses_with(op.operands[0])
@@ -98,23 +98,22 @@ class Normalize(Transformation):
                 self._spread(op, users)
 
     def _is_free(self, op: ir.Operation, depth: int = 0) -> bool:
+        """Whether an op costs nothing to run once per use: a constant, an iota, or a broadcast of one."""
         name = op.name
         if name == "stablehlo.iota":
             return True
         if name == "stablehlo.constant":
             type_ = op.results[0].type
-            if not type_.has_static_shape or _elements(type_) <= self.max_constant:
+            if not type_.has_static_shape or math.prod(type_.shape) <= self.max_constant:
                 return True
             # The bindings cannot read the value attribute of a complex constant.
             if isinstance(type_.element_type, ir.ComplexType):
                 return False
             return getattr(op.attributes["value"], "is_splat", False)
-        if not traits.has(name, Trait.SPREADS) or depth > 4:
+        if not traits.has(name, Trait.SPREADS) or depth > 4 or shardings.SPECS in op.attributes:
             return False
-        source = op.operands[0]
-        if isinstance(source, ir.BlockArgument) or shardings.SPECS in op.attributes:
-            return False
-        return self._is_free(source.owner.operation, depth + 1)
+        source = defining_op(op.operands[0])
+        return source is not None and self._is_free(source, depth + 1)
 
     def _spread(self, op: ir.Operation, users: list) -> None:
         """The op stays with its first use (in that use's block); every other use gets a copy next to it."""
@@ -130,13 +129,6 @@ class Normalize(Transformation):
                 copy = op.clone()
             user.operands[use.operand_number] = copy.results[0]
             self.statistics["copies"] += 1
-
-
-def _elements(type_: ir.Type) -> int:
-    n = 1
-    for d in type_.shape:
-        n *= d
-    return n
 
 
 def _is_manual(op: ir.Operation) -> bool:
@@ -169,12 +161,8 @@ def _is_pure(op: ir.Operation) -> bool:
         return False
     if has_side_effect(op):
         return False
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in list(block.operations)[:-1]:
-                if not _is_pure(inner.operation):
-                    return False
-    return True
+    blocks = [block for region in op.regions for block in region.blocks]
+    return all(_is_pure(inner.operation) for block in blocks for inner in list(block.operations)[:-1])
 
 
 def _symbols(op: ir.Operation) -> list[str]:

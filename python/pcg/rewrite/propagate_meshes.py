@@ -11,7 +11,7 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation
 from pcg.ir.types import tensor_bytes
-from pcg.ir.walk import entry, functions, walk
+from pcg.ir.walk import entry, functions, outer_values, walk
 from pcg.layout import Mesh, SpecError
 from pcg.propagate.meshes import MeshConflict, MeshProblem, propagate_meshes
 from pcg.rules import traits
@@ -117,20 +117,6 @@ class PropagateMeshes(Transformation):
             declared = ", ".join("@" + n for n in sorted(self.declared))
             raise PcgError(f"'{op.name}' op names the mesh @{name}; declared meshes: {declared}", op)
         return name
-
-
-def outer_values(op: ir.Operation) -> list[ir.Value]:
-    """Operands of an op and values from outside that its regions use, each once."""
-    if not len(op.regions):
-        return list(dict.fromkeys(op.operands))
-    inside: set[ir.Value] = set()
-    used: dict[ir.Value, None] = {}
-    for inner in walk(op):
-        used.update(dict.fromkeys(inner.operands))
-        if inner != op:
-            inside.update(inner.results)
-        inside.update(a for region in inner.regions for block in region.blocks for a in block.arguments)
-    return [v for v in used if v not in inside]
 
 
 def place_arguments(func: ir.Operation, home: Mapping[int, str]) -> None:

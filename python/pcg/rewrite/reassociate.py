@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.transformation import Transformation
-from pcg.ir.walk import functions, walk
+from pcg.ir.walk import defining_op, functions, walk
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 
@@ -42,7 +42,7 @@ class Reassociate(Transformation):
                     "stablehlo.add", results=[root.results[0].type], operands=[total, term], loc=root.location
                 ).results[0]
         root.results[0].replace_all_uses_with(total)
-        for add in adds:  # from the root down, so each is unused when its turn comes
+        for add in adds:  # from the root down, so each is unused when it is erased
             add.erase()
         self.statistics["sums reordered"] += 1
 
@@ -59,7 +59,7 @@ def _flatten(root: ir.Operation, terms: list[ir.Value], adds: list[ir.Operation]
     adds.append(root)
     while stack:
         value = stack.pop()
-        op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+        op = defining_op(value)
         if op is not None and op.name == "stablehlo.add" and _uses(value) == 1 and _inner(op, adds[0]):
             adds.append(op)
             stack.extend(reversed(op.operands))
@@ -72,7 +72,7 @@ def _uses(value: ir.Value) -> int:
 
 
 def is_contraction(value: ir.Value) -> bool:
-    """Whether `value` is the result of a contraction that is used nowhere else, maybe moved or scaled."""
+    """Whether `value` is the result of a contraction that is used nowhere else, perhaps transposed or negated."""
     while not isinstance(value, ir.BlockArgument) and _uses(value) == 1:
         op = value.owner.operation
         if traits.has(op.name, Trait.CONTRACTION):

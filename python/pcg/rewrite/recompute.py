@@ -1,4 +1,4 @@
-"""Compute values again in the backward part instead of keeping them, as far as memory needs it."""
+"""Rematerialise values in the backward part instead of keeping them, as far as memory needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pcg.ir.clone import remap
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import place
 from pcg.ir.transformation import Bytes, Transformation, option
-from pcg.ir.walk import entry
+from pcg.ir.walk import defining_op, entry
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
 from pcg.search.line import Replay
@@ -21,7 +21,7 @@ from pcg.search.read_line import Reader, ReadLine
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import donated_of
 
-#: On a barrier: the copies behind it are there to save memory, and must not be merged with what they copy.
+#: On a rematerialisation barrier: the ops behind it must not be merged with those that they recompute.
 COPIES = "pcg.copies"
 #: On the entry function: bytes per device that recomputation has to bring it to.
 LIMIT = "pcg.memory_limit"
@@ -29,7 +29,7 @@ LIMIT = "pcg.memory_limit"
 
 @dataclass
 class Recompute(Transformation):
-    """Compute values again where they are next needed instead of keeping them, to fit a memory limit."""
+    """Rematerialise values where they are next needed instead of keeping them, to fit a memory limit."""
 
     memory_limit: Bytes | None = option(None, "bytes per device that the step may need, as 16GiB")
     planned: bool = option(False, "do what pcg-search decided, whatever the limit; nothing if it decided nothing")
@@ -39,7 +39,7 @@ class Recompute(Transformation):
         super().__post_init__()
         self.found: Recomputation | None = None
         self.known: Recomputation | None = None
-        """What to do, if it is known already for the program as `read_placed` reads it."""
+        """What to recompute, if that is known already for the program as `read_placed` reads it."""
 
     def run(self, module: ir.Operation) -> None:
         func = entry(module)
@@ -48,12 +48,11 @@ class Recompute(Transformation):
         limit: float | None = None if self.planned else self.memory_limit
         if LIMIT in func.attributes:
             limit = ir.FloatAttr(func.attributes[LIMIT]).value
-        if LIMIT in func.attributes:
             del func.attributes[LIMIT]
         if limit is None and self.known is None:
             return
         if self.known is not None and not self.known.redo:
-            sink_moves(func)
+            sink_reshards(func)
             return
         mesh = shardings.mesh_of(module) or Mesh.of({"devices": 1})
         try:
@@ -72,13 +71,13 @@ class Recompute(Transformation):
         self.found = found
         if not found.redo:
             return
-        count = write(read, Replay(read.line, found.split, found.redo))
-        self.statistics["ops done again"] = count
+        count = write_copies(read, Replay(read.line, found.split, found.redo))
+        self.statistics["ops recomputed"] = count
         places = dict.fromkeys(x for i in sorted(found.redo) if (x := place(read.ops[i].location)))
         at = ", ".join(list(places)[:3]) + (f" and {len(places) - 3} more lines" if len(places) > 3 else "")
         self.remark(
             func,
-            f"{count} ops are done again in the backward part: {before / 2**20:.4g} MiB become "
+            f"{count} ops are recomputed in the backward part: {before / 2**20:.4g} MiB become "
             f"{found.peak / 2**20:.4g} MiB per device, the step takes {1e6 * found.seconds:.1f} us longer by estimate"
             + (f"; from {at}" if at else ""),
         )
@@ -86,15 +85,15 @@ class Recompute(Transformation):
 
 def read_placed(func: ir.Operation, model: CostModel) -> ReadLine:
     """The steps of a function; redistributions are put first where they are needed."""
-    sink_moves(func)
+    sink_reshards(func)
     return Reader(model, func).read(donated_of(func))
 
 
-def sink_moves(func: ir.Operation) -> None:
-    """Put redistributions that gather a value, or move an argument, right before what first reads the result.
+def sink_reshards(func: ir.Operation) -> None:
+    """Move PCG operators that gather a value, or redistribute an argument, right before the first use of the result.
 
-    They stand behind the value that they move: for an argument at the start of the program, for what the forward part
-    makes for the backward part in the forward part.
+    They are inserted behind the value that they redistribute: for an argument at the start of the program, for a value
+    of the forward part that the backward part reads in the forward part.
     """
     block = func.regions[0].blocks[0]
     ops = [op.operation for op in block.operations]
@@ -109,9 +108,9 @@ def sink_moves(func: ir.Operation) -> None:
 
 
 def _of_gathered(op: ir.Operation) -> bool:
-    """Whether an operator moves an argument, or what was just gathered."""
-    value = op.operands[0]
-    return isinstance(value, ir.BlockArgument) or value.owner.operation.name in ("pcg.combine", "pcg.replicate")
+    """Whether an operator redistributes an argument, or what was just gathered."""
+    source = defining_op(op.operands[0])
+    return source is None or source.name in ("pcg.combine", "pcg.replicate")
 
 
 def _in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
@@ -121,8 +120,8 @@ def _in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
     return op
 
 
-def write(read: ReadLine, replay: Replay) -> int:
-    """Write the copies of `replay` into the program that was read; returns how many ops are done again."""
+def write_copies(read: ReadLine, replay: Replay) -> int:
+    """Write the copies of `replay` into the program that was read; returns how many ops are recomputed."""
     copies: dict[ir.Value, ir.Value] = {}
     behind: dict[ir.Value, ir.Value] = {}
     opened: set[int] = set()
@@ -133,13 +132,13 @@ def write(read: ReadLine, replay: Replay) -> int:
             opened.add(item.before)
             _barrier([read.values[v] for v in replay.guarded[item.before]], target, read, replay.split, behind)
         numbers = replay.line.steps[item.step].reads
-        again = {read.values[v] for v, is_copy in zip(numbers, item.reads, strict=True) if is_copy}
+        copied = {read.values[v] for v, is_copy in zip(numbers, item.reads, strict=True) if is_copy}
         if not item.copies:
-            if again:
-                remap(op, {v: copies[v] for v in again})
+            if copied:
+                remap(op, {v: copies[v] for v in copied})
             continue
         new = op.clone(ip=ir.InsertionPoint(target))
-        remap(new, {v: copies[v] for v in again} if again else behind)
+        remap(new, {v: copies[v] for v in copied} if copied else behind)
         copies.update(zip(op.results, new.results, strict=True))
         count += 1
     return count
@@ -148,7 +147,7 @@ def write(read: ReadLine, replay: Replay) -> int:
 def _barrier(
     values: list[ir.Value], reader: ir.Operation, read: ReadLine, split: int, behind: dict[ir.Value, ir.Value]
 ) -> None:
-    """A barrier before `reader` that `values` go through together with a gradient that it reads."""
+    """A rematerialisation barrier before `reader`, with `values` and a gradient that it reads as operands."""
     gradient = _gradient(reader, read, split)
     operands = values + ([gradient] if gradient is not None and gradient not in values else [])
     specs = [shardings.get(v) for v in operands]
@@ -167,7 +166,7 @@ def _barrier(
 
 
 def _gradient(reader: ir.Operation, read: ReadLine, split: int) -> ir.Value | None:
-    """What `reader` reads that is made latest behind the split; else what is made right before it."""
+    """The operand of `reader` that is computed last behind the split; else the last result before it."""
     at = {op: i for i, op in enumerate(read.ops)}
     found = [v for v in reader.operands if not isinstance(v, ir.BlockArgument) and _is_gradient(v)]
     found = [v for v in found if at.get(v.owner.operation, -1) > split]
@@ -181,7 +180,7 @@ def _gradient(reader: ir.Operation, read: ReadLine, split: int) -> ir.Value | No
 
 
 def _is_gradient(value: ir.Value) -> bool:
-    """Whether a value is a tensor of floats that a barrier may hold: whole, not waiting for a reduction."""
+    """Whether a value is a tensor of floats that may be an operand of a barrier: computed, and not partial."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, ir.FloatType):
         return False

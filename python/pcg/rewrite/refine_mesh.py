@@ -26,9 +26,9 @@ _SIGNATURE = ("arg_attrs", "res_attrs")
 
 @dataclass
 class RefineMesh(Transformation):
-    """Cut mesh axes where layouts use parts of them, and let every layout name the parts."""
+    """Split mesh axes where layouts use parts of them, and let every layout name the parts."""
 
-    reshapes: bool = option(False, "also cut axes where a reshape splits a dimension inside of them")
+    reshapes: bool = option(False, "also split axes where a reshape splits a dimension inside of them")
     max_axes: int = option(4, "`reshapes` makes no mesh with more axes: each makes a search many times longer")
 
     def run(self, module: ir.Operation) -> None:
@@ -50,33 +50,33 @@ class RefineMesh(Transformation):
         self.statistics["axes refined"] += len(new.axes) - len(old.axes)
 
     def _by_reshapes(self, module: ir.Operation, mesh: Mesh) -> Mesh:
-        """`mesh` cut for reshapes, those that move the most elements first."""
+        """`mesh` refined for reshapes, those of the most elements first."""
         weight: Counter[tuple[tuple[str, int], ...]] = Counter()
         where: dict[tuple[tuple[str, int], ...], ir.Operation] = {}
-        whole = [(axis, mesh.axes_size(parts)) for axis, parts in mesh.parts.items()]
+        axes = [(axis, mesh.axes_size(parts)) for axis, parts in mesh.parts.items()]
         for op in walk(module):
             if op.name != "stablehlo.reshape":
                 continue
             rule = rule_for(op)
             for dim in {d for t in (*rule.operands, *rule.results) for d in t if len(d) > 1}:
                 sizes = tuple(rule.factors[f].size if rule.factors[f].splittable else 1 for f in dim)
-                for axis, size in whole:
-                    if cut := tuple((axis, at) for at in refine.reshape_boundaries(sizes, size)):
-                        weight[cut] += math.prod(op.results[0].type.shape)
-                        where.setdefault(cut, op)
-        for cut, _ in weight.most_common():
+                for axis, size in axes:
+                    if split := tuple((axis, at) for at in refine.reshape_boundaries(sizes, size)):
+                        weight[split] += math.prod(op.results[0].type.shape)
+                        where.setdefault(split, op)
+        for split, _ in weight.most_common():
             try:
-                finer = refine.refine_at(mesh, cut)
+                finer = refine.refine_at(mesh, split)
             except MeshError:
-                continue  # crosses a cut that is there already
+                continue  # is no refinement of the axes that there are already
             if finer == mesh:
                 continue
-            spelled = ", ".join(f"{axis} at {at}" for axis, at in cut)
+            spelled = ", ".join(f"{axis} at {at}" for axis, at in split)
             if sum(n > 1 for n in finer.sizes) > self.max_axes:
-                text = f"axis not cut ({spelled}): mesh {finer} has more than max-axes={self.max_axes}"
-                self.remark(where[cut], text)
+                text = f"axis not split ({spelled}): mesh {finer} has more than max-axes={self.max_axes}"
+                self.remark(where[split], text)
                 continue
-            self.remark(where[cut], f"axis cut for this reshape: {spelled}")
+            self.remark(where[split], f"axis split for this reshape: {spelled}")
             mesh = finer
         return mesh
 

@@ -1,8 +1,7 @@
-"""Make in a loop what is cheap to make there, instead of keeping it in memory around the loop."""
+"""Recompute loop-invariant values in a loop where that is cheap, instead of keeping them in memory around it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -11,22 +10,23 @@ from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped, remap
 from pcg.ir.transformation import Transformation
 from pcg.ir.types import tensor_bytes
-from pcg.ir.walk import entry
+from pcg.ir.walk import captured, defining_op, entry, outer_values
 from pcg.rules import traits
 from pcg.rules.registry import CONTROL_FLOW
 from pcg.rules.traits import Trait
 
-#: How many times what it is made of a value must take, for it to be made again in every iteration.
+#: Times the bytes of what it is computed from that a value must have to be recomputed in every iteration.  A choice:
+#: masks and broadcasts have many times more.
 _LARGER = 8.0
-#: A value that takes fewer bytes on all devices together stays where it is.
+#: A value of fewer bytes on all devices together stays where it is.  A choice: 4 KiB are no memory.
 _SMALL = 1 << 12
-#: Most ops that one value is made of.
+#: Most ops that one value is computed by.  A choice: masks take ten.
 _OPS = 64
 
 
 @dataclass
 class SinkInvariants(Transformation):
-    """Make loop-invariant values inside of the loops that read them, where that is cheap and saves memory."""
+    """Compute loop-invariant values inside of the loops that read them, where that is cheap and saves memory."""
 
     def run(self, module: ir.Operation) -> None:
         func = entry(module)
@@ -37,10 +37,10 @@ class SinkInvariants(Transformation):
             saved += self._block(block)
         if saved:
             count = self.statistics["values sunk"]
-            self.remark(func, f"{count} values of {saved / 2**20:.4g} MiB are made in the loops that read them")
+            self.remark(func, f"{count} values of {saved / 2**20:.4g} MiB are computed in the loops that read them")
 
     def _block(self, block: ir.Block) -> float:
-        """Loops of a block, the outer ones first: what is made in a body may be for a loop in it."""
+        """Loops of a block, the outer ones first: what is sunk into a body may be read by a loop in it."""
         saved = 0.0
         for op in [o.operation for o in block.operations]:
             if op.name == "stablehlo.while":
@@ -52,7 +52,7 @@ class SinkInvariants(Transformation):
         return saved
 
     def _carried(self, loop: ir.Operation) -> tuple[ir.Operation, float]:
-        """Make what the loop carries unchanged in its body; the loop without these carries."""
+        """Compute what the loop carries unchanged in its body; the loop without these carried values."""
         body = loop.regions[1].blocks[0]
         yields = list(list(body.operations)[-1].operation.operands)
         gone = [
@@ -64,7 +64,7 @@ class SinkInvariants(Transformation):
         saved = sum(tensor_bytes(v.type) for v in values)
         for i, value in zip(gone, values, strict=True):
             for region in loop.regions:
-                self._make(value, region.blocks[0].arguments[i], region.blocks[0])
+                self._sink(value, region.blocks[0].arguments[i], region.blocks[0])
         self.statistics["values sunk"] += len(gone)
         if not gone:
             return loop, saved
@@ -74,21 +74,21 @@ class SinkInvariants(Transformation):
         return loop, saved
 
     def _captured(self, loop: ir.Operation) -> float:
-        """Make what the loop reads from outside in its regions."""
+        """Compute what the regions of the loop read from outside inside of them."""
         saved = 0.0
-        values = dict.fromkeys(v for v in _outside(loop) if _chain(v) is not None)
+        values = [v for v in captured(loop) if _chain(v) is not None]
         for value in values:
             for region in loop.regions:
-                self._make(value, value, region.blocks[0])
+                self._sink(value, value, region.blocks[0])
             saved += tensor_bytes(value.type)
             _clean(value)
         self.statistics["values sunk"] += len(values)
         return saved
 
     @staticmethod
-    def _make(value: ir.Value, known: ir.Value, block: ir.Block) -> None:
-        """Make `value` at the start of `block`, for what in it reads it under the name `known`."""
-        readers = [op.operation for op in block.operations if _reads(op.operation, known)]
+    def _sink(value: ir.Value, known: ir.Value, block: ir.Block) -> None:
+        """Compute `value` at the start of `block`, for the ops in it that read it as `known`."""
+        readers = [op.operation for op in block.operations if known in outer_values(op.operation)]
         if not readers:
             return
         chain = _chain(value)
@@ -98,13 +98,13 @@ class SinkInvariants(Transformation):
             for op in chain:
                 clone_mapped(op, values)
         *inner, last = readers
-        # The next value of an unchanged carry is the carry: it goes as a whole.
+        # The next value of an unchanged carried value is itself: `_without` removes both.
         for op in readers if last.name != "stablehlo.return" else inner:
             remap(op, {known: values[value]})
 
 
 def _chain(value: ir.Value) -> list[ir.Operation] | None:
-    """The ops that make `value` of much smaller values, in order; None if there are none, or dear ones."""
+    """The ops that compute `value` from much smaller values, in order; None if there are none, or expensive ones."""
     size = tensor_bytes(value.type)
     if size < _SMALL or isinstance(value, ir.BlockArgument):
         return None
@@ -125,8 +125,8 @@ def _chain(value: ir.Value) -> list[ir.Operation] | None:
             return small
         if len(ops) >= _OPS:
             return False
-        # What is small enough to be read in every iteration is not made again, unless it is made of nothing.
-        if small and op.operands and not _from_nothing(op):
+        # What is small enough to be read in every iteration is not recomputed, unless it is generated.
+        if small and op.operands and not _is_generated(op):
             left.add(v)
             return True
         if not all(visit(o) for o in op.operands):
@@ -139,15 +139,15 @@ def _chain(value: ir.Value) -> list[ir.Operation] | None:
     return list(ops)
 
 
-def _from_nothing(op: ir.Operation, depth: int = 8) -> bool:
-    """Whether an op is made of constants and iotas only."""
+def _is_generated(op: ir.Operation, depth: int = 8) -> bool:
+    """Whether an op depends on constants and iotas only."""
     if not traits.has(op.name, Trait.CHEAP) or not _plain(op) or not depth:
         return False
-    return all(not isinstance(v, ir.BlockArgument) and _from_nothing(v.owner.operation, depth - 1) for v in op.operands)
+    return all(not isinstance(v, ir.BlockArgument) and _is_generated(v.owner.operation, depth - 1) for v in op.operands)
 
 
 def _plain(op: ir.Operation) -> bool:
-    """Whether an op is no large table of constants: one in a loop is as large as one before it."""
+    """Whether an op is no large constant: one in a loop takes as many bytes as one before it."""
     if op.name != "stablehlo.constant" or tensor_bytes(op.results[0].type) < _SMALL:
         return True
     if isinstance(op.results[0].type.element_type, ir.ComplexType):
@@ -155,43 +155,19 @@ def _plain(op: ir.Operation) -> bool:
     return bool(getattr(op.attributes["value"], "is_splat", False))
 
 
-def _outside(loop: ir.Operation) -> Iterator[ir.Value]:
-    """Values from around the loop that its regions read."""
-    own: set[ir.Value] = set()
-
-    def visit(block: ir.Block) -> Iterator[ir.Value]:
-        own.update(block.arguments)
-        for o in block.operations:
-            op = o.operation
-            yield from (v for v in op.operands if v not in own)
-            for region in op.regions:
-                yield from visit(region.blocks[0])
-            own.update(op.results)
-
-    for region in loop.regions:
-        yield from visit(region.blocks[0])
-
-
 def _clean(value: ir.Value) -> None:
-    """Remove what makes a value that nobody reads any more."""
+    """Remove the ops that compute a value that no op reads any more."""
     work = [value.owner.operation]
     while work:
         op = work.pop()
         if traits.has(op.name, Trait.CHEAP) and not any(list(r.uses) for r in op.results):
-            makers = dict.fromkeys(v.owner.operation for v in op.operands if not isinstance(v, ir.BlockArgument))
+            operands = [defining for v in op.operands if (defining := defining_op(v)) is not None]
             op.erase()
-            work += makers
-
-
-def _reads(op: ir.Operation, value: ir.Value) -> bool:
-    """Whether `op`, or what is in it, reads `value`."""
-    if value in op.operands:
-        return True
-    return any(_reads(o.operation, value) for r in op.regions for b in r.blocks for o in b.operations)
+            work += dict.fromkeys(operands)
 
 
 def _without(loop: ir.Operation, gone: set[int]) -> ir.Operation:
-    """The loop without some of its carries, which only its terminator reads now."""
+    """The loop without some of its carried values, which only its terminator reads now."""
     kept = [i for i in range(len(loop.operands)) if i not in gone]
     operands = [loop.operands[i] for i in kept]
     attributes = {n: loop.attributes[n] for n in loop.attributes if n != shardings.SPECS}

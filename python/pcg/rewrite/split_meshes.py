@@ -1,4 +1,4 @@
-"""One stage per mesh, and per turn of the data to it, with transfers between them."""
+"""One stage per mesh, and per return of the data to it, with transfers between them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import create_stage, symbols_used
 from pcg.ir.transformation import Transformation
-from pcg.ir.walk import entry_of
-from pcg.rewrite.propagate_meshes import outer_values
+from pcg.ir.walk import entry_of, outer_values
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 from pcg.rules.values import free_values
@@ -39,7 +38,7 @@ class _Splitter:
         self.free = free_values(self.block)
         self.home: dict[ir.Value, str] = {}
         self.mesh: dict[ir.Operation, str] = {}
-        #: What stands for a value of the program on a mesh.
+        #: (value of the program, mesh) -> the value in the program of stages.
         self.at: dict[tuple[ir.Value, str], ir.Value] = {}
 
     def run(self) -> None:
@@ -60,7 +59,7 @@ class _Splitter:
         self.needed = self._needed()
         with ir.InsertionPoint(self.last):
             for argument in self.block.arguments:
-                self._made(argument, argument)
+                self._transfer(argument, argument)
             for index, (mesh, ops) in enumerate(stages):
                 self._stage(index, mesh, ops)
         for i, (value, mesh) in enumerate(zip(list(self.last.operands), self.results, strict=True)):
@@ -72,31 +71,32 @@ class _Splitter:
     def _named(self, name: str | None, what: str, op: ir.Operation | None = None) -> str:
         where = op if op is not None else self.func
         if name is None:
-            raise PcgError(f"{what} says on no mesh; run dist-propagate-meshes first", where)
+            raise PcgError(f"{what} has no mesh; run dist-propagate-meshes first", where)
         if name not in self.meshes:
             raise PcgError(f"{what} is on @{name}; declared meshes: {', '.join('@' + m for m in self.meshes)}", where)
         return name
 
     def _stages(self) -> list[tuple[str, list[ir.Operation]]]:
         """(mesh, ops) of each stage, in an order in which they can run."""
-        turn: dict[ir.Value, int] = dict.fromkeys(self.block.arguments, 0)
+        #: How many times the data of a value has changed meshes: stages of a mesh are told apart by it.
+        crossings: dict[ir.Value, int] = dict.fromkeys(self.block.arguments, 0)
         found: dict[tuple[int, str], list[ir.Operation]] = {}
         for op in self.ops:
             if len(op.results) and op.results[0] in self.free:
-                continue  # made where it is used
+                continue  # recomputed where it is used
             mesh = self.mesh[op]
-            turns = [turn[v] + (self.home[v] != mesh) for v in self.uses[op] if v not in self.free]
-            turn.update(dict.fromkeys(op.results, max(turns, default=0)))
-            found.setdefault((max(turns, default=0), mesh), []).append(op)
+            read = [crossings[v] + (self.home[v] != mesh) for v in self.uses[op] if v not in self.free]
+            crossings.update(dict.fromkeys(op.results, max(read, default=0)))
+            found.setdefault((max(read, default=0), mesh), []).append(op)
         for value in self.last.operands:  # what is only returned
             if value in self.free:
                 found.setdefault((0, self.home[value]), [])
-        self._join(found)
+        self._merge(found)
         order = sorted(found, key=lambda k: (k[0], self.meshes.index(k[1])))
         return [(mesh, found[number, mesh]) for number, mesh in order]
 
-    def _join(self, found: dict[tuple[int, str], list[ir.Operation]]) -> None:
-        """Join stages of hardly any work, all of whose values stay on the mesh, to the mesh's next stage."""
+    def _merge(self, found: dict[tuple[int, str], list[ir.Operation]]) -> None:
+        """Merge stages without expensive ops, whose values all stay on the mesh, into the mesh's next stage."""
         leaves = {v for op in self.ops for v in self.uses[op] if v not in self.free and self.mesh[op] != self.home[v]}
         leaves.update(v for v, mesh in zip(self.last.operands, self.results, strict=True) if self.home[v] != mesh)
         place = {op: i for i, op in enumerate(self.ops)}
@@ -117,20 +117,22 @@ class _Splitter:
                 found[value].append(mesh)
         return {v: sorted(m, key=self.meshes.index) for v, m in found.items()}
 
-    def _made(self, value: ir.Value, now: ir.Value) -> None:
-        """`now` stands for `value` on its mesh; send it to the meshes that need it."""
+    def _transfer(self, value: ir.Value, now: ir.Value) -> None:
+        """`now` is `value` on its mesh; transfer it to the meshes that need it."""
         self.at[value, self.home[value]] = now
         for mesh in self.needed.get(value, ()):
             if not isinstance(value.type, ir.RankedTensorType):
-                raise PcgError(f"a {value.type} cannot go from @{self.home[value]} to @{mesh}", value.owner)
+                raise PcgError(
+                    f"a {value.type} cannot go from @{self.home[value]} to @{mesh}; allowed: tensors", value.owner
+                )
             self.at[value, mesh] = ir.Operation.create(
                 "pcg.transfer", results=[value.type], operands=[now], loc=value.location,
                 attributes={"mesh": ir.FlatSymbolRefAttr.get(mesh)},
             ).result
             self.owner.statistics["transfers"] += 1
 
-    def _made_here(self, values: Iterable[ir.Value]) -> list[ir.Operation]:
-        """The ops, in order, that make those of `values` that are free."""
+    def _generators(self, values: Iterable[ir.Value]) -> list[ir.Operation]:
+        """The ops, in order, that compute those of `values` that are free."""
         needed: set[ir.Operation] = set()
         todo = [v.owner.operation for v in values if v in self.free]
         while todo:
@@ -144,7 +146,7 @@ class _Splitter:
         taken = [v for op in ops for v in self.uses[op]]
         returned = [v for v in self.last.operands if v in self.free and self.home[v] == mesh]
         returned = [v for v in returned if (v, mesh) not in self.at]
-        body = [*self._made_here([*taken, *returned]), *ops]
+        body = [*self._generators([*taken, *returned]), *ops]
         own = {r for op in body for r in op.results}
         inputs = {v: self.at[v, mesh] for v in taken if v not in own}
         mine = set(ops)
@@ -152,4 +154,4 @@ class _Splitter:
         outputs = [r for op in ops for r in op.results if r in outside] + list(dict.fromkeys(returned))
         location = body[0].location
         for value, now in zip(outputs, create_stage(body, inputs, outputs, mesh, index, location), strict=True):
-            self._made(value, now)
+            self._transfer(value, now)

@@ -1,8 +1,8 @@
-"""Which values of a step can be made microbatch by microbatch: the factor rules on a mesh whose one axis is time.
+"""Layouts of the values of a step over time: the factor rules on a mesh whose one axis is the microbatches.
 
-A value is whole (the same for every microbatch), split (each microbatch makes its part along a dimension), partial
-(each makes an addend, or what a maximum is taken of), or late: made of sums over all microbatches, after the last one.
-What a rule cannot split over devices it cannot split over time, for the same reason.
+A value is replicated (the same in every microbatch), split (each microbatch computes its slice of a dimension), partial
+(each computes a term of a sum, maximum, ...), or deferred: computed after the loop from reductions over all
+microbatches.  What a rule cannot split over devices it cannot split over time, for the same reason.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.types import tensor_bytes
-from pcg.ir.walk import walk
+from pcg.ir.walk import defining_op, outer_values, walk
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules import CONTROL_FLOW, rule_for, traits
 from pcg.rules.custom_call import has_side_effect
@@ -26,10 +27,11 @@ from pcg.rules.traits import Trait
 from pcg.rules.values import is_zero
 
 #: The axis of time.
-AXIS = "microbatch"
-#: Reductions that a loop can take step by step.
-KINDS = frozenset({"sum", "max", "min", "prod"})
-#: What may be done before the loop may make this many times the bytes of the data.
+TIME_AXIS = "microbatch"
+#: Reductions that a loop can accumulate.
+_ACCUMULATED = frozenset({"sum", "max", "min", "prod"})
+#: Ops on the whole batch before the loop may write this many times the bytes of the data.  A choice: a few masks and
+#: statistics, but no activations of a layer.
 _HOIST = 64
 
 
@@ -38,76 +40,83 @@ class CannotSplit(PcgError):
 
 
 @dataclass
-class Temporal:
-    """What is split, partial or late in `func` when the dimensions `data` (argument -> dimension) are in `parts`."""
+class TemporalLayouts:
+    """The layout of every value of `func` over time when the dimensions `data` (argument -> dimension) are in `parts`.
+
+    Raises:
+      CannotSplit: an op needs the whole batch at once.
+    """
 
     func: ir.Operation
     parts: int
     data: dict[int, int]
     batch: int
     specs: dict[ir.Value, ShardSpec] = field(default_factory=dict)
-    late: set[ir.Value] = field(default_factory=set)
+    deferred: set[ir.Value] = field(default_factory=set)
     chosen: dict[ir.Operation, Assignment] = field(default_factory=dict)
     hoisted: set[ir.Operation] = field(default_factory=set)
-    """Ops done on the whole batch before the loop, because every microbatch needs what they reduce to."""
+    """Ops that also run on the whole batch before the loop, because every microbatch needs what they reduce to."""
     _zero: set[ir.Value] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.mesh = Mesh.of({AXIS: self.parts})
+        self.mesh = Mesh.of({TIME_AXIS: self.parts})
         for op in walk(self.func):
             if has_side_effect(op):
                 raise CannotSplit(
-                    f"'{op.name}' op does something besides computing, which every microbatch would do again",
+                    f"'{op.name}' op has a side effect, which every microbatch would repeat",
                     op.location,
                 )
         block = self.func.regions[0].blocks[0]
         for i, argument in enumerate(block.arguments):
             spec = ShardSpec.replicated(len(shape(argument)))
-            self.specs[argument] = spec.with_dim(self.data[i], [AXIS]) if i in self.data else spec
+            self.specs[argument] = spec.with_dim(self.data[i], [TIME_AXIS]) if i in self.data else spec
         for op in list(block.operations)[:-1]:
             self._visit(op.operation, False)
 
-    # -- questions -----------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------
 
-    def is_whole(self, value: ir.Value) -> bool:
-        return value not in self.late and self.specs[value].is_replicated
+    def is_replicated(self, value: ir.Value) -> bool:
+        return value not in self.deferred and self.specs[value].is_replicated
 
     def is_split(self, value: ir.Value) -> bool:
-        return value not in self.late and any(self.specs[value].dims)
+        return value not in self.deferred and any(self.specs[value].dims)
 
     def is_partial(self, value: ir.Value) -> bool:
-        return value not in self.late and bool(self.specs[value].partial)
+        return value not in self.deferred and bool(self.specs[value].partial)
 
     def dim(self, value: ir.Value) -> int:
         """The dimension along which a split value is split."""
         return next(d for d, axes in enumerate(self.specs[value].dims) if axes)
 
-    def made(self, value: ir.Value, depth: int = 10) -> bool:
-        """Whether a value is made from nothing, by few cheap ops."""
+    def is_generated(self, value: ir.Value, depth: int = 10) -> bool:
+        """Whether a value depends on constants and iotas alone, through few cheap ops."""
         if isinstance(value, ir.BlockArgument) or not depth:
             return False
         op = value.owner.operation
         if op.name == "stablehlo.constant":
             return ir.DenseElementsAttr(op.attributes["value"]).is_splat
         # An iota has no operands.
-        return traits.has(op.name, Trait.CHEAP) and all(self.made(v, depth - 1) for v in op.operands)
+        return traits.has(op.name, Trait.CHEAP) and all(self.is_generated(v, depth - 1) for v in op.operands)
 
-    def remake(self, value: ir.Value, want: ShardSpec) -> Assignment | None:
-        """How a made value is made in layout `want`, or a whole one is broadcast to it; None if it has to be sliced."""
-        if isinstance(value, ir.BlockArgument):
+    def rematerialisation(self, value: ir.Value, want: ShardSpec) -> Assignment | None:
+        """The strategy that computes a generated value in layout `want`, or broadcasts a replicated one to it.
+
+        None if the value has to be sliced.
+        """
+        op = defining_op(value)
+        if op is None:
             return None
-        op = value.owner.operation
-        if not self.made(value):
-            whole = self.is_whole(value) and all(self.is_whole(v) for v in op.operands)
-            # What follows a generator is made again in the loop, not sliced, also where what it reads is just smaller.
-            if not traits.has(op.name, Trait.PROPAGATES_GENERATOR) or not whole or want.is_replicated:
+        if not self.is_generated(value):
+            replicated = self.is_replicated(value) and all(self.is_replicated(v) for v in op.operands)
+            # Ops like broadcasts are recomputed in the loop, not sliced: what they read is smaller.
+            if not traits.has(op.name, Trait.PROPAGATES_GENERATOR) or not replicated or want.is_replicated:
                 return None
         if op.name == "stablehlo.iota" and want.dims[ir.IntegerAttr(op.attributes["iota_dimension"]).value]:
             return None
         rule = rule_for(op)
         for a in rule.strategies(self.mesh):
             if rule.result_spec(0, a) == want and all(
-                (w := rule.operand_spec(i, a)).is_replicated or self.remake(v, w) is not None
+                (w := rule.operand_spec(i, a)).is_replicated or self.rematerialisation(v, w) is not None
                 for i, v in enumerate(op.operands)
             ):
                 return a
@@ -116,33 +125,33 @@ class Temporal:
     # -- ops -----------------------------------------------------------------------------------
 
     def _visit(self, op: ir.Operation, nested: bool) -> None:
-        read = captured(op)
-        if any(v in self.late for v in read):
-            for v in read:
-                if self.is_split(v):
-                    self._mixed(op, v)
-            self.late.update(op.results)
-        elif all(self.is_whole(v) for v in read):
+        read = outer_values(op)
+        if any(v in self.deferred for v in read):
+            if any(map(self.is_split, read)):
+                self.refuse(op)
+            self.deferred.update(op.results)
+        elif all(self.is_replicated(v) for v in read):
             for r in op.results:
                 self.specs[r] = ShardSpec.replicated(len(shape(r)))
         elif op.name == "stablehlo.while":
             self._loop(op)
         elif op.name in CONTROL_FLOW:
-            raise CannotSplit(f"'{op.name}' op reads the data: it is not split into microbatches", op.location)
+            text = f"'{op.name}' op reads the data: conditionals are not split into microbatches"
+            raise CannotSplit(text, op.location)
         elif op.name in CONSTRAINTS or op.name == "stablehlo.optimization_barrier":
             for v, r in zip(op.operands, op.results, strict=True):
                 self.specs[r] = self.specs[v]
         else:
             self._ordinary(op, nested)
 
-    def _mixed(self, op: ir.Operation, split: ir.Value) -> None:
-        late = next((v for v in captured(op) if v in self.late or self.is_partial(v)), None)
-        while late is not None and not isinstance(late, ir.BlockArgument):
-            earlier = [v for v in captured(late.owner.operation) if v in self.late or self.is_partial(v)]
-            if not earlier:
+    def refuse(self, op: ir.Operation) -> NoReturn:
+        """Raise CannotSplit for an op that reads a split value and what is reduced over all microbatches."""
+        reducing, reader = None, op
+        while found := next((v for v in outer_values(reader) if v in self.deferred or self.is_partial(v)), None):
+            if (defining := defining_op(found)) is None:
                 break
-            late = earlier[0]  # back to what reduces
-        of = "" if late is None or isinstance(late, ir.BlockArgument) else f" (by '{late.owner.operation.name}')"
+            reducing = reader = defining
+        of = f" (by '{reducing.name}')" if reducing is not None else ""
         raise CannotSplit(
             f"'{op.name}' op combines each example with what is reduced over the whole batch{of}: neither devices nor "
             "microbatches can split it by a partial sum", op.location,
@@ -159,15 +168,15 @@ class Temporal:
                     self._visit(op, nested)
                     return
             if any(self.is_partial(v) for v in op.operands):
-                self._mixed(op, split[0])
+                self.refuse(op)
             raise CannotSplit(f"'{op.name}' op cannot run on a part of the batch: {self._why(op, rule)}", op.location)
-        if found is None or not (split or nested or self._smaller(op)):
+        if found is None or not (split or nested or self._accumulate_results(op)):
             if nested:
                 raise CannotSplit(
-                    f"'{op.name}' op inside of a loop needs a sum over the whole batch: a microbatch has only its part",
+                    f"'{op.name}' op in a loop reads a sum over the whole batch: a microbatch has a partial sum",
                     op.location,
                 )
-            self.late.update(op.results)
+            self.deferred.update(op.results)
             return
         self.chosen[op] = found
         for i, r in enumerate(op.results):
@@ -187,9 +196,9 @@ class Temporal:
                 if not have.is_replicated or want.partial:
                     cost = math.inf
                     break
-                cost += 1.0 if self.remake(v, want) is not None else 2.0 + tensor_bytes(v.type)
+                cost += 1.0 if self.rematerialisation(v, want) is not None else 2.0 + tensor_bytes(v.type)
             kinds = {k for i in range(len(op.results)) for _, k in rule.result_spec(i, a).partial}
-            if cost < (math.inf if best is None else best[0]) and kinds <= KINDS:
+            if cost < (math.inf if best is None else best[0]) and kinds <= _ACCUMULATED:
                 best = cost, a
         return None if best is None else best[1]
 
@@ -205,35 +214,34 @@ class Temporal:
                         return f"parts of dimension {self.dim(v)} of operand {i} depend on each other"
         return "its operands are split along dimensions that do not go together"
 
-    def _smaller(self, op: ir.Operation) -> bool:
-        """Whether to add up what an op makes of addends rather than these: it is less, or more exact."""
+    def _accumulate_results(self, op: ir.Operation) -> bool:
+        """Whether to accumulate the results of an op rather than its partial operands: fewer bytes, or more exact."""
         partial = {v for v in op.operands if self.is_partial(v)}
-        made = sum(tensor_bytes(r.type) for r in op.results)
+        results = sum(tensor_bytes(r.type) for r in op.results)
         if op.name == "stablehlo.convert" and len(partial) == 1:
-            # Addends of bf16 are summed in f32 if that is what is wanted.
-            return made > tensor_bytes(next(iter(partial)).type)
-        return made < sum(tensor_bytes(v.type) for v in partial)
+            # Partial sums in bf16 are added in f32 if the program converts them.
+            return results > tensor_bytes(next(iter(partial)).type)
+        return results < sum(tensor_bytes(v.type) for v in partial)
 
     def _is_zero(self, value: ir.Value) -> bool:
         return value in self._zero or is_zero(value)
 
     def _hoist(self, value: ir.Value) -> bool:
-        """Do what `value` is made of on the whole batch before the loop, if that is cheap."""
+        """Compute `value` on the whole batch before the loop, if that is cheap."""
         ops: set[ir.Operation] = set()
-        work, made = [value], 0.0
+        work, written = [value], 0.0
         while work:
-            v = work.pop()
-            if isinstance(v, ir.BlockArgument) or v.owner.operation in ops:
+            op = defining_op(work.pop())
+            if op is None or op in ops:
                 continue
-            op = v.owner.operation
             heavy = traits.has(op.name, Trait.CONTRACTION) or op.name == "stablehlo.custom_call"
             if heavy or op.name in CONTROL_FLOW:
                 return False
             ops.add(op)
-            made += sum(tensor_bytes(r.type) for r in op.results)
+            written += sum(tensor_bytes(r.type) for r in op.results)
             work += op.operands
         block = self.func.regions[0].blocks[0]
-        if made > _HOIST * sum(tensor_bytes(block.arguments[i].type) for i in self.data):
+        if written > _HOIST * sum(tensor_bytes(block.arguments[i].type) for i in self.data):
             return False
         self.hoisted |= ops
         return True
@@ -241,7 +249,7 @@ class Temporal:
     # -- loops ---------------------------------------------------------------------------------
 
     def _loop(self, op: ir.Operation) -> None:
-        """A loop inside of a microbatch: the layouts of what it carries, by iteration."""
+        """A loop inside of a microbatch: the layouts of its carried values, a fixed point over its iterations."""
         cond, body = (r.blocks[0] for r in op.regions)
         carried = [self.specs[v] for v in op.operands]
         zero = [self._is_zero(v) for v in op.operands]
@@ -255,14 +263,15 @@ class Temporal:
                     self._visit(inner.operation, True)
             new = [self._join(op, i, carried[i], zero[i], v) for i, v in enumerate(yields)]
             keeps = [z and (v == a or self._is_zero(v)) for z, v, a in zip(zero, yields, body.arguments, strict=True)]
-            # That a carry stays zero is assumed until nothing changes any more, then held against what it becomes.
+            # That a carried value stays zero is assumed until nothing changes, and then checked.
             if new == carried:
                 if all(k or not z or not s.is_replicated for z, k, s in zip(zero, keeps, new, strict=True)):
                     break
                 zero = [k or not s.is_replicated for k, s in zip(keeps, new, strict=True)]
             carried = new
-        if not self.is_whole(list(cond.operations)[-1].operation.operands[0]):
-            raise CannotSplit("'stablehlo.while' op runs until its data says so: microbatches may differ", op.location)
+        if not self.is_replicated(list(cond.operations)[-1].operation.operands[0]):
+            text = "'stablehlo.while' op: its trip count depends on the data, so microbatches may differ"
+            raise CannotSplit(text, op.location)
         for r, spec in zip(op.results, carried, strict=True):
             self.specs[r] = spec
 
@@ -272,24 +281,13 @@ class Temporal:
             return new
         if have.is_replicated and new.partial and zero:
             return new
-        if new.is_replicated and (self.remake(value, have) is not None if not have.partial else self._is_zero(value)):
+        if new.is_replicated and have.partial and self._is_zero(value):
+            return have
+        if new.is_replicated and not have.partial and self.rematerialisation(value, have) is not None:
             return have
         raise CannotSplit(
-            f"'stablehlo.while' op: carried value {i} starts as {_say(have)} and becomes {_say(new)}", op.location
+            f"'stablehlo.while' op: carried value {i} starts {_state(have)} and becomes {_state(new)}", op.location
         )
-
-
-def captured(op: ir.Operation) -> list[ir.Value]:
-    """Operands, and values from outside that the regions of an op read."""
-    found = list(op.operands)
-    inner: set[ir.Value] = set()
-    for region in op.regions:
-        for block in region.blocks:
-            inner.update(block.arguments)
-            for o in block.operations:
-                found += [v for v in captured(o.operation) if v not in inner]
-                inner.update(o.operation.results)
-    return found
 
 
 def batch_arguments(func: ir.Operation, data: Sequence[int], parts: int) -> tuple[dict[int, int], int]:
@@ -312,7 +310,5 @@ def batch_arguments(func: ir.Operation, data: Sequence[int], parts: int) -> tupl
     return {i: 0 for i in data if shape(arguments[i])[:1] == (batch,)}, batch
 
 
-def _say(spec: ShardSpec) -> str:
-    if spec.partial:
-        return "an addend"
-    return "a part" if any(spec.dims) else "the whole"
+def _state(spec: ShardSpec) -> str:
+    return "partial" if spec.partial else "split" if any(spec.dims) else "replicated"

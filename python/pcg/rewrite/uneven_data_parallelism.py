@@ -9,10 +9,10 @@ from torch_mlir import ir
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
-from pcg.ir.walk import entry_of
+from pcg.ir.walk import entry_of, outer_values
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
-from pcg.rewrite.propagate_meshes import outer_values, place_arguments
+from pcg.rewrite.propagate_meshes import place_arguments
 from pcg.rewrite.shares import Sharing, batch_of, owners
 from pcg.search.roles import data_of, state_of
 
