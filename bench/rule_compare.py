@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from bench.shardy_rules import NO_RULE, Answer, Dims, ShardyRule
 from pcg.rules import FactorRule
-from pcg.rules.factor import name
+from pcg.rules.factor import factor_name
 
 #: (tensor, dimension): tensors are numbered operands first.
 Spot = tuple[int, int]
@@ -116,7 +116,7 @@ def compare(
         a, b = [mine[i] for i in our_group], [theirs[i] for i in their_group]
         found.append(
             Finding(
-                _kind(a, b), " ".join(_text(name(i), mine[i]) for i in our_group) or "-",
+                _kind(a, b), " ".join(_text(factor_name(i), mine[i]) for i in our_group) or "-",
                 " ".join(_text(letters[i], theirs[i]) for i in their_group) or "-",
             )
         )
@@ -147,7 +147,7 @@ def describe(rule: FactorRule) -> str:
         ("gather", [i for i, p in enumerate(parts) if p.split and p.sends not in ("", "permute")]),
     ):
         if wanted:
-            notes.append(f"{title}={{{', '.join(map(name, wanted))}}}")
+            notes.append(f"{title}={{{', '.join(map(factor_name, wanted))}}}")
     return " ".join([str(rule).replace("->", " -> "), *notes])
 
 

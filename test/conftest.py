@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from support import sweeps
 
     if not any("::" in argument for argument in config.args):  # else what is named runs
-        sweeps.mark(items)
+        config.stash[sweeps.ABSENT] = sweeps.mark(items)
 
 
 def _start_tools(config: pytest.Config) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 import pytest
 
+#: What of `DEFAULT` was not found when tests were collected.
+ABSENT = pytest.StashKey[list[str]]()
 #: Test -> the ids of the cases that run by default; or a number n: every n-th case does, from the first on.
 DEFAULT: dict[str, tuple[str, ...] | int] = {
     # A scan, an optimizer with a quotient, dropped tokens; attention and its dropout in one layer.
@@ -40,10 +42,10 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "e2e/test_sort.py::test_sort_of_a_split_dimension": 2,
     "e2e/test_values.py::test_narrow_and_wide_elements": 2,
     "e2e/test_values.py::test_nan_wins_across_devices": 3,
-    "e2e/test_alternatives.py::test_a_plan_is_priced_as_it_was_reported": 3,
+    "e2e/test_alternatives.py::test_a_plan_costs_what_was_reported": 3,
     "e2e/test_alternatives.py::test_taking_a_value_as_it_comes_costs_what_the_report_says": 3,
     "e2e/test_manual.py::test_axes_left_automatic": 2,
-    "e2e/test_select.py::test_no_plan_of_experts_is_faster": ("wide",),
+    "e2e/test_select.py::test_no_baseline_is_faster": ("wide",),
     "e2e/test_why.py::test_a_transformer": ("global", "bfs"),
     "e2e/test_rediscovery.py::test_small_cnn_is_data_parallel": 2,
     "unit/lower/test_halo.py::test_convolution": 5,
@@ -83,11 +85,10 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
 }  # fmt: skip
 
 
-def mark(items: Iterable[pytest.Item]) -> None:
+def mark(items: Iterable[pytest.Item]) -> list[str]:
     """Mark what does not run by default as `slow`; `items` are of whole files, so that all cases are there.
 
-    Raises:
-      pytest.UsageError: a test or a case in `DEFAULT` is in none of the files that were collected.
+    Returns the tests and cases of `DEFAULT` that are in none of those files.
     """
     found: dict[str, list[tuple[str, pytest.Item]]] = {}
     files = set()
@@ -106,5 +107,4 @@ def mark(items: Iterable[pytest.Item]) -> None:
         for case, item in cases:
             if case not in stay:
                 item.add_marker(pytest.mark.slow)
-    if absent:
-        raise pytest.UsageError(f"test/support/sweeps.py names what is not there: {', '.join(absent)}")
+    return absent

@@ -14,7 +14,7 @@ from pcg.ir import shardings
 from pcg.ir.types import element_bytes
 from pcg.layout import Mesh
 from pcg.passes.pcg_emulate import EmulatePass
-from pcg.rules import Assignment, rule_for, sorting
+from pcg.rules import Assignment, distributed_sort, rule_for
 from support.lowercheck import collectives, lower, mesh_op, spec, strip
 from support.rulecheck import context, last_op, run_xla
 
@@ -135,7 +135,7 @@ def bits(x: np.ndarray) -> np.ndarray:
 @pytest.fixture
 def work_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few devices sort by columns whatever they have to send, so that tests of it are small."""
-    monkeypatch.setattr(sorting, "_MANY", 3)
+    monkeypatch.setattr(distributed_sort, "_MANY", 3)
 
 
 @pytest.mark.parametrize(
