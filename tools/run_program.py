@@ -178,7 +178,7 @@ def _reference(path: str, program: Program) -> Program:
 
 def _compare(
     report: dict[str, Any], args: argparse.Namespace, unsharded: check.Unsharded, draw: Draw, results: list[Any],
-    run: check.Run, wide: Callable[[], check.Run],
+    run: check.FlatFunction, wide: Callable[[], check.FlatFunction],
 ) -> None:  # fmt: skip
     """Compare `results`, of the first seed, and those of the other seeds with the unsharded program's."""
     report["reference"] = "the program under XLA's own partitioner" if unsharded.partitioned else "on one device"

@@ -1,4 +1,4 @@
-"""What becomes of memory that a process frees."""
+"""Keeping the memory that a process frees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAPPED = (2**30, 2**25)
 
 
 def keep_memory() -> bool:
-    """Let this process keep the memory that it frees; false if its C library cannot be told (it is not glibc).
+    """Let this process keep the memory that it frees; false if its C library has no such setting (it is not glibc).
 
     By default glibc gives memory back to the system when much of it is free at the end of a heap, or had a mapping of
     its own.  A step that allocates its results then faults pages in, or not, depending on the order in which threads

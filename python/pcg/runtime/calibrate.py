@@ -28,17 +28,18 @@ from pcg.runtime.probes import Probe
 
 #: What can be measured.
 WHAT = (*(c for c in CLASSES if c != "layout"), "collectives")
-#: The least share of a measured time that is an op's own, after the overhead of kernels has been taken off.
+#: Least share of a measured time that is an op's own, after the overhead of kernels is subtracted.  A choice, as are
+#: the seconds below, which keep curves positive.
 _LEAST = 0.1
 _NO_TIME = 1e-9
-#: The row of a probe that has none.
-_NOTHING = ("elementwise", "f32", "bytes")
-#: Seconds that the loop of a probe should take at least, and how often it runs at most.
+#: The row of the probe that measures the loop itself.
+_EMPTY_LOOP = ("elementwise", "f32", "bytes")
+#: Least seconds of a probe's loop, far above the resolution of the clock, and most iterations of it.  Choices.
 _SHORT, _MOST = 0.02, 4000
-#: And most turns that are written out.
+#: Most iterations of an unrolled loop: its compile time grows with them.
 _MOST_UNROLLED = 12
-#: Curves of one class whose intensities differ by less than this factor are one.
-_ALIKE = 1.6
+#: Curves of one class whose intensities differ by less than this factor are one: those measured differ by 3 and more.
+_ONE_INTENSITY = 1.6
 
 
 class Calibration:
@@ -47,7 +48,7 @@ class Calibration:
     Args:
       devices: jax devices of one kind, which all work at once.
       rounds: how often every probe runs.
-      progress: told what is going on, a line at a time.
+      progress: called with a line about each group of measurements.
     """
 
     def __init__(self, devices: Sequence[Any], rounds: int, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -92,22 +93,22 @@ class Calibration:
         layouts: Curve | None = None
         for n in sizes:
             row: dict[str, list[tuple[float, float]]] = {}
-            # Only XLA's CPU backend is known to turn by itself what it gathers and scatters.
-            turns = n == count and first.platform == "cpu"
-            inner = probes.inner_gathers(n, largest, steps) if turns else ()
+            # Only XLA's CPU backend is known to transpose what it gathers and scatters.
+            transposes = n == count and first.platform == "cpu"
+            inner = probes.inner_gathers(n, largest, steps) if transposes else ()
             for probe, seconds in self.measure([*probes.links([n], largest, steps), *inner]):
                 row.setdefault(str(probe.row[1]), []).append((probe.size, seconds))
-            turned = row.pop("inner_gather", [])
+            inner_points = row.pop("inner_gather", [])
             for kind, found in row.items():
                 curves[kind, n] = Curve.through(found, floor=True)
-            if turned:
-                layouts = _layouts(turned, curves["all_gather", n], n)
+            if inner_points:
+                layouts = _layouts(inner_points, curves["all_gather", n], n)
         new = overheads.fresh(self.devices, self.rounds, 4 * largest, 2 * steps - 1)
         self.devices.forget()
         self.progress(f"new memory: {new.seconds[-1] / new.sizes[-1] * 2**20 * 1e6:.0f} us per MiB on each device")
         rates = _rates(points) | ({("layout", "f32"): Rates(bytes=layouts)} if layouts is not None else {})
         return Profile(
-            kind_name(first), count, kernel, dispatch, argument, rates, curves, new, waits, self._made(elements),
+            kind_name(first), count, kernel, dispatch, argument, rates, curves, new, waits, self._provenance(elements),
         )  # fmt: skip
 
     def measure(self, wanted: Iterable[Probe]) -> list[tuple[Probe, float]]:
@@ -126,15 +127,16 @@ class Calibration:
     def _row(self, group: Sequence[Probe]) -> list[tuple[Probe, float]]:
         """Each probe with the seconds of its op.
 
-        They are what a turn of its loop takes more, round by round, than one of a loop whose op does next to nothing,
-        kernels of next to nothing included: XLA makes one kernel of a smaller loop.
+        They are what an iteration of its loop takes more, round by round, than one of a loop over a tiny op, which has
+        the overhead of the kernels too: XLA would fuse a smaller loop into one kernel.
         """
-        group = [Probe(_NOTHING, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0), *group]
+        group = [Probe(_EMPTY_LOOP, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0), *group]
         calls = [self._program(probe) for probe in group]
-        turns = [self._turns(c, _MOST_UNROLLED if p.unrolled else _MOST) for c, p in zip(calls, group, strict=True)]
+        most = [_MOST_UNROLLED if p.unrolled else _MOST for p in group]
+        iterations = [self._iterations(c, n) for c, n in zip(calls, most, strict=True)]
         times: list[list[float]] = [[] for _ in calls]
         for _ in range(self.rounds):
-            for i, (call, n) in enumerate(zip(calls, turns, strict=True)):
+            for i, (call, n) in enumerate(zip(calls, iterations, strict=True)):
                 few = timed(call, 1)
                 times[i].append((timed(call, n) - few) / (n - 1))
         more = [statistics.median(t - r for t, r in zip(found, times[0], strict=True)) for found in times]
@@ -142,7 +144,7 @@ class Calibration:
         return [(p, max(m, x) / p.copies) for p, m, x in zip(group, more, least, strict=True)][1:]
 
     @staticmethod
-    def _turns(call: Callable[[int], Any], most: int) -> int:
+    def _iterations(call: Callable[[int], Any], most: int) -> int:
         """How often a loop must run to take a time that can be measured; runs it often enough to be warm."""
         call(1)
         n = 3
@@ -155,8 +157,8 @@ class Calibration:
     def _program(self, probe: Probe) -> Callable[[int], None]:
         """A call that runs the op of `probe` so many times on all devices at once.
 
-        The op is in a loop: no memory is new, no array goes in or out, and what it reads is as warm as the bytes of one
-        turn let it be.
+        The op is in a loop: no memory is new, no array goes in or out, and what it reads is in a cache if the bytes of
+        one iteration fit.
         """
         group = probe.row[2] if probe.row[0] == "link" else 1
         assert isinstance(group, int)
@@ -168,27 +170,27 @@ class Calibration:
         found = jax.eval_shape(once, state[0], *others)
         state += [jax.device_put(np.zeros(found.shape, found.dtype), NamedSharding(mesh, spec)) for _ in state]
         here = [spec] * len(state)
-        given = [spec] * (len(state) + len(others))
+        in_specs = [spec] * (len(state) + len(others))
         everywhere = NamedSharding(mesh, PartitionSpec())
 
         @functools.cache
         def program(written: int) -> Any:
-            """With so many turns written out, or (0) with a loop, which is told how many."""
+            """Unrolled so many times, or (0) with a loop that takes the number as an argument."""
             run = functools.partial(probe.loop, written) if written else probe.loop
             count = () if written else (PartitionSpec(),)
-            body = jax_compat.shard_map(run, mesh, (*count, *given), here)
+            body = jax_compat.shard_map(run, mesh, (*count, *in_specs), here)
             donated = range(len(count), len(count) + len(state))
             first = () if written else (jax.device_put(np.int32(1), everywhere),)
             return jax.jit(body, donate_argnums=tuple(donated)).lower(*first, *state, *others).compile()
 
-        def call(turns: int) -> None:
-            first = () if probe.unrolled else (jax.device_put(np.int32(turns), everywhere),)
-            state[:] = program(turns if probe.unrolled else 0)(*first, *state, *others)
+        def call(iterations: int) -> None:
+            first = () if probe.unrolled else (jax.device_put(np.int32(iterations), everywhere),)
+            state[:] = program(iterations if probe.unrolled else 0)(*first, *state, *others)
             jax.block_until_ready(state)
 
         return call
 
-    def _made(self, elements: Sequence[str]) -> dict[str, str]:
+    def _provenance(self, elements: Sequence[str]) -> dict[str, str]:
         devices = self.devices.devices
         return {
             "device": describe(devices[0]), "devices": str(len(devices)), "rounds": str(self.rounds),
@@ -208,7 +210,7 @@ def _rates(points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]]) 
         # Intensities of one curve differ a little from size to size, because shapes are whole numbers.
         groups: list[list[tuple[Probe, float]]] = []
         for p, s in sorted(found, key=lambda x: x[0].intensity):
-            if groups and p.intensity < _ALIKE * groups[-1][0][0].intensity:
+            if groups and p.intensity < _ONE_INTENSITY * groups[-1][0][0].intensity:
                 groups[-1].append((p, s))
             else:
                 groups.append([(p, s)])
@@ -220,16 +222,16 @@ def _rates(points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]]) 
 
 
 def _layouts(inner: Iterable[tuple[float, float]], outer: Curve, group: int) -> Curve:
-    """Seconds of turning what is gathered along the innermost dimension, part and whole, by the bytes read and written.
+    """Seconds of transposing operand and result of an all-gather along the innermost dimension, by bytes touched.
 
     Args:
       inner: (bytes that a device sends, seconds) of all-gathers along the innermost dimension.
       outer: those along the outermost.
     """
     points = []
-    for sent, seconds in inner:
-        part = sent / (group - 1)
-        points.append((2 * part * (group + 1), max(seconds - outer(sent), _LEAST * seconds)))
+    for wire_bytes, seconds in inner:
+        part = wire_bytes / (group - 1)
+        points.append((2 * part * (group + 1), max(seconds - outer(wire_bytes), _LEAST * seconds)))
     return Curve.through(points)
 
 
@@ -247,5 +249,5 @@ def kind_name(device: Any) -> str:
 
 
 def describe(device: Any) -> str:
-    """The model of a device, by which a profile of another machine is told."""
+    """The model of a device, by which a profile of another machine is recognised."""
     return processor() if device.platform == "cpu" else str(device.device_kind)

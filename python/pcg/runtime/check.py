@@ -1,10 +1,10 @@
 """Checking a sharded program against the same program on one device, so that rounding is not taken for an error.
 
-Two questions, each asked of every result:
+Two questions about every result:
 
 - Does it compute the same?  The lowered program and the unsharded one are both widened to double precision
-  (`pcg.emulate.widen`), where rounding is nine digits smaller: a missing reduction or a scaled gradient stays as large
-  as it is, also where a large weight beside it hides it in single precision.
+  (`pcg.emulate.widen`), where rounding is nine digits smaller: a missing reduction or a scaled gradient stays as
+  large as it is, also where a large weight beside it masks it in single precision.
 - Is what it computed as accurate?  The distance of the sharded program, as it runs, from the widened one may be a small
   multiple of the distance that the program on one device has.
 
@@ -36,12 +36,12 @@ from pcg.runtime.compare import Comparison, Judgement
 from pcg.runtime.executable import Executable
 
 #: Perturbed runs that a suspicion is judged by, and how many roundings each operation errs by in them: of its own type,
-#: and, for the comparison in double precision, of f64.  There generosity costs nothing: a fault is larger by far.
+#: and, for the comparison in double precision, of f64.  A wide margin costs nothing there: a fault is larger by far.
 RUNS, NARROW, DOUBLE = 7, 4.0, 1024.0
-#: What of the noise of one device in single precision the double-precision comparison is allowed unasked.
+#: Share of the noise of one device in single precision that the double-precision comparison allows without noise runs.
 _SHARE = DOUBLE * 2.0**-29
 
-Run = Callable[[Sequence[np.ndarray]], list[Any]]
+FlatFunction = Callable[[Sequence[np.ndarray]], list[Any]]
 
 
 @dataclass
@@ -65,12 +65,12 @@ class Unsharded:
         return is_wide(self._module())
 
     @functools.cached_property
-    def run(self) -> Run:
+    def run(self) -> FlatFunction:
         """The program as it is."""
         return self._function(self.text, self.results)
 
     @functools.cached_property
-    def run_wide(self) -> Run:
+    def run_wide(self) -> FlatFunction:
         """The program in double precision.
 
         Raises:
@@ -81,7 +81,7 @@ class Unsharded:
         return self._function(text_of(module), [_wide(x) for x in self.results])
 
     @functools.cached_property
-    def run_perturbed(self) -> Run:
+    def run_perturbed(self) -> FlatFunction:
         """The program in double precision; takes the vectors of `kinds` as well, and without them has no noise."""
         module = self._module()
         Pipeline("stablehlo-legalize-composite-to-call,inline,symbol-dce").run(module)
@@ -97,7 +97,7 @@ class Unsharded:
     def _module(self) -> Any:
         return load_module(self.text, make_context(allow_unregistered=True), "<program>")
 
-    def _function(self, text: str, results: Sequence[Leaf]) -> Run:
+    def _function(self, text: str, results: Sequence[Leaf]) -> FlatFunction:
         call = jax_compat.plain_function(text, results)
 
         def run(inputs: Sequence[np.ndarray]) -> list[Any]:
@@ -108,7 +108,7 @@ class Unsharded:
         return run
 
 
-def on_mesh(executable: Executable) -> Run:
+def on_mesh(executable: Executable) -> FlatFunction:
     """An executable as a function of flat arguments to arrays on the mesh."""
 
     def run(inputs: Sequence[np.ndarray]) -> list[Any]:
@@ -148,8 +148,8 @@ class Check:
     """
 
     unsharded: Unsharded
-    sharded: Run
-    sharded_wide: Callable[[], Run]
+    sharded: FlatFunction
+    sharded_wide: Callable[[], FlatFunction]
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __call__(
@@ -208,7 +208,7 @@ class Check:
         return [row.comparison() for row in rows]
 
     @functools.cached_property
-    def _wide_run(self) -> Run:
+    def _wide_run(self) -> FlatFunction:
         return self.sharded_wide()
 
     def _judge_by_noise(self, rows: Sequence[_Row], inputs: Sequence[np.ndarray], seed: int) -> None:
@@ -296,23 +296,23 @@ class _Row:
 def worst_replica(array: Any, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A result as on the device where each element is farthest from the reference, and that distance.
 
-    Devices may hold copies of the same part, of which one can be wrong.
+    Devices may have replicas of one shard, of which one can be wrong.
     """
     shards = getattr(array, "addressable_shards", None)
-    whole = np.asarray(array)
-    apart = compare.distance(whole, reference)
+    worst = np.asarray(array)
+    apart = compare.distance(worst, reference)
     if not shards or len(shards) == 1:
-        return whole, apart
-    whole = whole.copy()
+        return worst, apart
+    worst = worst.copy()
     for shard in shards:
         if shard.replica_id == 0:
             continue
         data = np.asarray(shard.data)
         here = compare.distance(data, reference[shard.index])
         worse = here > apart[shard.index]
-        whole[shard.index] = np.where(worse, data, whole[shard.index])
+        worst[shard.index] = np.where(worse, data, worst[shard.index])
         apart[shard.index] = np.where(worse, here, apart[shard.index])
-    return whole, apart
+    return worst, apart
 
 
 def _tiny(dtype: np.dtype) -> float:

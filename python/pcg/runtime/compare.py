@@ -2,9 +2,9 @@
 
 A result is judged by its distance from a reference, measured against a *scale* that says, element by element, how far
 rounding may move it: what the program on one device is off by itself, and what it is off by when every operation errs a
-little (`pcg.emulate.rounding`).  Where rounding turns a decision (a maximum, a mask, an index), distances are as large
-as the values, but at few places and elsewhere in each run.  So each perturbed run is judged against the others in the
-same way, and a result is wrong only if it stands out more than they do.
+little (`pcg.emulate.rounding`).  Where rounding changes a decision (a maximum, a mask, an index), distances are as
+large as the values, but at few places and elsewhere in each run.  So each perturbed run is judged against the others
+in the same way, and a result is wrong only if it stands out more than they do.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 FACTOR = 16.0
 #: How many times worse than the worst perturbed run, judged by the others, a result may be.
 OUTLIER = 4.0
-#: What of the distance that is usual around an element its scale is at least.
-_HELD = 1 / 16
+#: Least scale of an element, as a share of the distance that is usual around it.
+#: These four are choices.
+_USUAL = 1 / 16
 #: Floats that may be out further than in any other run without being too many.
 _FEW = 8.0
 
@@ -70,7 +71,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether a result is within rounding, by how much it is not (1: just), and where; `bad` marks elements."""
+    """Whether a result is within rounding, how far off it is (1: what is allowed), and the elements that are `bad`."""
 
     agrees: bool
     excess: float
@@ -177,7 +178,7 @@ def judge(
         other = _judged(runs[i], _scale(np.delete(stack, i, axis=0)), reference, floor, tiny)
         most, worst = max(most, int(np.count_nonzero(other.bad))), max(worst, other.excess)
     allowed = max(1.0, OUTLIER * worst)
-    # Counts too: in exact types, and where decisions turn, each miss is as large as it can be.
+    # Counts too: in exact types, and where decisions change, each miss is as large as it can be.
     places = OUTLIER * most + (0 if is_exact(reference.dtype) else _FEW)
     by_count = np.count_nonzero(found.bad) / places if places else float("inf")
     by_size = found.excess / allowed if np.isfinite(allowed) else 0.0
@@ -190,7 +191,7 @@ def judge(
 def _scale(stack: np.ndarray) -> np.ndarray:
     """How far rounding moves each element: the most in any run, or a part of what is usual around it."""
     most = stack.max(axis=0)
-    return np.maximum(most, _HELD * pooled(most))
+    return np.maximum(most, _USUAL * pooled(most))
 
 
 def _judged(apart: np.ndarray, scale: np.ndarray, reference: np.ndarray, floor: float, tiny: float) -> Judgement:
@@ -233,7 +234,7 @@ def described(
     name: str, type_: str, got: np.ndarray, expected: np.ndarray, found: Judgement, apart: np.ndarray,
     one_device: float | None = None, double: float | None = None,
 ) -> Comparison:  # fmt: skip
-    """A judgement in words."""
+    """A judgement as a comparison."""
     not_finite = 0 if is_exact(expected.dtype) else int(expected.size - np.count_nonzero(np.isfinite(expected)))
     error = relative(apart, expected)
     if found.agrees:

@@ -20,6 +20,7 @@ from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement
 from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype
+from pcg.runtime.structure import difference
 
 
 class SignatureError(ProgramError):
@@ -38,8 +39,8 @@ class Executable:
         self.compilation = compilation
         program = self.program = compilation.program
         self.mesh = compilation.mesh
-        self.placement = placement.Placement.of(self.mesh, devices)
-        self.jax_mesh = self.placement.whole
+        self.placement = placement.DeviceMesh.of(self.mesh, devices)
+        self.jax_mesh = self.placement.user_mesh
         self._takes_tree = program.in_tree is not None
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
@@ -52,25 +53,26 @@ class Executable:
 
     def _build(self, donate: tuple[int, ...]) -> Any:
         program, c = self.program, self.compilation
-        held = [self._types(program.arguments, c.in_specs), self._types(program.results, c.out_specs)]
+        local_arguments = self._types(program.arguments, c.in_specs)
+        local_results = self._types(program.results, c.out_specs)
         effects = any(has_side_effect(op) for op in walk(c.modules["local"].operation))
         local = jax_compat.LocalProgram(
-            c.local_text, tuple(held[1]), callbacks=program.callbacks, effects=effects, errors=self._errors
+            c.local_text, tuple(local_results), callbacks=program.callbacks, effects=effects, errors=self._errors
         )
         # One mesh for all: the per-device program knows positions, not axes.
         mesh = self.placement.common([*c.in_specs, *c.out_specs])
         specs = [c.in_specs, c.out_specs]
-        if mesh is self.placement.whole:
+        if mesh is self.placement.user_mesh:
             specs = [tuple(refine.to_origin(s, self.mesh) for s in side) for side in specs]
-        # What has no elements is made where it is wanted: XLA cannot take it apart.
+        # Arrays without elements are created where they are needed: XLA cannot split them.
         ins, outs = (
             [placement.partition_spec(s) for s, x in zip(side, leaves, strict=True) if 0 not in x.shape]
             for side, leaves in zip(specs, (program.arguments, program.results), strict=True)
         )
 
         def on_device(*args: Any) -> list[Any]:
-            made = jax_compat.inline_call(local, *_with_empty(args, held[0]))
-            return [x for x in made if x.size]
+            results = jax_compat.inline_call(local, *_with_empty(args, local_arguments))
+            return [x for x in results if x.size]
 
         body = jax_compat.shard_map(on_device, mesh, tuple(ins), outs)
 
@@ -94,14 +96,14 @@ class Executable:
             return self._unflatten(out)
 
         run.__name__ = run.__qualname__ = program.name
-        given = len(program.inputs)
-        shardings = self._in_tree(self._in[:given])
+        count = len(program.inputs)
+        shardings = self._in_tree(self._in[:count])
         if program.constants:
-            shardings, donate = (tuple(self._in[given:]), *shardings), tuple(i + 1 for i in donate)
+            shardings, donate = (tuple(self._in[count:]), *shardings), tuple(i + 1 for i in donate)
         return jax.jit(run, in_shardings=shardings, out_shardings=self._unflatten(self._out), donate_argnums=donate)
 
     def _types(self, leaves: Sequence[Leaf], specs: Sequence[ShardSpec]) -> list[jax.ShapeDtypeStruct]:
-        """What one device holds of `leaves`."""
+        """Local shapes and dtypes of `leaves`."""
         return [
             jax.ShapeDtypeStruct(s.local_shape(x.shape, self.mesh), np_dtype(x.dtype))
             for x, s in zip(leaves, specs, strict=True)
@@ -111,20 +113,20 @@ class Executable:
     def compiled(self) -> jax.stages.Compiled:
         """The program as XLA compiled it, once.
 
-        jax.jit would do so again for the second step of a loop: it tells arguments from the host and those that an
-        earlier call left on the mesh apart.
+        jax.jit would compile again for the second step of a loop, whose arguments are on the mesh and no longer on the
+        host.
         """
         with jax_compat.x64(self.needs_x64):
-            given = self._in_tree([_shape(x) for x in self.program.inputs])
+            types = self._in_tree([_jax_type(x) for x in self.program.inputs])
             if self.program.constants:
-                given = (tuple(map(_shape, self.program.arguments[len(self.program.inputs) :])), *given)
-            return self.jitted.lower(*given).compile()
+                types = (tuple(map(_jax_type, self.program.arguments[len(self.program.inputs) :])), *types)
+            return self.jitted.lower(*types).compile()
 
     @functools.cached_property
     def direct(self) -> Callable[..., Any]:
-        """What a call runs, of arguments that lie where the program wants them: `compiled`, with its constants.
+        """What a call runs once its arguments are placed: `compiled`, with its constants.
 
-        Where elements are narrower than a byte it is `jitted`: what jax compiled ahead refuses arrays of those, for it
+        Where elements are narrower than a byte it is `jitted`: what jax compiled ahead refuses such arrays, because it
         takes them to be packed.
         """
         call = self.jitted if any(x.element in PACKED for x in self.program.arguments) else self.compiled
@@ -132,8 +134,8 @@ class Executable:
 
     @functools.cached_property
     def _constants(self) -> tuple[Any, ...]:
-        held = zip(self.program.constants, self._in[len(self.program.inputs) :], strict=True)
-        return tuple(self._place(x, s) for x, s in held)
+        shardings = self._in[len(self.program.inputs) :]
+        return tuple(self._place(x, s) for x, s in zip(self.program.constants, shardings, strict=True))
 
     @property
     def is_compiled(self) -> bool:
@@ -141,7 +143,7 @@ class Executable:
         return "compiled" in self.__dict__
 
     def allocated(self) -> int | None:
-        """Bytes per device that XLA allocates: arguments, results and what is in between; None if it does not say."""
+        """Bytes per device that XLA allocates: arguments, results and temporaries; None if it does not say."""
         found = self.compiled.memory_analysis()
         if found is None:
             return None
@@ -154,7 +156,7 @@ class Executable:
         return self.call(args, kwargs)
 
     def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Run: check the arguments, move those that lie elsewhere, dispatch; or become part of what is being traced.
+        """Run: check the arguments, place those that are elsewhere, dispatch; or become part of what is being traced.
 
         Raises:
           SignatureError: the arguments do not fit; names the first that does not.
@@ -179,7 +181,7 @@ class Executable:
 
         Raises:
           RuntimeError: an argument was donated before, or deleted.
-          SignatureError: an argument that is donated is another one, too.
+          SignatureError: a donated array is passed as two arguments.
         """
         if not self.program.donated or len(flat) != len(self.program.inputs):
             return
@@ -294,7 +296,7 @@ class Executable:
 
     @property
     def replicated(self) -> NamedSharding:
-        """Every device of the mesh holds the whole array."""
+        """The sharding of an array that is replicated over the mesh."""
         return NamedSharding(self.jax_mesh, jax.sharding.PartitionSpec())
 
     @property
@@ -340,7 +342,7 @@ class Executable:
 
 
 def _with_empty(values: Iterable[Any], types: Sequence[Leaf | jax.ShapeDtypeStruct]) -> list[Any]:
-    """`values`, and among them what has no elements, of `types` in all."""
+    """`values`, and in their places arrays without elements, so that there is one for each of `types`."""
     left = iter(values)
     return [jax.numpy.zeros(t.shape, np_dtype(str(t.dtype))) if 0 in t.shape else next(left) for t in types]
 
@@ -360,65 +362,8 @@ def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
     return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf.dtype)
 
 
-def difference(name: str, expected: Any, got: Any, path: str = "") -> str:
-    """One line: where `got` departs from the structure of `expected` (whose leaves are `Leaf`)."""
-    found = _difference(expected, got, path)
-    return f"{name}: {found or 'the argument structure differs from the one compiled for'}"
-
-
-def _difference(expected: Any, got: Any, path: str) -> str | None:
-    where = f"argument {path}" if path else "the arguments"
-    if isinstance(expected, Leaf):
-        if jax.tree_util.treedef_is_leaf(jax.tree.structure(got)):
-            return None
-        return f"argument {expected.name} is {_short(got)}; expected {expected}"
-    if expected is None:
-        return None if got is None else f"{where} is {_short(got)}; expected None"
-    if isinstance(expected, dict):
-        if not isinstance(got, dict):
-            return f"{where} is {_short(got)}; expected a dict with keys {_keys(expected)}"
-        for key in expected:
-            if key not in got:
-                return f"{where} lacks the key {key!r}; expected {_keys(expected)}"
-        for key in got:
-            if key not in expected:
-                return f"{where} has the key {key!r}; expected {_keys(expected)}"
-        pairs = [(expected[k], got[k], f"{path}[{k!r}]") for k in expected]
-    elif isinstance(expected, list | tuple):
-        if type(got) is not type(expected) or len(got) != len(expected):
-            if not path:
-                return f"{len(got)} arguments were given; expected {len(expected)}"
-            return f"{where} is {_short(got)}; expected a {type(expected).__name__} of {len(expected)}"
-        at = [f"{path}[{i}]" if path else _root(e, i) for i, e in enumerate(expected)]
-        pairs = list(zip(expected, got, at, strict=True))
-    else:
-        e, g = jax.tree.flatten(expected, is_leaf=lambda x: isinstance(x, Leaf)), jax.tree.flatten(got)
-        if e[1] != g[1]:
-            return f"{where} is {_short(got)}; expected the structure {e[1]}"
-        pairs = [(x, y, path) for x, y in zip(e[0], g[0], strict=True)]
-    return next((d for e, g, p in pairs if (d := _difference(e, g, p))), None)
-
-
-def _root(expected: Any, i: int) -> str:
-    """Name of positional argument `i`, from the leaves under it."""
-    leaves = jax.tree.leaves(expected, is_leaf=lambda x: isinstance(x, Leaf))
-    return leaves[0].name.split("[")[0].split(".")[0] if leaves else f"{i}"
-
-
-def _keys(d: dict[Any, Any]) -> str:
-    return ", ".join(map(repr, d)) or "none"
-
-
-def _short(x: Any) -> str:
-    if isinstance(x, list | tuple | dict):
-        return f"a {type(x).__name__} of {len(x)}"
-    if hasattr(x, "shape") and hasattr(x, "dtype"):
-        return f"an array {x.dtype}[{','.join(map(str, x.shape))}]"
-    return f"{x!r:.60} of type {type(x).__name__}"
-
-
-def _shape(leaf: Leaf) -> jax.ShapeDtypeStruct:
-    """What jax calls an argument."""
+def _jax_type(leaf: Leaf) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of an argument as jax sees it."""
     if leaf.key:
         return jax.ShapeDtypeStruct(leaf.shape[: len(leaf.shape) - leaf.key_rank], jax_compat.key_dtype(leaf.key))
     dtype = jax.dtypes.float0 if leaf.empty else np_dtype(leaf.dtype)

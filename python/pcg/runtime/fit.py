@@ -1,4 +1,4 @@
-"""A memory limit held against what the backend's compiler allocates."""
+"""Plans for which the backend's compiler allocates no more than a memory limit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pcg.planning.fit_memory import PlannerCache
 from pcg.runtime.executable import Executable
 from pcg.search.outcome import DoesNotFit, Outcome
 
-#: How often a plan is sought that needs less, because the compiler allocates more than was predicted.
+#: How often a plan is searched that needs less, because the compiler allocates more than predicted.  A choice.
 _ROUNDS = 4
-#: How far below the limit the next plan aims.
+#: Share of the limit that the next plan aims at: a margin, since the ratio differs from plan to plan.  A choice.
 _AIM = 0.95
 
 
@@ -32,22 +32,22 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
     options = replace(options, search={**options.search, "planner_cache": PlannerCache()})
     for _ in range(_ROUNDS):
         try:
-            made = build(replace(options, memory_limit=int(aim)))
+            executable = build(replace(options, memory_limit=int(aim)))
         except DoesNotFit as error:
             cause = error
-            made = build(replace(options, memory_limit=math.ceil(error.needed)))
-            peak = made.allocated()
+            executable = build(replace(options, memory_limit=math.ceil(error.needed)))
+            peak = executable.allocated()
             if peak is None:
                 raise
             if peak <= limit:
-                return made
+                return executable
             least = min(least, peak)
             break
-        if not isinstance(made.compilation.report, Outcome):
-            return made  # the layouts were given: there is nothing to choose
-        peak = made.allocated()
+        if not isinstance(executable.compilation.report, Outcome):
+            return executable  # all layouts are annotated: there is nothing to choose
+        peak = executable.allocated()
         if peak is None or peak <= limit:
-            return made
+            return executable
         least = min(least, peak)
         aim *= _AIM * limit / peak
     means = f"; {cause.message}" if cause is not None else ""

@@ -1,4 +1,4 @@
-"""Seeded random inputs of a sensible range for a program that nobody told us about.  Needs no jax.
+"""Seeded random inputs of a sensible range for any program.  Needs no jax.
 
 What an argument is used for decides its range: indices stay inside what they index, what a root or
 logarithm is taken of is positive, matrices keep activations near one, and integers are small.
@@ -27,7 +27,7 @@ _ELEMENTWISE = frozenset(
     )
 )  # fmt: skip
 _POSITIVE = frozenset(("stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.log", "stablehlo.cbrt"))
-#: Upper bound (exclusive) of integers that are no index.
+#: Upper bound (exclusive) of integers that are no index.  A choice.
 SMALL = 10
 
 
@@ -83,8 +83,8 @@ def _index_bound(op: ir.Operation, i: int) -> int | None:
         sizes = list(ir.DenseI64ArrayAttr(op.attributes["slice_sizes"]))
         return ir.RankedTensorType(op.operands[0].type).shape[dim] - sizes[dim] + 1
     if name == "dynamic_update_slice" and i >= 2:
-        whole, part = (ir.RankedTensorType(op.operands[k].type).shape[i - 2] for k in (0, 1))
-        return whole - part + 1
+        size, part = (ir.RankedTensorType(op.operands[k].type).shape[i - 2] for k in (0, 1))
+        return size - part + 1
     if name == "compare":
         return _iota_size(op.operands[1 - i])
     return None

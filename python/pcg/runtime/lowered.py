@@ -1,4 +1,4 @@
-"""Running what pcg-lower-spmd wrote: a per-device program with its mesh and layouts, without the plan behind it.
+"""Running the output of pcg-lower-spmd: a per-device program with its mesh and layouts, without a plan.
 
 Imports jax.
 """
@@ -27,17 +27,17 @@ def lowered_program(module: ir.Module, source: str | bytes, path: str | None) ->
     """
     mesh, ins, outs = lowered_layouts(module)
     local = module_program(module, source, path=path)
-    whole = global_types(module)
+    global_ = global_types(module)
     sides = []
     for leaves, specs, types in (
-        (local.arguments, ins, whole.inputs if whole else None),
-        (local.results, outs, whole.results if whole else None),
+        (local.arguments, ins, global_.inputs if global_ else None),
+        (local.results, outs, global_.results if global_ else None),
     ):
         if len(leaves) != len(specs) or any(len(x.shape) != len(s.dims) for x, s in zip(leaves, specs, strict=True)):
             raise PcgError("the layouts of the lowered program do not go with its signature", path)
         shapes = (
             [tuple(ir.RankedTensorType(t).shape) for t in types] if types is not None
-            else [_whole(x.shape, s, mesh) for x, s in zip(leaves, specs, strict=True)]
+            else [_global_shape(x.shape, s, mesh) for x, s in zip(leaves, specs, strict=True)]
         )  # fmt: skip
         sides.append(tuple(dataclasses.replace(x, shape=n) for x, n in zip(leaves, shapes, strict=True)))
     return dataclasses.replace(local, arguments=sides[0], results=sides[1])
@@ -47,14 +47,14 @@ def lowered_executable(module: ir.Module, program: Program, devices: list[Any]) 
     """A lowered module on `devices`, one for each position of its mesh.
 
     Raises:
-      PcgError: an argument or result is cut into blocks of unlike sizes, which jax cannot hold.
+      PcgError: an argument or result is split into blocks of unequal sizes, which jax cannot hold.
     """
     mesh, ins, outs = lowered_layouts(module)
     for leaf, spec in ((*zip(program.arguments, ins, strict=True), *zip(program.results, outs, strict=True))):
         for size, count in zip(leaf.shape, spec.shards(mesh), strict=True):
             if size % count:
                 raise PcgError(
-                    f"{leaf.name} is {leaf}, cut by {spec} on mesh {mesh} into {count} blocks of unlike sizes; a"
+                    f"{leaf.name} is {leaf}, split by {spec} on mesh {mesh} into {count} blocks of unequal sizes; a"
                     " lowered program runs only with even ones at its boundary (pcg.compile makes them so)",
                     program.path,
                 )
@@ -64,5 +64,5 @@ def lowered_executable(module: ir.Module, program: Program, devices: list[Any]) 
     return Executable(compilation, devices)
 
 
-def _whole(shape: tuple[int, ...], spec: ShardSpec, mesh: Mesh) -> tuple[int, ...]:
+def _global_shape(shape: tuple[int, ...], spec: ShardSpec, mesh: Mesh) -> tuple[int, ...]:
     return tuple(n * k for n, k in zip(shape, spec.shards(mesh), strict=True))

@@ -17,15 +17,14 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 class Devices:
     """Devices of one kind, which all work at once.
 
-    Arrays are laid out in parts along their first dimension, with the same random numbers on every device; shapes are
-    those of a part.
+    Arrays are split along their first dimension, with the same random numbers on every device; shapes are local.
     """
 
     devices: Sequence[Any]
     _kept: dict[Any, Any] = field(default_factory=dict, init=False)
 
     def mesh(self, group: int = 1) -> tuple[Mesh, PartitionSpec]:
-        """The devices in groups of `group`, and how an array lies in parts on all of them."""
+        """The devices in groups of `group`, and the spec that splits an array over all of them."""
         return Mesh(np.array(self.devices).reshape(-1, group), ("rest", "group")), PartitionSpec(("rest", "group"))
 
     def array(self, mesh: Mesh, shape: Sequence[int], dtype: Any, number: int) -> Any:
@@ -39,11 +38,11 @@ class Devices:
         """A new array, the `number`th."""
         rng = np.random.default_rng(number)
         part = rng.integers(0, 1 << 20, shape) if jnp.issubdtype(dtype, jnp.integer) else rng.random(shape, "f4")
-        whole = np.tile(part.astype(dtype), (len(self.devices), *[1] * (len(shape) - 1)))
-        return jax.device_put(whole, NamedSharding(mesh, PartitionSpec(("rest", "group"))))
+        tiled = np.tile(part.astype(dtype), (len(self.devices), *[1] * (len(shape) - 1)))
+        return jax.device_put(tiled, NamedSharding(mesh, PartitionSpec(("rest", "group"))))
 
     def forget(self) -> None:
-        """Let go of the arrays that are kept."""
+        """Free the arrays that are kept."""
         self._kept.clear()
 
 

@@ -18,9 +18,10 @@ from pcg.machine.curve import Curve
 from pcg.runtime import jax_compat, probes
 from pcg.runtime.measured import Devices, timed
 
-#: Seconds where nothing can be measured.
+#: Seconds where nothing can be measured: a tenth of a microsecond, below what matters to a step.
 _NO_TIME = 1e-7
-#: Seconds that devices should work and meet in turns, at least, to measure how long they wait, and turns at least.
+#: Least seconds, and least iterations, of work and an all-reduce over which the waiting is measured.  Choices: many
+#: times the resolution of the clocks of processors.
 _LONG, _FEWEST = 0.08, 4
 
 
@@ -64,21 +65,21 @@ def kernel(devices: Devices, rounds: int) -> float:
 def fresh(devices: Devices, rounds: int, largest: float, steps: int) -> Curve:
     """Seconds that new memory takes, by bytes of one allocation: a program with and without donation.
 
-    What was made before is kept until the next is there, as a training loop does it.
+    The last result is kept until the next is there, as in a training loop.
     """
     mesh, spec = devices.mesh()
     body = jax_compat.shard_map(lambda x: x + 1, mesh, (spec,), spec)
     points = []
     for size in probes.sizes(largest / 64, largest, max(3, steps)):
         elements = max(1, round(size / 4))
-        given = devices.array(mesh, (elements,), jnp.float32, 0)
-        new = jax.jit(body).lower(given).compile()
-        same = jax.jit(body, donate_argnums=(0,)).lower(given).compile()
-        kept, state = None, jax.block_until_ready(new(given))
+        args = devices.array(mesh, (elements,), jnp.float32, 0)
+        new = jax.jit(body).lower(args).compile()
+        same = jax.jit(body, donate_argnums=(0,)).lower(args).compile()
+        kept, state = None, jax.block_until_ready(new(args))
         pairs = []
         for _ in range(rounds + 1):
             start = time.perf_counter()
-            kept = jax.block_until_ready(new(given))
+            kept = jax.block_until_ready(new(args))
             middle = time.perf_counter()
             state = jax.block_until_ready(same(state))
             pairs.append((middle - start, time.perf_counter() - middle))
@@ -89,22 +90,23 @@ def fresh(devices: Devices, rounds: int, largest: float, steps: int) -> Curve:
 
 
 def waits(devices: Devices, rounds: int, groups: Sequence[int]) -> dict[int, Curve]:
-    """How long devices wait for each other at a collective, by group size and seconds of work since they last met.
+    """How long devices wait for each other at a collective, by group size and seconds of work since they last
+    synchronised.
 
-    What processors idle at an all-reduce of next to nothing after work, beyond what they do after none.  That they
-    idle is told from their own clocks: the work itself takes a little longer or shorter every time.
+    The time that processors idle at an all-reduce of a few elements after work, less that after none.  It is read from
+    their own clocks: the work itself takes a little longer or shorter every time.
     """
     points: dict[int, list[tuple[float, float]]] = {n: [] for n in groups}
     after_none: dict[int, float] = {}
     for side, amount in probes.AMOUNTS:
-        calls = {n: _meeting(devices, n, side, amount) for n in (0, *groups)}
+        calls = {n: _work_and_all_reduce(devices, n, side, amount) for n in (0, *groups)}
         for call in calls.values():
             call(1)
-        turns = max(_FEWEST, round(_LONG * _FEWEST / max(timed(calls[0], _FEWEST), 1e-6)))
+        iterations = max(_FEWEST, round(_LONG * _FEWEST / max(timed(calls[0], _FEWEST), 1e-6)))
         found: dict[int, list[tuple[float, float]]] = {n: [] for n in calls}
         for _ in range(2 * rounds - 1):
             for n, call in calls.items():
-                found[n].append(_idle(call, turns))
+                found[n].append(_idle(call, iterations))
         work = statistics.median(seconds for seconds, _ in found[0])
         idle = {n: statistics.median(lost for _, lost in x) for n, x in found.items()}
         for n in groups:
@@ -116,26 +118,26 @@ def waits(devices: Devices, rounds: int, groups: Sequence[int]) -> dict[int, Cur
     return {n: Curve.through(found) for n, found in points.items()}
 
 
-def _idle(call: Callable[[int], None], turns: int) -> tuple[float, float]:
-    """Seconds of a turn, and those of it that the processors of this process idle, on their average."""
+def _idle(call: Callable[[int], None], iterations: int) -> tuple[float, float]:
+    """Seconds of an iteration, and how many of them the processors of this process idle on average."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     busy = time.process_time()
-    seconds = timed(call, turns)
+    seconds = timed(call, iterations)
     busy = time.process_time() - busy
-    return seconds / turns, (seconds - busy / cores) / turns
+    return seconds / iterations, (seconds - busy / cores) / iterations
 
 
-def _meeting(devices: Devices, group: int, side: int, amount: int) -> Callable[[int], None]:
-    """A call that so many times works and then meets, in groups of `group` (0: never)."""
+def _work_and_all_reduce(devices: Devices, group: int, side: int, amount: int) -> Callable[[int], None]:
+    """A call with so many iterations of work and an all-reduce in groups of `group` (0: none)."""
     mesh, spec = devices.mesh(group or 1)
     work, factor = (devices.drawn(mesh, (side, side), jnp.float32, i) for i in range(2))
-    given = (work, factor, devices.drawn(mesh, (8,), jnp.float32, 2))
+    args = (work, factor, devices.drawn(mesh, (8,), jnp.float32, 2))
     everywhere = NamedSharding(mesh, PartitionSpec())
-    run = functools.partial(probes.meeting, amount, bool(group))
+    run = functools.partial(probes.work_and_all_reduce, amount, bool(group))
     body = jax_compat.shard_map(run, mesh, (PartitionSpec(), spec, spec, spec), [spec, spec])
-    program = jax.jit(body).lower(jax.device_put(np.int32(1), everywhere), *given).compile()
+    program = jax.jit(body).lower(jax.device_put(np.int32(1), everywhere), *args).compile()
 
-    def call(turns: int) -> None:
-        jax.block_until_ready(program(jax.device_put(np.int32(turns), everywhere), *given))
+    def call(iterations: int) -> None:
+        jax.block_until_ready(program(jax.device_put(np.int32(iterations), everywhere), *args))
 
     return call

@@ -57,134 +57,138 @@ def partition_spec(spec: ShardSpec) -> PartitionSpec:
 
 
 @dataclass(frozen=True)
-class Placement:
-    """A mesh on devices, as jax sees it: NamedShardings are on the user's mesh wherever it can say them.
+class DeviceMesh:
+    """A mesh on devices, as jax sees it: NamedShardings are on the user's mesh wherever that can express them.
 
     A layout that uses only a part of an axis is on the refined mesh, whose axes `x.0`, `x.1` are the parts.
     """
 
     mesh: Mesh
-    whole: jax.sharding.Mesh
-    parts: jax.sharding.Mesh
+    user_mesh: jax.sharding.Mesh
+    refined_mesh: jax.sharding.Mesh
 
     @classmethod
-    def of(cls, mesh: Mesh, devices: Sequence[Any]) -> Placement:
+    def of(cls, mesh: Mesh, devices: Sequence[Any]) -> DeviceMesh:
         """`mesh`, refined or not, with one device per position."""
-        whole = jax_compat.jax_mesh(mesh.origin, devices)
-        return cls(mesh, whole, jax_compat.jax_mesh(mesh, devices) if mesh.is_refined else whole)
+        user_mesh = jax_compat.jax_mesh(mesh.origin, devices)
+        return cls(mesh, user_mesh, jax_compat.jax_mesh(mesh, devices) if mesh.is_refined else user_mesh)
 
     def sharding(self, spec: ShardSpec) -> NamedSharding:
         """The sharding of a layout without partial axes."""
         spelled = refine.to_origin(spec, self.mesh)
         if refine.uses_sub_axes(spelled):
-            return NamedSharding(self.parts, partition_spec(spec))
-        return NamedSharding(self.whole, partition_spec(spelled))
+            return NamedSharding(self.refined_mesh, partition_spec(spec))
+        return NamedSharding(self.user_mesh, partition_spec(spelled))
 
     def common(self, specs: Sequence[ShardSpec]) -> jax.sharding.Mesh:
-        """The mesh on which all `specs` can be said: the user's if possible."""
+        """The mesh that can express all `specs`: the user's if possible."""
         sub = any(refine.uses_sub_axes(refine.to_origin(s, self.mesh)) for s in specs)
-        return self.parts if sub else self.whole
+        return self.refined_mesh if sub else self.user_mesh
 
 
 def boundary_spec(spec: ShardSpec, leaf: Leaf) -> ShardSpec:
     """Layout of an argument or result as the user holds it: a key array has no dimensions for its integers.
 
-    Without elements it is whole on every device: what XLA makes of a split one is of the wrong shape.
+    Without elements it is replicated: XLA gives a split one the wrong shape.
     """
     if 0 in leaf.shape:
         return ShardSpec.replicated(len(spec.dims) - leaf.key_rank)
     return ShardSpec(spec.dims[: len(spec.dims) - leaf.key_rank]) if leaf.key_rank else spec.without_partial()
 
 
-def shard_spec(given: Any, rank: int, mesh: Mesh) -> ShardSpec | None:
+def shard_spec(sharding: Any, rank: int, mesh: Mesh) -> ShardSpec | None:
     """A user's sharding (NamedSharding, PartitionSpec, ShardSpec, its text) as a layout; None stays None.
 
     Raises:
       MeshError: it is none of these, names more dimensions than there are, or is of another mesh.
     """
-    if given is None:
+    if sharding is None:
         return None
-    if isinstance(given, str):
-        given = ShardSpec.parse(given)
-    if isinstance(given, ShardSpec):
-        return given
-    if isinstance(given, NamedSharding):
-        given = _on_whole_axes(given, rank)
-        if isinstance(given, ShardSpec):
-            return given
-        theirs = {n: s for n, s in given.mesh.shape.items()}
-        used = [a for d in given.spec for a in (d if isinstance(d, tuple) else (d,)) if isinstance(a, str)]
+    if isinstance(sharding, str):
+        sharding = ShardSpec.parse(sharding)
+    if isinstance(sharding, ShardSpec):
+        return sharding
+    if isinstance(sharding, NamedSharding):
+        sharding = _by_user_axes(sharding, rank)
+        if isinstance(sharding, ShardSpec):
+            return sharding
+        theirs = {n: s for n, s in sharding.mesh.shape.items()}
+        used = [a for d in sharding.spec for a in (d if isinstance(d, tuple) else (d,)) if isinstance(a, str)]
         for axis in used:
             if axis in mesh.parts and mesh.origin.axis_size(axis) != theirs[axis]:
-                raise MeshError(f"axis {axis!r} has size {theirs[axis]} in {given}; in the mesh it has {mesh}")
-        given = given.spec
-    if not isinstance(given, PartitionSpec):
+                raise MeshError(f"axis {axis!r} has size {theirs[axis]} in {sharding}; in the mesh it has {mesh}")
+        sharding = sharding.spec
+    if not isinstance(sharding, PartitionSpec):
         raise MeshError(
-            f"sharding {given!r:.80} of type {type(given).__name__};"
+            f"sharding {sharding!r:.80} of type {type(sharding).__name__};"
             " expected a NamedSharding, PartitionSpec, pcg ShardSpec or None"
         )
-    if len(given) > rank:
-        raise MeshError(f"{given} names {len(given)} dimensions; the tensor has {rank}")
-    dims = [() if d is None else (d,) if isinstance(d, str) else tuple(d) for d in given]
+    if len(sharding) > rank:
+        raise MeshError(f"{sharding} names {len(sharding)} dimensions; the tensor has {rank}")
+    return _of_partition_spec(sharding, rank)
+
+
+def _of_partition_spec(spec: PartitionSpec, rank: int) -> ShardSpec:
+    dims = [() if d is None else (d,) if isinstance(d, str) else tuple(d) for d in spec]
     return ShardSpec.of(dims + [()] * (rank - len(dims)))
 
 
-def _on_whole_axes(given: NamedSharding, rank: int) -> NamedSharding | ShardSpec:
+def _by_user_axes(sharding: NamedSharding, rank: int) -> NamedSharding | ShardSpec:
     """A sharding on a refined mesh (such as `Placement.sharding` returns) by axes and sub-axes; others stay."""
-    if not any("." in str(n) for n in given.mesh.shape):
-        return given
-    theirs = Mesh.of(dict(given.mesh.shape))
-    dims = [() if d is None else (d,) if isinstance(d, str) else tuple(d) for d in given.spec]
-    return refine.to_origin(ShardSpec.of(dims + [()] * (rank - len(dims))), theirs)
+    if not any("." in str(n) for n in sharding.mesh.shape):
+        return sharding
+    return refine.to_origin(_of_partition_spec(sharding.spec, rank), Mesh.of(dict(sharding.mesh.shape)))
 
 
-def flat_shardings(given: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, what: str) -> dict[int, ShardSpec]:
+def flat_shardings(shardings: Any, tree: Any, leaves: Sequence[Leaf], mesh: Mesh, what: str) -> dict[int, ShardSpec]:
     """User shardings (a tree that is a prefix of `tree`, None: free) as layouts by flat index.
 
     Raises:
       MeshError: the structure does not fit, or a leaf is not a sharding.
     """
-    if given is None:
+    if shardings is None:
         return {}
     template = jax.tree.unflatten(tree, list(range(len(leaves))))
     out: dict[int, ShardSpec] = {}
 
-    def visit(given: Any, template: Any, path: str) -> None:
-        if given is None:
+    def visit(sharding: Any, template: Any, path: str) -> None:
+        if sharding is None:
             return
-        if is_sharding(given):
+        if is_sharding(sharding):
             for i in jax.tree.leaves(template):
                 rank = len(leaves[i].shape) - leaves[i].key_rank
                 try:
-                    spec = shard_spec(given, rank, mesh)
+                    spec = shard_spec(sharding, rank, mesh)
                 except ValueError as error:
                     raise MeshError(f"{what}: {leaves[i].name}: {error}") from None
                 assert spec is not None
                 out[i] = ShardSpec.of([*spec.dims, *[()] * leaves[i].key_rank], spec.partial)
             return
-        if isinstance(given, Mapping) and isinstance(template, Mapping):
-            if unknown := [k for k in given if k not in template]:
+        if isinstance(sharding, Mapping) and isinstance(template, Mapping):
+            if unknown := [k for k in sharding if k not in template]:
                 raise MeshError(f"{what}{path}: unknown key {unknown[0]!r}; there are {sorted(map(str, template))}")
-            for key in given:
-                visit(given[key], template[key], f"{path}[{key!r}]")
+            for key in sharding:
+                visit(sharding[key], template[key], f"{path}[{key!r}]")
             return
-        if isinstance(given, list | tuple) and isinstance(template, list | tuple):
-            if len(given) != len(template):
-                raise MeshError(f"{what}{path} has {len(given)} entries; expected {len(template)}")
-            for i, (g, t) in enumerate(zip(given, template, strict=True)):
+        if isinstance(sharding, list | tuple) and isinstance(template, list | tuple):
+            if len(sharding) != len(template):
+                raise MeshError(f"{what}{path} has {len(sharding)} entries; expected {len(template)}")
+            for i, (g, t) in enumerate(zip(sharding, template, strict=True)):
                 visit(g, t, f"{path}[{i}]")
             return
-        ours = jax.tree.flatten(given, is_leaf=lambda x: x is None or is_sharding(x))
+        ours = jax.tree.flatten(sharding, is_leaf=lambda x: x is None or is_sharding(x))
         theirs = jax.tree.flatten(template, is_leaf=lambda x: x is None)
         if ours[1] != theirs[1]:
-            raise MeshError(f"{what}{path} is {given!r:.60}; expected a sharding, None, or the structure {theirs[1]}")
+            raise MeshError(
+                f"{what}{path} is {sharding!r:.60}; expected a sharding, None, or the structure {theirs[1]}"
+            )
         for g, t in zip(ours[0], theirs[0], strict=True):
             visit(g, t, path)
 
-    if what == "in_shardings" and given[1] is None:
-        visit(given[0], template[0], "")
+    if what == "in_shardings" and shardings[1] is None:
+        visit(shardings[0], template[0], "")
     else:
-        visit(given, template, "")
+        visit(shardings, template, "")
     return out
 
 

@@ -14,7 +14,7 @@ from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.rules import traits
 from pcg.rules.traits import Trait
-from pcg.runtime.placement import Placement, resolve_mesh
+from pcg.runtime.placement import DeviceMesh, resolve_mesh
 
 
 def in_shardings(plan: Plan) -> Any:
@@ -29,7 +29,7 @@ def in_shardings(plan: Plan) -> Any:
     if plan.trees is None:
         return flat
     tree = plan.trees[0]
-    args, kwargs = jax.tree.unflatten(tree, flat[: tree.num_leaves])  # constants come last, and nobody gives them
+    args, kwargs = jax.tree.unflatten(tree, flat[: tree.num_leaves])  # constants come last, and no caller passes them
     return (args, kwargs) if kwargs else args
 
 
@@ -62,9 +62,9 @@ def sharding_constraints(plan: Plan) -> list[tuple[str, str, NamedSharding]]:
     return out
 
 
-def _placement(plan: Plan) -> Placement:
+def _placement(plan: Plan) -> DeviceMesh:
     mesh, devices = resolve_mesh(plan.mesh, plan.devices if plan.devices and not plan.mesh.device_ids else None)
-    return Placement.of(mesh, devices)
+    return DeviceMesh.of(mesh, devices)
 
 
 def _shardings(plan: Plan, values: Sequence[Value]) -> list[NamedSharding]:

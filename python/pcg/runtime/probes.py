@@ -1,7 +1,7 @@
 """What `pcg-calibrate` runs: small programs of one kind of op, in many sizes.  Imports jax.
 
-A probe is one op, which runs in a loop on every device at once; what a turn of the loop takes beyond an empty one is
-the op's.  FLOPs and bytes are counted as `pcg.cost` and the search count them.
+A probe is one op, which runs in a loop on every device at once; what an iteration of the loop takes beyond an
+empty one is the op's.  FLOPs and bytes are counted as `pcg.cost` and the search count them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pcg.rules.distributed_sort import sort_flops
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": jnp.float64}
 
-#: Arrays that a collective is measured on.
+#: Arrays that a collective is measured on: enough that none is in a cache because it was just written.  A choice.
 _COPIES = 4
-#: What devices do before they meet: the side of the matrices that they work on, and how often.
+#: What devices do before they synchronise: the side of the matrices that they work on, and how many layers.
 AMOUNTS = ((128, 0), (128, 1), (128, 3), (256, 1), (256, 2), (256, 4))
 
 
@@ -43,23 +43,22 @@ class Probe:
     run: Callable[..., Any]
     intensity: float = 0.0
     copies: int = 1
-    """On how many arrays of that size a turn runs the op, one after another: what is sent was made long ago."""
+    """On how many arrays of that size an iteration runs the op, in turn: operands were written long before."""
 
     unrolled: bool = False
-    """Whether the turns are written out, their number being an int: XLA:CPU runs convolutions many times slower inside
-    of a loop."""
+    """Whether the loop is unrolled, its trip count being an int: XLA:CPU convolves many times slower in loops."""
 
-    def loop(self, turns: Any, *arrays: Any) -> list[Any]:
+    def loop(self, iterations: Any, *arrays: Any) -> list[Any]:
         """The op so many times: its first operands and its results after the last.
 
         `arrays` are `copies` first operands, as many results, and the other operands.  Results are carried, so that all
-        of them are made, and one element of each, which the number of the turn chooses, goes into the next first
-        operand, so that no op can be left out, done before the loop, or made one with another.
+        of them are computed, and one element of each, which the number of the iteration chooses, goes into the next
+        first operand, so that no op can be eliminated, hoisted out of the loop, or fused with another.
         """
         n = self.copies
         others = arrays[2 * n :]
 
-        def turn(i: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
+        def iteration(i: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
             xs, results = list(carried[:n]), []
             for k in range(n):
                 results.append(self.run(xs[k], *others))
@@ -68,9 +67,9 @@ class Probe:
 
         state = arrays[: 2 * n]
         if not self.unrolled:
-            return list(lax.fori_loop(0, turns, turn, state))
-        for i in range(turns):
-            state = turn(i, state)
+            return list(lax.fori_loop(0, iterations, iteration, state))
+        for i in range(iterations):
+            state = iteration(i, state)
         return list(state)
 
 
@@ -130,7 +129,7 @@ def _contractions(element: str, largest: float, steps: int, packs: bool) -> Iter
 
 
 def _round(n: float) -> int:
-    """A number of elements that vector units like."""
+    """The nearest multiple of 8 elements, which fills vector registers."""
     return max(8, 8 * round(n / 8))
 
 
@@ -167,24 +166,24 @@ def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
     for size in sizes(4096, largest, steps):
         columns = 1 << int(math.log2(math.sqrt(size / item)))
         rows = max(1, round(size / item / columns))
-        whole = item * rows * columns
+        total = item * rows * columns
         shape = ((rows, columns), dtype)
-        yield Probe(("elementwise", element, "bytes"), 3.0 * whole, (shape, shape), lambda x, y: x * y + x)
+        yield Probe(("elementwise", element, "bytes"), 3.0 * total, (shape, shape), lambda x, y: x * y + x)
         for axis in (0, 1):
-            yield Probe(("reduce", element, "bytes"), float(whole), (shape,), lambda x, axis=axis: jnp.sum(x, axis))
-        # What comes out is one row: else a compiler may let what a loop carries lie in the order that costs nothing.
-        yield Probe(("transpose", element, "bytes"), 2.0 * whole, (shape,), lambda x: x.T.reshape(-1))
+            yield Probe(("reduce", element, "bytes"), float(total), (shape,), lambda x, axis=axis: jnp.sum(x, axis))
+        # What comes out is one row: else a compiler may choose an order in memory for the carry that makes it free.
+        yield Probe(("transpose", element, "bytes"), 2.0 * total, (shape,), lambda x: x.T.reshape(-1))
         heads = ((8, rows, columns // 8), dtype)
         yield Probe(
-            ("regroup", element, "bytes"), 2.0 * whole, (heads,), lambda x: x.transpose(1, 0, 2).reshape(-1)
+            ("regroup", element, "bytes"), 2.0 * total, (heads,), lambda x: x.transpose(1, 0, 2).reshape(-1)
         )  # fmt: skip
         # One line of a cache more than a power of two: columns lie in different sets.  At a page they share one.
-        yield _turning("reorder", element, rows + 64 // item, columns)
+        yield _transposing("reorder", element, rows + 64 // item, columns)
         page = ALIGNED // item
         if rows * columns >= 16 * page:
-            yield _turning("reorder_aligned", element, page, rows * columns // page)
-        yield Probe(("copy", element, "bytes"), 4.0 * whole, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1))
-        small = min(whole, largest / 8)
+            yield _transposing("reorder_aligned", element, page, rows * columns // page)
+        yield Probe(("copy", element, "bytes"), 4.0 * total, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1))
+        small = min(total, largest / 8)
         n = round(small / item)
         flat = ((n,), dtype)
         yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, 1.0 / item / 2)
@@ -192,11 +191,11 @@ def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
         yield Probe(("elementwise", element, "flops"), 32.0 * n, (flat,), _chain, 16.0 / item)
 
 
-def _turning(cls: str, element: str, rows: int, columns: int) -> Probe:
+def _transposing(cls: str, element: str, rows: int, columns: int) -> Probe:
     """A loop over two operands of which one is transposed: it reads elements that are `rows` elements apart."""
-    turned, straight = ((columns, rows), DTYPES[element]), ((rows, columns), DTYPES[element])
+    transposed, straight = ((columns, rows), DTYPES[element]), ((rows, columns), DTYPES[element])
     size = 3.0 * BYTES[element] * rows * columns
-    return Probe((cls, element, "bytes"), size, (turned, straight), lambda y, x: x - 0.5 * y.T)
+    return Probe((cls, element, "bytes"), size, (transposed, straight), lambda y, x: x - 0.5 * y.T)
 
 
 def _chain(x: Any) -> Any:
@@ -241,17 +240,17 @@ def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
     for n in groups:
         for size in sizes(256, largest, steps):
             elements = max(n * n, n * n * round(size / 4 / n / n))
-            whole = 4.0 * elements
+            total = 4.0 * elements
             operand = (((elements,), jnp.float32),)
             part = (((elements // n,), jnp.float32),)
             share = (n - 1) / n
             ring = [(i, (i + 1) % n) for i in range(n)]
             for kind, operands, sent, run in (
-                ("all_reduce", operand, 2 * share * whole, lambda x: lax.psum(x, "group")),
-                ("reduce_scatter", operand, share * whole, lambda x: lax.psum_scatter(x, "group", tiled=True)),
-                ("all_gather", part, share * whole, lambda x: lax.all_gather(x, "group", tiled=True)),
-                ("all_to_all", operand, share * whole, lambda x: lax.all_to_all(x, "group", 0, 0, tiled=True)),
-                ("permute", operand, whole, lambda x, ring=ring: lax.ppermute(x, "group", ring)),
+                ("all_reduce", operand, 2 * share * total, lambda x: lax.psum(x, "group")),
+                ("reduce_scatter", operand, share * total, lambda x: lax.psum_scatter(x, "group", tiled=True)),
+                ("all_gather", part, share * total, lambda x: lax.all_gather(x, "group", tiled=True)),
+                ("all_to_all", operand, share * total, lambda x: lax.all_to_all(x, "group", 0, 0, tiled=True)),
+                ("permute", operand, total, lambda x, ring=ring: lax.ppermute(x, "group", ring)),
             ):
                 yield Probe(("link", kind, n), sent, operands, run, copies=_COPIES)
 
@@ -259,7 +258,7 @@ def links(groups: Sequence[int], largest: float, steps: int) -> Iterator[Probe]:
 def inner_gathers(group: int, largest: float, steps: int) -> Iterator[Probe]:
     """All-gathers along the innermost of two dimensions, over all devices; `size` is what one device sends.
 
-    They take longer than those along the outermost by what XLA turns before and after.
+    They take longer than those along the outermost by what XLA transposes before and after.
     """
     for size in sizes(1024, largest, steps):
         rows = 1 << int(math.log2(math.sqrt(size / 4)))
@@ -273,7 +272,7 @@ def inner_gathers(group: int, largest: float, steps: int) -> Iterator[Probe]:
 
 
 def layer(x: Any, weight: Any) -> Any:
-    """Kernels of all kinds on square matrices, as a layer of a model has them."""
+    """Kernels of all kinds on square matrices, as in a layer of a model."""
     h = jnp.tanh(x @ weight)
     h = h - h.mean(1, keepdims=True)
     h = h * lax.rsqrt((h * h).mean(1, keepdims=True) + 1e-3)
@@ -282,16 +281,16 @@ def layer(x: Any, weight: Any) -> Any:
     return 0.5 * mixed + 0.5 * x.T
 
 
-def meeting(amount: int, meets: bool, turns: Any, x: Any, weight: Any, one: Any) -> list[Any]:
-    """So many turns of `amount` layers; then, if it `meets`, an all-reduce of next to nothing."""
+def work_and_all_reduce(amount: int, reduces: bool, iterations: Any, x: Any, weight: Any, one: Any) -> list[Any]:
+    """Iterations of `amount` layers and, if it `reduces`, an all-reduce of a few elements."""
 
-    def turn(_: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
+    def iteration(_: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
         x, one = carried
         for _ in range(amount):
             x = layer(x, weight)
         one = 0.5 * one + x[0, : one.shape[0]]
-        if meets:
+        if reduces:
             one = 0.1 * lax.psum(one, "group")
         return _put(x, one[:1]), one
 
-    return list(lax.fori_loop(0, turns, turn, (x, one)))
+    return list(lax.fori_loop(0, iterations, iteration, (x, one)))

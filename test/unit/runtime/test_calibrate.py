@@ -64,7 +64,7 @@ def test_the_loop_of_a_probe_runs_its_op_on_what_the_turn_before_left():
 
 def test_devices_that_meet_have_worked_before():
     x, factor, one = (np.random.default_rng(i).random(s, np.float32) for i, s in enumerate([(16, 16), (16, 16), 8]))
-    left, last = jax.jit(functools.partial(probes.meeting, 2, False))(3, x, factor / 8, one)
+    left, last = jax.jit(functools.partial(probes.work_and_all_reduce, 2, False))(3, x, factor / 8, one)
     for _ in range(3):
         for _ in range(2):
             x = np.array(probes.layer(x, factor / 8))
