@@ -213,7 +213,7 @@ func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []
 
 // V9
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
-// expected-error @+1 {{argument 0 of function 'main' has layout [-, -] sum(x), which is partial over 'x'; allowed: whole values}}
+// expected-error @+1 {{argument 0 of function 'main' has layout [-, -] sum(x), which is partial over 'x'; allowed: no partial axes}}
 func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "sum"}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) {
   return %a : tensor<8x4xf32>
 }
@@ -222,7 +222,7 @@ func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []
 
 // V9
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x", "y"], [2, 4], []>} : () -> ()
-// expected-error @+1 {{result 0 of function 'main' has layout [-, -] max(x, y), which is partial over 'x', 'y'; allowed: whole values}}
+// expected-error @+1 {{result 0 of function 'main' has layout [-, -] max(x, y), which is partial over 'x', 'y'; allowed: no partial axes}}
 func.func @main(%a: tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {}>}) -> (tensor<8x4xf32> {dist.spec = #dist.shard_spec<@mesh, [[], []], {x = "max", y = "max"}>}) {
   return %a : tensor<8x4xf32>
 }
@@ -277,7 +277,7 @@ func.func @main(%x: tensor<8x8xf32> {dist.spec = #dist.shard_spec<@a, [[], ["x"]
     "pcg.yield"(%z) : (tuple<tensor<8xf32>>) -> ()
   }) {mesh = @a, index = 0, in_specs = [#dist.shard_spec<@a, [[], ["x"]], {}>], out_specs = [#dist.shard_spec<@a, [[]], {}>]} : (tuple<tensor<8x8xf32>>) -> tuple<tensor<8xf32>>
   %r = stablehlo.get_tuple_element %s[0] : (tuple<tensor<8xf32>>) -> tensor<8xf32>
-  // expected-error @+1 {{result 0 of 'pcg.transfer' is partial ([-] sum(x)); allowed: whole values}}
+  // expected-error @+1 {{result 0 of 'pcg.transfer' is partial ([-] sum(x)); allowed: no partial axes}}
   %u = "pcg.transfer"(%r) {mesh = @b, dist.specs = [#dist.shard_spec<@b, [[]], {x = "sum"}>]} : (tensor<8xf32>) -> tensor<8xf32>
   return %u : tensor<8xf32>
 }

@@ -44,7 +44,7 @@ class Compilation:
     function at stage `collectives`."""
     options: Options = field(default_factory=Options, repr=False)
     """What the user fixed."""
-    asked: Mesh | None = field(default=None, repr=False)
+    target: Mesh | None = field(default=None, repr=False)
     """The mesh that it was compiled for, before it was refined."""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 

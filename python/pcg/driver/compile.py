@@ -17,7 +17,7 @@ from pcg.driver.module_program import entry_function, module_program
 from pcg.driver.plan import Plan
 from pcg.driver.plan_document import PlanError
 from pcg.driver.program import Program
-from pcg.driver.signature import annotate, check_mesh, declare_mesh, hold_uneven_whole, mark_state
+from pcg.driver.signature import annotate, check_mesh, declare_mesh, mark_state, replicate_uneven
 from pcg.ir import given, shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
@@ -47,7 +47,7 @@ def compile_program(
       PcgError: the program is not valid, or a pass cannot do its work; at the op's location.
       PlanError: the plan in `options.strategy` is of another program or mesh.
     """
-    options, asked = options or Options(), mesh
+    options, target = options or Options(), mesh
     on_cpu = devices is not None and len(devices) > 0 and getattr(devices[0], "platform", "") == "cpu"
     context = make_context()
     seconds: dict[str, float] = {}
@@ -79,8 +79,8 @@ def compile_program(
             rewritten = clone_module(modules["stablehlo"])
             run(rewritten, rewrites, [], {})
             identity = plan_ir.identity(rewritten)
-        own = memory.given_reshards(module, own)
-        hold_uneven_whole(module, mesh)
+        own = memory.program_reshards(module, own)
+        replicate_uneven(module, mesh)
         mark_state(entry_function(module), {})
     machine = options.machine
     cluster = machine.cluster
@@ -117,7 +117,7 @@ def compile_program(
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
     out_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.out_specs"))
     done = Compilation(program, mesh, plan, in_specs, out_specs, modules, remarks, seconds, report, machine,
-        lower.sources, options, asked)
+        lower.sources, options, target)
     if options.memory_limit is not None and not isinstance(report, Outcome):
         _check_memory(done, options.memory_limit)
     return done
@@ -156,8 +156,8 @@ def choose_mesh(
     run(module, [groups, chosen], [], {})
     strategy = str(options.strategy)
     if mesh is None and strategy == "select":
-        # An expert's plan on another mesh may be faster: that mesh it is then, and the plan is found again there.
-        # Too dear to be done unasked: every factorisation is planned by every expert.
+        # A baseline on another mesh may be faster; that mesh is taken then, and the plan is searched on it.  Only on
+        # request, because every baseline is evaluated on every factorisation of the number of devices.
         run(module, [refinement], [], {})
         free = dataclasses.replace(options, search={**options.search, "meshes": "auto"})
         select(module, free, [], {}, False, program.donated)
@@ -167,9 +167,9 @@ def choose_mesh(
 
 
 def _check_memory(done: Compilation, limit: int) -> None:
-    """A placement that was given, not searched, must fit as it is."""
+    """A placement that was not searched must fit as it is."""
     if (needed := cost_of(done).peak_bytes) > limit:
-        raise PcgError(f"the given placement needs {needed:.0f} bytes per device; the memory limit is {limit}")
+        raise PcgError(f"the placement needs {needed:.0f} bytes per device; the memory limit is {limit}")
 
 
 def load_program(source: str | bytes, *, path: str | None = None, donated: frozenset[int] = frozenset()) -> Program:

@@ -127,7 +127,7 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
 
 
 def _collectives(op: ir.Operation, times: int, cost: CollectiveCosts) -> Iterator[Collective]:
-    """Collectives inside `op`; loop bodies count their trips, every branch of a conditional counts."""
+    """Collectives inside `op`; loop bodies count their iterations, every branch of a conditional counts."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:

@@ -30,11 +30,11 @@ from pcg.planning.search import SELECTED
 
 #: How placement is decided.  `auto`: `global` if the program or its user annotates something, else `select` on a
 #: cluster, `search` without; `select`: the best of several plans by simulation; `unity`: the search as Unity does it;
-#: `propagate`: `dist-propagate` with the options given; else an engine of it.
+#: `propagate`: `dist-propagate` with the options of `search`; else an engine of it.
 STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
-#: Plans of experts, which are strategies too: `pcg-baseline` says what they are.
+#: Baselines, which are strategies too: `pcg-baseline` says what they are.
 BASELINES = (*PLANS, *SYNONYMS)
-#: Options of which propagation has nothing to choose: what they ask for is checked when the program is lowered.
+#: Options of which propagation has nothing to choose: what they demand is checked when the program is lowered.
 _CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "planner_cache")
 
 
@@ -43,7 +43,7 @@ class Options:
     """What the user fixed: strategy, memory, argument and result specs (by flat index), search options.
 
     `strategy` is one of `STRATEGIES` or `BASELINES`, or a plan.
-    `refine`: whether mesh axes may be cut for reshapes; None: as far as the pipelines do.  For sub-axes that a
+    `refine`: whether mesh axes may be refined for reshapes; None: as far as the pipelines do.  For sub-axes that a
     layout names they always are.
     """
 
@@ -65,7 +65,7 @@ class Options:
         return Settings(self.machine)
 
     def refinement(self) -> list[Pass]:
-        """What cuts mesh axes, as far as the user wants, else as the pipelines do."""
+        """What refines mesh axes, as far as the user wants, else as the pipelines do."""
         return pipelines.refine(self.refine)
 
 
@@ -132,7 +132,7 @@ def _default(module: ir.Module, options: Options) -> str:
     if annotated(module):
         return "global"
     machine = options.search.get("machine")
-    # Who asks for another algorithm wants to see what that does.
+    # Another algorithm is chosen to see what that one does.
     plain = options.search.get("algorithm", "exact") == "exact"
     return "select" if machine is not None and machine.cluster is not None and plain else "search"
 
@@ -158,7 +158,7 @@ def select(
 def _propagate_baseline(
     module: ir.Module, plan: str, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float]
 ) -> Any:
-    """The layouts of a plan that experts use, completed by propagation; the search options are those of both passes."""
+    """The layouts of a baseline, completed by propagation; the search options are those of both passes."""
     chosen, propagation = BaselinePass(plan=plan), PropagatePass(engine="dataflow")
     known = {f.name: p for p in (propagation, chosen) for f in dataclasses.fields(p)}
     del known["plan"], known["engine"]

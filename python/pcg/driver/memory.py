@@ -43,7 +43,7 @@ def write(module: ir.Module, memory: Mapping[str, float]) -> None:
             entry_function(module).attributes[LIMIT] = ir.FloatAttr.get(ir.F64Type.get(), memory[RECOMPUTE])
 
 
-def given_reshards(module: ir.Module, before: Sequence[ir.Operation]) -> list[ir.Operation]:
+def program_reshards(module: ir.Module, before: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The `dist.reshard` ops that a program had before the search, which may have replaced the program.
 
     `before` are those found then; they are still the ops where the search did not mark them.

@@ -62,9 +62,10 @@ class PlanDocument:
 
     On a refined mesh the specs are by its parts; the text has the axes and sub-axes of `mesh.origin`.
 
-    `source` is the normalised program that the plan is for (StableHLO in generic form), so that a plan can be priced
-    from its document alone; `state` says which result is the next value of which argument, `donated` which arguments
-    give their memory to results, and `cluster` is the machine it was made for, as TOML (empty: the generic one).
+    `source` is the normalised program that the plan is for (StableHLO in generic form), so that the cost of a plan can
+    be estimated from its document alone; `state` says which result is the next value of which argument, `donated`
+    which arguments give their memory to results, and `cluster` is the machine it was made for, as TOML (empty: the
+    generic one).
     """
 
     mesh: Mesh

@@ -53,7 +53,7 @@ def write(plan: Plan, module: ir.Module) -> None:
         op = _placed(d, ops, plan.mesh, f"operations[{n}]")
         if d.results is not None:
             shardings.set_result_specs(op, list(d.results))
-            if "spec" in op.attributes and d.results[0] is not None:  # a request, now as it was decided
+            if "spec" in op.attributes and d.results[0] is not None:  # a constraint, now as it was decided
                 with module.context:
                     op.attributes["spec"] = shardings.to_attr(d.results[0])
                 for name in (shardings.OPEN, shardings.PRIORITIES):
@@ -61,9 +61,9 @@ def write(plan: Plan, module: ir.Module) -> None:
                         del op.attributes[name]
         if d.operands is not None:
             shardings.set_operand_specs(op, list(d.operands))
-    made: list[ir.Operation] = []
+    inserted: list[ir.Operation] = []
     for n, r in enumerate(plan.reshards):
-        made.append(_insert_reshard(r, function, ops, made, plan.mesh, f"reshards[{n}]"))
+        inserted.append(_insert_reshard(r, function, ops, inserted, plan.mesh, f"reshards[{n}]"))
 
 
 def _placed(d: Decision, ops: Sequence[ir.Operation], mesh: Mesh, at: str) -> ir.Operation:
@@ -203,10 +203,10 @@ def _reshards(inserted: Sequence[ir.Operation], at: Mapping[ir.Operation, int]) 
             parent = value.owner.owner.operation
             region = next(i for i, r in enumerate(parent.regions) if r.blocks[0] == value.owner)
             name = f"@{value.arg_number}" if parent.name == "func.func" else f"{at[parent]}^{region}:{value.arg_number}"
-        elif (maker := value.owner.operation) in order:
-            name = f"r{order[maker]}"
+        elif (source := value.owner.operation) in order:
+            name = f"r{order[source]}"
         else:
-            name = f"{at[maker]}#{ir.OpResult(value).result_number}"
+            name = f"{at[source]}#{ir.OpResult(value).result_number}"
         uses = None
         if any(u.owner.operation != op for u in value.uses):
             readers = [u for u in op.results[0].uses if u.owner.operation in at]
@@ -217,14 +217,15 @@ def _reshards(inserted: Sequence[ir.Operation], at: Mapping[ir.Operation, int]) 
 
 
 def _insert_reshard(
-    r: Reshard, function: ir.Operation, ops: Sequence[ir.Operation], made: Sequence[ir.Operation], mesh: Mesh, at: str
-) -> ir.Operation:
+    r: Reshard, function: ir.Operation, ops: Sequence[ir.Operation], inserted: Sequence[ir.Operation], mesh: Mesh,
+    at: str,
+) -> ir.Operation:  # fmt: skip
     """Build one `dist.reshard` and let its readers read it.
 
     Raises:
       PlanError: the program has no such value or reader, or the layout does not fit it.
     """
-    value = _resharded(r.value, function, ops, made)
+    value = _resharded(r.value, function, ops, inserted)
     if value is None or not isinstance(value.type, ir.RankedTensorType):
         raise PlanError(f"{at}.value is {brief(r.value)}; the program has no such tensor")
     _fits(r.spec, value, mesh, f"{at}.spec")
@@ -262,7 +263,7 @@ def _insert_reshard(
 
 
 def _resharded(
-    name: str, function: ir.Operation, ops: Sequence[ir.Operation], made: Sequence[ir.Operation]
+    name: str, function: ir.Operation, ops: Sequence[ir.Operation], inserted: Sequence[ir.Operation]
 ) -> ir.Value | None:
     """The value that a name stands for; None if there is none."""
     numbers = [int(n) for n in re.findall(r"\d+", name)]
@@ -270,7 +271,7 @@ def _resharded(
         if name.startswith("@"):
             return function.regions[0].blocks[0].arguments[numbers[0]]
         if name.startswith("r"):
-            return made[numbers[0]].results[0]
+            return inserted[numbers[0]].results[0]
         op = ops[numbers[0]]
         if "^" in name:
             return op.regions[numbers[1]].blocks[0].arguments[numbers[2]]

@@ -197,9 +197,9 @@ def _mesh(at: At) -> Mesh:
     at.keys(("axes", "device_ids"), ("axes", "device_ids", "refined"))
     axes = {name: size.integer(1) for name, size in at.table("axes")}
     ids = None if at["device_ids"].value is None else [n.integer() for n in at["device_ids"].items()]
-    cut = {axis: [n.integer(1) for n in sizes.items()] for axis, sizes in at.table("refined")}
+    parts = {axis: [n.integer(1) for n in sizes.items()] for axis, sizes in at.table("refined")}
     try:
-        return Mesh.of(axes, ids).refined(cut)
+        return Mesh.of(axes, ids).refined(parts)
     except MeshError as error:
         raise PlanError(f"{at.path}: {error}") from None
 
@@ -359,10 +359,10 @@ def write(plan: PlanDocument, program: bool = True) -> str:
 
 
 def _mesh_json(mesh: Mesh) -> dict[str, Any]:
-    """The mesh as the user knows it, and the sizes of the parts of the axes that are cut."""
+    """The mesh as the user knows it, and the sizes of the parts of refined axes."""
     row: dict[str, Any] = {"axes": dict(mesh.origin.axes), "device_ids": mesh.device_ids}
-    cut = {axis: [mesh.axis_size(p) for p in parts] for axis, parts in mesh.parts.items() if len(parts) > 1}
-    return row | ({"refined": cut} if cut else {})
+    parts = {axis: [mesh.axis_size(n) for n in names] for axis, names in mesh.parts.items() if len(names) > 1}
+    return row | ({"refined": parts} if parts else {})
 
 
 def _value_json(v: Value, mesh: Mesh) -> dict[str, Any]:

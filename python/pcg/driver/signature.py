@@ -1,4 +1,4 @@
-"""The layouts of a program's arguments and results, as the user gives them, and the mesh that they are on."""
+"""The layouts of a program's arguments and results, as the user annotates them, and the mesh that they are on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_mesh(module: ir.Module, mesh: Mesh) -> None:
 
 
 def annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options) -> None:
-    """Write the fixed argument and result layouts; cut axes where the user's mesh is cut."""
+    """Write the fixed argument and result layouts; refine the mesh as the user's is refined."""
     function = entry_function(module)
     if mesh.is_refined:
         have = shardings.mesh_of(module)
@@ -53,7 +53,7 @@ def annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options) 
             except SpecError as error:
                 raise PcgError(f"sharding of {what} {leaves[i].name} ({leaves[i]}): {error}") from None
             if spec.partial:
-                text = f"{spec} is partial over {', '.join(map(repr, spec.partial_axes))}; allowed: whole values"
+                text = f"{spec} is partial over {', '.join(map(repr, spec.partial_axes))}; allowed: no partial axes"
                 raise PcgError(f"sharding of {what} {leaves[i].name} ({leaves[i]}): {text}")
             if what == "argument":
                 shardings.set(arguments[i], spec)
@@ -69,8 +69,8 @@ def annotate(module: ir.Module, program: Program, mesh: Mesh, options: Options) 
             shardings.set_function_result_spec(function, i, ShardSpec.replicated(len(leaf.shape)))
 
 
-def hold_uneven_whole(module: ir.Module, mesh: Mesh) -> None:
-    """Hold arguments and results whole where they cannot be cut equally, as the shards of a `jax.Array` are."""
+def replicate_uneven(module: ir.Module, mesh: Mesh) -> None:
+    """Replicate arguments and results that cannot be split equally, as the shards of a `jax.Array` are."""
     function = entry_function(module)
     block = function.regions[0].blocks[0]
     returned = list(block.operations)[-1].operation.operands
@@ -93,7 +93,7 @@ def _even(spec: ShardSpec, value: ir.Value, mesh: Mesh) -> ShardSpec:
 
 
 def mark_state(function: ir.Operation, state: Mapping[int, int]) -> None:
-    """Tell the search which results keep the layout of which argument; nothing else reads it."""
+    """Note for the search which results keep the layout of which argument; nothing else reads it."""
     if "res_attrs" not in function.attributes:
         return
     with function.context:

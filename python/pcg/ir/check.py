@@ -159,7 +159,7 @@ class _Check:
             spec = self.layout(func, what, own[shardings.SPEC], type_)
             if spec.partial:  # V9
                 axes = ", ".join(map(repr, spec.partial_axes))
-                text = f"{what} has layout {spec}, which is partial over {axes}; allowed: whole values"
+                text = f"{what} has layout {spec}, which is partial over {axes}; allowed: no partial axes"
                 raise PcgError(text, func.location)
         rank = type_.rank if isinstance(type_, ir.RankedTensorType) else None
         for name in (shardings.OPEN, shardings.PRIORITIES):

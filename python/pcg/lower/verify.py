@@ -110,7 +110,7 @@ class VerifyLayouts(Transformation):
         except SpecError as error:
             raise PcgError(f"{what} 0 of '{op.name}' has layout {spec} on @{name}: {error}", op) from None
         if spec.partial:
-            raise PcgError(f"{what} 0 of '{op.name}' is partial ({spec}); allowed: whole values", op)
+            raise PcgError(f"{what} 0 of '{op.name}' is partial ({spec}); allowed: no partial axes", op)
 
     # -- V1 to V4: single layouts --------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class VerifyLayouts(Transformation):
         for i, (h, w) in enumerate(zip(have, wanted, strict=True)):
             self._equal(op, f"operand {i}", h, w)
             if op.name == "func.return" and h is not None and h.partial:  # V9
-                raise PcgError(f"operand {i} of '{op.name}' is partial ({h}); allowed: whole values", op)
+                raise PcgError(f"operand {i} of '{op.name}' is partial ({h}); allowed: no partial axes", op)
 
     def _equal(self, op: ir.Operation, what: str, have: ShardSpec | None, want: ShardSpec | None) -> None:
         if have is not None and want is not None and have != want:

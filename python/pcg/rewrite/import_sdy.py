@@ -65,7 +65,7 @@ class ImportSdy(Transformation):
                 found = self.layouts.spec(place, types[i], read(place, parse_sharding, own[_ATTR]))
                 if found and is_entry and found[0].partial:
                     axes = ", ".join(map(repr, found[0].partial_axes))
-                    raise PcgError(f"{what} is unreduced over {axes}; allowed: whole values", place)
+                    raise PcgError(f"{what} is unreduced over {axes}; allowed: no partial axes", place)
                 attrs = {own[k].name: own[k].attr for k in range(len(own))}
                 del attrs[_ATTR]
                 if found and is_entry:

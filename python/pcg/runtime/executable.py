@@ -326,7 +326,7 @@ class Executable:
         from pcg.viz.lint import lint_program
 
         c = self.compilation
-        return lint_program(c.program, c.asked or c.mesh, c.options, budget)
+        return lint_program(c.program, c.target or c.mesh, c.options, budget)
 
     def explain(self, tensor: str | int | None = None, *, verbose: bool = False) -> str:
         """A report: what is sharded how, what it costs, what was rejected and why."""

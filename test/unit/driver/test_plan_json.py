@@ -66,8 +66,8 @@ def changed(document, path, value):
         (["arguments", 0, "spec"], "[z, -]", "arguments[0].spec: unknown axis 'z'; the mesh has 'x', 'y'"),
         (["arguments", 0, "spec"], "[x, x]", "arguments[0].spec: axis 'x' is used twice in [x, x]"),
         (["arguments", 0, "spec"], "[x]", "arguments[0].spec of a f32[8,4]: spec [x] has 1 dimensions, the tensor has 2"),
-        (["arguments", 0, "spec"], "[-, -] sum(x)", "arguments[0].spec is '[-, -] sum(x)', partial over 'x'; allowed: whole values"),
-        (["results", 1, "spec"], "[] sum(x, y)", "results[1].spec is '[] sum(x, y)', partial over 'x', 'y'; allowed: whole values"),
+        (["arguments", 0, "spec"], "[-, -] sum(x)", "arguments[0].spec is '[-, -] sum(x)', partial over 'x'; allowed: no partial axes"),
+        (["results", 1, "spec"], "[] sum(x, y)", "results[1].spec is '[] sum(x, y)', partial over 'x', 'y'; allowed: no partial axes"),
         (["arguments", 0, "spec"], "[x, -] sum(y", "arguments[0].spec: cannot read shard spec '[x, -] sum(y'"),
         (["arguments", 0, "key_rank"], 3, "arguments[0].key_rank is 3; allowed: 0 to 2"),
         (["arguments", 0], "f32", "arguments[0] is 'f32'; allowed: an object with name, type, spec"),
@@ -167,7 +167,7 @@ def test_what_pcg_writes_it_reads(plan):
 def test_partial_layouts_of_arguments_and_results_are_refused(where):
     """Nothing would add up what the devices hold."""
     spec = ShardSpec.parse("[-, -] sum(x)")
-    with pytest.raises(pcg.PcgError, match=r"\[-, -\] sum\(x\) is partial over 'x'; allowed: whole values"):
+    with pytest.raises(pcg.PcgError, match=r"\[-, -\] sum\(x\) is partial over 'x'; allowed: no partial axes"):
         pcg.compile(lambda a: a + 1, MESH, **{where: (spec,) if where == "in_shardings" else spec}).lower(jnp.ones((8, 4)))
 
 

@@ -142,7 +142,7 @@ def test_unreduced_arguments_are_refused(tmp_path):
         'sdy.mesh @m = <["x"=2]>\nfunc.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}], '
         'unreduced={"x"}>}) -> tensor<8xf32> {\n  return %a : tensor<8xf32>\n}\n'
     )
-    assert "argument 0 of function 'main' is unreduced over 'x'; allowed: whole values" in opt([str(path), "--auto-propagate"]).err
+    assert "argument 0 of function 'main' is unreduced over 'x'; allowed: no partial axes" in opt([str(path), "--auto-propagate"]).err
 
 
 # -- nesting -----------------------------------------------------------------------------------------
