@@ -100,7 +100,7 @@ class ConstraintOp(Dist.Operation, name="constraint", traits=[ext.Pure]):
 
 
 class ReshardOp(Dist.Operation, name="reshard", traits=[ext.Pure]):
-    """Redistributes a value to layout `spec`, by whatever moves are cheapest."""
+    """Redistributes a value to layout `spec`, by the cheapest collectives."""
 
     input: ext.Operand[Any]
     spec: ShardSpecAttr
@@ -112,7 +112,7 @@ class ReshardOp(Dist.Operation, name="reshard", traits=[ext.Pure]):
 
 
 class AllReduceOp(Dist.Operation, name="all_reduce", traits=[ext.Pure]):
-    """Partial over `axes` by `kind` -> whole on every device."""
+    """Partial over `axes` by `kind` -> replicated."""
 
     input: ext.Operand[Any]
     axes: ir.ArrayAttr
@@ -138,7 +138,7 @@ class AllGatherOp(Dist.Operation, name="all_gather", traits=[ext.Pure]):
 
 
 class ReduceScatterOp(Dist.Operation, name="reduce_scatter", traits=[ext.Pure]):
-    """Partial over `axes` by `kind` -> whole, split over `axes` along `dim` (as its minor-most axes)."""
+    """Partial over `axes` by `kind` -> split over `axes` along `dim` (as its minor-most axes)."""
 
     input: ext.Operand[Any]
     dim: ir.IntegerAttr
@@ -201,7 +201,7 @@ class RegroupOp(Dist.Operation, name="regroup", traits=[ext.Pure]):
 
 
 class MaskOp(Dist.Operation, name="mask", traits=[ext.Pure]):
-    """Whole along `axes` -> partial by `kind`, without communication: one device keeps the value."""
+    """Replicated along `axes` -> partial by `kind`, without communication: one device keeps the value."""
 
     input: ext.Operand[Any]
     axes: ir.ArrayAttr
@@ -247,12 +247,12 @@ def _piece(op: ir.Operation, values: list[ir.Value]) -> bool:
 
 
 class SendOp(Dist.Operation, name="send"):
-    """Gives a piece of a tensor to process `peer`, which takes it by the `dist.recv` of the same `tag`.
+    """Sends a piece of a tensor to process `peer`, which receives it by the `dist.recv` of the same `tag`.
 
     `"dist.send"(%x) {peer = 2, tag = 0, start = array<i64: 0, 4>, limit = array<i64: 8, 8>}
     : (tensor<8x4xf32>) -> ()`
 
-    `start` and `limit` bound the piece in the global tensor.  The op may wait until the piece is taken.
+    `start` and `limit` bound the piece in the global tensor.  The op may wait until the piece is received.
     """
 
     input: ext.Operand[Any]
@@ -265,7 +265,7 @@ class SendOp(Dist.Operation, name="send"):
 
 
 class RecvOp(Dist.Operation, name="recv"):
-    """Takes the piece of a tensor that process `peer` gives by the `dist.send` of the same `tag`.
+    """Receives the piece of a tensor that process `peer` sends by the `dist.send` of the same `tag`.
 
     `"dist.recv"() {peer = 0, tag = 0, start = array<i64: 0, 4>, limit = array<i64: 8, 8>}
     : () -> tensor<8x4xf32>`

@@ -53,7 +53,7 @@ class CombineOp(Pcg.Operation, name="combine", traits=[ext.Pure]):
 class ReplicateOp(Pcg.Operation, name="replicate", traits=[ext.Pure]):
     """The value is held by every index of `axes`; inside one mesh the spec stays the same.
 
-    Its transpose (the gradient's way back) is `pcg.reduce`.
+    Its transpose (that of the gradient) is `pcg.reduce`.
     """
 
     input: ext.Operand[Any]
@@ -66,7 +66,7 @@ class ReplicateOp(Pcg.Operation, name="replicate", traits=[ext.Pure]):
 
 
 class ReduceOp(Pcg.Operation, name="reduce", traits=[ext.Pure]):
-    """Partial over `axes` by `kind` -> whole.
+    """Partial over `axes` by `kind` -> replicated.
 
     `"pcg.reduce"(%x) {axes = ["model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>`
     """
@@ -82,9 +82,9 @@ class ReduceOp(Pcg.Operation, name="reduce", traits=[ext.Pure]):
 
 
 class MaskOp(Pcg.Operation, name="mask", traits=[ext.Pure]):
-    """Whole -> partial over `axes` by `kind`: one device keeps the value, the others hold the neutral element.
+    """Replicated -> partial over `axes` by `kind`: one device keeps the value, the others hold the neutral element.
 
-    The inverse of `pcg.reduce`; nothing moves.  A whole value joins partial ones this way.
+    The inverse of `pcg.reduce`, without communication, so that a replicated value can be added to partial ones.
 
     `"pcg.mask"(%x) {axes = ["model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>`
     """
@@ -112,7 +112,7 @@ def _microbatches_divide(op: ir.Operation) -> bool:
 
 
 class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
-    """Whole -> `microbatches` slices of `dim`, one after another in time: a partition over a temporal axis."""
+    """All -> `microbatches` slices of `dim`, one after another in time: a partition over a temporal axis."""
 
     input: ext.Operand[Any]
     dim: ir.IntegerAttr
@@ -130,7 +130,7 @@ class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
 
 
 class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
-    """Slices over time -> whole: concatenated along `dim`, or accumulated by `kind`.
+    """Slices over time -> all: concatenated along `dim`, or accumulated by `kind`.
 
     Exactly one of the attributes `dim` (an i64) and `kind` (a reduction) is present.
     """

@@ -19,7 +19,7 @@ func.func @main(%x: tensor<8xf32> {dist.spec = #dist.shard_spec<@mesh, [["model"
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["model"], [4], []>} : () -> ()
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %x = "pcg.mask"(%a) {axes = ["model"], kind = "sum", dist.specs = [#dist.shard_spec<@mesh, [[]], {model = "sum"}>]} : (tensor<8xf32>) -> tensor<8xf32>
-  // expected-error @+1 {{'func.return' op: operand 0 is partial ([-] sum(model)); results must be whole}}
+  // expected-error @+1 {{'func.return' op: operand 0 is partial ([-] sum(model)); results must be replicated or split}}
   func.return %x : tensor<8xf32>
 }
 

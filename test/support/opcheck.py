@@ -310,10 +310,9 @@ class _Builder:
             parts = self.parts(v, spec, mesh, values, known, terms, rng)
             for d, env in enumerate(machine.env):
                 part = parts[mesh.index(d, spec.partial_axes)]
-                where, real = rulecheck.window(spec, v.type.shape, mesh, d)
-                beyond = [n - r.stop for n, r in zip(argument.type.shape, real, strict=True)]
+                where, _ = rulecheck.window(spec, v.type.shape, mesh, d)
                 held = slice_box(part, [w.start for w in where], [w.stop for w in where])
-                env[argument] = padded_high(held, beyond, argument.type) if any(beyond) else held
+                env[argument] = padded_high(held, argument.type)
         first = len(self.results)
         for held in machine.block(block):
             self.results += held

@@ -16,7 +16,7 @@ import pytest
 from torch_mlir import ir
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.in_range import keep_in_range
 from pcg.lower.local import clone_mapped
 from pcg.lower.spmd import SpmdLowering
@@ -46,7 +46,7 @@ class _Program:
 
     mesh: Mesh
     block: ir.Block
-    collectives: Collectives
+    collectives: CollectiveBuilder
     given: list[list[np.ndarray]] = field(default_factory=list)
     ins: list[ShardSpec] = field(default_factory=list)
     outs: list[ShardSpec] = field(default_factory=list)
@@ -102,7 +102,7 @@ def _program(mesh: Mesh, jobs: Sequence[tuple[opcheck._Job, Sequence[Assignment]
                 },
             )  # fmt: skip
         block = function.regions[0].blocks.append()
-        program = _Program(mesh, block, Collectives(mesh))
+        program = _Program(mesh, block, CollectiveBuilder(mesh))
         with ir.InsertionPoint(block):
             for job, assignments in jobs:
                 _add(program, job, assignments)
@@ -174,7 +174,7 @@ def _own(program: _Program, value: ir.Value, spec: ShardSpec) -> ir.Value:
     """This device's block of a whole value."""
     for d, axes in enumerate(spec.dims):
         if axes:
-            value = program.collectives.slice(value, d, axes, ir.Location.unknown())
+            value = program.collectives.slice(value, d, axes)
     return value
 
 
@@ -186,4 +186,4 @@ def _parts(program: _Program, value: ir.Value, spec: ShardSpec) -> Iterator[tupl
     if not dims:
         yield value, spec
     for d in dims:
-        yield program.collectives.slice(value, d, free, ir.Location.unknown()), Slice(d, free).apply(spec)
+        yield program.collectives.slice(value, d, free), Slice(d, free).apply(spec)

@@ -24,7 +24,7 @@ from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.context import make_context
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.uneven import blocks
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.local import MeshContext, local_form_of
 from pcg.rules import Assignment, FactorRule, rule_for
 
@@ -176,7 +176,7 @@ def local_module(
         )  # fmt: skip
     block = function.regions[0].blocks.append(*in_types, u32)
     with ir.InsertionPoint(block):
-        ctx = MeshContext(op, list(block.arguments)[:-1], out_types, rule, a, Collectives(mesh))
+        ctx = MeshContext(op, list(block.arguments)[:-1], out_types, rule, a, CollectiveBuilder(mesh))
         results = list(local_form_of(op)(ctx))
         ir.Operation.create("func.return", operands=results)
     for inner in list(block.operations):

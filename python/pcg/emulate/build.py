@@ -1,4 +1,7 @@
-"""The few StableHLO ops that the emulator creates, at the current insertion point and location."""
+"""The few StableHLO ops that the emulator creates, at the current insertion point and location.
+
+Slices and concatenations are not built by `pcg.ir.emit`, as those of the lowering are, so that a mistake there shows.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir.emit import create, i64
 from pcg.ir.types import number_attr
-
-
-def create(name: str, operands: Sequence[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).result
 
 
 def tensor(shape: Sequence[int], like: ir.Type) -> ir.RankedTensorType:
     return ir.RankedTensorType.get(list(shape), like.element_type)
-
-
-def i64(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def slice_box(value: ir.Value, start: Sequence[int], limit: Sequence[int]) -> ir.Value:
@@ -62,23 +58,28 @@ def zeros(type_: ir.RankedTensorType) -> ir.Value:
     return value if i1 == type_ else create("stablehlo.convert", [value], type_)
 
 
-def padded_high(value: ir.Value, beyond: Sequence[int], type_: ir.RankedTensorType) -> ir.Value:
-    """`value` with `beyond[d]` elements of poison (NaN, or the largest number) after the end of dimension d."""
-    element = type_.element_type
-    scalar = ir.RankedTensorType.get([], element)
-    if isinstance(element, ir.ComplexType):
-        poison = create("stablehlo.complex", [_poison(element.element_type)] * 2, scalar)
-    else:
-        poison = _poison(element)
-    array = ir.DenseI64ArrayAttr.get
+def true() -> ir.Value:
+    """0-d i1."""
+    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    return create("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True)))
+
+
+def padded_high(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
+    """`value` as one of a larger type: poison (NaN, or the largest number) follows the end of every dimension."""
+    padding = [n - have for n, have in zip(type_.shape, value.type.shape, strict=True)]
+    if not any(padding):
+        return value
+    none = ir.DenseI64ArrayAttr.get([0] * len(padding))
     return create(
-        "stablehlo.pad", [value, poison], type_, edge_padding_low=array([0] * len(beyond)),
-        edge_padding_high=array(list(beyond)), interior_padding=array([0] * len(beyond)),
+        "stablehlo.pad", [value, _poison(type_.element_type)], type_, edge_padding_low=none,
+        edge_padding_high=ir.DenseI64ArrayAttr.get(padding), interior_padding=none,
     )
 
 
 def _poison(element: ir.Type) -> ir.Value:
     scalar = ir.RankedTensorType.get([], element)
+    if isinstance(element, ir.ComplexType):
+        return create("stablehlo.complex", [_poison(element.element_type)] * 2, scalar)
     number: float | int = float("nan")
     if isinstance(element, ir.IntegerType):
         number = 2 ** (element.width if element.is_unsigned or element.width == 1 else element.width - 1) - 1
@@ -99,22 +100,21 @@ def same_bits(a: ir.Value, b: ir.Value) -> ir.Value:
         part = ir.RankedTensorType.get(a.type.shape, element.element_type)
         halves = [same_bits(*(create(f"stablehlo.{p}", [x], part) for x in (a, b))) for p in ("real", "imag")]
         return create("stablehlo.and", halves, halves[0].type)
-    kind = "UNSIGNED" if isinstance(element, ir.IntegerType) else "UNSIGNED"
+    order = "UNSIGNED"
     if not isinstance(element, ir.IntegerType):
         bits = ir.RankedTensorType.get(a.type.shape, ir.IntegerType.get_unsigned(element.width))
         a, b = (create("stablehlo.bitcast_convert", [x], bits) for x in (a, b))
     elif element.is_signed or (element.is_signless and element.width > 1):
-        kind = "SIGNED"
+        order = "SIGNED"
     i1 = ir.IntegerType.get_signless(1)
     scalar = ir.RankedTensorType.get([], i1)
     equal = create(
         "stablehlo.compare", [a, b], ir.RankedTensorType.get(a.type.shape, i1),
         comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction EQ>"),
-        compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {kind}>"),
+        compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {order}>"),
     )
-    true = create("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True)))
     reduce = ir.Operation.create(
-        "stablehlo.reduce", results=[scalar], operands=[equal, true], regions=1,
+        "stablehlo.reduce", results=[scalar], operands=[equal, true()], regions=1,
         attributes={"dimensions": ir.DenseI64ArrayAttr.get(list(range(a.type.rank)))},
     )
     block = reduce.regions[0].blocks.append(scalar, scalar)

@@ -1,7 +1,7 @@
 """Which floats of a program carry rounding errors, and which are exact however they are computed.
 
 Positions in a queue counted by a cumulative sum of a mask, one-hot rows, what `floor` yields: floats that hold integers
-are the same in any order of summation.  To let them err would turn `position < capacity` where nothing can.
+are the same in any order of summation.  If they erred, `position < capacity` would change where nothing can change it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pcg.rules.registry import BRANCHES
 from pcg.rules.traits import Trait
 
 
-class State(enum.IntEnum):
+class RoundingState(enum.IntEnum):
     """What is known of a value; of several, the largest."""
 
     INTEGRAL = 0
@@ -37,12 +37,12 @@ class Exactness:
     """The state of every float in a block, in its loops and branches too; its arguments are inexact."""
 
     def __init__(self, block: ir.Block) -> None:
-        self.states: dict[ir.Value, State] = {a: State.INEXACT for a in block.arguments if is_float(a.type)}
+        self.states = {a: RoundingState.INEXACT for a in block.arguments if is_float(a.type)}
         self._block(block)
 
-    def of(self, value: ir.Value) -> State:
+    def of(self, value: ir.Value) -> RoundingState:
         """The state of a value; integers and booleans are integral."""
-        return self.states.get(value, State.INTEGRAL)
+        return self.states.get(value, RoundingState.INTEGRAL)
 
     def _block(self, block: ir.Block) -> None:
         for op in block.operations:
@@ -58,7 +58,7 @@ class Exactness:
                 self.states.update({r: state for r in op.results if is_float(r.type)})
 
     def _loop(self, op: ir.Operation) -> None:
-        """Over and over, until what comes round is what went in."""
+        """Iterate until the states of the carried values are a fixed point."""
         carried = [self.of(v) for v in op.operands]
         body = op.regions[1].blocks[0]
         while True:
@@ -78,18 +78,18 @@ class Exactness:
             if is_float(result.type):
                 self.states[result] = max(self.of(result), self.of(value))
 
-    def _op(self, op: ir.Operation) -> State:
+    def _op(self, op: ir.Operation) -> RoundingState:
         name = op.name
         from_integers = name == "stablehlo.convert" and not is_float(op.operands[0].type)
         if from_integers or traits.has(name, Trait.YIELDS_INTEGERS):
-            return State.INTEGRAL
+            return RoundingState.INTEGRAL
         if name == "stablehlo.constant":
             found = _SPLAT.search(str(op.attributes["value"]))
-            return State.INTEGRAL if found and float(found[1]).is_integer() else State.FIXED
-        state = max((self.of(v) for v in op.operands if is_float(v.type)), default=State.INTEGRAL)
+            return RoundingState.INTEGRAL if found and float(found[1]).is_integer() else RoundingState.FIXED
+        state = max((self.of(v) for v in op.operands if is_float(v.type)), default=RoundingState.INTEGRAL)
         if not traits.has(name, SUMS | Trait.KEEPS_INTEGERS):
-            state = max(state, State.FIXED)
-        return State.INEXACT if traits.has(name, SUMS) and state == State.FIXED else state
+            state = max(state, RoundingState.FIXED)
+        return RoundingState.INEXACT if traits.has(name, SUMS) and state == RoundingState.FIXED else state
 
 
 def _returned(block: ir.Block) -> list[ir.Value]:

@@ -54,7 +54,7 @@ class LockStep:
             env[op.results[i]] = value
 
     def control_flow(self, op: ir.Operation) -> None:
-        """One loop or conditional for all devices; device 0 decides, for the lowering makes all decide alike."""
+        """One loop or conditional for all devices; device 0 decides, for the predicate is replicated."""
         loop = op.name == "stablehlo.while"
         count = len(op.results)
         operands = [self.of(v) for v in op.operands]
@@ -74,8 +74,8 @@ class LockStep:
             with ir.InsertionPoint(block), op.location:
                 yielded = self.block(old_block)
                 decides = loop and i == 0
-                create_return = [yielded[0][0]] if decides else [x for v in yielded for x in v]
-                ir.Operation.create("stablehlo.return", operands=create_return)
+                returned = [yielded[0][0]] if decides else [x for v in yielded for x in v]
+                ir.Operation.create("stablehlo.return", operands=returned)
         for k in range(count):
             self.bind(op, k, list(new.results)[k * self.devices : (k + 1) * self.devices])
 
@@ -111,9 +111,9 @@ def _all_reduce(op: ir.Operation, xs: Values) -> Values:
 
 def _reduce_scatter(op: ir.Operation, xs: Values) -> Values:
     dim = ir.IntegerAttr(op.attributes["scatter_dimension"]).value
-    whole = _reduce(op, xs)
-    size = whole.type.shape[dim] // len(xs)
-    return [slice_dim(whole, dim, i * size, (i + 1) * size) for i in range(len(xs))]
+    total = _reduce(op, xs)
+    size = total.type.shape[dim] // len(xs)
+    return [slice_dim(total, dim, i * size, (i + 1) * size) for i in range(len(xs))]
 
 
 def _all_gather(op: ir.Operation, xs: Values) -> Values:

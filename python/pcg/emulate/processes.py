@@ -1,10 +1,10 @@
 """The oracle for programs per process: all processes, with their messages, as one single-device program.
 
 Each process runs its own program until it must wait for others: at a collective for its members, at a send for
-the receive, at a receive for the send.  (Nothing is buffered: a program that needs buffers to get through is wrong.)
-When nobody can go on before all have ended, that is a deadlock and is reported with what everybody waits for.  A loop
-or conditional with communication inside is entered by all processes of its mesh together and becomes one that carries
-the values of all.  Nothing here is shared with the lowering.
+the receive, at a receive for the send.  (Nothing is buffered: a program that needs buffers is wrong.)  When no process
+can go on before all have ended, that is a deadlock and is reported with what each waits for.  A loop or conditional
+with communication inside is entered by all processes of its mesh together and becomes one that carries the values of
+all.  Nothing here is shared with the lowering.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
-from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor, zeros
+from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, true, zeros
 from pcg.emulate.lockstep import GROUPED
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
@@ -58,16 +58,16 @@ class Emulator:
           Deadlock: they wait for each other, or for messages that are never sent or never taken.
         """
         while True:
-            went = [self.go(n, run) for n, run in runs.items()]
-            met = self.meet(runs)
+            advanced = [self.advance(n, run) for n, run in runs.items()]
+            synchronised = self.synchronise(runs)
             if all(run.ended is not None for run in runs.values()):
                 return
-            if not any(went) and not met:
+            if not any(advanced) and not synchronised:
                 stuck = {n: run for n, run in runs.items() if run.ended is None}
                 waits = "; ".join(f"process {n} waits {_waits(run.op)}" for n, run in stuck.items())
                 raise Deadlock(f"deadlock: {waits}", next(iter(stuck.values())).op.location)
 
-    def go(self, number: int, run: _Run) -> bool:
+    def advance(self, number: int, run: _Run) -> bool:
         """Run one process until it must wait; whether it got any further."""
         start = run.at, run.ended is None
         while run.ended is None:
@@ -75,34 +75,34 @@ class Emulator:
             if op.name in TERMINATORS:
                 run.ended = [run.env[v] for v in op.operands]
                 break
-            if _talks(op):
+            if _communicates(op):
                 break
             with op.location:
                 clone_mapped(op, run.env)
             run.at += 1
         return (run.at, run.ended is None) != start
 
-    def meet(self, runs: Mapping[int, _Run]) -> bool:
-        """Let every group whose members all wait for each other go on; whether there was one."""
-        met = False
+    def synchronise(self, runs: Mapping[int, _Run]) -> bool:
+        """Run what every group waits for whose members all have reached it; whether there was one."""
+        found = False
         for number, run in runs.items():
-            if run.ended is not None or not _talks(run.op) or run.op.name == "dist.recv":
+            if run.ended is not None or not _communicates(run.op) or run.op.name == "dist.recv":
                 continue
             if run.op.name == "dist.send":
-                met |= self.message(number, run, runs.get(_number(run.op, "peer")))
+                found |= self.message(number, run, runs.get(_number(run.op, "peer")))
                 continue
             members = _members(number, run.op)
-            if any(m not in runs or runs[m].ended is not None or not _alike(run.op, runs[m].op) for m in members):
+            if any(m not in runs or runs[m].ended is not None or not _same_op(run.op, runs[m].op) for m in members):
                 continue
             with run.op.location:
                 self.together({m: runs[m] for m in members})
             for m in members:
                 runs[m].at += 1
-            met = True
-        return met
+            found = True
+        return found
 
     def message(self, number: int, run: _Run, peer: _Run | None) -> bool:
-        """Let a message go over if its receiver is ready for it; whether it did."""
+        """Deliver a message if its receiver waits for it; whether it was."""
         send = run.op
         if peer is None or peer.ended is not None or peer.op.name != "dist.recv":
             return False
@@ -136,7 +136,7 @@ class Emulator:
     def control_flow(
         self, runs: Mapping[int, _Run], operands: Mapping[int, list[ir.Value]]
     ) -> dict[int, list[ir.Value]]:
-        """One loop or conditional for all members; the first decides, for they must decide alike."""
+        """One loop or conditional for all members; the first decides, for the predicate is replicated."""
         ops = {n: r.op for n, r in runs.items()}
         lead, first = next(iter(ops.items()))
         loop = first.name == "stablehlo.while"
@@ -148,12 +148,12 @@ class Emulator:
         for i, region in enumerate(new.regions):
             locs = [first.location] * (len(types) if loop else 0)
             block = region.blocks.append(*(types if loop else []), arg_locs=locs)
-            given = iter(block.arguments)
+            arguments = iter(block.arguments)
             inner = {}
             for n, op in ops.items():
                 old = op.regions[i].blocks[0]
                 env = dict(runs[n].env)
-                env.update((a, next(given)) for a in old.arguments)
+                env.update((a, next(arguments)) for a in old.arguments)
                 inner[n] = _Run([o.operation for o in old.operations], env)
             with ir.InsertionPoint(block):
                 self.run(inner)
@@ -169,7 +169,7 @@ def emulate_processes(
     """Put `main`, of type `signature`, that does what all `programs` do together into `module`; counts messages.
 
     `programs` are modules per process, whose arguments and results say which box of which argument or result of
-    the whole they are.  `check_replicas` adds a last result, tensor<i1>: whether processes that return the
+    the program they are.  `check_replicas` adds a last result, tensor<i1>: whether processes that return the
     same box agree bit for bit.
 
     Raises:
@@ -193,57 +193,53 @@ def emulate_processes(
                 raise PcgError(f"process {n} has no function to run", program.location)
             old = func.regions[0].blocks[0]
             env: dict[ir.Value, ir.Value] = {}
-            given = _boxes(func, "arg_attrs", "pcg.argument")
-            for argument, (i, start, limit) in zip(old.arguments, given, strict=True):
-                part = slice_box(block.arguments[i], start, limit)
-                beyond = [n - have for n, have in zip(argument.type.shape, part.type.shape, strict=True)]
-                env[argument] = padded_high(part, beyond, argument.type) if any(beyond) else part
+            boxes = _boxes(func, "arg_attrs", "pcg.argument")
+            for argument, (i, start, limit) in zip(old.arguments, boxes, strict=True):
+                env[argument] = padded_high(slice_box(block.arguments[i], start, limit), argument.type)
             runs[n] = _Run([op.operation for op in old.operations], env)
             places[n] = _boxes(func, "res_attrs", "pcg.result")
         emulator = Emulator()
         emulator.run(runs)
-        held: list[dict[tuple[tuple[int, ...], tuple[int, ...]], list[ir.Value]]] = [{} for _ in signature.results]
+        found: list[dict[tuple[tuple[int, ...], tuple[int, ...]], list[ir.Value]]] = [{} for _ in signature.results]
         for n, run in runs.items():
             for value, (i, start, limit) in zip(run.ended or (), places[n], strict=True):
                 size = [b - a for a, b in zip(start, limit, strict=True)]
                 if all(size):
                     real = slice_box(value, [0] * len(size), size)
-                    held[i].setdefault((tuple(start), tuple(limit)), []).append(real)
-        whole = [_whole(i, type_, held[i], new) for i, type_ in enumerate(signature.results)]
+                    found[i].setdefault((tuple(start), tuple(limit)), []).append(real)
+        assembled = [_assemble(i, type_, found[i], new) for i, type_ in enumerate(signature.results)]
         if check_replicas:
-            whole.append(_agree(held))
-        ir.Operation.create("func.return", operands=whole)
+            assembled.append(_replicas_agree(found))
+        ir.Operation.create("func.return", operands=assembled)
     return emulator.messages
 
 
-def _whole(i: int, type_: ir.Type, boxes: Mapping[tuple, list[ir.Value]], at: ir.Operation) -> ir.Value:
-    """A result from its boxes, by cutting one dimension after another."""
+def _assemble(i: int, type_: ir.Type, boxes: Mapping[tuple, list[ir.Value]], at: ir.Operation) -> ir.Value:
+    """A result from its boxes, by concatenation along one dimension after another."""
 
     def build(dim: int, keys: list[tuple]) -> ir.Value:
         if dim == type_.rank:
             return boxes[keys[0]][0]
-        cuts = sorted({(k[0][dim], k[1][dim]) for k in keys})
-        ends = [0, *(b for _, b in cuts)]
-        if [a for a, _ in cuts] != ends[:-1] or ends[-1] != type_.shape[dim]:
-            text = f"result {i}: the processes return {cuts} of dimension {dim}, of size {type_.shape[dim]}"
+        ranges = sorted({(k[0][dim], k[1][dim]) for k in keys})
+        ends = [0, *(b for _, b in ranges)]
+        if [a for a, _ in ranges] != ends[:-1] or ends[-1] != type_.shape[dim]:
+            text = f"result {i}: the processes return {ranges} of dimension {dim}, of size {type_.shape[dim]}"
             raise PcgError(text, at.location)
-        return concatenate([build(dim + 1, [k for k in keys if (k[0][dim], k[1][dim]) == c]) for c in cuts], dim)
+        return concatenate([build(dim + 1, [k for k in keys if (k[0][dim], k[1][dim]) == r]) for r in ranges], dim)
 
     if not boxes:
         raise PcgError(f"result {i} ({type_}): no process returns it", at.location)
     return build(0, list(boxes))
 
 
-def _agree(held: Sequence[Mapping[tuple, list[ir.Value]]]) -> ir.Value:
-    scalar = tensor([], ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
-    agree = create(
-        "stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True))
-    )
-    for boxes in held:
+def _replicas_agree(results: Sequence[Mapping[tuple, list[ir.Value]]]) -> ir.Value:
+    """0-d i1: whether processes that return the same box of a result return the same bits."""
+    agree = true()
+    for boxes in results:
         for first, *others in boxes.values():
             for other in others:
                 if other != first:
-                    agree = create("stablehlo.and", [agree, same_bits(first, other)], scalar)
+                    agree = create("stablehlo.and", [agree, same_bits(first, other)], agree.type)
     return agree
 
 
@@ -258,7 +254,7 @@ def _boxes(func: ir.Operation, where: str, kind: str) -> list[tuple[int, list[in
     return found
 
 
-def _talks(op: ir.Operation) -> bool:
+def _communicates(op: ir.Operation) -> bool:
     """Whether an op is, or has in its regions, one that other processes take part in."""
     inside = walk(op) if op.name in CONTROL_FLOW else [op]
     return any(traits.has(o.name, Trait.COLLECTIVE) or o.name in ("dist.send", "dist.recv") for o in inside)
@@ -276,7 +272,7 @@ def _table(op: ir.Operation, name: str) -> list[list[int]]:
 
 
 def _members(number: int, op: ir.Operation) -> list[int]:
-    """The processes, in order, that must meet at an op that process `number` has reached."""
+    """The processes, in order, that synchronise at an op that process `number` has reached."""
     if op.name in CONTROL_FLOW:
         every = {number}
         for inner in walk(op):
@@ -294,13 +290,13 @@ def _members(number: int, op: ir.Operation) -> list[int]:
     raise PcgError(f"process {number} is in no replica group of '{op.name}'", op.location)
 
 
-def _alike(a: ir.Operation, b: ir.Operation) -> bool:
+def _same_op(a: ir.Operation, b: ir.Operation) -> bool:
     """Whether two processes are at the same op: the same kind, on the same channels, among the same processes."""
-    return a.name == b.name and _talk(a) == _talk(b)
+    return a.name == b.name and _communication(a) == _communication(b)
 
 
-def _talk(op: ir.Operation) -> list[str]:
-    """What an op and its regions say to whom, in a form to compare."""
+def _communication(op: ir.Operation) -> list[str]:
+    """Which communication an op and its regions do between whom, in a form to compare."""
     names = ("channel_handle", "pcg.members", "replica_groups", "source_target_pairs")
     found = []
     for inner in walk(op):
@@ -327,7 +323,6 @@ def _number(op: ir.Operation, name: str) -> int:
 
 def _waits(op: ir.Operation) -> str:
     if op.name in ("dist.send", "dist.recv"):
-        what = "to give" if op.name == "dist.send" else "for"
-        way = "to" if op.name == "dist.send" else "from"
-        return f"{what} message {_number(op, 'tag')} {way} process {_number(op, 'peer')}"
+        what, preposition = ("to give", "to") if op.name == "dist.send" else ("for", "from")
+        return f"{what} message {_number(op, 'tag')} {preposition} process {_number(op, 'peer')}"
     return f"for the others in '{op.name}'"

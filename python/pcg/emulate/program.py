@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor
+from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor, true
 from pcg.emulate.lockstep import LockStep
 from pcg.ir.check_lowered import GLOBAL_TYPE
 from pcg.ir.errors import PcgError
@@ -14,8 +14,9 @@ from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.uneven import blocks
 
-#: Devices that one program is made of: each has a copy of every op.
-MOST = 4096
+#: Devices that one program may have, each with a copy of every op: a choice that bounds the size of
+#: the program.
+MAX_DEVICES = 4096
 
 
 def is_lowered(module: ir.Module) -> bool:
@@ -53,10 +54,10 @@ def emulate_in_place(
 ) -> None:
     """Replace the entry function, written for one device of `mesh`, by one that runs all devices.
 
-    Arguments and results become the global tensors: arguments are cut up by `ins`, results put
-    together by `outs`, where of several devices that hold the same shard the first is taken.
+    Arguments and results become the global tensors: arguments are split by `ins`, results assembled
+    by `outs`, where of several devices that hold the same shard the first is taken.
     `check_replicas` adds a last result, tensor<i1>: whether all those devices agree bit for bit.
-    `signature` is the global one, if shards have padding; that of arguments is filled with what would show (NaN).
+    `signature` is the global one, if shards have padding; the padding of arguments is NaN, which would show.
 
     Raises:
       PcgError: counts do not match, or the program has an op that cannot be emulated.
@@ -64,8 +65,9 @@ def emulate_in_place(
     func = entry(module)
     if func is None:
         raise PcgError("the module has no function to emulate", module.operation.location)
-    if mesh.size > MOST:
-        raise PcgError(f"the mesh {mesh} has {mesh.size} devices; up to {MOST} fit in one program", func.location)
+    if mesh.size > MAX_DEVICES:
+        text = f"the mesh {mesh} has {mesh.size} devices; up to {MAX_DEVICES} fit in one program"
+        raise PcgError(text, func.location)
     with module.operation.context, func.location:
         old = func.regions[0].blocks[0]
         returned = [v.type for v in list(old.operations)[-1].operation.operands]
@@ -80,15 +82,13 @@ def emulate_in_place(
         results = list(signature.results) if signature else [
             _global(t, s, mesh) for t, s in zip(returned, outs, strict=True)
         ]
-        whole_types = list(results)
-        if check_replicas:
-            results.append(ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
+        flags = [ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))] if check_replicas else []
         with ir.InsertionPoint(func):
             new = ir.Operation.create(
                 "func.func", regions=1,
                 attributes={
                     "sym_name": func.attributes["sym_name"],
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, [*results, *flags])),
                 },
             )
         block = new.regions[0].blocks.append(*arguments, arg_locs=[a.location for a in old.arguments])
@@ -100,12 +100,12 @@ def emulate_in_place(
             shards = machine.block(old)
             shards = [
                 [_real(v, t, s, mesh, d) for d, v in enumerate(values)]
-                for values, t, s in zip(shards, whole_types, outs, strict=True)
+                for values, t, s in zip(shards, results, outs, strict=True)
             ]
-            whole = [_assemble(v, s, mesh) for v, s in zip(shards, outs, strict=True)]
+            assembled = [_assemble(v, s, mesh) for v, s in zip(shards, outs, strict=True)]
             if check_replicas:
-                whole.append(_replicas_agree(shards, outs, mesh))
-            ir.Operation.create("func.return", operands=whole)
+                assembled.append(_replicas_agree(shards, outs, mesh))
+            ir.Operation.create("func.return", operands=assembled)
         func.erase()
 
 
@@ -119,7 +119,7 @@ def _global(type_: ir.Type, spec: ShardSpec, mesh: Mesh) -> ir.Type:
     return tensor([n * k for n, k in zip(type_.shape, spec.shards(mesh), strict=True)], type_)
 
 
-def _place(spec: ShardSpec, mesh: Mesh, device: int) -> tuple[int, ...]:
+def _coordinates(spec: ShardSpec, mesh: Mesh, device: int) -> tuple[int, ...]:
     """Which shard, per dimension, a device holds."""
     return tuple(mesh.index(device, d) for d in spec.dims)
 
@@ -128,22 +128,16 @@ def _shard(value: ir.Value, local: ir.Type, spec: ShardSpec, mesh: Mesh, device:
     """What `device` holds of a global argument; padding is poison."""
     if not _is_tensor(local):
         return value
-    part = _part(value, spec, mesh, device)
-    beyond = [n - have for n, have in zip(local.shape, part.type.shape, strict=True)]
-    return padded_high(part, beyond, local) if any(beyond) else part
-
-
-def _part(value: ir.Value, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
     found = [blocks(n, axes, mesh)[device] for n, axes in zip(value.type.shape, spec.dims, strict=True)]
     start = [min(a, n) for (a, _), n in zip(found, value.type.shape, strict=True)]
-    return slice_box(value, start, [a + n for a, (_, n) in zip(start, found, strict=True)])
+    return padded_high(slice_box(value, start, [a + n for a, (_, n) in zip(start, found, strict=True)]), local)
 
 
-def _real(value: ir.Value, whole: ir.Type, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
+def _real(value: ir.Value, global_type: ir.Type, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
     """A shard of a result without its padding."""
-    if not _is_tensor(whole) or not any(spec.dims):
+    if not _is_tensor(global_type) or not any(spec.dims):
         return value
-    found = [blocks(n, axes, mesh)[device] for n, axes in zip(whole.shape, spec.dims, strict=True)]
+    found = [blocks(n, axes, mesh)[device] for n, axes in zip(global_type.shape, spec.dims, strict=True)]
     return slice_box(value, [0] * len(found), [n for _, n in found])
 
 
@@ -153,7 +147,7 @@ def _assemble(shards: Sequence[ir.Value], spec: ShardSpec, mesh: Mesh) -> ir.Val
         return shards[0]
     holder: dict[tuple[int, ...], ir.Value] = {}
     for d, value in enumerate(shards):
-        holder.setdefault(_place(spec, mesh, d), value)
+        holder.setdefault(_coordinates(spec, mesh, d), value)
     counts = spec.shards(mesh)
 
     def build(prefix: tuple[int, ...]) -> ir.Value:
@@ -167,13 +161,11 @@ def _assemble(shards: Sequence[ir.Value], spec: ShardSpec, mesh: Mesh) -> ir.Val
 
 def _replicas_agree(shards: Sequence[Sequence[ir.Value]], specs: Sequence[ShardSpec], mesh: Mesh) -> ir.Value:
     """0-d i1: whether devices that hold the same shard of a result hold the same bits."""
-    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    true = ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True))
-    agree = create("stablehlo.constant", [], scalar, value=true)
+    agree = true()
     for values, spec in zip(shards, specs, strict=True):
         holder: dict[tuple[int, ...], ir.Value] = {}
         for d, value in enumerate(values):
-            first = holder.setdefault(_place(spec, mesh, d), value)
+            first = holder.setdefault(_coordinates(spec, mesh, d), value)
             if first != value and _is_tensor(value.type):
-                agree = create("stablehlo.and", [agree, same_bits(first, value)], scalar)
+                agree = create("stablehlo.and", [agree, same_bits(first, value)], agree.type)
     return agree

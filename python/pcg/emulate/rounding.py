@@ -3,10 +3,10 @@
 The method is Monte Carlo arithmetic (Parker, 1997): in f64, what an operation yields is multiplied by 1 + e, e random
 and about as large as the rounding of the type that the value had in the program.  How far results of several such runs
 lie from the unperturbed one is the noise of the program, whatever makes it: cancellation, an ill-conditioned matrix, a
-decision that flips.  Perturbing the arguments alone would not see E[x^2] - E[x]^2.
+comparison that flips.  Perturbing the arguments alone would not see E[x^2] - E[x]^2.
 
 The numbers 1 + e come as arguments of the program, one vector for each type that it rounds to, of which each operation
-reads a stretch of its own.  A vector of ones is the program without noise.
+reads a part of its own.  A vector of ones is the program without noise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.emulate.build import create, slice_dim
-from pcg.emulate.exactness import SUMS, Exactness, State
+from pcg.emulate.exactness import SUMS, Exactness, RoundingState
 from pcg.emulate.widen import is_float, stays_narrow, widen
 from pcg.ir.walk import entry
 from pcg.rules import traits
@@ -36,7 +36,7 @@ SIGNIFICAND = {
     "f8E4M3B11FNUZ": 4, "f8E5M2": 3, "f8E5M2FNUZ": 3, "f8E3M4": 5, "f8E8M0FNU": 1, "f4E2M1FN": 2, "f6E2M3FN": 4,
     "f6E3M2FN": 3,
 }  # fmt: skip
-#: How far into its vector an operation may start to read.
+#: How far into its vector an operation may start to read: a choice, so many that few operations share their start.
 _SLACK = 1 << 16
 
 
@@ -49,11 +49,11 @@ def unit(element: str) -> float:
 class Noise:
     """One of the vectors that a perturbed program takes: for values of `element`, `length` numbers.
 
-    `held`: the operation computes in its own type also in the widened program, and errs by that always.
+    `narrow`: the operation computes in its own type also in the widened program, and errs by that always.
     """
 
     element: str
-    held: bool
+    narrow: bool
     length: int
 
     def ones(self) -> np.ndarray:
@@ -61,8 +61,8 @@ class Noise:
         return np.ones(self.length)
 
     def draw(self, rng: np.random.Generator, scale: float, double: bool) -> np.ndarray:
-        """1 + e, with |e| from half to the whole of `scale` roundings: of f64 (`double`), or of the type itself."""
-        size = unit(self.element if self.held or not double else "f64")
+        """1 + e, with |e| from half to all of `scale` roundings: of f64 (`double`), or of the type itself."""
+        size = unit(self.element if self.narrow or not double else "f64")
         e = rng.uniform(0.5, 1.0, self.length) * rng.choice((-1.0, 1.0), self.length)
         return 1.0 + min(scale * size, 0.25) * e
 
@@ -87,22 +87,22 @@ def perturbed(module: ir.Module | ir.Operation) -> list[Noise]:
     for op in _reached(block):
         if _rounds(op):
             for result in op.results:
-                if is_float(result.type) and exact.of(result) == State.INEXACT:
+                if is_float(result.type) and exact.of(result) == RoundingState.INEXACT:
                     wanted.append((result, op, _element(result), stays_narrow(op)))
-        elif op.name == "stablehlo.bitcast_convert" and exact.of(op.operands[0]) == State.INEXACT:
+        elif op.name == "stablehlo.bitcast_convert" and exact.of(op.operands[0]) == RoundingState.INEXACT:
             into.append((op, 0, _element(op.operands[0])))
-        if traits.has(op.name, SUMS) and State.INEXACT in map(exact.of, op.results):
-            # What no argument has touched errs where it is summed.
+        if traits.has(op.name, SUMS) and RoundingState.INEXACT in map(exact.of, op.results):
+            # What depends on no argument errs where it is summed.
             into += [
                 (op, i, _element(v)) for i, v in enumerate(op.operands)
-                if _is_summed(v) and exact.of(v) == State.FIXED
+                if _is_summed(v) and exact.of(v) == RoundingState.FIXED
             ]  # fmt: skip
     hashes = _Hashes(block)
     widen(root)
     with root.context, ir.Location.unknown():
         insert = _Inserter(block, hashes)
-        for value, op, element, held in wanted:
-            insert.after(value, op, element, held)
+        for value, op, element, narrow in wanted:
+            insert.after(value, op, element, narrow)
         for op, i, element in into:
             insert.before(op, i, element, op.name == "stablehlo.bitcast_convert")
         kinds = insert.finish()
@@ -117,52 +117,51 @@ def perturbed(module: ir.Module | ir.Operation) -> list[Noise]:
 
 
 class _Inserter:
-    """Multiplies values by stretches of the vectors."""
+    """Multiplies values by parts of the vectors."""
 
     def __init__(self, block: ir.Block, hashes: _Hashes) -> None:
         self.block, self.hashes = block, hashes
         self.vectors: dict[tuple[str, bool], ir.Value] = {}
         self.sizes: dict[tuple[str, bool], int] = {}
-        self.slices: list[tuple[ir.Operation, tuple[str, bool]]] = []
         self.float = ir.F64Type.get()
 
-    def after(self, value: ir.Value, op: ir.Operation | None, element: str, held: bool) -> None:
+    def after(self, value: ir.Value, op: ir.Operation | None, element: str, narrow: bool) -> None:
         uses = list(value.uses)
         if not uses:
             return
         point = ir.InsertionPoint.at_block_begin(self.block) if op is None else ir.InsertionPoint.after(op)
-        if op is not None and held:  # after the conversion that widens it
+        if op is not None and narrow:  # after the conversion that widens it
             value = next(u.owner.operation.results[0] for u in uses)
             point = ir.InsertionPoint.after(value.owner.operation)
         with point:
-            new, first = self._times(value, element, held)
+            new, first = self._times(value, element, narrow)
         value.replace_all_uses_except(new, first)
 
-    def before(self, op: ir.Operation, i: int, element: str, held: bool) -> None:
+    def before(self, op: ir.Operation, i: int, element: str, narrow: bool) -> None:
         value = op.operands[i]
         at = op
-        if held:  # before the conversion that narrows it
+        if narrow:  # before the conversion that narrows it
             at = value.owner.operation
             value, i = at.operands[0], 0
         with ir.InsertionPoint(at):
-            at.operands[i] = self._times(value, element, held)[0]
+            at.operands[i] = self._times(value, element, narrow)[0]
 
-    def _times(self, value: ir.Value, element: str, held: bool) -> tuple[ir.Value, list[ir.Operation]]:
+    def _times(self, value: ir.Value, element: str, narrow: bool) -> tuple[ir.Value, list[ir.Operation]]:
         seed = self.hashes.of(value)
         if not isinstance(value.type.element_type, ir.ComplexType):
-            new = create("stablehlo.multiply", [value, self._stretch(value.type, element, held, seed)], value.type)
+            new = create("stablehlo.multiply", [value, self._part(value.type, element, narrow, seed)], value.type)
             return new, [new.owner.operation]
         part = ir.RankedTensorType.get(value.type.shape, self.float)
         parts, users = [], []
         for name, n in (("real", 1), ("imag", 2)):
             x = create(f"stablehlo.{name}", [value], part)
             users.append(x.owner.operation)
-            parts.append(create("stablehlo.multiply", [x, self._stretch(part, element, held, seed * n + n)], part))
+            parts.append(create("stablehlo.multiply", [x, self._part(part, element, narrow, seed * n + n)], part))
         return create("stablehlo.complex", parts, value.type), users
 
-    def _stretch(self, type_: ir.RankedTensorType, element: str, held: bool, seed: int) -> ir.Value:
+    def _part(self, type_: ir.RankedTensorType, element: str, narrow: bool, seed: int) -> ir.Value:
         element = element.removeprefix("complex<").removesuffix(">")
-        key, size = (element, held), int(np.prod(type_.shape, dtype=np.int64))
+        key, size = (element, narrow), int(np.prod(type_.shape, dtype=np.int64))
         if key not in self.vectors:
             kind = ir.RankedTensorType.get([_SLACK], self.float)
             self.vectors[key] = self.block.add_argument(kind, ir.Location.unknown())
@@ -175,10 +174,10 @@ class _Inserter:
 
     def finish(self) -> list[Noise]:
         found = []
-        for (element, held), value in self.vectors.items():
-            length = self.sizes[element, held] + _SLACK
+        for (element, narrow), value in self.vectors.items():
+            length = self.sizes[element, narrow] + _SLACK
             value.set_type(ir.RankedTensorType.get([length], self.float))
-            found.append(Noise(element, held, length))
+            found.append(Noise(element, narrow, length))
         return found
 
 

@@ -157,7 +157,7 @@ def _widen_order(op: ir.Operation) -> None:
     if kind is None or not is_float(x.type) or types - {x.type.element_type}:
         return
     with ir.InsertionPoint(op), op.location:
-        wide = ordered(_convert(x, wide_type(x.type)), kind, op.location)
+        wide = ordered(_convert(x, wide_type(x.type)), kind)
         i64 = wide.type.element_type
         result = ir.RankedTensorType.get(op.results[0].type.shape, i64)
         attributes = {a: op.attributes[a] for a in op.attributes}
@@ -167,7 +167,7 @@ def _widen_order(op: ir.Operation) -> None:
         with ir.InsertionPoint(block):
             made = ir.Operation.create(reducer, results=[scalar], operands=list(block.arguments)).result
             ir.Operation.create("stablehlo.return", operands=[made])
-        y = unordered(new.result, ir.F64Type.get(), op.location)
+        y = unordered(new.result, ir.F64Type.get())
         for f in floats:
             f.results[0].replace_all_uses_with(_convert(y, f.results[0].type))
     # A collective that nothing reads would still be one.

@@ -16,7 +16,7 @@ from pcg.explain.words import at_location, dim_of_axis
 from pcg.ir.loops import counted_trips
 from pcg.ir.walk import defining_op, walk
 from pcg.layout import ShardSpec
-from pcg.lower.moves import DIST_MOVES, MOVES, PCG_MOVES, dist_step, itemsize
+from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, REDISTRIBUTION_OPS, dist_step, itemsize
 from pcg.reshard import Mask, Slice, plan
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
@@ -85,15 +85,15 @@ class Causes:
 
     def of(self, op: ir.Operation) -> list[Cause]:
         """The collectives of `op`: one per step of a redistribution (at its last operator), one per exchange."""
-        if op.name in DIST_MOVES:
+        if op.name in DIST_COLLECTIVES:
             step = dist_step(op, self.origins.spec(op.results[0]))
             return self._redistribution(op, op.operands[0], [step])
-        if op.name in PCG_MOVES:
+        if op.name in PCG_OPERATORS:
             if _next(op) is not None:
                 return []
             first = op
-            while (before := defining_op(first.operands[0])) is not None and before.name in PCG_MOVES and _next(before):
-                first = before
+            while (up := defining_op(first.operands[0])) is not None and up.name in PCG_OPERATORS and _next(up):
+                first = up
             value = first.operands[0]
             src, dst = self.origins.spec(value), self.origins.spec(op.results[0])
             steps = plan(src, dst, shape(value), itemsize(value), self.mesh, self.model.link)
@@ -126,7 +126,7 @@ class Causes:
 
     def exchanges(self, op: ir.Operation) -> list[Cause]:
         """The collectives inside the local form of an op: part of its own strategy."""
-        strategy = None if op.name in MOVES else self.origins.strategy(op)
+        strategy = None if op.name in REDISTRIBUTION_OPS else self.origins.strategy(op)
         if strategy is None:
             return []
         rule, a = strategy
@@ -168,7 +168,7 @@ class Causes:
         for copy in self.origins.copies(value):
             for use in copy.uses:
                 op = use.owner.operation
-                if op.name not in MOVES:
+                if op.name not in REDISTRIBUTION_OPS:
                     found.append((op, use.operand_number, copy))
         return found
 
@@ -239,7 +239,7 @@ def _next(op: ir.Operation) -> ir.Operation | None:
     if len(uses) != 1:
         return None
     user = uses[0].owner.operation
-    return user if user.name in PCG_MOVES and user.block == op.block else None
+    return user if user.name in PCG_OPERATORS and user.block == op.block else None
 
 
 def _changed(src: ShardSpec, dst: ShardSpec) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pcg.explain.origins import Chain, Origins, Result, Site
-from pcg.lower.moves import MOVES
+from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS
 
 #: Values of a chain that are named in one line; those between are counted.
 _NAMED = 6
@@ -66,4 +66,4 @@ def elsewhere(origins: Origins, site: Site) -> str:
 
 def distance(chain: Chain) -> int:
     """Ops between the value and the annotation."""
-    return sum(link.op is not None and link.op.name not in MOVES for link in chain.links)
+    return sum(link.op is not None and link.op.name not in REDISTRIBUTION_OPS for link in chain.links)

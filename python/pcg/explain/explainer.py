@@ -12,7 +12,7 @@ from pcg.explain.words import at_location, dim_of_axis, short
 from pcg.ir.given import Given
 from pcg.ir.walk import defining_op
 from pcg.layout import ShardSpec
-from pcg.lower.moves import MOVES
+from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS
 from pcg.rules import CONTROL_FLOW, TERMINATORS, traits
 from pcg.rules.factor import Assignment, FactorRule
 from pcg.rules.manual import is_manual
@@ -85,7 +85,7 @@ class Explainer:
         kind = next((k for a, k in o.spec(value).partial if a == axis), "sum")
         for _ in range(10_000):
             op = defining_op(value)
-            strategy = None if op is None or op.name in MOVES else o.strategy(op)
+            strategy = None if op is None or op.name in REDISTRIBUTION_OPS else o.strategy(op)
             if op is None or strategy is None:
                 break
             rule, a = strategy

@@ -21,7 +21,7 @@ from pcg.ir.given import Given, engine_of, kept_state, read
 from pcg.ir.locations import argument_names
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, refine
-from pcg.lower.moves import MOVES
+from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.factor import Assignment, FactorRule, factor_name
 from pcg.rules.manual import is_manual
@@ -62,7 +62,7 @@ class Chain:
 
 def computing_ops(func: ir.Operation) -> Iterator[ir.Operation]:
     """The ops of a function that compute."""
-    return (op for op in walk(func) if op.name not in MOVES | TERMINATORS | {"func.func"})
+    return (op for op in walk(func) if op.name not in REDISTRIBUTION_OPS | TERMINATORS | {"func.func"})
 
 
 class Origins:
@@ -107,7 +107,7 @@ class Origins:
         """An op's rule and what its layouts assign to the factors; None for ops that have no strategy."""
         if op not in self._strategies:
             found = None
-            if op.name not in MOVES | CONTROL_FLOW | TERMINATORS and not is_manual(op):
+            if op.name not in REDISTRIBUTION_OPS | CONTROL_FLOW | TERMINATORS and not is_manual(op):
                 rule = rule_for(op)
                 needs = shardings.operand_specs(op) or [None] * len(op.operands)
                 operands = [n or self.spec(v) for n, v in zip(needs, op.operands, strict=True)]
@@ -124,7 +124,7 @@ class Origins:
 
     def source(self, value: ir.Value) -> ir.Value:
         """The value that redistributions made `value` of."""
-        while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in MOVES:
+        while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in REDISTRIBUTION_OPS:
             value = value.owner.operation.operands[0]
         return value
 
@@ -137,7 +137,7 @@ class Origins:
         yield value
         for use in value.uses:
             op = use.owner.operation
-            if op.name in MOVES:
+            if op.name in REDISTRIBUTION_OPS:
                 yield from self.copies(op.results[0])
 
     def _find_annotations(self) -> None:
@@ -207,7 +207,7 @@ class Origins:
         self, op: ir.Operation, operand: int | None, site: Site, axis: str
     ) -> Iterator[tuple[Site, ir.Operation]]:
         """Neighbours by an op that reads `site` as `operand`, or defines it (None)."""
-        if op.name in MOVES:
+        if op.name in REDISTRIBUTION_OPS:
             mine = dim_of_axis(self.spec(site), axis)
             for other in (op.operands[0], op.results[0]):
                 if other != site and mine is not None and dim_of_axis(self.spec(other), axis) == mine:
@@ -261,7 +261,7 @@ class Origins:
             tied = isinstance(site, Result) and isinstance(before, ir.BlockArgument) and site.index in self.state
             tied = tied or (isinstance(before, Result) and isinstance(site, ir.BlockArgument))
             return "kept for the next step" if tied else "returned"
-        if op.name in MOVES:
+        if op.name in REDISTRIBUTION_OPS:
             return "before it was redistributed"
         if op.name in CONTROL_FLOW:
             return f"{'the loop' if op.name == 'stablehlo.while' else short(op)} keeps one layout"
@@ -316,7 +316,7 @@ class Origins:
         if chain.annotation is None:
             return self.decided_by()
         end = chain.links[-1].site
-        ops = sum(x.op is not None and x.op.name not in MOVES | TERMINATORS for x in chain.links)
+        ops = sum(x.op is not None and x.op.name not in REDISTRIBUTION_OPS | TERMINATORS for x in chain.links)
         text = self.annotation_text(chain.annotation, end)
         return text + (f", {ops} op{'s' * (ops > 1)} away" if end != site and ops > 1 else "")
 

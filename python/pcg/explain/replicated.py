@@ -11,7 +11,7 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.loops import counted_trips
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import MOVES, itemsize
+from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS, itemsize
 from pcg.machine import Machine
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.factor import FactorRule
@@ -73,7 +73,7 @@ def _block(block: ir.Block, times: int, costs: Costs, mesh: Mesh, known: Specs) 
             known[op.results[0]] = known[op.operands[0]]
         elif op.name not in TERMINATORS:
             outs = _add_results(op, known)
-            if op.name not in MOVES and (found := _replicated(op, outs, times, costs, mesh, known)):
+            if op.name not in REDISTRIBUTION_OPS and (found := _replicated(op, outs, times, costs, mesh, known)):
                 yield found
 
 

@@ -1,6 +1,6 @@
 """Loops and conditionals in the per-device program: the same op around lowered regions.
 
-Every device must take the same branch and make the same number of trips, else its collectives would
+Every device must take the same branch and run the same number of iterations, else its collectives would
 wait for ever; so predicates must be replicated.
 """
 

@@ -14,7 +14,7 @@ from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import PCG_MOVES, emit_dist, itemsize
+from pcg.lower.redistribution_ops import PCG_OPERATORS, emit_dist, itemsize
 from pcg.machine import Machine
 from pcg.reshard import ReshardError, plan
 from pcg.reshard.planner import LinkCost
@@ -36,23 +36,23 @@ class FuseCollectives(Transformation):
         if mesh is None:
             return
         with module.context:
-            for op in [op for op in walk(module) if op.name in PCG_MOVES]:
+            for op in [op for op in walk(module) if op.name in PCG_OPERATORS]:
                 if next(iter(op.results[0].uses), None) is None:
                     continue  # no use; removed with its chain, or below
                 if self.next(op) is None:
                     self.fuse(op, mesh)
-            for op in [op for op in walk(module) if op.name in PCG_MOVES][::-1]:
+            for op in [op for op in walk(module) if op.name in PCG_OPERATORS][::-1]:
                 if next(iter(op.results[0].uses), None) is None:
                     op.erase()
 
     @staticmethod
     def next(op: ir.Operation) -> ir.Operation | None:
-        """The operator that goes on the chain after `op`, if `op` has no other use."""
+        """The operator that continues the chain of `op`, if `op` has no other use."""
         uses = list(op.results[0].uses)
         if len(uses) != 1:
             return None
         user = uses[0].owner.operation
-        return user if user.name in PCG_MOVES and user.block == op.block else None
+        return user if user.name in PCG_OPERATORS and user.block == op.block else None
 
     def fuse(self, last: ir.Operation, mesh: Mesh) -> None:
         """Replace the chain that ends in `last`."""
@@ -60,25 +60,26 @@ class FuseCollectives(Transformation):
         while True:
             value = first.operands[0]
             before = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-            if before is None or before.name not in PCG_MOVES or self.next(before) is None:
+            if before is None or before.name not in PCG_OPERATORS or self.next(before) is None:
                 break
             first = before
         value, result = first.operands[0], last.results[0]
         src, dst = _spec(value), _spec(result)
         link: LinkCost = CostModel(self.machine, mesh).link
+        if not self.reduce_scatter:
+            link = _NoReduceScatter(link)
         try:
-            steps = plan(src, dst, shape(value), itemsize(value), mesh, link if self.reduce_scatter else _Whole(link))
+            steps = plan(src, dst, shape(value), itemsize(value), mesh, link)
         except ReshardError as error:
             raise PcgError(f"'{last.name}' op: {error}", last) from None
-        made = emit_dist(steps, value, src, last.location, ir.InsertionPoint(first))
-        result.replace_all_uses_with(made)
+        result.replace_all_uses_with(emit_dist(steps, value, src, last.location, ir.InsertionPoint(first)))
         for step in steps:
             self.statistics[step.name] += 1
 
 
 @dataclass(frozen=True)
-class _Whole:
-    """A machine that only reduces whole values."""
+class _NoReduceScatter:
+    """Costs of a machine without reduce_scatter."""
 
     link: LinkCost
 

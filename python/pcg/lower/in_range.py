@@ -1,9 +1,9 @@
-"""Indices of a per-device program are made to lie where the op they belong to would move them anyway.
+"""Indices of a per-device program are clamped to where the op that reads them would move them anyway.
 
 StableHLO moves the start of a dynamic slice that lies outside back into its operand.  XLA makes one slice of a slice
 of a slice (`dynamic_slice(dynamic_slice(x, i), j)` of x at i + j), also through reshapes and transposes, and then only
 the sum is moved back: the inner start when it is beyond what the outer slice can reach, the outer one never.  Devices
-take their own parts by dynamic slices, so nearly every slice of a user's program meets another here.  It happens to
+take their own parts by dynamic slices, so nearly every slice of a user's program is one of a slice here.  It happens to
 any op that XLA takes apart into slices, a gather or a scatter of one index.  The sum is also one of the outer index's
 type: a narrow one wraps around.
 
@@ -19,6 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir import emit
+from pcg.ir.emit import create, tensor
 from pcg.ir.identities import limits
 from pcg.ir.loops import trip_count
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
@@ -29,7 +31,7 @@ from pcg.rules.traits import Trait
 
 
 def keep_in_range(root: ir.Operation, devices: int) -> int:
-    """Make it so in a per-device program that `devices` run; how many ops were changed."""
+    """Bring all indices of a per-device program that `devices` run into range; how many ops were changed."""
     known = Intervals(devices)
     changed = 0
     for op in list(walk(root)):
@@ -64,11 +66,12 @@ def _scalars(op: ir.Operation, first: int, sizes: Sequence[int], known: Interval
     indices = list(op.operands)[first:]
     if not indices:
         return 0
-    type_ = _wide(indices[0].type)
-    if type_ == indices[0].type and all(_inside(known.of(v), most) for v, most in zip(indices, room, strict=True)):
+    element = _wide(indices[0].type.element_type)
+    in_range = all(_inside(known.of(v), most) for v, most in zip(indices, room, strict=True))
+    if element == indices[0].type.element_type and in_range:
         return 0
     for i, (index, most) in enumerate(zip(indices, room, strict=True)):
-        op.operands[first + i] = _clamped(_converted(index, type_), known.of(index), [most])
+        op.operands[first + i] = _clamped(emit.convert(index, element), known.of(index), [most])
     return 1
 
 
@@ -76,15 +79,9 @@ def _inside(interval: tuple[int, int], most: int) -> bool:
     return 0 <= interval[0] and interval[1] <= most
 
 
-def _wide(type_: ir.RankedTensorType) -> ir.RankedTensorType:
-    """The type, or that of 32 bits."""
-    if type_.element_type.width >= 32:
-        return type_
-    return ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(32))
-
-
-def _converted(index: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
-    return index if index.type == type_ else _op("stablehlo.convert", [index], type_)
+def _wide(element: ir.IntegerType) -> ir.IntegerType:
+    """The type if it has 32 bits at least, else that of 32."""
+    return element if element.width >= 32 else ir.IntegerType.get_signless(32)
 
 
 def _clamped(index: ir.Value, interval: tuple[int, int], room: Sequence[int]) -> ir.Value:
@@ -95,7 +92,7 @@ def _clamped(index: ir.Value, interval: tuple[int, int], room: Sequence[int]) ->
     most = [min(n, limits(type_.element_type)[1]) for n in room]
     if len(set(most)) == 1 and (most[0] == 0 or interval[0] == interval[1]):
         return _constant([min(max(interval[0], 0), most[0])], type_)
-    return _op("stablehlo.clamp", [_constant([0], type_), index, _constant(most, type_)], type_)
+    return create("stablehlo.clamp", [_constant([0], type_), index, _constant(most, type_)], type_)
 
 
 # -- gather and scatter of one index ---------------------------------------------------------------
@@ -113,66 +110,62 @@ def _gather(op: ir.Operation, known: Intervals) -> int:
         return 0
     sizes = list(op.attributes["slice_sizes"])
     room = [operand.shape[d] - sizes[d] for d in n.start_index_map]
-    type_, interval = _wide(index.type), known.of(index)
-    if type_ == index.type and _inside(interval, min(room)):
+    element, interval = _wide(index.type.element_type), known.of(index)
+    if element == index.type.element_type and _inside(interval, min(room)):
         return 0
-    op.operands[1] = _clamped(_converted(index, type_), interval, room)
+    op.operands[1] = _clamped(emit.convert(index, element), interval, room)
     return 1
 
 
 def _scatter(op: ir.Operation, known: Intervals) -> int:
-    """Into the window that the index moved into range has, by how far it was moved; the window is then put back.
+    """Make it scatter into the window at the clamped index, by how far that was moved, and write the window back.
 
     So what is dropped is still decided by the scatter.
     """
     count = len(op.results)
     n = ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
-    wholes, index, update = list(op.operands)[:count], op.operands[count], op.operands[count + 1].type
+    inputs, index, update = list(op.operands)[:count], op.operands[count], op.operands[count + 1].type
     picked = n.scattered_dims_to_operand_dims
     if not _is_one(index.type, n.index_vector_dim) or not picked:
         return 0
-    shape = list(wholes[0].type.shape)
+    shape = list(inputs[0].type.shape)
     taken = {*n.inserted_window_dims, *n.input_batching_dims}
     rest = [d for d in range(len(shape)) if d not in taken]
     window = [1] * len(shape)
     for d, u in zip(rest, n.update_window_dims, strict=True):
         window[d] = update.shape[u]
     room = [shape[d] - window[d] for d in picked]
-    type_, interval = _wide(index.type), known.of(index)
-    narrow = type_ != index.type
-    if window == shape or (not narrow and not any(map(_may_be_sliced, wholes))) or (
-        not narrow and _inside(interval, min(room))
-    ):
+    element, interval = _wide(index.type.element_type), known.of(index)
+    narrow = element != index.type.element_type
+    if window == shape or not (narrow or (any(map(_may_be_sliced, inputs)) and not _inside(interval, min(room)))):
         return 0
-    index = _converted(index, type_)
+    index = emit.convert(index, element)
     inside = _clamped(index, interval, room)
-    scalar = ir.RankedTensorType.get([], type_.element_type)
+    scalar = tensor([], element)
     starts = [_constant([0], scalar)] * len(shape)
     for k, d in enumerate(picked):
         starts[d] = _component(inside, k, len(picked), scalar)
-    for i, whole in enumerate(wholes):
-        part = ir.RankedTensorType.get(window, whole.type.element_type)
-        sizes = ir.DenseI64ArrayAttr.get(window)
-        op.operands[i] = _op("stablehlo.dynamic_slice", [whole, *starts], part, slice_sizes=sizes)
-    op.operands[count] = _op("stablehlo.subtract", [index, inside], type_)
+    for i, value in enumerate(inputs):
+        op.operands[i] = emit.dynamic_slice(value, starts, window)
+    op.operands[count] = emit.binary("subtract", index, inside)
     with ir.InsertionPoint.after(op):
-        for result, whole in zip(op.results, wholes, strict=True):
-            result.set_type(ir.RankedTensorType.get(window, whole.type.element_type))
-            put = _op("stablehlo.dynamic_update_slice", [whole, result, *starts], whole.type)
-            result.replace_all_uses_except(put, put.owner.operation)
+        for result, value in zip(op.results, inputs, strict=True):
+            result.set_type(tensor(window, value.type.element_type))
+            updated = create("stablehlo.dynamic_update_slice", [value, result, *starts], value.type)
+            result.replace_all_uses_except(updated, updated.owner.operation)
     return 1
 
 
 def _may_be_sliced(value: ir.Value) -> bool:
     """Whether XLA may find a dynamic slice behind a value; not behind what a loop carries, or what was written to.
 
-    Scatters in loops are left as they are by this, where they are one of few ops.  An argument may be a slice: in a
-    program of jax's that calls this one, parts of a whole are taken before the call.
+    So scatters in loops, where they are one of few ops, are left as they are.  An argument may be a slice: a program of
+    jax that calls this one may slice it before the call.
     """
     if isinstance(value, ir.BlockArgument):
         owner = value.owner.owner.operation
         carried = owner.name == "stablehlo.while" and value.owner == owner.regions[1].blocks[0]
-        return not carried or (trip_count(owner) or 0) < 2  # a loop of one step is no loop to XLA
+        return not carried or (trip_count(owner) or 0) < 2  # XLA inlines a loop of one iteration
     op = value.owner.operation
     if not traits.has(op.name, Trait.UPDATE):
         return True
@@ -184,13 +177,7 @@ def _component(index: ir.Value, k: int, count: int, scalar: ir.RankedTensorType)
     """Component `k` of the one index vector, 0-d."""
     if index.type.rank == 0:
         return index
-    row = _op("stablehlo.reshape", [index], ir.RankedTensorType.get([count], scalar.element_type))
-    i64s = ir.DenseI64ArrayAttr.get
-    one = _op(
-        "stablehlo.slice", [row], ir.RankedTensorType.get([1], scalar.element_type), start_indices=i64s([k]),
-        limit_indices=i64s([k + 1]), strides=i64s([1]),
-    )  # fmt: skip
-    return _op("stablehlo.reshape", [one], scalar)
+    return emit.reshape(emit.slice_dim(emit.reshape(index, [count]), 0, k, k + 1), [])
 
 
 # -- ops -------------------------------------------------------------------------------------------
@@ -202,11 +189,7 @@ def _constant(numbers: list[int], type_: ir.RankedTensorType) -> ir.Value:
     dtype = np.dtype(f"{'u' if element.is_unsigned else 'i'}{element.width // 8}")
     array = np.array(numbers * math.prod(type_.shape) if len(numbers) == 1 else numbers, dtype)
     value = ir.DenseElementsAttr.get(array.reshape(type_.shape), type=type_)
-    return _op("stablehlo.constant", [], type_, value=value)
-
-
-def _op(name: str, operands: Sequence[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).result
+    return create("stablehlo.constant", [], type_, value=value)
 
 
 _HANDLE = {

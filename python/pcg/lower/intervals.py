@@ -1,4 +1,4 @@
-"""Between which bounds the integers of a value lie, as far as the text of a program says so."""
+"""Interval analysis: bounds of the integers in a value, as far as they are known at compile time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from torch_mlir import ir
 
 from pcg.ir.identities import limits
 from pcg.ir.loops import trip_count
+from pcg.ir.types import is_bool
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 
 Interval = tuple[int, int]
-#: How far back through a program it looks.
+#: How far back through a program it looks; a choice that keeps the recursion of Python shallow.
 _DEPTH = 48
 #: Ops whose result holds only elements of some of their operands.
 _UNIONS = {"stablehlo.concatenate": None, "stablehlo.pad": 2, "stablehlo.dynamic_update_slice": 2}
@@ -34,7 +35,7 @@ _OPPOSITE = {"LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT", "EQ": "NE", "NE": "
 
 
 class Intervals:
-    """Smallest and largest integer that the elements of values of one program can be, known to be so or assumed worst.
+    """Bounds of the integer values of one program: those of the type where nothing else is known.
 
     `devices` is how many run the program.
     """
@@ -47,18 +48,18 @@ class Intervals:
         """The bounds of a value of integers (those of its type if nothing else is known)."""
         if value in self._known:
             return self._known[value]
-        whole = limits(value.type.element_type)
+        low, high = limits(value.type.element_type)
         if not depth:
-            return whole
-        find = self._argument if isinstance(value, ir.BlockArgument) else self._made
+            return low, high
+        find = self._argument if isinstance(value, ir.BlockArgument) else self._result
         found = find(value, depth - 1)
         # What wraps around may be anything.
-        if found is None or not whole[0] <= found[0] <= found[1] <= whole[1]:
-            found = whole
+        if found is None or not low <= found[0] <= found[1] <= high:
+            found = low, high
         self._known[value] = found
         return found
 
-    def _made(self, value: ir.Value, depth: int) -> Interval | None:
+    def _result(self, value: ir.Value, depth: int) -> Interval | None:
         op = value.owner.operation
         name, operands = op.name, list(op.operands)
         if name == "stablehlo.constant":
@@ -75,7 +76,7 @@ class Intervals:
             return self.of(operands[0], depth)
         if name in _UNIONS:
             return _hull([x for v in operands[: _UNIONS[name]] for x in self.of(v, depth)])
-        if name in _ARITHMETIC and not _boolean(value):
+        if name in _ARITHMETIC and not is_bool(value.type):
             return _ARITHMETIC[name](self.of(operands[0], depth), self.of(operands[1], depth))
         if name == "stablehlo.clamp":
             low, x, high = (self.of(v, depth) for v in operands)
@@ -115,11 +116,11 @@ class Intervals:
         if value not in terms:
             return None
         step = self.of(terms[1 - terms.index(value)], depth)
-        trips = trip_count(loop)
-        if trips is None or step[0] != step[1]:
+        iterations = trip_count(loop)
+        if iterations is None or step[0] != step[1]:
             return None
-        way = step[0] * max(0, trips - 1)
-        return start[0] + min(0, way), start[1] + max(0, way)
+        last = step[0] * max(0, iterations - 1)
+        return start[0] + min(0, last), start[1] + max(0, last)
 
 
 def _hull(numbers: list[int]) -> Interval:
@@ -128,10 +129,6 @@ def _hull(numbers: list[int]) -> Interval:
 
 def _integers(value: ir.Value) -> bool:
     return isinstance(value.type, ir.RankedTensorType) and isinstance(value.type.element_type, ir.IntegerType)
-
-
-def _boolean(value: ir.Value) -> bool:
-    return bool(value.type.element_type.width == 1)
 
 
 def _constant(op: ir.Operation) -> Interval | None:

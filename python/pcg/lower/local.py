@@ -17,11 +17,13 @@ from typing import Any
 
 from torch_mlir import ir
 
+from pcg.ir import emit
 from pcg.ir.clone import clone_mapped
+from pcg.ir.emit import create, tensor
 from pcg.ir.types import number_attr
 from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
-from pcg.lower.collectives import Collectives, per_device
+from pcg.lower.collectives import CollectiveBuilder, per_device
 from pcg.lower.neutral import neutral
 from pcg.rules.blocks import counts_of
 from pcg.rules.factor import Assignment, FactorRule
@@ -53,7 +55,9 @@ def _load() -> None:
 
 @dataclass
 class LocalContext(abc.ABC):
-    """What a local form may use, whatever the parts are that an op is cut into.  New ops go to the insertion point.
+    """What a local form may use, whatever the parts are that an op is split into.
+
+    New ops go to the current insertion point and location, which is that of `op`.
 
     `op` is the global op (never mutate it), `operands` its local operands, `result_types` the local result types.
     """
@@ -73,12 +77,12 @@ class LocalContext(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def collectives(self) -> Collectives:
-        """How they do."""
+    def collectives(self) -> CollectiveBuilder:
+        """The collectives by which they do."""
 
     @abc.abstractmethod
     def counts(self, axes: Sequence[str]) -> tuple[int, ...]:
-        """Into how many parts each of `axes` cuts."""
+        """Into how many parts each of `axes` splits."""
 
     @abc.abstractmethod
     def parts(self, factor: int) -> int:
@@ -112,20 +116,12 @@ class LocalContext(abc.ABC):
         """0-d tensor: how many elements of this part of `factor` are not padding."""
         return self.per_device([length for _, length in self.blocks(factor)], element)
 
-    # -- ops -----------------------------------------------------------------------------------
+    def is_at(self, axes: Sequence[str], place: int) -> ir.Value:
+        """0-d i1: whether this part is number `place` along `axes`."""
+        index = self.axis_index(axes)
+        return emit.compare(index, self.constant(place, index.type), "EQ")
 
-    def create(
-        self,
-        name: str,
-        operands: Sequence[ir.Value],
-        result_types: Sequence[ir.Type],
-        regions: int = 0,
-        **attributes: Any,
-    ) -> ir.Operation:
-        return ir.Operation.create(
-            name, results=list(result_types), operands=list(operands), attributes=attributes,
-            regions=regions, loc=self.op.location,
-        )
+    # -- ops -----------------------------------------------------------------------------------
 
     def same_op(self, operands: Sequence[ir.Value] | None = None, **attributes: ir.Attribute) -> list[ir.Value]:
         """The same op on local operands, with `attributes` replaced; regions are cloned."""
@@ -135,17 +131,17 @@ class LocalContext(abc.ABC):
         """A splat constant of `type_` (its element type decides how `value` is written)."""
         element = type_.element_type
         if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
-            real = self.constant(value, ir.RankedTensorType.get(type_.shape, element.element_type))
-            return self.create("stablehlo.convert", [real], [type_]).result
+            real = self.constant(value, tensor(type_.shape, element.element_type))
+            return create("stablehlo.convert", [real], type_)
         dense = ir.DenseElementsAttr.get_splat(type_, number_attr(value, element))
-        return self.create("stablehlo.constant", [], [type_], value=dense).result
+        return create("stablehlo.constant", [], type_, value=dense)
 
 
 @dataclass
 class MeshContext(LocalContext):
     """The parts are shards on the devices of a mesh: position p of the mesh has part p."""
 
-    devices: Collectives
+    devices: CollectiveBuilder
 
     @property
     def mesh(self) -> Mesh:
@@ -153,7 +149,7 @@ class MeshContext(LocalContext):
         return self.devices.mesh
 
     @property
-    def collectives(self) -> Collectives:
+    def collectives(self) -> CollectiveBuilder:
         """The collectives of the function that is lowered."""
         return self.devices
 
@@ -164,10 +160,8 @@ class MeshContext(LocalContext):
         return self.mesh.axes_size(self.axes_of(factor))
 
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
-        found = per_device(numbers, self.op.location)
-        if element is None or element == found.type.element_type:
-            return found
-        return self.create("stablehlo.convert", [found], [ir.RankedTensorType.get([], element)]).result
+        number = per_device(numbers)
+        return number if element is None else emit.convert(number, element)
 
     def axis_index(self, axes: Sequence[str], element: ir.Type | None = None) -> ir.Value:
         return self.per_device([self.mesh.index(p, axes) for p in range(self.mesh.size)], element)
@@ -179,7 +173,7 @@ class MeshContext(LocalContext):
         return not is_even(self.rule.factors[factor].size, self.counts(self.axes_of(factor)))
 
     def mask_padding(self) -> None:
-        """Put the neutral element where padding of an operand could reach a result."""
+        """Replace the padding of operands by the neutral element where it could reach a result."""
         for i, dims in enumerate(self.rule.operands):
             for d, dim in enumerate(dims):
                 for f in dim:
@@ -188,27 +182,10 @@ class MeshContext(LocalContext):
                         self.operands[i] = self._masked(self.operands[i], d, f, kind)
 
     def _masked(self, value: ir.Value, d: int, factor: int, kind: str) -> ir.Value:
-        i32 = ir.IntegerType.get_signless(32)
-        row = ir.RankedTensorType.get([value.type.shape[d]], i32)
-        flags = ir.RankedTensorType.get(row.shape, ir.IntegerType.get_signless(1))
-        places = self.create(
-            "stablehlo.iota", [], [row], iota_dimension=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-        ).result
-        nowhere = ir.DenseI64ArrayAttr.get([])
-        length = self.create(
-            "stablehlo.broadcast_in_dim", [self.shard_length(factor)], [row], broadcast_dimensions=nowhere
-        ).result
-        real = self.create(
-            "stablehlo.compare", [places, length], [flags],
-            comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction LT>"),
-        ).result
-        whole = ir.RankedTensorType.get(value.type.shape, flags.element_type)
-        spread = self.create(
-            "stablehlo.broadcast_in_dim", [real], [whole], broadcast_dimensions=ir.DenseI64ArrayAttr.get([d])
-        ).result
-        fill = neutral(value.type.element_type, kind, self.op.location)
-        filled = self.create("stablehlo.broadcast_in_dim", [fill], [value.type], broadcast_dimensions=nowhere).result
-        return self.create("stablehlo.select", [spread, value, filled], [value.type]).result
+        row = tensor([value.type.shape[d]], ir.IntegerType.get_signless(32))
+        is_real = emit.compare(emit.iota(row, 0), emit.broadcast(self.shard_length(factor), row), "LT")
+        mask = emit.broadcast(is_real, tensor(value.type.shape, is_real.type.element_type), [d])
+        return emit.select(mask, value, emit.broadcast(neutral(value.type.element_type, kind), value.type))
 
 
 def clone_local(
@@ -223,12 +200,17 @@ def clone_local(
     )
     for old_region, new_region in zip(op.regions, new.regions, strict=True):
         for block in old_region.blocks:
-            copy = new_region.blocks.append(*[a.type for a in block.arguments])
-            values = dict(zip(block.arguments, copy.arguments, strict=True))
-            with ir.InsertionPoint(copy):
-                for inner in block.operations:
-                    clone_mapped(inner.operation, values)
+            clone_block(block, new_region)
     return list(new.results)
+
+
+def clone_block(block: ir.Block, region: ir.Region) -> None:
+    """Append a copy of a block, which uses nothing from outside, to a region."""
+    copy = region.blocks.append(*[a.type for a in block.arguments])
+    values = dict(zip(block.arguments, copy.arguments, strict=True))
+    with ir.InsertionPoint(copy):
+        for op in block.operations:
+            clone_mapped(op.operation, values)
 
 
 def _named(op: ir.Operation) -> bool:

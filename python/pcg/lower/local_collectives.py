@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.emit import broadcast
 from pcg.ir.errors import PcgError
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.neutral import zero
@@ -22,18 +23,9 @@ def alone(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Typ
         raise PcgError(reason, op.location)
     if returns_operands(op):
         return list(operands)
-    return [_zeros(type_, op.location) for type_ in types]
-
-
-def _zeros(type_: ir.RankedTensorType, loc: ir.Location) -> ir.Value:
-    made = zero(type_.element_type, loc)
-    if not type_.shape:
-        return made
-    nowhere = ir.DenseI64ArrayAttr.get([])
-    return ir.Operation.create(
-        "stablehlo.broadcast_in_dim", results=[type_], operands=[made], loc=loc,
-        attributes={"broadcast_dimensions": nowhere},
-    ).result
+    with op.location:
+        zeros = [zero(type_.element_type) for type_ in types]
+        return [broadcast(z, type_) if type_.shape else z for z, type_ in zip(zeros, types, strict=True)]
 
 
 @local_form(*NAMES)

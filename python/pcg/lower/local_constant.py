@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.lower.collectives import grown
+from pcg.ir import emit
+from pcg.ir.emit import tensor
+from pcg.lower.collectives import pad_high
 from pcg.lower.local import LocalContext, local_form
 
 
 @local_form("stablehlo.constant")
 def constant(ctx: LocalContext) -> Sequence[ir.Value]:
-    """A splat of the local shape; other constants are made whole and cut."""
+    """A splat of the local shape; of other constants a device slices its part."""
     (type_,) = ctx.result_types
-    whole = ctx.op.results[0].type
-    if whole != type_ and not isinstance(type_.element_type, ir.ComplexType):
+    global_type = ctx.op.results[0].type
+    if global_type != type_ and not isinstance(type_.element_type, ir.ComplexType):
         value = ctx.op.attributes["value"]
         if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
             return ctx.same_op(value=ir.DenseElementsAttr.get_splat(type_, value.get_splat_value()))
@@ -24,7 +26,7 @@ def constant(ctx: LocalContext) -> Sequence[ir.Value]:
     for name in [n for n in clone.attributes if n.startswith("dist.")]:
         del clone.attributes[name]
     full = clone.operation.results[0]
-    if whole == type_:
+    if global_type == type_:
         return [full]
     zero = None
     starts = []
@@ -32,17 +34,16 @@ def constant(ctx: LocalContext) -> Sequence[ir.Value]:
         if any(ctx.axes_of(f) for f in dim):
             starts.append(ctx.shard_start(dim[0]))
         else:
-            zero = zero or ctx.constant(0, ir.RankedTensorType.get([], ir.IntegerType.get_signless(32)))
+            zero = zero or ctx.constant(0, tensor([], ir.IntegerType.get_signless(32)))
             starts.append(zero)
     # The last shard may reach beyond the end: pad, for a slice that starts too late is moved back.
-    beyond = [
+    padding = [
         max((start for start, _ in ctx.blocks(dim[0])), default=0) + n - size if dim and ctx.axes_of(dim[0]) else 0
-        for dim, n, size in zip(ctx.rule.results[0], type_.shape, whole.shape, strict=True)
+        for dim, n, size in zip(ctx.rule.results[0], type_.shape, global_type.shape, strict=True)
     ]
-    if any(n > 0 for n in beyond):
-        full = grown(full, [max(0, n) for n in beyond], ctx.op.location)
-    sizes = ir.DenseI64ArrayAttr.get(list(type_.shape))
-    return [ctx.create("stablehlo.dynamic_slice", [full, *starts], [type_], slice_sizes=sizes).result]
+    if any(n > 0 for n in padding):
+        full = pad_high(full, [max(0, n) for n in padding])
+    return [emit.dynamic_slice(full, starts, type_.shape)]
 
 
 @local_form("stablehlo.iota")
@@ -57,20 +58,15 @@ def iota(ctx: LocalContext) -> Sequence[ir.Value]:
     if not any(ctx.axes_of(f) for f in dim):
         return ctx.same_op()
     (type_,) = ctx.result_types
-    element = type_.element_type
     counted = type_
-    if ctx.op.results[0].type.shape[number.value] > _exact(element):
-        counted = ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(32))
-    local = ctx.create("stablehlo.iota", [], [counted], iota_dimension=number).result
-    start = ctx.shard_start(dim[0], counted.element_type)
-    offset = ctx.create(
-        "stablehlo.broadcast_in_dim", [start], [counted], broadcast_dimensions=ir.DenseI64ArrayAttr.get([])
-    ).result
-    total = ctx.create("stablehlo.add", [local, offset], [counted]).result
-    return [total if counted == type_ else ctx.create("stablehlo.convert", [total], [type_]).result]
+    if ctx.op.results[0].type.shape[number.value] > _exact(type_.element_type):
+        counted = tensor(type_.shape, ir.IntegerType.get_signless(32))
+    local = emit.iota(counted, number.value)
+    start = emit.broadcast(ctx.shard_start(dim[0], counted.element_type), counted)
+    return [emit.convert(emit.binary("add", local, start), type_.element_type)]
 
 
-#: Bits of the mantissa of the small floats, with the leading one.
+#: Bits of the significand of float types, with the implicit leading one.
 _DIGITS = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53, "f8E3M4": 5, "f8E5M2": 3, "f8E5M2FNUZ": 3, "f8E8M0FNU": 1}
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.emit import i64_rows, i64s
 from pcg.layout.uneven import padded_size
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, local_form
-from pcg.lower.windows import read_range
+from pcg.lower.window_ranges import read_range
 from pcg.rules.convolution import conv_dims, conv_padding, conv_sliding
 from pcg.rules.halo import halo
 from pcg.rules.window_ranges import is_aligned, ranges
@@ -45,9 +46,7 @@ def convolution(ctx: LocalContext) -> Sequence[ir.Value]:
         value = with_halo(ctx, value, n.spatial[d], axes, h.left, h.right)
         pads[2 * d : 2 * d + 2] = h.low, h.high
     if touched:
-        i64 = ir.IntegerType.get_signless(64)
-        rows = [[pads[2 * d], pads[2 * d + 1]] for d in range(len(n.spatial))]
         if dilations:
-            changed["lhs_dilation"] = ir.DenseI64ArrayAttr.get(dilations)
-        changed["padding"] = ir.Attribute.parse(f"dense<{rows}> : {ir.RankedTensorType.get([len(rows), 2], i64)}")
+            changed["lhs_dilation"] = i64s(dilations)
+        changed["padding"] = i64_rows([pads[2 * d : 2 * d + 2] for d in range(len(n.spatial))])
     return ctx.same_op([value, *ctx.operands[1:]], **changed)

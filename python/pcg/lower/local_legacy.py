@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.emit import i64s
 from pcg.lower.local import LocalContext, local_form
 
 
@@ -13,5 +14,4 @@ from pcg.lower.local import LocalContext, local_form
 def broadcast(ctx: LocalContext) -> Sequence[ir.Value]:
     """With the sizes of this device's part."""
     new = ctx.result_types[0].rank - ctx.operands[0].type.rank
-    sizes = ir.DenseI64ArrayAttr.get(list(ctx.result_types[0].shape)[:new])
-    return ctx.same_op(broadcast_sizes=sizes)
+    return ctx.same_op(broadcast_sizes=i64s(ctx.result_types[0].shape[:new]))

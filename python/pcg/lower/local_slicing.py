@@ -1,7 +1,8 @@
 """Local forms of slice, pad, reverse, concatenate, dynamic_slice and dynamic_update_slice.
 
-Attributes of slices hold sizes, which become local ones.  Dimensions that are cut, padded, joined or flipped and split
-at once are rearranged (`pcg.lower.blocks`); where a slice starts at run time each device works out what it owns of it.
+Attributes of slices hold sizes, which become local ones.  Split dimensions that are sliced, padded,
+concatenated or reversed are rearranged (`pcg.lower.blocks`); where the start of a slice is known only at run time, each
+device computes what it owns of it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir import emit
+from pcg.ir.emit import binary, create, i64s, tensor
 from pcg.layout import uneven
 from pcg.lower import blocks
 from pcg.lower.local import LocalContext, local_form
@@ -29,13 +32,13 @@ def _own(ctx: LocalContext, value: ir.Value, resizes: Sequence[Resized | None]) 
     for d, how in enumerate(resizes):
         axes = _axes(ctx, ctx.rule.results[0], d)
         if how is not None and how.kind == "replicated" and axes:
-            value = ctx.collectives.slice(value, d, axes, ctx.op.location)
+            value = ctx.collectives.slice(value, d, axes)
     return value
 
 
 @local_form("stablehlo.slice")
 def slice_(ctx: LocalContext) -> Sequence[ir.Value]:
-    """Whole dimensions first: less is left to move."""
+    """Dimensions that are not split first: less is left to send."""
     op, value = ctx.op, ctx.operands[0]
     resizes = slice_resizes(op)
     split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(resizes))]
@@ -45,7 +48,7 @@ def slice_(ctx: LocalContext) -> Sequence[ir.Value]:
     value = _sliced(ctx, value, unsplit)
     for d, how in enumerate(resizes):
         if how and how.kind == "owners" and split[d]:
-            value = _owned(ctx, value, d, split[d], *bounds[d])
+            value = _contribution(ctx, value, d, split[d], *bounds[d])
     value = _own(ctx, value, resizes)
     for d, how in enumerate(resizes):
         if how and how.kind == "pieces" and split[d]:
@@ -58,15 +61,10 @@ def _sliced(ctx: LocalContext, value: ir.Value, bounds: Sequence[tuple[int, int,
     if not any(bounds):
         return value
     full = [b or (0, n, 1) for b, n in zip(bounds, value.type.shape, strict=True)]
-    sizes = [-(-(limit - start) // stride) for start, limit, stride in full]
-    type_ = ir.RankedTensorType.get(sizes, value.type.element_type)
-    starts, limits, strides = (blocks.i64s(x) for x in zip(*full, strict=True))
-    return ctx.create(
-        "stablehlo.slice", [value], [type_], start_indices=starts, limit_indices=limits, strides=strides
-    ).result
+    return emit.slice_box(value, *zip(*full, strict=True))
 
 
-def _owned(
+def _contribution(
     ctx: LocalContext, value: ir.Value, d: int, axes: Sequence[str], start: int, limit: int, stride: int
 ) -> ir.Value:
     """The slice of a split dimension, zero where another device owns it."""
@@ -75,13 +73,12 @@ def _owned(
     around = blocks.pad(ctx, value, d, reach, reach)
     firsts = [first for first, _ in uneven.blocks(shape(ctx.op.operands[0])[d], tuple(axes), ctx.mesh)]
     at = ctx.per_device([min(max(start - first + reach, 0), block + reach) for first in firsts])
-    taken = blocks.window(ctx, around, d, at, reach)
-    return blocks.cut(ctx, taken, d, 0, reach, stride)
+    return blocks.sliced(blocks.window(ctx, around, d, at, reach), d, 0, reach, stride)
 
 
 @local_form("stablehlo.pad")
 def pad(ctx: LocalContext) -> Sequence[ir.Value]:
-    """Split dimensions first: less is there to move."""
+    """Split dimensions first: less is there to send."""
     op, (value, fill) = ctx.op, ctx.operands
     resizes = pad_resizes(op)
     split = [_axes(ctx, ctx.rule.operands[0], d) for d in range(len(resizes))]
@@ -94,13 +91,7 @@ def pad(ctx: LocalContext) -> Sequence[ir.Value]:
         for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
     ]
     if any(map(any, rows)):
-        sizes = [n if x else m for n, m, x in zip(value.type.shape, shape(op.results[0]), split, strict=True)]
-        type_ = ir.RankedTensorType.get(sizes, value.type.element_type)
-        low, high, interior = map(blocks.i64s, rows)
-        value = ctx.create(
-            "stablehlo.pad", [value, fill], [type_], edge_padding_low=low, edge_padding_high=high,
-            interior_padding=interior,
-        ).result
+        value = emit.pad(value, fill, *rows)
     return [_own(ctx, value, resizes)]
 
 
@@ -111,7 +102,7 @@ def reverse(ctx: LocalContext) -> Sequence[ir.Value]:
     split = {d: axes for d in dims if (axes := _axes(ctx, ctx.rule.operands[0], d))}
     here = [d for d in dims if d not in split]
     if here:
-        value = ctx.create("stablehlo.reverse", [value], [value.type], dimensions=blocks.i64s(here)).result
+        value = create("stablehlo.reverse", [value], value.type, dimensions=i64s(here))
     for d, axes in split.items():
         size = shape(ctx.op.operands[0])[d]
         value = blocks.rearrange(ctx, [value], d, axes, reverse_spans(size), size)
@@ -129,9 +120,7 @@ def concatenate(ctx: LocalContext) -> Sequence[ir.Value]:
     split = [bool(_axes(ctx, row, d)) for row in ctx.rule.operands]
     if any(split):
         return [blocks.rearrange(ctx, ctx.operands, d, axes, concatenate_spans(sizes, split), shape(op.results[0])[d])]
-    whole = blocks.sized(ctx.operands[0], d, sum(sizes))
-    value = ctx.create("stablehlo.concatenate", ctx.operands, [whole], dimension=op.attributes["dimension"]).result
-    return [ctx.collectives.slice(value, d, axes, op.location)]
+    return [ctx.collectives.slice(emit.concatenate(ctx.operands, d), d, axes)]
 
 
 # -- starts known at run time ----------------------------------------------------------------------
@@ -142,79 +131,72 @@ def _starts(ctx: LocalContext, indices: Sequence[ir.Value], sizes: Sequence[int]
     operand = shape(ctx.op.operands[0])
     out = []
     wide = ir.IntegerType.get_signless(64 if max(operand) >= 2**31 else 32)
-    type_ = ir.RankedTensorType.get([], wide)
     for index, n, size in zip(indices, operand, sizes, strict=True):
         if n == size:  # there is one place to start at
-            out.append(ctx.constant(0, type_))
+            out.append(ctx.constant(0, tensor([], wide)))
             continue
-        element = index.type.element_type
-        if element.width < 32:  # the bound need not fit
-            index = ctx.create("stablehlo.convert", [index], [type_]).result
-        low, high = ctx.constant(0, index.type), ctx.constant(n - size, index.type)
-        index = ctx.create("stablehlo.clamp", [low, index, high], [index.type]).result
-        out.append(index if index.type == type_ else ctx.create("stablehlo.convert", [index], [type_]).result)
+        if index.type.element_type.width < 32:  # the bound need not fit
+            index = emit.convert(index, wide)
+        out.append(emit.convert(_clamped(ctx, index, n - size), wide))
     return out
 
 
-def _binary(ctx: LocalContext, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    return ctx.create(f"stablehlo.{name}", [a, b], [a.type]).result
+def _clamped(ctx: LocalContext, index: ir.Value, most: int) -> ir.Value:
+    low, high = ctx.constant(0, index.type), ctx.constant(most, index.type)
+    return create("stablehlo.clamp", [low, index, high], index.type)
 
 
 def _relative(ctx: LocalContext, start: ir.Value, d: int, axes: Sequence[str]) -> ir.Value:
     """A global index along dimension `d` as one into this device's block; may be outside of it."""
-    firsts = ctx.per_device([first for first, _ in uneven.blocks(shape(ctx.op.operands[0])[d], tuple(axes), ctx.mesh)])
-    if firsts.type != start.type:
-        firsts = ctx.create("stablehlo.convert", [firsts], [start.type]).result
-    return _binary(ctx, "subtract", start, firsts)
+    firsts = [first for first, _ in uneven.blocks(shape(ctx.op.operands[0])[d], tuple(axes), ctx.mesh)]
+    return binary("subtract", start, ctx.per_device(firsts, start.type.element_type))
 
 
 def _inside(ctx: LocalContext, index: ir.Value, end: int) -> ir.Value:
     """Whether 0 <= index < end, elementwise."""
-    low = blocks.compare(ctx, index, ctx.constant(0, index.type), "GE")
-    return _binary(ctx, "and", low, blocks.compare(ctx, index, ctx.constant(end, index.type), "LT"))
+    low = emit.compare(index, ctx.constant(0, index.type), "GE")
+    return binary("and", low, emit.compare(index, ctx.constant(end, index.type), "LT"))
+
+
+def _split_windows(ctx: LocalContext, window: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """The split dimensions of which the op reads or writes only a part, of the size in `window`, and their axes."""
+    return {
+        d: axes
+        for d, (a, b) in enumerate(zip(shape(ctx.op.operands[0]), window, strict=True))
+        if a != b and (axes := _axes(ctx, ctx.rule.operands[0], d))
+    }
 
 
 @local_form("stablehlo.dynamic_slice")
 def dynamic_slice(ctx: LocalContext) -> Sequence[ir.Value]:
     """Slice sizes are those of the local result; what a device does not own of the slice is zero."""
-    operand, result = shape(ctx.op.operands[0]), shape(ctx.op.results[0])
-    split = {
-        d: axes
-        for d, (a, b) in enumerate(zip(operand, result, strict=True))
-        if a != b and (axes := _axes(ctx, ctx.rule.operands[0], d))
-    }
+    result = shape(ctx.op.results[0])
+    split = _split_windows(ctx, result)
     value, type_ = ctx.operands[0], ctx.result_types[0]
-    sizes = blocks.i64s(type_.shape)
     if not split:
         # On a split dimension that stays the slice is as large as the dimension, which clamps the index to 0.
-        return ctx.same_op(slice_sizes=sizes)
+        return ctx.same_op(slice_sizes=i64s(type_.shape))
     starts = _starts(ctx, ctx.operands[1:], result)
-    none = absent(type_.element_type, ctx.op.location)
+    none = absent(type_.element_type)
     owned: ir.Value | None = None
     for d, axes in split.items():
         block, size = value.type.shape[d], result[d]
         starts[d] = _relative(ctx, starts[d], d, axes)
         if size == 1:
             inside = _inside(ctx, starts[d], block)
-            owned = inside if owned is None else _binary(ctx, "and", owned, inside)
+            owned = inside if owned is None else binary("and", owned, inside)
         else:  # a slice of zeros on either side: whatever is outside of the block reads them
             value = blocks.pad(ctx, value, d, size, size, none)
-            starts[d] = _binary(ctx, "add", starts[d], ctx.constant(size, starts[d].type))
-    taken = ctx.create("stablehlo.dynamic_slice", [value, *starts], [type_], slice_sizes=sizes).result
-    if owned is None:
-        return [taken]
-    return [blocks.select(ctx, owned, taken, blocks.broadcast(ctx, none, type_))]
+            starts[d] = binary("add", starts[d], ctx.constant(size, starts[d].type))
+    taken = emit.dynamic_slice(value, starts, type_.shape)
+    return [taken if owned is None else emit.select(owned, taken, emit.broadcast(none, type_))]
 
 
 @local_form("stablehlo.dynamic_update_slice")
 def dynamic_update_slice(ctx: LocalContext) -> Sequence[ir.Value]:
     """Each device writes what it owns of the update: over the nearest window of its block, masked, so in place."""
-    operand, size = shape(ctx.op.operands[0]), shape(ctx.op.operands[1])
-    split = {
-        d: axes
-        for d, (a, b) in enumerate(zip(operand, size, strict=True))
-        if a != b and (axes := _axes(ctx, ctx.rule.operands[0], d))
-    }
+    size = shape(ctx.op.operands[1])
+    split = _split_windows(ctx, size)
     if not split:
         return ctx.same_op()
     value, update, *indices = ctx.operands
@@ -224,23 +206,17 @@ def dynamic_update_slice(ctx: LocalContext) -> Sequence[ir.Value]:
         block = value.type.shape[d]
         width = min(size[d], block)
         wanted = _relative(ctx, starts[d], d, axes)
-        low, high = ctx.constant(0, wanted.type), ctx.constant(block - width, wanted.type)
-        starts[d] = ctx.create("stablehlo.clamp", [low, wanted, high], [wanted.type]).result
-        skipped[d] = _binary(ctx, "subtract", starts[d], wanted)  # of the update, before the window
+        starts[d] = _clamped(ctx, wanted, block - width)
+        skipped[d] = binary("subtract", starts[d], wanted)  # of the update, before the window
         if size[d] > 1:
             around = blocks.pad(ctx, update, d, width, width)
-            first = _binary(ctx, "add", skipped[d], ctx.constant(width, wanted.type))
+            first = binary("add", skipped[d], ctx.constant(width, wanted.type))
             update = blocks.window(ctx, around, d, first, width)
     owned: ir.Value | None = None
     for d, skip in skipped.items():
-        line = ir.RankedTensorType.get(update.type.shape, skip.type.element_type)
-        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), d)
-        places = ctx.create("stablehlo.iota", [], [line], iota_dimension=number).result
-        inside = _inside(ctx, _binary(ctx, "add", places, blocks.broadcast(ctx, skip, line)), size[d])
-        owned = inside if owned is None else _binary(ctx, "and", owned, inside)
+        places = emit.iota(tensor(update.type.shape, skip.type.element_type), d)
+        inside = _inside(ctx, binary("add", places, emit.broadcast(skip, places.type)), size[d])
+        owned = inside if owned is None else binary("and", owned, inside)
     assert owned is not None
-    old = ctx.create(
-        "stablehlo.dynamic_slice", [value, *starts], [update.type], slice_sizes=blocks.i64s(update.type.shape)
-    ).result
-    update = blocks.select(ctx, owned, update, old)
-    return [ctx.create("stablehlo.dynamic_update_slice", [value, update, *starts], [value.type]).result]
+    update = emit.select(owned, update, emit.dynamic_slice(value, starts, update.type.shape))
+    return [create("stablehlo.dynamic_update_slice", [value, update, *starts], value.type)]

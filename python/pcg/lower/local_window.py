@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from pcg.ir.emit import i64_rows, i64s, tensor
 from pcg.ir.identities import identity
-from pcg.lower.blocks import cut, i64s, pad, per_device, window
+from pcg.lower.blocks import pad, per_device, sliced, window
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, clone_local, local_form
 from pcg.lower.local_reduce import windows_reduced
 from pcg.lower.local_scan import scan
 from pcg.lower.neutral import neutral
-from pcg.lower.windows import read_range
+from pcg.lower.window_ranges import read_range
 from pcg.rules.halo import halo, scatter_halo
 from pcg.rules.regions import reduction
 from pcg.rules.registry import shape
@@ -38,24 +39,23 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
         slide = sliding(numbers, d, shape(ctx.op.operands[0]), shape(ctx.op.results[0]))
         if not axes or slide.untouched:
             continue
+        touched = True
         h = halo(slide)
         counts = ctx.counts(axes)
         if h is None or not is_aligned(slide, counts):
             for i in range(count):
                 fill = ctx.operands[count + i]
                 if kind is not None:
-                    fill = neutral(fill.type.element_type, kind, ctx.op.location)
+                    fill = neutral(fill.type.element_type, kind)
                 values[i] = read_range(ctx, values[i], d, axes, ranges(slide, counts), fill)
             pads[2 * d : 2 * d + 2] = 0, 0
             dilations[d] = 1
-            touched = True
             continue
         for i in range(count):
             start = ctx.op.operands[count + i]
             outside = splat(start) if kind is None else identity(start.type.element_type, kind)
             values[i] = with_halo(ctx, values[i], d, axes, h.left, h.right, outside)
         pads[2 * d : 2 * d + 2] = h.low, h.high
-        touched = True
     if not touched:
         return ctx.same_op()
     changed = {} if dilations == numbers["base_dilations"] else {"base_dilations": i64s(dilations)}
@@ -63,9 +63,7 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
 
 
 def _padding(flat: Sequence[int]) -> ir.Attribute:
-    rows = [list(flat[i : i + 2]) for i in range(0, len(flat), 2)]
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.Attribute.parse(f"dense<{rows}> : {ir.RankedTensorType.get([len(rows), 2], i64)}")
+    return i64_rows([flat[i : i + 2] for i in range(0, len(flat), 2)])
 
 
 @local_form("stablehlo.select_and_scatter")
@@ -97,7 +95,7 @@ def select_and_scatter(ctx: LocalContext) -> Sequence[ir.Value]:
         else:
             both = scatter_ranges(slide, ctx.counts(axes))
             own[d] = both.starts, size
-            fill = ctx.constant(last, ir.RankedTensorType.get([], value.type.element_type))
+            fill = ctx.constant(last, tensor([], value.type.element_type))
             value = read_range(ctx, value, d, axes, both.operand, fill)
             source = read_range(ctx, source, d, axes, both.source)
         pads[2 * d : 2 * d + 2] = 0, 0
@@ -106,7 +104,7 @@ def select_and_scatter(ctx: LocalContext) -> Sequence[ir.Value]:
     (result,) = clone_local(ctx.op, [value, source, init], [value.type], {"padding": _padding(pads)})
     for d, (start, size) in own.items():
         if isinstance(start, int):
-            result = cut(ctx, result, d, start, start + size)
+            result = sliced(result, d, start, start + size)
             continue
         # What no window reaches, before the first one or behind the last one, is what the result starts from.
         before, behind = max(0, -min(start)), max(0, max(start) + size - result.type.shape[d])

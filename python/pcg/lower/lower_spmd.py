@@ -46,9 +46,9 @@ class LowerSpmd(Transformation):
             results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
             out_specs = [lowering.shards.spec(v) for v in results]
             signature = [*zip(arguments, in_specs, strict=True), *zip(results, out_specs, strict=True)]
-            whole = ir.FunctionType.get([a.type for a in arguments], [v.type for v in results])
             if any(s.uneven_dims(shape(v), mesh) for v, s in signature):
-                module.attributes[GLOBAL_TYPE] = ir.TypeAttr.get(whole)
+                kind = ir.FunctionType.get([a.type for a in arguments], [v.type for v in results])
+                module.attributes[GLOBAL_TYPE] = ir.TypeAttr.get(kind)
             self.sources = lowering.sources
             joined = join_permutes(new, mesh.size)
             self.statistics["collectives"] += lowering.collectives.channels - joined

@@ -10,10 +10,9 @@ from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
-from pcg.layout import Mesh, ShardSpec
-from pcg.lower.collectives import Collectives
-from pcg.lower.local import LocalContext
-from pcg.lower.moves import itemsize
+from pcg.layout import ShardSpec
+from pcg.lower.collectives import CollectiveBuilder
+from pcg.lower.redistribution_ops import itemsize
 from pcg.reshard import plan
 from pcg.rules.manual import is_manual
 
@@ -35,13 +34,10 @@ def body_of(op: ir.Operation) -> ir.Block:
     raise PcgError(f"function @{symbol}, the body of a manual computation, is missing", op.location)
 
 
-def inline_manual(ctx: LocalContext) -> list[ir.Value]:
-    """The body on the local operands, at the insertion point; returns its results."""
-    return inlined(ctx.op, ctx.operands, ctx.mesh, ctx.collectives)
+def inlined(op: ir.Operation, operands: Sequence[ir.Value], collectives: CollectiveBuilder) -> list[ir.Value]:
+    """The results of the body of the manual computation `op` on local `operands`, copied to the insertion point.
 
-
-def inlined(op: ir.Operation, operands: Sequence[ir.Value], mesh: Mesh, collectives: Collectives) -> list[ir.Value]:
-    """The body of the manual computation `op` on `operands`; its collectives get channels of their own.
+    Its collectives get channels of their own.
 
     Along axes that the computation leaves automatic all devices do the same.
     """
@@ -57,7 +53,7 @@ def inlined(op: ir.Operation, operands: Sequence[ir.Value], mesh: Mesh, collecti
             if made.name == "dist.constraint":
                 outs = list(made.operands)
             elif is_manual(made):
-                outs = nested(made, mesh, collectives)
+                outs = nested(made, collectives)
             if outs is not None:
                 for result, value in zip(made.results, outs, strict=True):
                     result.replace_all_uses_with(value)
@@ -70,30 +66,29 @@ def inlined(op: ir.Operation, operands: Sequence[ir.Value], mesh: Mesh, collecti
     return [values.get(v, v) for v in last.operands]
 
 
-def nested(op: ir.Operation, mesh: Mesh, collectives: Collectives) -> list[ir.Value]:
+def nested(op: ir.Operation, collectives: CollectiveBuilder) -> list[ir.Value]:
     """What stands for a manual computation inside of another, which left the axes of this one automatic.
 
-    There every device holds the whole along these axes: it takes its shard, and gathers what the shards become.
+    There the value is replicated over these axes: every device takes its shard, and gathers the shards of the results.
     """
     ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (shardings.IN_SPECS, shardings.OUT_SPECS))
-    with ir.InsertionPoint(op):
+    with ir.InsertionPoint(op), op.location:
         shards = [
-            _moved(v, list(v.type.shape), ShardSpec.replicated(s.rank), s, op, mesh, collectives)
+            _resharded(v, list(v.type.shape), ShardSpec.replicated(s.rank), s, collectives)
             for v, s in zip(op.operands, ins, strict=True)
         ]
-        made = inlined(op, shards, mesh, collectives)
+        results = inlined(op, shards, collectives)
         return [
-            _moved(v, list(r.type.shape), s, ShardSpec.replicated(s.rank), op, mesh, collectives)
-            for v, r, s in zip(made, op.results, outs, strict=True)
+            _resharded(v, list(r.type.shape), s, ShardSpec.replicated(s.rank), collectives)
+            for v, r, s in zip(results, op.results, outs, strict=True)
         ]
 
 
-def _moved(
-    value: ir.Value, shape: list[int], src: ShardSpec, dst: ShardSpec, op: ir.Operation, mesh: Mesh,
-    collectives: Collectives,
-) -> ir.Value:  # fmt: skip
+def _resharded(
+    value: ir.Value, shape: list[int], src: ShardSpec, dst: ShardSpec, collectives: CollectiveBuilder
+) -> ir.Value:
     """The local `value` of global `shape`, taken from layout `src` to `dst`."""
-    for step in plan(src, dst, shape, itemsize(value), mesh):
-        value = collectives.take(step, value, src, shape, op.location)
+    for step in plan(src, dst, shape, itemsize(value), collectives.mesh):
+        value = collectives.take(step, value, src, shape)
         src = step.apply(src)
     return value

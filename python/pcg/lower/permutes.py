@@ -9,10 +9,13 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
+from pcg.ir import emit
+from pcg.ir.emit import create, tensor
 from pcg.ir.walk import walk
+from pcg.lower.collectives import per_device
 
 _PERMUTE = "stablehlo.collective_permute"
-#: Ops that cut pieces, and those that say where: computed twice, they are the same.
+#: Ops that slice pieces, and those that compute where: computed twice, they are the same.
 _PLAIN = frozenset(
     "stablehlo." + n
     for n in (
@@ -20,7 +23,8 @@ _PLAIN = frozenset(
         "partition_id", "reshape", "reverse", "slice", "subtract", "transpose",
     )
 )  # fmt: skip
-#: How far definitions are compared before two values count as different.
+#: How far definitions are compared before two values count as different.  A choice; without a
+#: bound, subexpressions that are used several times would be compared once per path.
 _DEPTH = 12
 
 Pairs = set[tuple[int, int]]
@@ -65,7 +69,7 @@ def _disjoint(pairs: Pairs, members: list[tuple[ir.Operation, Pairs]]) -> bool:
 
 
 def _equal(a: ir.Value, b: ir.Value, depth: int = _DEPTH) -> bool:
-    """Whether two values are computed alike from the same values."""
+    """Whether two values are computed by the same ops from the same values."""
     if a == b:
         return True
     if a.type != b.type or isinstance(a.owner, ir.Block) or isinstance(b.owner, ir.Block) or not depth:
@@ -95,39 +99,20 @@ def _join(first: ir.Operation, members: list[tuple[ir.Operation, Pairs]], device
     attributes["source_target_pairs"] = ir.DenseElementsAttr.get(np.array(every, dtype=np.int64))
     type_ = first.results[0].type
     with ir.InsertionPoint(first), first.location:
-        got = _op(_PERMUTE, [first.operands[0]], type_, **attributes)
-        nothing = _nothing(type_)
+        received = create(_PERMUTE, [first.operands[0]], type_, **attributes)
+        zeros = _zeros(type_)
         for op, pairs in members:
-            mine = _is_target({t for _, t in pairs}, devices)
-            op.results[0].replace_all_uses_with(_op("stablehlo.select", [mine, got, nothing], type_))
+            targets = {t for _, t in pairs}
+            flag = per_device([int(d in targets) for d in range(devices)])
+            is_target = emit.convert(flag, ir.IntegerType.get_signless(1))
+            op.results[0].replace_all_uses_with(emit.select(is_target, received, zeros))
     for op, _ in members:
         op.erase()
 
 
-def _is_target(targets: set[int], devices: int) -> ir.Value:
-    """0-d i1: whether this device is one of `targets`."""
-    i32 = ir.IntegerType.get_signless(32)
-    scalar = ir.RankedTensorType.get([], i32)
-    table = np.array([int(d in targets) for d in range(devices)], dtype=np.int32)
-    row_type = ir.RankedTensorType.get([devices], i32)
-    row = _op("stablehlo.constant", [], row_type, value=ir.DenseElementsAttr.get(table, type=row_type))
-    device = _op("stablehlo.partition_id", [], ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32)))
-    device = _op("stablehlo.convert", [device], scalar)
-    one = _op(
-        "stablehlo.dynamic_slice", [row, device], ir.RankedTensorType.get([1], i32),
-        slice_sizes=ir.DenseI64ArrayAttr.get([1]),
-    )
-    flag = _op("stablehlo.reshape", [one], scalar)
-    return _op("stablehlo.convert", [flag], ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
-
-
-def _nothing(type_: ir.RankedTensorType) -> ir.Value:
-    """Zeros of `type_`."""
-    i32 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-    zero = _op("stablehlo.constant", [], i32, value=ir.DenseElementsAttr.get(np.zeros((), np.int32), type=i32))
-    zero = _op("stablehlo.convert", [zero], ir.RankedTensorType.get([], type_.element_type))
-    return _op("stablehlo.broadcast_in_dim", [zero], type_, broadcast_dimensions=ir.DenseI64ArrayAttr.get([]))
-
-
-def _op(name: str, operands: list[ir.Value], type_: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).result
+def _zeros(type_: ir.RankedTensorType) -> ir.Value:
+    """Zeros of any type, by a conversion."""
+    i32 = tensor([], ir.IntegerType.get_signless(32))
+    zero = create("stablehlo.constant", [], i32, value=ir.DenseElementsAttr.get(np.zeros((), np.int32), type=i32))
+    zero = create("stablehlo.convert", [zero], tensor([], type_.element_type))
+    return emit.broadcast(zero, type_)

@@ -1,11 +1,11 @@
 """From a program of placed stages to one program per process.
 
 Process k runs, in the order of the program, what the stages on meshes with device k run there, with its position
-in the mesh filled in; and of every transfer its own part: `dist.send` for each piece that it gives away,
-`dist.recv` for each that it takes.  Messages are in one order for the whole program, and every process follows
+in the mesh filled in; and of every transfer its own part: `dist.send` for each piece that it sends,
+`dist.recv` for each that it receives.  Messages are in one order for the whole program, and every process follows
 it, so blocking sends cannot wait for each other in a circle.  Sends and receives are ops of `dist` and not of
 StableHLO because theirs move between the partitions of *one* program, by pairs and channels, and need
-tokens for an order that these have by standing in it.
+tokens for an order that these have by their position in the program.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.clone import clone_mapped
+from pcg.ir.emit import concatenate, create, i64, i64s, slice_box
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
-from pcg.lower.collectives import grown
-from pcg.lower.moves import itemsize
+from pcg.lower.collectives import pad_high
+from pcg.lower.redistribution_ops import itemsize
 from pcg.reshard import Piece, ReshardError, cross_mesh_plan
 from pcg.reshard.cross import Box, shards
 from pcg.rules import traits
@@ -96,7 +97,7 @@ class ProcessLowering:
         block = self.func.regions[0].blocks[0]
         signature: dict[int, list[tuple[ir.Value, ir.Type, ir.DictAttr]]] = {n: [] for n in self.processes}
         for i, argument in enumerate(block.arguments):
-            for n, box in self.held(argument, f"argument {i}"):
+            for n, box in self.shards(argument, f"argument {i}"):
                 signature[n].append((argument, self.local_type(argument), _where(ARGUMENT, i, box)))
         for n, process in self.processes.items():
             process.start(self.func.attributes["sym_name"], signature[n])
@@ -127,7 +128,7 @@ class ProcessLowering:
             raise PcgError(f"{what} is on @{name}; declared meshes: {known}", value.location)
         return spec, self.meshes[name]
 
-    def held(self, value: ir.Value, what: str) -> list[tuple[int, Box]]:
+    def shards(self, value: ir.Value, what: str) -> list[tuple[int, Box]]:
         """(process, box of the value that it holds)."""
         spec, mesh = self.placed(value, what)
         if not isinstance(value.type, ir.RankedTensorType):
@@ -162,8 +163,8 @@ class ProcessLowering:
         channels: dict[int, int] = {}
         for position, number in enumerate(ids):
             process = self.processes[number]
-            given = [process.values[v] for v in self._here(stage, process)]
-            values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, given, strict=True))
+            inputs = [process.values[v] for v in self._here(stage, process)]
+            values: dict[ir.Value, ir.Value] = dict(zip(block.arguments, inputs, strict=True))
             *ops, last = (op.operation for op in block.operations)
             with ir.InsertionPoint(process.block):
                 for op in ops:
@@ -184,7 +185,7 @@ class ProcessLowering:
                 inner.erase()
                 continue
             if traits.has(inner.name, Trait.COLLECTIVE):
-                inner.attributes[MEMBERS] = ir.DenseI64ArrayAttr.get(list(ids))
+                inner.attributes[MEMBERS] = i64s(ids)
             if "channel_handle" in inner.attributes:
                 handle = str(inner.attributes["channel_handle"])
                 number = int(handle.partition("handle = ")[2].partition(",")[0])
@@ -199,8 +200,8 @@ class ProcessLowering:
         """Each process's part of a transfer."""
         value, result = op.operands[0], op.results[0]
         (src, src_mesh), (dst, dst_mesh) = self.placed(value, "what is sent"), self.placed(result, "what is received")
-        self.held(value, "what is sent")
-        there = self.held(result, "what is received")
+        self.shards(value, "what is sent")
+        there = self.shards(result, "what is received")
         try:
             plan = cross_mesh_plan(src, src_mesh, dst, dst_mesh, value.type.shape, itemsize(value))
         except ReshardError as error:
@@ -208,45 +209,36 @@ class ProcessLowering:
         got: dict[int, dict[tuple[int, ...], ir.Value]] = {n: {} for n, _ in there}
         for piece in plan.kept:
             with ir.InsertionPoint(self.processes[piece.receiver].block):
-                got[piece.receiver][piece.target] = self.cut(value, piece)
+                got[piece.receiver][piece.target] = self.piece(value, piece)
         for piece in plan.pieces:
             attributes = {
-                "tag": _i64(next(self.tags)), "start": ir.DenseI64ArrayAttr.get(piece.start),
-                "limit": ir.DenseI64ArrayAttr.get(piece.stop),
+                "tag": i64(next(self.tags)), "start": i64s(piece.start), "limit": i64s(piece.stop),
             }
             with ir.InsertionPoint(self.processes[piece.sender].block):
-                part = self.cut(value, piece)
-                to = {"peer": _i64(piece.receiver)}
+                part = self.piece(value, piece)
+                to = {"peer": i64(piece.receiver)}
                 ir.Operation.create("dist.send", operands=[part], attributes=to | attributes)
             with ir.InsertionPoint(self.processes[piece.receiver].block):
-                got[piece.receiver][piece.target] = ir.Operation.create(
-                    "dist.recv", results=[part.type], attributes={"peer": _i64(piece.sender), **attributes}
-                ).result
+                received = create("dist.recv", [], part.type, peer=i64(piece.sender), **attributes)
+                got[piece.receiver][piece.target] = received
         for number, _ in there:
             process = self.processes[number]
             with ir.InsertionPoint(process.block):
-                process.values[result] = _assemble(got[number], self.local_type(result), op.location)
+                process.values[result] = _assemble(got[number], self.local_type(result))
         self.messages += plan.pieces
 
-    def cut(self, value: ir.Value, piece: Piece) -> ir.Value:
+    def piece(self, value: ir.Value, piece: Piece) -> ir.Value:
         """A piece of the shard that its sender holds."""
         shard = self.processes[piece.sender].values[value]
         size = [b - a for a, b in zip(piece.start, piece.stop, strict=True)]
         if size == list(shard.type.shape):
             return shard
-        array = ir.DenseI64ArrayAttr.get
-        return ir.Operation.create(
-            "stablehlo.slice", results=[ir.RankedTensorType.get(size, shard.type.element_type)], operands=[shard],
-            attributes={
-                "start_indices": array(list(piece.source)), "strides": array([1] * len(size)),
-                "limit_indices": array([a + n for a, n in zip(piece.source, size, strict=True)]),
-            },
-        ).result
+        return slice_box(shard, piece.source, [a + n for a, n in zip(piece.source, size, strict=True)])
 
     def results(self, last: ir.Operation) -> None:
         """What every process returns of the program's results."""
         for i, value in enumerate(last.operands):
-            for number, box in self.held(value, f"result {i}"):
+            for number, box in self.shards(value, f"result {i}"):
                 process = self.processes[number]
                 process.results.append((process.values[value], _where(RESULT, i, box)))
 
@@ -275,33 +267,23 @@ def process_modules(module: ir.Module | ir.Operation) -> Iterator[tuple[int, ir.
                 yield names[name], op
 
 
-def _assemble(parts: dict[tuple[int, ...], ir.Value], type_: ir.Type, loc: ir.Location) -> ir.Value:
+def _assemble(parts: dict[tuple[int, ...], ir.Value], type_: ir.Type) -> ir.Value:
     """A shard from its pieces by where they start; they are the cells of a grid.  What lies beyond is padding."""
 
     def build(prefix: tuple[int, ...], keys: list[tuple[int, ...]]) -> ir.Value:
         dim = len(prefix)
         if len(keys) == 1:
             return parts[keys[0]]
-        cells = [
-            build((*prefix, start), [k for k in keys if k[dim] == start]) for start in sorted({k[dim] for k in keys})
-        ]
-        if len(cells) == 1:
-            return cells[0]
-        shape = list(cells[0].type.shape)
-        shape[dim] = sum(c.type.shape[dim] for c in cells)
-        return ir.Operation.create(
-            "stablehlo.concatenate", results=[ir.RankedTensorType.get(shape, cells[0].type.element_type)],
-            operands=cells, attributes={"dimension": _i64(dim)},
-        ).result
+        starts = sorted({k[dim] for k in keys})
+        return concatenate([build((*prefix, start), [k for k in keys if k[dim] == start]) for start in starts], dim)
 
     if not parts:
-        zero = ir.RankedTensorType.get([0] * type_.rank, type_.element_type)
-        none = ir.Attribute.parse(f"dense<> : {zero}")
-        value = ir.Operation.create("stablehlo.constant", results=[zero], attributes={"value": none}).result
+        empty = ir.RankedTensorType.get([0] * type_.rank, type_.element_type)
+        value = create("stablehlo.constant", [], empty, value=ir.Attribute.parse(f"dense<> : {empty}"))
     else:
         value = build((), list(parts))
-    beyond = [n - have for n, have in zip(type_.shape, value.type.shape, strict=True)]
-    return grown(value, beyond, loc) if any(beyond) else value
+    padding = [n - have for n, have in zip(type_.shape, value.type.shape, strict=True)]
+    return pad_high(value, padding) if any(padding) else value
 
 
 def _position(op: ir.Operation, position: int) -> ir.Value:
@@ -313,10 +295,6 @@ def _position(op: ir.Operation, position: int) -> ir.Value:
     ).result
 
 
-def _i64(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
 def _where(kind: str, i: int, box: Box) -> ir.DictAttr:
-    start, limit = (ir.DenseI64ArrayAttr.get([b[k] for b in box]) for k in (0, 1))
-    return ir.DictAttr.get({kind: _i64(i), START: start, LIMIT: limit})
+    start, limit = (i64s([b[k] for b in box]) for k in (0, 1))
+    return ir.DictAttr.get({kind: i64(i), START: start, LIMIT: limit})

@@ -16,18 +16,18 @@ from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.control_flow import lower_control_flow
 from pcg.lower.local import MeshContext, local_form_of
-from pcg.lower.moves import DIST_MOVES, MOVES, dist_step
+from pcg.lower.redistribution_ops import DIST_COLLECTIVES, REDISTRIBUTION_OPS, dist_step
 from pcg.lower.shards import Shards, expect, local_attributes, owner
 from pcg.reshard import ReshardError, Step, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.registry import shape
 
-#: Ops that stand for others even where every device runs them whole: markers, manual computations, and collectives
-#: that speak of one device.
+#: Ops that are replaced even where all their operands and results are replicated: markers, manual computations, and
+#: collectives of one device.
 _NEVER_COPIED = frozenset({"stablehlo.custom_call", *COLLECTIVES})
 
 
@@ -37,7 +37,7 @@ class SpmdLowering:
     def __init__(self, mesh: Mesh) -> None:
         self.mesh = mesh
         self.shards = Shards(mesh)
-        self.collectives = Collectives(mesh)
+        self.collectives = CollectiveBuilder(mesh)
         #: Channel of each collective -> number of the op it was lowered from, in the walk of the function.
         self.sources: dict[int, int] = {}
         self._numbers: dict[ir.Operation, int] = {}
@@ -75,7 +75,8 @@ class SpmdLowering:
             if spec is not None:
                 expect(terminator, f"operand {i}", have, spec)
             if have.partial:
-                raise PcgError(f"'func.return' op: operand {i} is partial ({have}); results must be whole", terminator)
+                text = f"'func.return' op: operand {i} is partial ({have}); results must be replicated or split"
+                raise PcgError(text, terminator)
         return [self.shards.local_type(v) for v in terminator.operands]
 
     def block(self, block: ir.Block) -> list[ir.Value]:
@@ -94,31 +95,32 @@ class SpmdLowering:
     def op(self, op: ir.Operation) -> None:
         """Lower one op and map its results."""
         name, first = op.name, self.collectives.channels
-        if name in CONTROL_FLOW:
-            results: Sequence[ir.Value] = lower_control_flow(op, self.shards, self.block)
-        elif name in MOVES:
-            results = [self._move(op)]
-        elif name.startswith(("pcg.", "dist.")) or name == "func.call":
-            raise PcgError(f"'{name}' op cannot be lowered to one program per device", op)
-        else:
-            results = self._ordinary(op)
+        with op.location:
+            if name in CONTROL_FLOW:
+                results: Sequence[ir.Value] = lower_control_flow(op, self.shards, self.block)
+            elif name in REDISTRIBUTION_OPS:
+                results = [self._redistributed(op)]
+            elif name.startswith(("pcg.", "dist.")) or name == "func.call":
+                raise PcgError(f"'{name}' op cannot be lowered to one program per device", op)
+            else:
+                results = self._ordinary(op)
         for channel in range(first + 1, self.collectives.channels + 1):
             self.sources.setdefault(channel, self._numbers.get(op, 0))  # ops inside of regions came first
         self.shards.local.update(zip(op.results, results, strict=True))
 
-    def _move(self, op: ir.Operation) -> ir.Value:
+    def _redistributed(self, op: ir.Operation) -> ir.Value:
         """A redistribution: what the layouts of operand and result say."""
         src, dst = self.shards.spec(op.operands[0]), self.shards.spec(op.results[0])
         value = self.shards.local[op.operands[0]]
         try:
-            if op.name in DIST_MOVES:
+            if op.name in DIST_COLLECTIVES:
                 steps: tuple[Step, ...] = (dist_step(op, dst),)
-                if (made := steps[0].apply(src)) != dst:
-                    raise ReshardError(f"it makes {made} of {src}, but its result has layout {dst}")
+                if (after := steps[0].apply(src)) != dst:
+                    raise ReshardError(f"it makes {after} of {src}, but its result has layout {dst}")
             else:
                 steps = plan(src, dst, shape(op.operands[0]), 4, self.mesh)
             for step in steps:
-                value = self.collectives.take(step, value, src, shape(op.operands[0]), op.location)
+                value = self.collectives.take(step, value, src, shape(op.operands[0]))
                 src = step.apply(src)
         except ReshardError as error:
             raise PcgError(f"'{op.name}' op: {error}", op) from None
@@ -127,8 +129,7 @@ class SpmdLowering:
     def _ordinary(self, op: ir.Operation) -> Sequence[ir.Value]:
         have = [self.shards.spec(v) for v in op.operands]
         want = [self.shards.spec(r) for r in op.results]
-        whole = all(s.is_replicated for s in have) and all(s.is_replicated for s in want)
-        if whole and op.name not in _NEVER_COPIED:
+        if all(s.is_replicated for s in (*have, *want)) and op.name not in _NEVER_COPIED:
             return self._same(op)
         rule = rule_for(op)
         try:
@@ -152,14 +153,14 @@ class SpmdLowering:
         return results
 
     def _same(self, op: ir.Operation) -> Sequence[ir.Value]:
-        """The op as it is, run whole by every device."""
+        """The op as it is, run by every device on replicated operands."""
         new = clone_mapped(op, self.shards.local)
         for name in [n for n in new.attributes if n.startswith("dist.")]:
             del new.attributes[name]
         return list(new.results)
 
     def _capture(self, result: ir.Value) -> None:
-        """Map what the regions of a new op still take from the global program."""
+        """Map the values of the global program that the regions of a new op use."""
         for region in result.owner.regions:
             for block in region.blocks:
                 for inner in block.operations:

@@ -13,8 +13,8 @@ from pcg.ir.loops import counted_trips
 from pcg.ir.stages import mesh_symbol
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import itemsize
 from pcg.lower.processes import devices
+from pcg.lower.redistribution_ops import itemsize
 from pcg.machine.traffic import Exchange, Messages, Need, Together, Traffic
 from pcg.reshard import cross_mesh_plan
 from pcg.reshard.cross import shards
@@ -61,7 +61,7 @@ def _placed(value: ir.Value) -> tuple[ShardSpec, str]:
 
 
 def _collectives(op: ir.Operation, ids: Sequence[int], times: float, into: list[Exchange]) -> None:
-    """Collectives inside of `op`, whose positions are the processes `ids`; those in loops count their trips."""
+    """Collectives inside of `op`, whose positions are the processes `ids`; those in loops, times their iterations."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
@@ -90,9 +90,9 @@ def _exchange(op: ir.Operation, kind: str, ids: Sequence[int], times: float) -> 
 def _needs(
     func: ir.Operation, meshes: Mapping[str, Mesh], processes: Sequence[int], kinds: Mapping[int, str | None]
 ) -> tuple[Need, ...]:
-    held = dict.fromkeys(processes, 0.0)
+    memory = dict.fromkeys(processes, 0.0)
     for argument in func.regions[0].blocks[0].arguments:
         spec, name = _placed(argument)
         for device, box in shards(spec, meshes[name], argument.type.shape):
-            held[device] += tensor_bytes(argument.type, [b - a for a, b in box])
-    return tuple(Need(kinds.get(d), held[d]) for d in processes)
+            memory[device] += tensor_bytes(argument.type, [b - a for a, b in box])
+    return tuple(Need(kinds.get(d), memory[d]) for d in processes)

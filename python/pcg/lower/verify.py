@@ -16,7 +16,7 @@ from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
-from pcg.lower.moves import DIST_MOVES, PCG_MOVES, dist_step
+from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, dist_step
 from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.manual import computations, is_manual
@@ -169,7 +169,7 @@ class VerifyLayouts(Transformation):
             self.specs.update(zip(op.results, results, strict=True))
             if name in CONTROL_FLOW:
                 self._control_flow(op, results)
-            elif name in PCG_MOVES or name in DIST_MOVES:
+            elif name in PCG_OPERATORS or name in DIST_COLLECTIVES:
                 self._move(op, results[0])
             elif name in CONSTRAINTS:
                 wanted_spec = self._attr(op, "spec", op.attributes["spec"], op.results[0].type)
@@ -276,7 +276,7 @@ def _axes(op: ir.Operation) -> tuple[str, ...]:
 
 def _step(op: ir.Operation, result: ShardSpec) -> Step:
     """The redistribution step that a moving operator is."""
-    if op.name in DIST_MOVES:
+    if op.name in DIST_COLLECTIVES:
         return dist_step(op, result)
     if op.name == "pcg.reduce":
         return AllReduce(_axes(op), ir.StringAttr(op.attributes["kind"]).value)

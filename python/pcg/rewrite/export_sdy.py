@@ -12,9 +12,9 @@ from pcg.ir.given import strip
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import body, functions, walk
 from pcg.layout import Mesh, ShardSpec, refine
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.manual import body_of, inlined
-from pcg.lower.moves import MOVES
+from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS
 from pcg.rules import traits
 from pcg.rules.manual import is_manual, manual_bodies
 from pcg.rules.traits import Trait
@@ -35,7 +35,7 @@ class ExportSdy(Transformation):
         if mesh is None:
             raise PcgError("the module has no dist.mesh, so there are no layouts to export", module)
         self.mesh = mesh
-        self.collectives = Collectives(mesh)
+        self.collectives = CollectiveBuilder(mesh)
         context = module.context
         context.allow_unregistered_dialects = True
         strip(module)
@@ -46,7 +46,7 @@ class ExportSdy(Transformation):
             kept = [f for f in functions(module) if ir.StringAttr(f.attributes["sym_name"]).value not in bodies]
             dropped = [f for f in functions(module) if f not in kept]
             for op in [op for f in kept for op in walk(f)]:
-                if op.name in MOVES:  # identities on logical values: Shardy need not see them
+                if op.name in REDISTRIBUTION_OPS:  # identities on logical values: Shardy need not see them
                     self._identity(op)
                 elif is_manual(op):
                     self._manual(op, mesh)
@@ -120,7 +120,7 @@ class ExportSdy(Transformation):
         inside = new.regions[0].blocks.append(*[a.type for a in block.arguments])
         last = list(block.operations)[-1].operation
         with ir.InsertionPoint(inside):
-            results = inlined(op, list(inside.arguments), mesh, self.collectives)
+            results = inlined(op, list(inside.arguments), self.collectives)
             ir.Operation.create("sdy.return", operands=results, loc=last.location)
         for old, fresh in zip(op.results, new.results, strict=True):
             old.replace_all_uses_with(fresh)

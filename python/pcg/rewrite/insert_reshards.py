@@ -17,7 +17,7 @@ from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import functions
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import DIST_MOVES, PCG_MOVES, emit_pcg, itemsize
+from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, emit_pcg, itemsize
 from pcg.machine import Machine
 from pcg.reshard import ReshardError, cost, plan
 from pcg.rules import RuleError, rule_for
@@ -98,7 +98,7 @@ class _Inserter:
                 self.specs[op.results[0]] = spec
                 given.pass_on(op)
                 self.constraints.append(op)
-            elif op.name not in PCG_MOVES and op.name not in DIST_MOVES and op.name != "pcg.stage":
+            elif op.name not in PCG_OPERATORS and op.name not in DIST_COLLECTIVES and op.name != "pcg.stage":
                 self.ordinary(op)
 
     def ordinary(self, op: ir.Operation) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import outer_values, walk
 from pcg.layout import ShardSpec
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.local import MeshContext, local_form_of
 from pcg.lower.neutral import neutral
 from pcg.rewrite.temporal import CannotSplit, TemporalLayouts
@@ -38,9 +38,7 @@ class TimeContext(MeshContext):
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
         if list(numbers) != list(range(self.mesh.size)):
             raise CannotSplit(f"'{self.op.name}' op depends on where in the batch an example is", self.op.location)
-        if element is None or element == self.counter.type.element_type:
-            return self.counter
-        return self.create("stablehlo.convert", [self.counter], [ir.RankedTensorType.get([], element)]).result
+        return self.counter if element is None else emit.convert(self.counter, element)
 
     def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
         raise CannotSplit(f"'{self.op.name}' op depends on where in the batch an example is", self.op.location)
@@ -123,10 +121,14 @@ class Microbatches:
             initial = [self._constant(0)]
             for v in sums:
                 kind = layouts.specs[v].partial[0][1]
-                initial.append(self._broadcast(neutral(v.type.element_type, kind, v.owner.location), v.type))
+                with v.owner.location:
+                    scalar = neutral(v.type.element_type, kind)
+                initial.append(self._broadcast(scalar, v.type))
             for v in parts:
                 seen = self._reshaped(v)
-                initial.append(self._broadcast(neutral(seen.element_type, "sum", v.owner.location), seen))
+                with v.owner.location:
+                    scalar = neutral(seen.element_type, "sum")
+                initial.append(self._broadcast(scalar, seen))
             for v, d in self._outer:
                 initial.append(v if d is None else self._reshape(v, self._reshaped(v, d)))
             loop = ir.Operation.create(
@@ -207,7 +209,7 @@ class Microbatches:
         layouts = self.layouts
         rule = rule_for(op)
         types = [_local_type(r.type, rule.result_spec(i, a), layouts.parts) for i, r in enumerate(op.results)]
-        collectives = Collectives(layouts.mesh)
+        collectives = CollectiveBuilder(layouts.mesh)
         context = TimeContext(op, operands, types, rule, a, collectives, counter=self.counter)
         results = list(local_form_of(op)(context))
         if collectives.channels:

@@ -21,7 +21,7 @@ from pcg.ir.clone import clone_mapped
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.local import LocalContext, local_form_of
 from pcg.lower.neutral import neutral
 from pcg.rewrite.share_states import (
@@ -60,7 +60,7 @@ class ShareContext(LocalContext):
         raise Unshared(_NEEDS_OTHERS)
 
     @property
-    def collectives(self) -> Collectives:
+    def collectives(self) -> CollectiveBuilder:
         """Raises Unshared, as `mesh` does."""
         raise Unshared(_NEEDS_OTHERS)
 
@@ -304,7 +304,7 @@ class Sharing:
 
     def _nothing(self, type_: ir.Type, kind: str, g: int) -> ir.Value:
         """The neutral element of a kind of sum."""
-        scalar = neutral(type_.element_type, kind, ir.Location.current)
+        scalar = neutral(type_.element_type, kind)
         self._label([scalar], set(), g)
         nowhere = ir.DenseI64ArrayAttr.get([])
         return self._create("stablehlo.broadcast_in_dim", [scalar], type_, g, broadcast_dimensions=nowhere)

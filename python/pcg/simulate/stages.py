@@ -21,7 +21,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
-from pcg.lower.moves import itemsize
+from pcg.lower.redistribution_ops import itemsize
 from pcg.machine import Machine
 from pcg.reshard import cross_mesh_plan
 from pcg.simulate.combine_all_reduces import combine_all_reduces

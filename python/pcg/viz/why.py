@@ -23,7 +23,7 @@ from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
 from pcg.ir.locations import place
 from pcg.ir.walk import walk
-from pcg.lower.moves import DIST_MOVES
+from pcg.lower.redistribution_ops import DIST_COLLECTIVES
 from pcg.machine.units import bytes_text, time_text
 from pcg.rules.manual import is_manual
 from pcg.search.what_if import Other
@@ -89,7 +89,7 @@ class Reasons:
                 op = ops[number] if number is not None else bodies.get((c.channel >> 16) - 1)
                 if op is None:
                     raise LookupError(f"collective {c.kind} (channel {c.channel}) is of no op of the program")
-                cause = self.causes.of(op)[0] if op.name in DIST_MOVES else self.causes.own(
+                cause = self.causes.of(op)[0] if op.name in DIST_COLLECTIVES else self.causes.own(
                     op, c.kind, c.axes, c.bytes, c.seconds
                 )
                 out.append(self.reason(c, cause))

@@ -8,7 +8,7 @@ import pytest
 from torch_mlir import ir
 
 from pcg.layout import Mesh
-from pcg.lower.collectives import Collectives
+from pcg.lower.collectives import CollectiveBuilder
 from pcg.tools.op_variants import CLASSES
 from support.rulecheck import context, dtype_of
 
@@ -38,17 +38,17 @@ def collectives(element, xs):
     """(makes the collective, what each device then holds) of all collectives."""
     a, b = xs
     whole = np.concatenate(xs)
-    yield lambda c, x, l: c.all_gather(x, 0, ("x",), l), (whole, whole)
+    yield lambda c, x: c.all_gather(x, 0, ("x",)), (whole, whole)
     yield (
-        lambda c, x, l: c.all_to_all(x, 1, 0, ("x",), l),
+        lambda c, x: c.all_to_all(x, 1, 0, ("x",)),
         [np.concatenate([v[:, 3 * d : 3 * d + 3] for v in xs]) for d in range(2)],
     )
-    yield lambda c, x, l: c.shift(x, ("x",), 1, l), (np.zeros_like(a), a)
-    yield lambda c, x, l: c.slice(x, 0, ("x",), l), (a[:2], b[2:])
+    yield lambda c, x: c.shift(x, ("x",), 1), (np.zeros_like(a), a)
+    yield lambda c, x: c.slice(x, 0, ("x",)), (a[:2], b[2:])
     for kind in kinds(element):
         total = reduced(kind, a, b)
-        yield lambda c, x, l, k=kind: c.all_reduce(x, ("x",), k, l), (total, total)
-        yield lambda c, x, l, k=kind: c.reduce_scatter(x, 0, ("x",), k, l), (total[:2], total[2:])
+        yield lambda c, x, k=kind: c.all_reduce(x, ("x",), k), (total, total)
+        yield lambda c, x, k=kind: c.reduce_scatter(x, 0, ("x",), k), (total[:2], total[2:])
 
 
 def run(element):
@@ -59,7 +59,7 @@ def run(element):
     if len(devices) < 2:
         pytest.skip("needs two devices")
     rng = np.random.default_rng(0)
-    with context(), ir.Location.unknown() as loc:
+    with context(), ir.Location.unknown():
         type_ = ir.RankedTensorType.get([4, 6], ir.Type.parse(element))
         dtype = dtype_of(type_.element_type)
         xs = [rng.integers(0, 2, (4, 6)).astype(np.int8).astype(dtype) for _ in range(2)]
@@ -75,8 +75,8 @@ def run(element):
             )  # fmt: skip
         block = main.regions[0].blocks.append(type_)
         with ir.InsertionPoint(block):
-            emitter = Collectives(MESH)
-            values = [make(emitter, block.arguments[0], loc) for make, _ in made]
+            emitter = CollectiveBuilder(MESH)
+            values = [make(emitter, block.arguments[0]) for make, _ in made]
             ir.Operation.create("func.return", operands=values)
         main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([type_], [v.type for v in values]))
         module.operation.verify()

@@ -18,10 +18,10 @@ COMPLEX = ["complex<f32>", "complex<f64>"]
 
 
 def made(element: str, kind: str) -> str:
-    with context(), ir.Location.unknown() as loc:
+    with context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            value = neutral(ir.Type.parse(element), kind, loc)
+            value = neutral(ir.Type.parse(element), kind)
         assert str(value.type) == f"tensor<{element}>" and module.operation.verify()
         return str(value.owner).split("dense<")[-1].split(">")[0]
 
@@ -59,11 +59,11 @@ def test_complex_numbers(element: str) -> None:
 @pytest.mark.parametrize("element", [*INTEGERS, *FLOATS, *COMPLEX, "f8E8M0FNU"])
 def test_zeros_and_poison(element: str) -> None:
     """What fills padding in the emulator exists in every type."""
-    with context(), ir.Location.unknown() as loc:
+    with context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            value = zero(ir.Type.parse(element), loc)
+            value = zero(ir.Type.parse(element))
             row = ir.RankedTensorType.get([1], value.type.element_type)
             one = ir.Operation.create("stablehlo.reshape", results=[row], operands=[value]).result
-            padded_high(one, [2], ir.RankedTensorType.get([3], row.element_type))
+            padded_high(one, ir.RankedTensorType.get([3], row.element_type))
         assert module.operation.verify() and ir.Module.parse(str(module))

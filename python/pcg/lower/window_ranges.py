@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.lower.blocks import rearrange, zero
+from pcg.lower.blocks import rearrange, scalar_zero
 from pcg.lower.local import LocalContext
 from pcg.rules.window_ranges import Ranges
 
@@ -19,5 +19,5 @@ def read_range(
     The op on them needs no padding along `dim`, and they are dilated if its input was.
     """
     n = ctx.mesh.axes_size(axes)
-    outside = zero(ctx, value.type.element_type) if fill is None else fill
+    outside = scalar_zero(ctx, value.type.element_type) if fill is None else fill
     return rearrange(ctx, [value], dim, axes, read.spans, n * read.length, outside, fill is None, read.used)

@@ -16,13 +16,13 @@ from pcg.layout import ShardSpec
 from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step
 
 #: PCG operators that move data inside one mesh.
-PCG_MOVES = frozenset({"pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce", "pcg.mask"})
+PCG_OPERATORS = frozenset({"pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce", "pcg.mask"})
 #: One collective each.
-DIST_MOVES = frozenset(
+DIST_COLLECTIVES = frozenset(
     f"dist.{s.name}" for s in (AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice)
 )
 #: All of them: identities on the logical value.
-MOVES = PCG_MOVES | DIST_MOVES | shardings.CONSTRAINTS
+REDISTRIBUTION_OPS = PCG_OPERATORS | DIST_COLLECTIVES | shardings.CONSTRAINTS
 
 
 def emit_pcg(
