@@ -105,7 +105,7 @@ def test_a_transformer(strategy):
     assert kinds == sorted((r.cause.kind, r.cause.axes) for r in found)
 
 
-#: Ops whose local form sends by itself: a cumulative sum, a sort, a convolution with halos.
+#: Ops whose local form communicates: a cumulative sum, a sort, a convolution with halos.
 EXCHANGES = {
     "cumsum": (lambda x: jnp.cumsum(x, axis=0), (64, 8), "[model, -]"),
     "conv": (
@@ -138,5 +138,5 @@ def test_collectives_that_the_user_wrote():
 
     done = pcg.compile(f, MESH).lower(jnp.ones((8, 16))).compilation
     found = check_all_explained(done)
-    assert any("sends by itself" in d.text for r in found for d in r.cause.consumers)
+    assert any("its body communicates" in d.text for r in found for d in r.cause.consumers)
     assert "a manual computation" in why(done, "x")
