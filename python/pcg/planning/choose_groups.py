@@ -26,9 +26,8 @@ from pcg.planning.search import Search
 from pcg.planning.weight_stages import stages_by_weights
 from pcg.rewrite.propagate_meshes import PropagateMeshes, place_arguments
 from pcg.rewrite.refine_mesh import RefineMesh
-from pcg.rewrite.shares import batch_of
 from pcg.rewrite.split_meshes import SplitMeshes
-from pcg.rewrite.uneven_data_parallelism import UnevenDataParallelism
+from pcg.rewrite.uneven_data_parallelism import UnevenDataParallelism, batch_of
 from pcg.search.roles import data_of, state_of
 from pcg.simulate.stages import simulate_stages
 

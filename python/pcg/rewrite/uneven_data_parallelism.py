@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -9,11 +10,13 @@ from torch_mlir import ir
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry_of, outer_values
 from pcg.layout import Mesh
 from pcg.lower.processes import devices
 from pcg.rewrite.propagate_meshes import place_arguments
-from pcg.rewrite.shares import Sharing, batch_of, owners
+from pcg.rewrite.uneven_rewriter import UnevenRewriter
+from pcg.rules.registry import shape
 from pcg.search.roles import data_of, state_of
 
 #: The mesh of all devices, on which the batch is an argument.
@@ -46,16 +49,16 @@ class UnevenDataParallelism(Transformation):
                 " each, which add up to the batch", func
             )
         with module.context, func.location:
-            sharing = Sharing(func, numbers, self.shares, list(meshes))
-            sharing.run()
+            rewriter = UnevenRewriter(func, numbers, self.shares, list(meshes))
+            rewriter.run()
             shardings.set_mesh(module, Mesh.of({"device": len(ids)}, ids), ALL)
-            shared = [i for i in _used_in_parts(sharing.block) if i not in numbers]
+            shared = [i for i in _used_in_parts(rewriter.block) if i not in numbers]
             # Links are full duplex: with equal parts of the weights on each group both directions are used.
-            place_arguments(func, {i: ALL for i in numbers} | owners(func, shared, list(meshes)))
-        self.statistics["ops shared"] += sharing.shared
-        self.statistics["bytes summed"] += int(sharing.summed)
-        self.statistics["bytes gathered"] += int(sharing.gathered)
-        for op, why in sharing.kept:
+            place_arguments(func, {i: ALL for i in numbers} | _owners(func, shared, list(meshes)))
+        self.statistics["ops shared"] += rewriter.shared
+        self.statistics["bytes summed"] += int(rewriter.summed)
+        self.statistics["bytes gathered"] += int(rewriter.gathered)
+        for op, why in rewriter.kept:
             self.remark(op, f"'{op.name}' is not shared: {why}")
 
 
@@ -66,3 +69,31 @@ def _used_in_parts(block: ir.Block) -> list[int]:
         if mesh_names.ON in op.attributes or any(r in needed for r in op.results):
             needed.update(outer_values(op))
     return [a.arg_number for a in block.arguments if a in needed]
+
+
+def batch_of(func: ir.Operation, data: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    """(size of the batch, those of the arguments `data` that have it in dimension 0): the size that most of them have.
+
+    Of equally many the larger; 0 where there is none.
+    """
+    arguments = func.regions[0].blocks[0].arguments
+    lengths: dict[int, list[int]] = {}
+    for i in data:
+        full = shape(arguments[i])
+        if full and full[0] > 1:
+            lengths.setdefault(full[0], []).append(i)
+    if not lengths:
+        return 0, ()
+    size = max(lengths, key=lambda n: (len(lengths[n]), n))
+    return size, tuple(lengths[size])
+
+
+def _owners(func: ir.Operation, arguments: Sequence[int], names: Sequence[str]) -> dict[int, str]:
+    """Which of `names` has which argument, so that each has about as many bytes: greedily, the largest first."""
+    sizes = {i: tensor_bytes(func.regions[0].blocks[0].arguments[i].type) for i in arguments}
+    load = dict.fromkeys(names, 0.0)
+    found = {}
+    for i in sorted(sizes, key=lambda i: (-sizes[i], i)):
+        found[i] = min(load, key=lambda n: (load[n], n))
+        load[found[i]] += sizes[i]
+    return found
