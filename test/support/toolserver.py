@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import marshal
 import os
-import select
-import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the client is to start quickly
+    from collections.abc import Callable
 
 #: What the environment calls the socket of the running server.
 ADDRESS = "PCG_TEST_TOOLS"
@@ -30,6 +30,8 @@ class Server:
 
     def __init__(self, address: str) -> None:
         """Start it; it listens at `address`, a path of at most 100 characters, once this returns."""
+        import subprocess
+
         self._process = subprocess.Popen(
             [sys.executable, __file__, "serve", address], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -63,6 +65,8 @@ def _run(address: str, arguments: list[str]) -> None:
         answer = s.recv(8)
     status = os.waitstatus_to_exitcode(int.from_bytes(answer, "little"))
     if status < 0:
+        import signal
+
         signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -status)
     sys.exit(status)
@@ -70,6 +74,9 @@ def _run(address: str, arguments: list[str]) -> None:
 
 def _serve(address: str) -> None:
     """Run what clients ask for until standard input ends."""
+    import select
+    import signal
+
     mains = _load()
     read, write = socket.socketpair()
     write.setblocking(False)
