@@ -33,7 +33,7 @@ from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.machine import Cluster, Machine
 from pcg.machine.ranks import map_ranks
-from pcg.machine.traffic import Messages, Together, Traffic
+from pcg.machine.traffic import GroupExchange, Messages, Traffic
 from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pcg_lower_processes import LowerProcessesPass
 from pcg.passes.pcg_map_ranks import MapRanksPass
@@ -143,9 +143,9 @@ def exchanges(seed: int, n: int) -> list[tuple[str, Traffic]]:
     rng = np.random.default_rng(seed)
     half = n // 2
     pairs = Messages(tuple((i, i + half, 64e6) for i in range(half)) + tuple((i + half, i, 64e6) for i in range(half)))
-    strided = Together("all_reduce", tuple(tuple(range(i, n, half)) for i in range(half)), 64e6)
-    inner = Together("all_reduce", tuple(tuple(range(i, n, n // 4)) for i in range(n // 4)), 128e6)
-    outer = Together("all_reduce", tuple(tuple(range(i * (n // 4), (i + 1) * (n // 4))) for i in range(4)), 2e6)
+    strided = GroupExchange("all_reduce", tuple(tuple(range(i, n, half)) for i in range(half)), 64e6)
+    inner = GroupExchange("all_reduce", tuple(tuple(range(i, n, n // 4)) for i in range(n // 4)), 128e6)
+    outer = GroupExchange("all_reduce", tuple(tuple(range(i * (n // 4), (i + 1) * (n // 4))) for i in range(4)), 2e6)
     shuffled = rng.permutation(n)
     stencil = np.zeros((n, n))
     for a in range(n):

@@ -95,7 +95,7 @@ def on_cluster(model: str, cluster: str, engine: str) -> None:
         return found.seconds, float(found.peak_bytes)
 
     plain = clone_module(module.operation).operation
-    mesh = mapping.placements(machine.cluster, Mesh.of({"data": count}))[0].mesh
+    mesh = mapping.device_mappings(machine.cluster, Mesh.of({"data": count}))[0].mesh
     shardings.set_mesh(plain, mesh)
     run(f"dist-propagate{{engine=dataflow}},{_INSERT}", plain, [BaselinePass(plan="data")])
     row: dict[str, Any] = {"limit": machine.device.memory, "engine": engine}

@@ -253,7 +253,7 @@ def main() -> int:
     profile, kept = load(path), keep_memory()
     if not kept:
         print("this C library gives freed memory back to the system when it likes: expect noise", file=sys.stderr)
-    elif profile.made.get("memory") != "kept":
+    elif profile.provenance.get("memory") != "kept":
         print(f"{path} was measured without --keep-memory; these steps keep theirs", file=sys.stderr)
     cluster = machine(profile)
     models = []

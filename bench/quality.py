@@ -137,7 +137,7 @@ class Cell:
         with self.module.context:
             return ir.Module.parse(self.module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
 
-    def estimate(self, module: ir.Module, places: Iterable[mapping.Placement]) -> dict[str, Any]:
+    def estimate(self, module: ir.Module, places: Iterable[mapping.DeviceMapping]) -> dict[str, Any]:
         """The best place of a parallel computation graph, by the simulator."""
         self.run(pipelines.lower(self.settings), module)
         best: dict[str, Any] = {}
@@ -160,9 +160,9 @@ class Cell:
         taken = {"search_seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
         mesh = shardings.mesh_of(module)
         assert mesh is not None and select.chosen is not None
-        where = next((p.where for p in mapping.placements(self.cluster, mesh.origin) if p.mesh == mesh.origin), "")
+        where = next((p.where for p in mapping.device_mappings(self.cluster, mesh.origin) if p.mesh == mesh.origin), "")
         # By the pipelines, not as pcg-select says.
-        found = self.estimate(module, [mapping.Placement(mesh, where)])
+        found = self.estimate(module, [mapping.DeviceMapping(mesh, where)])
         return {**found, **taken, "chosen": select.chosen.name, "promised": select.chosen.seconds}
 
     def unity(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class Cell:
         start = time.perf_counter()
         for mesh in unity_meshes(self.cluster):
             module = self.copy()
-            places = mapping.placements(self.cluster, mesh)
+            places = mapping.device_mappings(self.cluster, mesh)
             shardings.set_mesh(module, places[0].mesh)
             try:
                 self.run(f"pcg-search{{algorithm=unity}},{_INSERT}", module)
@@ -186,7 +186,7 @@ class Cell:
     def whole(self) -> dict[str, Any]:
         """The plan that puts each table on one device, the first on the first."""
         module = self.copy()
-        place, *_ = mapping.placements(self.cluster, Mesh.of({"d0": len(self.cluster.devices)}))
+        place, *_ = mapping.device_mappings(self.cluster, Mesh.of({"d0": len(self.cluster.devices)}))
         shardings.set_mesh(module, place.mesh)
         self.run(f"pcg-baseline{{plan=dlrm-whole}},dist-propagate{{engine=dataflow}},{_INSERT}", module)
         return self.estimate(module, [place])

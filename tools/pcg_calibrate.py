@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         work = calibrate.Calibration(devices, 2 if args.quick else args.rounds, progress)
         profile = work.profile(elements, largest, 3 if args.quick else 7, only)
         if args.keep_memory:
-            profile = replace(profile, made={**profile.made, "memory": "kept"})
+            profile = replace(profile, provenance={**profile.provenance, "memory": "kept"})
         path = Path(args.output) if args.output else default_path(profile.name, count)
         if not args.output:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,7 @@ def prepared(name: str) -> Any:
     return module
 
 
-def seconds_of(name: str, plan: plans.Expert, machine: Any) -> float:
+def seconds_of(name: str, plan: plans.BaselinePlan, machine: Any) -> float:
     """Seconds of a baseline by the pipelines, apart from pcg-select."""
     module = prepared(name)
     shardings.set_mesh(module, plan.mesh)
@@ -73,7 +73,7 @@ def test_no_baseline_is_faster(name: str) -> None:
     select = SelectPass(machine=machine)
     select.run(module.operation)
     assert select.chosen is not None and select.chosen.fits
-    others = plans.on_mesh(mesh, plans.Kinds(name == "clicks"))
+    others = plans.on_mesh(mesh, plans.ModelTraits(name == "clicks"))
     assert len(others) >= 4
     times = [seconds_of(name, plan, machine) for plan in others]
     assert select.chosen.seconds <= min(times) * (1 + 1e-12) and min(times) < max(times)

@@ -1,4 +1,4 @@
-"""Plans as experts write them, for any training step: which layout every argument has by a known scheme.
+"""Baselines, for any training step: the layout of every argument by a published scheme (ZeRO, Megatron, ...).
 
 `recipe` names the schemes and gives mesh axes their roles; `aliases`, `forward`, `tensor` and `update` read the program
 (what is a weight, which contractions are the forward pass, which weights are a column and row pair, what is the

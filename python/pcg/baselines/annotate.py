@@ -1,4 +1,4 @@
-"""Writing the layouts of a scheme into a program: its signature, and where weights come together or gradients sum."""
+"""Writing the layouts of a scheme into a program: its signature, gathers of weights, reductions of gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch_mlir import ir
 
 from pcg.baselines.aliases import Dims, is_alias_op
-from pcg.baselines.layouts import Layouts, Reading
+from pcg.baselines.layouts import Layouts, ProgramFacts
 from pcg.baselines.update import gradients, takes_part
 from pcg.ir import shardings
 from pcg.layout import Mesh, ShardSpec
@@ -15,12 +15,14 @@ from pcg.layout import Mesh, ShardSpec
 _BARRIER = "stablehlo.optimization_barrier"
 
 
-def annotate(program: Reading, layouts: Layouts, mesh: Mesh, fixed: Mapping[int, ShardSpec] | None = None) -> int:
+def annotate_program(
+    program: ProgramFacts, layouts: Layouts, mesh: Mesh, fixed: Mapping[int, ShardSpec] | None = None
+) -> int:
     """Write `layouts`, but for arguments that are `fixed` otherwise; returns how many redistributions were put in.
 
     Arguments and the results that are their next values get their layouts; results that are no state stay open.  Under
     ZeRO, a weight that is not kept as it is used is gathered right before each op that uses it, so that in a loop over
-    layers one layer is whole at a time; and a gradient is summed to its part (a reduce-scatter) where it is made.
+    layers one layer is gathered at a time; and a gradient is reduce-scattered where it is computed.
     """
     block = program.func.regions[0].blocks[0]
     fixed = dict(fixed or {})
@@ -33,7 +35,7 @@ def annotate(program: Reading, layouts: Layouts, mesh: Mesh, fixed: Mapping[int,
         shardings.set_signature_specs(program.func, arguments, results)
         count = 0
         inside: set[ir.Value] = set()  # by their results: what an op hashes to changes with its attributes
-        for group in program.groups:
+        for group in program.update_groups:
             first = min(group.arguments)
             split = layouts.split.get(first, used[first])
             if split == used[first] or any(a in fixed for a in group.arguments):
@@ -42,7 +44,7 @@ def annotate(program: Reading, layouts: Layouts, mesh: Mesh, fixed: Mapping[int,
             for value in group.values:
                 shardings.set(value, split)
             found = gradients(group)
-            for value, dims in found.moved.items():
+            for value, dims in found.forwarded.items():
                 shardings.set(value, _as(split, dims, value, mesh))
             for value, dims in found.sums.items():
                 readers = [(use.owner.operation, use.operand_number) for use in value.uses]
@@ -71,8 +73,8 @@ def _gather(value: ir.Value, spec: ShardSpec, update: set[ir.Value]) -> int:
     """Redistribute `value` before each op that computes with it; ops of the `update` and other forms of it do not.
 
     Where the function reads a value several times (forwards and backwards) each time is by itself, behind a barrier:
-    readers that need one layout of one value share it, and a weight gathered once stays whole from the forward to the
-    backward pass.
+    readers that need one layout of one value share it, and a weight gathered once stays gathered until the backward
+    pass.
     """
     uses = []
     for use in value.uses:

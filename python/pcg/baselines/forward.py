@@ -65,7 +65,7 @@ def _yielded(op: ir.Operation, region: int) -> Sequence[ir.Value]:
 
 
 @dataclass(frozen=True)
-class Site:
+class WeightUse:
     """A contraction (or lookup) `op` of the forward pass whose operand number `operand` is a weight."""
 
     op: ir.Operation
@@ -73,16 +73,16 @@ class Site:
     weight: Alias
 
 
-def sites(ops: Sequence[ir.Operation], known: Mapping[ir.Value, Alias]) -> list[Site]:
+def weight_uses(ops: Sequence[ir.Operation], known: Mapping[ir.Value, Alias]) -> list[WeightUse]:
     """The contractions and lookups of weights among `ops`, in their order."""
     found = []
     for op in ops:
         if traits.has(op.name, Trait.CONTRACTION):
             weights = [i for i in (0, 1) if op.operands[i] in known]
             if len(weights) == 1:
-                found.append(Site(op, weights[0], known[op.operands[weights[0]]]))
+                found.append(WeightUse(op, weights[0], known[op.operands[weights[0]]]))
         elif op.name == LOOKUP and op.operands[0] in known:
-            found.append(Site(op, 0, known[op.operands[0]]))
+            found.append(WeightUse(op, 0, known[op.operands[0]]))
     return found
 
 
@@ -93,10 +93,10 @@ class Flow:
     `contracted`: sites that contract it, with the dimension of the weight (as an argument) that this would split.
     `along`: arguments that are split along with it (biases, kernels of grouped convolutions), and the dimension.
     `reduced`: whether something else sums or maximises over it.  `stuck`: whether an op must gather it.
-    `sums` are the additions on the way, each with the other addend if the split does not come with that one.
+    `sums` are the additions on the way, by the other operand, where the split does not reach that one.
     """
 
-    contracted: list[tuple[Site, int | None]] = field(default_factory=list)
+    contracted: list[tuple[WeightUse, int | None]] = field(default_factory=list)
     along: dict[int, int] = field(default_factory=dict)
     reduced: bool = False
     stuck: bool = False
@@ -104,7 +104,7 @@ class Flow:
 
 
 def flow(
-    value: ir.Value, dim: int, parts: int, ops: Mapping[ir.Operation, Site | None], known: Mapping[ir.Value, Alias]
+    value: ir.Value, dim: int, parts: int, ops: Mapping[ir.Operation, WeightUse | None], known: Mapping[ir.Value, Alias]
 ) -> Flow:
     """Follow dimension `dim` of `value`, split into `parts`, through the ops of the forward pass.
 
@@ -174,7 +174,7 @@ def downstream(values: Iterable[ir.Value], ops: Container[ir.Operation]) -> set[
 
 
 def _cross(
-    op: ir.Operation, i: int, dim: int, parts: int, site: Site | None, known: Mapping[ir.Value, Alias], out: Flow,
+    op: ir.Operation, i: int, dim: int, parts: int, site: WeightUse | None, known: Mapping[ir.Value, Alias], out: Flow,
     reach: object,
 ) -> None:  # fmt: skip
     assert callable(reach)

@@ -11,9 +11,9 @@ from torch_mlir import ir
 
 from pcg.baselines import tensor
 from pcg.baselines.aliases import Alias, aliases
-from pcg.baselines.forward import Site, forward_ops, sites
+from pcg.baselines.forward import WeightUse, forward_ops, weight_uses
 from pcg.baselines.recipe import Recipe, RecipeError, Roles
-from pcg.baselines.update import Group, groups
+from pcg.baselines.update import UpdateGroup, update_groups
 from pcg.layout import Mesh, ShardSpec
 from pcg.search.roles import data_of
 
@@ -32,8 +32,8 @@ class Layouts:
 
 
 @dataclass
-class Reading:
-    """What is read of a program once, whatever the scheme."""
+class ProgramFacts:
+    """What every scheme needs to know of a program."""
 
     func: ir.Operation
     state: Mapping[int, int]
@@ -41,11 +41,11 @@ class Reading:
     shapes: list[tuple[int, ...]]
     known: dict[ir.Value, Alias]
     forward: list[ir.Operation]
-    sites: list[Site]
-    groups: list[Group]
+    weight_uses: list[WeightUse]
+    update_groups: list[UpdateGroup]
 
 
-def read(func: ir.Operation, state: Mapping[int, int]) -> Reading:
+def read_program(func: ir.Operation, state: Mapping[int, int]) -> ProgramFacts:
     """Read the entry function `func`, whose result `r` is the next value of argument `state[r]`."""
     func = func.operation
     block = func.regions[0].blocks[0]
@@ -55,10 +55,11 @@ def read(func: ir.Operation, state: Mapping[int, int]) -> Reading:
     known = aliases(block, held)
     last = list(block.operations)[-1].operation
     forward = forward_ops(func, [r for r in range(len(last.operands)) if r not in state])
-    return Reading(func, state, data, shapes, known, forward, sites(forward, known), groups(func, state))
+    uses = weight_uses(forward, known)
+    return ProgramFacts(func, state, data, shapes, known, forward, uses, update_groups(func, state))
 
 
-def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layouts:
+def choose_layouts(program: ProgramFacts, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layouts:
     """The layouts of all arguments of `program` under `scheme`.
 
     Raises:
@@ -73,12 +74,12 @@ def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layout
     }
     spread: dict[int, int] = {}
     if scheme.experts and (count := mesh.axes_size(roles.experts)) > 1:
-        spread = {a: d for a, d in tensor.experts(program.sites).items() if shapes[a][d] % count == 0}
+        spread = {a: d for a, d in tensor.experts(program.weight_uses).items() if shapes[a][d] % count == 0}
         for a, d in spread.items():
             dims[a][d] = roles.experts
     if scheme.tables:
         every = tuple(n for n in mesh.names if mesh.axis_size(n) > 1)
-        found_tables = tensor.tables(program.sites)
+        found_tables = tensor.tables(program.weight_uses)
         if scheme.tables == "whole" and all(t.stack is None for t in found_tables.values()):
             raise RecipeError("no embedding tables are stacked in one array, which lets each lie on one device")
         for a, table in found_tables.items():
@@ -94,11 +95,11 @@ def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layout
                     left = tuple(x for x in left if x not in dims[a][dim])
     if scheme.tensor:
         n = mesh.axes_size(roles.model)
-        found = tensor.split(program.forward, program.sites, program.known, shapes, n, spread)
+        found = tensor.megatron_split(program.forward, program.weight_uses, program.known, shapes, n, spread)
         for a, d in found.items():
             if not dims[a][d]:
                 dims[a][d] = roles.model
-    _share(program.groups, dims, shapes)
+    _share(program.update_groups, dims, shapes)
     layers = _layers(program)
     read_forward = {program.known[v].argument for op in program.forward for v in op.operands if v in program.known}
     for a, axes in dims.items():
@@ -109,10 +110,10 @@ def decide(program: Reading, scheme: Recipe, roles: Roles, mesh: Mesh) -> Layout
     return out
 
 
-def _batch(program: Reading, roles: Roles, mesh: Mesh) -> list[ShardSpec]:
+def _batch(program: ProgramFacts, roles: Roles, mesh: Mesh) -> list[ShardSpec]:
     """Layouts of the data: its first dimension, if that is the batch, over the data axes as far as they divide it.
 
-    The batch is the length that most data begins with; what does not (a random key, a table of positions) is whole.
+    The batch is the length that most data begins with; other data (random keys, tables of positions) is replicated.
     """
     shapes = [program.shapes[i] for i in program.data]
     lengths = Counter(s[0] for i, s in zip(program.data, shapes, strict=True) if not _is_key(program, i))
@@ -124,14 +125,14 @@ def _batch(program: Reading, roles: Roles, mesh: Mesh) -> list[ShardSpec]:
     return out
 
 
-def _is_key(program: Reading, i: int) -> bool:
+def _is_key(program: ProgramFacts, i: int) -> bool:
     """Whether argument `i` looks like the state of a random generator: a few unsigned 32-bit words."""
     element = program.func.regions[0].blocks[0].arguments[i].type.element_type
     return str(element) == "ui32" and math.prod(program.shapes[i]) <= 4
 
 
 def fitting(axes: Sequence[str], size: int, mesh: Mesh) -> tuple[str, ...]:
-    """The first of `axes`, as many as cut a dimension of `size` evenly; one that does not is passed over."""
+    """Those of `axes`, in order, that together split a dimension of `size` evenly."""
     out: list[str] = []
     n = 1
     for a in axes:
@@ -141,7 +142,9 @@ def fitting(axes: Sequence[str], size: int, mesh: Mesh) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _share(found: Iterable[Group], dims: dict[int, list[tuple[str, ...]]], shapes: Sequence[tuple[int, ...]]) -> None:
+def _share(
+    found: Iterable[UpdateGroup], dims: dict[int, list[tuple[str, ...]]], shapes: Sequence[tuple[int, ...]]
+) -> None:
     """Give moments the layout of their weight."""
     for group in found:
         split = [a for a in sorted(group.arguments) if a in dims and any(dims[a])]
@@ -150,14 +153,14 @@ def _share(found: Iterable[Group], dims: dict[int, list[tuple[str, ...]]], shape
                 dims[a] = list(dims[split[0]])
 
 
-def _layers(program: Reading) -> dict[int, frozenset[int]]:
+def _layers(program: ProgramFacts) -> dict[int, frozenset[int]]:
     """Argument -> dimensions of which a loop takes one slice at a time."""
     every = {i: frozenset(range(len(s))) for i, s in enumerate(program.shapes)}
-    read: dict[int, frozenset[int]] = {}
-    for site in program.sites:
+    sliced: dict[int, frozenset[int]] = {}
+    for site in program.weight_uses:
         a = site.weight.argument
-        read[a] = read.get(a, frozenset()) | {d for d in site.weight.dims if d is not None}
-    gone = {a: every[a] - dims for a, dims in read.items()}
+        sliced[a] = sliced.get(a, frozenset()) | {d for d in site.weight.dims if d is not None}
+    gone = {a: every[a] - dims for a, dims in sliced.items()}
     for value, alias in program.known.items():
         a = alias.argument
         if a not in gone and isinstance(value.type, ir.RankedTensorType):
@@ -166,14 +169,14 @@ def _layers(program: Reading) -> dict[int, frozenset[int]]:
                 shape = program.shapes[a]
                 kept = {d for d, n in zip(alias.dims, value.type.shape, strict=True) if d is not None and n == shape[d]}
                 gone[a] = every[a] - kept
-    for group in program.groups:
+    for group in program.update_groups:
         dims = frozenset(d for a in group.arguments for d in gone.get(a, ()))
         gone.update((a, dims) for a in group.arguments)
     return gone
 
 
 def _also(spec: ShardSpec, shape: Sequence[int], axes: Sequence[str], mesh: Mesh, avoid: frozenset[int]) -> ShardSpec:
-    """`spec` with one more dimension split over `axes`, as far as one goes: whole ones first, then the longest."""
+    """`spec` with one more dimension split over `axes` evenly: unsplit ones first, then the longest."""
     free = tuple(a for a in axes if a not in spec.used_axes and mesh.axis_size(a) > 1)
     best: tuple[tuple[int, bool, int], int, tuple[str, ...]] | None = None
     for d, size in enumerate(shape):

@@ -1,4 +1,4 @@
-"""Which experts' plans there are for a program: on one mesh, or on every mesh of a number of devices.  No MLIR here."""
+"""The baselines that there are for a program: on one mesh, or on every mesh of a number of devices.  No MLIR here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pcg.layout import Mesh
 
 _ZERO = ("", "-zero1", "-zero3")
+_ON_DATA_AXES = (("data", "data"), ("zero", "zero1"), ("zero", "zero3"))
 
 
 @dataclass(frozen=True)
-class Expert:
+class BaselinePlan:
     """One plan (of `pcg.baselines.PLANS`) on one mesh, with the axes of every role where their names do not say it.
 
     `group` is the kind of plan: data, zero, megatron, hybrid, tables, whole (tables on one device each) or experts.
@@ -25,11 +26,11 @@ class Expert:
     experts: tuple[str, ...] = ()
 
     @property
-    def without_zero(self) -> Expert:
-        """The same plan with state whole; itself if it has it so."""
+    def without_zero(self) -> BaselinePlan:
+        """The same plan with state replicated over the data axes; itself if it is."""
         if self.plan.startswith("zero"):
             everything = Mesh.of({"data": self.mesh.size}) if self.zero == ("shard",) else self.mesh
-            return Expert("data", "data", everything)
+            return BaselinePlan("data", "data", everything)
         return replace(self, plan=self.plan.removesuffix("-zero1").removesuffix("-zero3"))
 
     @property
@@ -40,7 +41,7 @@ class Expert:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class ModelTraits:
     """Which plans suit a model.
 
     `tables`: those that split embedding tables.  `stacks` are the numbers of tables that are stacked in one array,
@@ -51,26 +52,26 @@ class Kinds:
     stacks: frozenset[int] = frozenset()
     experts: frozenset[int] = frozenset()
 
-    def for_tables(self, mesh: Mesh) -> list[Expert]:
+    def for_tables(self, mesh: Mesh) -> list[BaselinePlan]:
         """The plans for tables on `mesh`."""
-        found = [Expert("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")] if self.tables else []
+        found = [BaselinePlan("tables", plan, mesh) for plan in ("dlrm", "dlrm-rows")] if self.tables else []
         if self.tables and any(n % mesh.size == 0 for n in self.stacks):
-            found.append(Expert("whole", "dlrm-whole", mesh))
+            found.append(BaselinePlan("whole", "dlrm-whole", mesh))
         return found
 
 
-def on_devices(count: int, kinds: Kinds) -> list[Expert]:
-    """All plans of experts on `count` devices, whatever the mesh, for a model of `kinds`."""
+def on_devices(count: int, kinds: ModelTraits) -> list[BaselinePlan]:
+    """All baselines on `count` devices, whatever the mesh, for a model of `kinds`."""
     everything = Mesh.of({"data": count})
-    out = [Expert("data", "data", everything), Expert("zero", "zero1", everything), Expert("zero", "zero3", everything)]
+    out = [BaselinePlan(group, plan, everything) for group, plan in _ON_DATA_AXES]
     proper = [n for n in _divisors(count) if 1 < n < count]
     for n in proper:
         mesh = Mesh.of({"data": count // n, "shard": n})
-        out += [Expert("zero", plan, mesh, ("shard",)) for plan in ("zero1", "zero3")]
-    out.append(Expert("megatron", "megatron", Mesh.of({"model": count})))
+        out += [BaselinePlan("zero", plan, mesh, ("shard",)) for plan in ("zero1", "zero3")]
+    out.append(BaselinePlan("megatron", "megatron", Mesh.of({"model": count})))
     for n in proper:
         mesh = Mesh.of({"data": count // n, "model": n})
-        out += [Expert("hybrid", "megatron" + zero, mesh) for zero in _ZERO]
+        out += [BaselinePlan("hybrid", "megatron" + zero, mesh) for zero in _ZERO]
     out += kinds.for_tables(everything)
     for n in proper:
         out += kinds.for_tables(Mesh.of({"a": n, "b": count // n}))
@@ -79,27 +80,27 @@ def on_devices(count: int, kinds: Kinds) -> list[Expert]:
             sizes = {"data": count // n // m, "expert": n, "model": m}
             mesh = Mesh.of({a: s for a, s in sizes.items() if s > 1})
             plan = "experts" if m == 1 else "experts-megatron"
-            out += [Expert("experts", plan + zero, mesh) for zero in _ZERO]
+            out += [BaselinePlan("experts", plan + zero, mesh) for zero in _ZERO]
     return out
 
 
-def on_mesh(mesh: Mesh, kinds: Kinds) -> list[Expert]:
-    """All plans of experts on `mesh`, its axes in every role, for a model of `kinds`."""
+def on_mesh(mesh: Mesh, kinds: ModelTraits) -> list[BaselinePlan]:
+    """All baselines on `mesh`, its axes in every role, for a model of `kinds`."""
     origin = mesh.origin
     axes = [a for a, n in origin.axes if n > 1]
-    out = [Expert("data", "data", mesh), Expert("zero", "zero1", mesh), Expert("zero", "zero3", mesh)]
+    out = [BaselinePlan(group, plan, mesh) for group, plan in _ON_DATA_AXES]
     if len(axes) > 1:
-        out += [Expert("zero", plan, mesh, (a,)) for a in axes for plan in ("zero1", "zero3")]
-    out.append(Expert("megatron", "megatron", mesh, model=tuple(axes) or origin.names[:1]))
+        out += [BaselinePlan("zero", plan, mesh, (a,)) for a in axes for plan in ("zero1", "zero3")]
+    out.append(BaselinePlan("megatron", "megatron", mesh, model=tuple(axes) or origin.names[:1]))
     for chosen in _proper_subsets(axes):
-        out += [Expert("hybrid", "megatron" + zero, mesh, model=chosen) for zero in _ZERO]
+        out += [BaselinePlan("hybrid", "megatron" + zero, mesh, model=chosen) for zero in _ZERO]
     out += kinds.for_tables(mesh)
     for a in axes:
         if not any(number % origin.axis_size(a) == 0 for number in kinds.experts):
             continue
-        out += [Expert("experts", "experts" + zero, mesh, experts=(a,)) for zero in _ZERO]
+        out += [BaselinePlan("experts", "experts" + zero, mesh, experts=(a,)) for zero in _ZERO]
         for chosen in (c for c in _subsets([b for b in axes if b != a]) if c):
-            out += [Expert("experts", "experts-megatron" + z, mesh, model=chosen, experts=(a,)) for z in _ZERO]
+            out += [BaselinePlan("experts", "experts-megatron" + z, mesh, model=chosen, experts=(a,)) for z in _ZERO]
     return out
 
 

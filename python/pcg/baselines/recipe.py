@@ -1,4 +1,4 @@
-"""The schemes that experts parallelise by, and the roles that they give to mesh axes.  No MLIR here."""
+"""The published schemes of parallelism, and the roles that they give to mesh axes.  No MLIR here."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def roles(
       RecipeError: an axis that the mesh has not, or an expert or ZeRO axis that is a model axis.
     """
     parts = mesh.parts
-    for given in (*model, *experts, *zero):
-        if given not in parts:
-            raise RecipeError(f"axis {given!r}; the mesh has {', '.join(map(repr, parts))}")
+    for axis in (*model, *experts, *zero):
+        if axis not in parts:
+            raise RecipeError(f"axis {axis!r}; the mesh has {', '.join(map(repr, parts))}")
     names = list(parts)
     if not r.tensor:
         chosen: Sequence[str] = ()

@@ -5,7 +5,7 @@ one sum remains.  Which two make a pair is read from the forward pass: the colum
 result, and if that dimension, on its way through elementwise ops, attention heads, reshapes and loops, is contracted
 with another weight before anything else sums over it, that weight is the second.  A weight is not paired across a
 normalisation over its columns, nor where its result is added to what other weights make: those are signs of a residual
-stream, which Megatron keeps whole.
+stream, which Megatron does not split.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.baselines.aliases import Alias
-from pcg.baselines.forward import LOOKUP, Site, downstream, flow
+from pcg.baselines.forward import LOOKUP, WeightUse, downstream, flow
 from pcg.rules import rule_for
 from pcg.rules.factor import FactorRule
 
 
-def split(
-    ops: Sequence[ir.Operation], found: Sequence[Site], known: Mapping[ir.Value, Alias],
+def megatron_split(
+    ops: Sequence[ir.Operation], found: Sequence[WeightUse], known: Mapping[ir.Value, Alias],
     shapes: Sequence[tuple[int, ...]], parts: int, taken: Mapping[int, int] | None = None,
 ) -> dict[int, int]:  # fmt: skip
-    """Argument -> dimension to cut into `parts`.
+    """Argument -> dimension to split into `parts`.
 
     `ops` are the forward pass and `found` its sites, both in program order; `known` the values that are arguments, and
     `shapes` those of the arguments.  `taken` are dimensions that are split otherwise (experts), which stay out of it.
 
     Tables are split by rows (the vocabulary).  A last weight, behind which there is no other and whose columns are
-    only reduced (the vocabulary before the loss), is split by columns; any other without a second stays whole.
+    only reduced (the vocabulary before the loss), is split by columns; any other without a second stays replicated.
     """
     if parts == 1:
         return {}
     chosen: dict[int, int] = {}
-    whole: set[int] = set()
-    by_op: dict[ir.Operation, Site | None] = dict.fromkeys(ops)
+    unsplit: set[int] = set()
+    by_op: dict[ir.Operation, WeightUse | None] = dict.fromkeys(ops)
     by_op.update((s.op, s) for s in found)
 
     made = downstream((s.op.results[0] for s in found), by_op) | {s.op.results[0] for s in found}
@@ -45,12 +45,12 @@ def split(
     def fits(argument: int, dim: int | None) -> bool:
         return (
             dim is not None and shapes[argument][dim] % parts == 0 and (taken or {}).get(argument) != dim
-            and argument not in whole and chosen.get(argument, dim) == dim
+            and argument not in unsplit and chosen.get(argument, dim) == dim
         )  # fmt: skip
 
     for site in found:
         argument = site.weight.argument
-        if argument in chosen or argument in whole:
+        if argument in chosen or argument in unsplit:
             continue
         rule = rule_for(site.op)
         if site.op.name == LOOKUP:
@@ -80,18 +80,18 @@ def split(
                         chosen[a] = d
                 break
         else:
-            whole.add(argument)
+            unsplit.add(argument)
     return chosen
 
 
-def _is_last(site: Site, found: Sequence[Site], ops: Container[ir.Operation]) -> bool:
+def _is_last(site: WeightUse, found: Sequence[WeightUse], ops: Container[ir.Operation]) -> bool:
     """Whether no other site depends on this one."""
     after = downstream([site.op.results[0]], ops)
     return not any(s.op.results[0] in after for s in found)
 
 
 @dataclass(frozen=True)
-class Table:
+class EmbeddingTable:
     """An embedding table by its dimensions, as an argument: what is looked up, what a vector holds, and which table
     it is where several are stacked; None where there is no such dimension."""
 
@@ -100,7 +100,7 @@ class Table:
     stack: int | None
 
 
-def tables(found: Sequence[Site]) -> dict[int, Table]:
+def tables(found: Sequence[WeightUse]) -> dict[int, EmbeddingTable]:
     """Embedding tables, which are only looked up, by argument."""
     others = {s.weight.argument for s in found if s.op.name != LOOKUP}
     out = {}
@@ -109,14 +109,14 @@ def tables(found: Sequence[Site]) -> dict[int, Table]:
             rule, dims = rule_for(site.op), site.weight.dims
             rows = next((dims[d] for d in _reduced(rule, 0)), None)
             kept = [d for d, f in enumerate(rule.operands[0]) if f and _kept(rule, f[0])]
-            asked = {f[0] for f in rule.operands[1] if f}
-            columns = next((dims[d] for d in kept if rule.operands[0][d][0] not in asked), None)
-            stack = next((dims[d] for d in kept if rule.operands[0][d][0] in asked), None)
-            out[site.weight.argument] = Table(rows, columns, stack)
+            looked_up = {f[0] for f in rule.operands[1] if f}
+            columns = next((dims[d] for d in kept if rule.operands[0][d][0] not in looked_up), None)
+            stack = next((dims[d] for d in kept if rule.operands[0][d][0] in looked_up), None)
+            out[site.weight.argument] = EmbeddingTable(rows, columns, stack)
     return out
 
 
-def experts(found: Sequence[Site]) -> dict[int, int]:
+def experts(found: Sequence[WeightUse]) -> dict[int, int]:
     """Stacked experts: argument -> the dimension that it shares with what it is contracted with, and the result."""
     out: dict[int, int] = {}
     for site in found:
@@ -131,7 +131,7 @@ def experts(found: Sequence[Site]) -> dict[int, int]:
     return out
 
 
-def _columns(rule: FactorRule, site: Site) -> list[tuple[int | None, int]]:
+def _columns(rule: FactorRule, site: WeightUse) -> list[tuple[int | None, int]]:
     """Dimensions of a weight (as an argument) that its contraction keeps for itself, and those of the result."""
     other = {f for dim in rule.operands[1 - site.operand] for f in dim}
     at = {dim[0]: d for d, dim in enumerate(rule.results[0]) if dim}

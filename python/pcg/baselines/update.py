@@ -19,7 +19,7 @@ _RESHAPES = frozenset({_BROADCAST, "stablehlo.reduce"})
 
 
 @dataclass
-class Group:
+class UpdateGroup:
     """Arguments of one shape that are updated together: a weight and its moments.
 
     `arguments` and `results` are numbers; `values` are all values of the update, in no order; `gradients` those that
@@ -32,16 +32,16 @@ class Group:
     gradients: set[ir.Value] = field(default_factory=set)
 
 
-def groups(func: ir.Operation, state: Mapping[int, int]) -> list[Group]:
+def update_groups(func: ir.Operation, state: Mapping[int, int]) -> list[UpdateGroup]:
     """The groups of a step whose result `r` is the next value of argument `state[r]`."""
     block = func.regions[0].blocks[0]
     last = list(block.operations)[-1].operation
     returned = last.operands
     number = {block.arguments[i]: i for i in state.values()}
     only = _only_for(block, {returned[r] for r in state})
-    owner: dict[ir.Value, Group] = {}
+    owner: dict[ir.Value, UpdateGroup] = {}
     for r, a in sorted(state.items()):
-        own = Group({a}, {r})
+        own = UpdateGroup({a}, {r})
         for value in _region(returned[r], own, number, only):
             if (other := owner.get(value)) is not None and other is not own:
                 _merge(own, other, owner)
@@ -50,18 +50,18 @@ def groups(func: ir.Operation, state: Mapping[int, int]) -> list[Group]:
         if (other := owner.get(argument)) is not None and other is not own:
             _merge(own, other, owner)
         owner[argument] = own
-    found: dict[int, Group] = {id(g): g for g in owner.values()}
+    found: dict[int, UpdateGroup] = {id(g): g for g in owner.values()}
     return list(found.values())
 
 
-def _merge(into: Group, other: Group, owner: dict[ir.Value, Group]) -> None:
+def _merge(into: UpdateGroup, other: UpdateGroup, owner: dict[ir.Value, UpdateGroup]) -> None:
     for name in ("arguments", "results", "values", "gradients"):
         getattr(into, name).update(getattr(other, name))
     owner.update((v, into) for v, g in list(owner.items()) if g is other)
 
 
-def _only_for(block: ir.Block, made: Container[ir.Value]) -> set[ir.Value]:
-    """Results of pointwise ops that serve only to make the values `made`.
+def _only_for(block: ir.Block, states: Container[ir.Value]) -> set[ir.Value]:
+    """Results of pointwise ops that serve only to compute the values `states`.
 
     Statistics of a batch have the shape of the scale beside them, and its gradient is pointwise in them: what the model
     reads too is not the optimizer's.
@@ -71,7 +71,7 @@ def _only_for(block: ir.Block, made: Container[ir.Value]) -> set[ir.Value]:
         if len(op.results) == 1 and pointwise(op):
             value = op.results[0]
             users = (use.owner.operation for use in value.uses)
-            if all(value in made if u.name == "func.return" else _in(u, found) for u in users):
+            if all(value in states if u.name == "func.return" else _in(u, found) for u in users):
                 found.add(value)
     return found
 
@@ -81,7 +81,7 @@ def _in(op: ir.Operation, values: Container[ir.Value]) -> bool:
 
 
 def _region(
-    top: ir.Value, group: Group, number: Mapping[ir.Value, int], only: Container[ir.Value]
+    top: ir.Value, group: UpdateGroup, number: Mapping[ir.Value, int], only: Container[ir.Value]
 ) -> list[ir.Value]:
     """Arguments and inner values of the pointwise ops that make `top`; what enters them becomes a gradient."""
     seen, waiting, inner = {top}, [top], []
@@ -129,17 +129,17 @@ def _is_filled(op: ir.Operation) -> bool:
 
 @dataclass
 class Gradients:
-    """Where gradients are whole sums for the first time, going back from the update.
+    """Where gradients are reduced for the first time, going back from the update.
 
-    `sums`: the value there -> its dimensions as those of the weight.  `moved`: values between it and the update, which
-    hold it in another shape or collect it over the trips of a loop, likewise.
+    `sums`: the value there -> its dimensions as those of the weight.  `forwarded`: values between it and the update,
+    which hold it in another shape or collect it over the iterations of a loop, likewise.
     """
 
     sums: dict[ir.Value, Dims] = field(default_factory=dict)
-    moved: dict[ir.Value, Dims] = field(default_factory=dict)
+    forwarded: dict[ir.Value, Dims] = field(default_factory=dict)
 
 
-def gradients(group: Group) -> Gradients:
+def gradients(group: UpdateGroup) -> Gradients:
     """Follow the gradients that enter `group` back to the ops that make them."""
     out = Gradients()
     for value in group.gradients:
@@ -149,20 +149,20 @@ def gradients(group: Group) -> Gradients:
 
 
 def _follow(value: ir.Value, dims: Dims, out: Gradients) -> None:
-    if isinstance(value, ir.BlockArgument) or value in out.sums or value in out.moved:
+    if isinstance(value, ir.BlockArgument) or value in out.sums or value in out.forwarded:
         return
     op, i = value.owner.operation, ir.OpResult(value).result_number
     if op.name == "stablehlo.while":
         if carries_unchanged(op, i):
             return
         body = op.regions[1].blocks[0]
-        out.moved[value] = dims
+        out.forwarded[value] = dims
         carry, made = body.arguments[i], list(body.operations)[-1].operation.operands[i]
         _collect(made, carry, dims, out)
     elif traits.has(op.name, Trait.FORWARDS) or op.name == "stablehlo.negate" or (
         op.name in _RESHAPES and _size(op.operands[0]) == _size(value)
     ):
-        out.moved[value] = dims
+        out.forwarded[value] = dims
         back = through(op, 0, 0, back=True)  # per dimension of the operand, the result's
         _follow(op.operands[0], tuple(None if d is None else dims[d] for d in back), out)
     else:
@@ -170,17 +170,17 @@ def _follow(value: ir.Value, dims: Dims, out: Gradients) -> None:
 
 
 def _collect(value: ir.Value, carry: ir.Value, dims: Dims, out: Gradients) -> None:
-    """Follow what a loop writes into, or adds to, its carry in one trip."""
+    """Follow what a loop writes into, or adds to, its carry in one iteration."""
     if isinstance(value, ir.BlockArgument):
         return
     op = value.owner.operation
     if op.name == _WRITE and op.operands[0] == carry:
-        out.moved[value] = dims
+        out.forwarded[value] = dims
         update = op.operands[1]
-        whole = zip(update.type.shape, value.type.shape, dims, strict=True)
-        _follow(update, tuple(d if n == all_ else None for n, all_, d in whole), out)
+        sizes = zip(update.type.shape, value.type.shape, dims, strict=True)
+        _follow(update, tuple(d if n == all_ else None for n, all_, d in sizes), out)
     elif op.name == "stablehlo.add" and carry in (op.operands[0], op.operands[1]):
-        out.moved[value] = dims
+        out.forwarded[value] = dims
         _follow(op.operands[1 if op.operands[0] == carry else 0], dims, out)
     else:
         _follow(value, dims, out)
@@ -190,14 +190,14 @@ def _size(value: ir.Value) -> int:
     return math.prod(value.type.shape)
 
 
-def takes_part(op: ir.Operation, group: Group, found: Gradients) -> bool:
+def takes_part(op: ir.Operation, group: UpdateGroup, found: Gradients) -> bool:
     """Whether `op`, which reads a gradient, can take it in parts: the update, what leads there, and norms of it.
 
     Others compute with it (statistics of a batch on the way to the gradient of an input).
     """
     if op.name in ("stablehlo.return", "func.return"):
         return True
-    if _in(op, group.values) or _in(op, found.moved):
+    if _in(op, group.values) or _in(op, found.forwarded):
         return True
     if op.name == "stablehlo.reduce":
         return all(r.type.rank == 0 for r in op.results)

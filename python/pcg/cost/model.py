@@ -199,14 +199,14 @@ class CostModel:
         assert cluster is not None
         devices = cluster.device_of(self.mesh)
         groups = tuple(tuple(devices[p] for p in g) for g in self.mesh.groups(axes))
-        found = collectives.lines(cluster, groups, kind)
+        found = collectives.cost_lines(cluster, groups, kind)
         if kind == "permute" and len(axes) > 1:
             # To the next along the axes, or from their order to the reverse one: whichever takes longer.
             there = {g[0]: g for g in self.mesh.groups(tuple(reversed(axes)))}
             ends = [pair for g in self.mesh.groups(axes) for pair in zip(g, there[g[0]], strict=True)]
-            reversal = collectives.exchange(cluster, [(devices[a], devices[b]) for a, b in ends])
+            reversal = collectives.exchange_line(cluster, [(devices[a], devices[b]) for a, b in ends])
             found = max(found, (reversal,), key=lambda one: one[0].per_byte)
-        share = collectives.sent(kind, len(groups[0]))
+        share = collectives.wire_factor(kind, len(groups[0]))
         lines = tuple((x.start, x.per_byte / share) for x in found)
         self._lines[axes, kind] = lines
         return lines

@@ -31,7 +31,7 @@ def collective_seconds(machine: Machine, groups: Sequence[Sequence[int]], kind: 
 
 def wire_bytes(kind: str, n: int, size: float) -> float:
     """Bytes that a device of a group of `n` sends in a collective of `size` bytes, as `collective_seconds`."""
-    return collectives.sent(kind, n) * size if n > 1 else 0.0
+    return collectives.wire_factor(kind, n) * size if n > 1 else 0.0
 
 
 def messages_seconds(machine: Machine, messages: Sequence[tuple[int, int, float]]) -> float:

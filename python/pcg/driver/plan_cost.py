@@ -88,7 +88,7 @@ def plan_cost(
     meshes = [plan.mesh]
     if remap and cluster is not None:
         parts = {axis: [plan.mesh.axis_size(p) for p in names] for axis, names in plan.mesh.parts.items()}
-        places = [p.mesh.device_ids for p in mapping.placements(cluster, Mesh(plan.mesh.origin.axes))]
+        places = [p.mesh.device_ids for p in mapping.device_mappings(cluster, Mesh(plan.mesh.origin.axes))]
         meshes = [Mesh(plan.mesh.origin.axes, ids).refined(parts) for ids in places]
     module = placed(plan, program)
     # Where several places cost the same, the first stays: the same input gives the same answer.

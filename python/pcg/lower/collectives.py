@@ -16,7 +16,18 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.layout.uneven import padded_sizes
 from pcg.lower.neutral import neutral, zero
 from pcg.lower.ordered import needs_order, ordered, unordered
-from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step, permutation
+from pcg.reshard import (
+    AllGather,
+    AllReduce,
+    AllToAll,
+    Mask,
+    Permute,
+    ReduceScatter,
+    Regroup,
+    ReshardStep,
+    Slice,
+    permutation,
+)
 from pcg.rules.regions import ON_BOOLEANS, REDUCERS
 
 
@@ -32,7 +43,7 @@ class CollectiveBuilder:
         self.channels = 0
         self._groups: dict[tuple[str, ...], ir.Attribute] = {}
 
-    def take(self, step: Step, value: ir.Value, spec: ShardSpec, shape: Sequence[int]) -> ir.Value:
+    def take(self, step: ReshardStep, value: ir.Value, spec: ShardSpec, shape: Sequence[int]) -> ir.Value:
         """The local value after `step`, taken from the local `value` of layout `spec` and global `shape`."""
         match step:
             case AllReduce(axes, kind):
@@ -135,7 +146,7 @@ class CollectiveBuilder:
 
     def regroup(self, value: ir.Value, step: Regroup, spec: ShardSpec, shape: Sequence[int]) -> ir.Value:
         """An all-to-all over several axes: the value is split into one piece per device, and what comes assembled."""
-        gone, come = step.moved(spec)
+        gone, come = step.axis_changes(spec)
         for d, axes in come.items():
             value = self._pad(value, d, axes)
         size = self.mesh.axis_size

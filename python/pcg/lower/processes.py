@@ -25,7 +25,7 @@ from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.collectives import pad_high
 from pcg.lower.redistribution_ops import itemsize
-from pcg.reshard import Piece, ReshardError, cross_mesh_plan
+from pcg.reshard import ReshardError, TransferPiece, cross_mesh_plan
 from pcg.reshard.cross import Box, shards
 from pcg.rules import traits
 from pcg.rules.traits import Trait
@@ -90,7 +90,7 @@ class ProcessLowering:
         self.processes = {n: _Process(n, module.regions[0].blocks[0]) for n in numbers}
         self.channels = itertools.count(1)
         self.tags = itertools.count()
-        self.messages: list[Piece] = []
+        self.messages: list[TransferPiece] = []
 
     def run(self) -> None:
         """Append one module per process, and say on the outer module what they are parts of."""
@@ -227,7 +227,7 @@ class ProcessLowering:
                 process.values[result] = _assemble(got[number], self.local_type(result))
         self.messages += plan.pieces
 
-    def piece(self, value: ir.Value, piece: Piece) -> ir.Value:
+    def piece(self, value: ir.Value, piece: TransferPiece) -> ir.Value:
         """A piece of the shard that its sender holds."""
         shard = self.processes[piece.sender].values[value]
         size = [b - a for a, b in zip(piece.start, piece.stop, strict=True)]

@@ -13,7 +13,7 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.types import element_bytes
 from pcg.layout import ShardSpec
-from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, Slice, Step
+from pcg.reshard import AllGather, AllReduce, AllToAll, Mask, Permute, ReduceScatter, Regroup, ReshardStep, Slice
 
 #: PCG operators that move data inside one mesh.
 PCG_OPERATORS = frozenset({"pcg.partition", "pcg.combine", "pcg.replicate", "pcg.reduce", "pcg.mask"})
@@ -26,7 +26,7 @@ REDISTRIBUTION_OPS = PCG_OPERATORS | DIST_COLLECTIVES | shardings.CONSTRAINTS
 
 
 def emit_pcg(
-    steps: Sequence[Step], value: ir.Value, spec: ShardSpec, loc: ir.Location, ip: ir.InsertionPoint
+    steps: Sequence[ReshardStep], value: ir.Value, spec: ShardSpec, loc: ir.Location, ip: ir.InsertionPoint
 ) -> list[tuple[ir.Value, ShardSpec]]:
     """PCG operators for `steps` taken from `value`, which has layout `spec`; (value, layout) after each step."""
     reached = []
@@ -39,17 +39,17 @@ def emit_pcg(
     return reached
 
 
-def _spell(step: Step, spec: ShardSpec) -> list[tuple[str, dict[str, ir.Attribute], ShardSpec]]:
+def _spell(step: ReshardStep, spec: ShardSpec) -> list[tuple[str, dict[str, ir.Attribute], ShardSpec]]:
     """(op name, attributes, layout after it) of the PCG operators that make up `step`."""
-    parts: list[Step]
+    parts: list[ReshardStep]
     match step:
         case ReduceScatter(dim, axes, kind):
             parts = [AllReduce(axes, kind), Slice(dim, axes)]
         case AllToAll(split_dim, concat_dim, axes):
             parts = [AllGather(concat_dim, axes), Slice(split_dim, axes)]
         case Permute(result) | Regroup(result):
-            off: list[Step] = []
-            on: list[Step] = []
+            off: list[ReshardStep] = []
+            on: list[ReshardStep] = []
             for d, (have, want) in enumerate(zip(spec.dims, result.dims, strict=True)):
                 same = 0
                 while same < min(len(have), len(want)) and have[same] == want[same]:
@@ -68,7 +68,7 @@ def _spell(step: Step, spec: ShardSpec) -> list[tuple[str, dict[str, ir.Attribut
 
 
 def emit_dist(
-    steps: Sequence[Step], value: ir.Value, spec: ShardSpec, loc: ir.Location, ip: ir.InsertionPoint
+    steps: Sequence[ReshardStep], value: ir.Value, spec: ShardSpec, loc: ir.Location, ip: ir.InsertionPoint
 ) -> ir.Value:
     """One `dist` collective per step, taken from `value`, which has layout `spec`."""
     for step in steps:
@@ -78,7 +78,7 @@ def emit_dist(
     return value
 
 
-def dist_step(op: ir.Operation, result_spec: ShardSpec) -> Step:
+def dist_step(op: ir.Operation, result_spec: ShardSpec) -> ReshardStep:
     """The step a `dist` collective is; `result_spec` is what a permute or a regroup leads to."""
     a = op.attributes
 
@@ -107,7 +107,7 @@ def dist_step(op: ir.Operation, result_spec: ShardSpec) -> Step:
             return Permute(result_spec)
 
 
-def _attributes(step: Step) -> dict[str, ir.Attribute]:
+def _attributes(step: ReshardStep) -> dict[str, ir.Attribute]:
     i64 = ir.IntegerType.get_signless(64)
     attributes: dict[str, ir.Attribute] = {}
     for name, value in vars(step).items():

@@ -21,7 +21,7 @@ from pcg.lower.control_flow import lower_control_flow
 from pcg.lower.local import MeshContext, local_form_of
 from pcg.lower.redistribution_ops import DIST_COLLECTIVES, REDISTRIBUTION_OPS, dist_step
 from pcg.lower.shards import Shards, expect, local_attributes, owner
-from pcg.reshard import ReshardError, Step, plan
+from pcg.reshard import ReshardError, ReshardStep, plan
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.collectives import NAMES as COLLECTIVES
 from pcg.rules.registry import shape
@@ -114,7 +114,7 @@ class SpmdLowering:
         value = self.shards.local[op.operands[0]]
         try:
             if op.name in DIST_COLLECTIVES:
-                steps: tuple[Step, ...] = (dist_step(op, dst),)
+                steps: tuple[ReshardStep, ...] = (dist_step(op, dst),)
                 if (after := steps[0].apply(src)) != dst:
                     raise ReshardError(f"it makes {after} of {src}, but its result has layout {dst}")
             else:

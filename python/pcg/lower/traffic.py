@@ -15,7 +15,7 @@ from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.processes import devices
 from pcg.lower.redistribution_ops import itemsize
-from pcg.machine.traffic import Exchange, Messages, Need, Together, Traffic
+from pcg.machine.traffic import Exchange, GroupExchange, Messages, Need, Traffic
 from pcg.reshard import cross_mesh_plan
 from pcg.reshard.cross import shards
 from pcg.rules.collectives import STEP_KINDS
@@ -84,7 +84,7 @@ def _exchange(op: ir.Operation, kind: str, ids: Sequence[int], times: float) -> 
     size = float(sum(tensor_bytes(v.type) for v in of))
     if kind == "permute":
         return Messages(tuple((a, b, size) for a, b in groups if a != b), times)
-    return Together(kind, groups, size, times)
+    return GroupExchange(kind, groups, size, times)
 
 
 def _needs(

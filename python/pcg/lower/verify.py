@@ -17,7 +17,7 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, dist_step
-from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, Slice, Step, permutation
+from pcg.reshard import AllGather, AllReduce, Mask, ReshardError, ReshardStep, Slice, permutation
 from pcg.rules import CONTROL_FLOW, TERMINATORS, RuleError, rule_for
 from pcg.rules.manual import computations, is_manual
 
@@ -274,7 +274,7 @@ def _axes(op: ir.Operation) -> tuple[str, ...]:
     return tuple(ir.StringAttr(a).value for a in op.attributes["axes"])
 
 
-def _step(op: ir.Operation, result: ShardSpec) -> Step:
+def _step(op: ir.Operation, result: ShardSpec) -> ReshardStep:
     """The redistribution step that a moving operator is."""
     if op.name in DIST_COLLECTIVES:
         return dist_step(op, result)

@@ -81,9 +81,8 @@ class Curve:
     def __call__(self, size: Amount) -> Amount:
         """Seconds for `size`; 0 takes no time, but with `floor` the least there is."""
         x, y = self._logs
-        given = np.asarray(size, dtype=float)
         with np.errstate(divide="ignore"):
-            at = np.log(given)
+            at = np.log(np.asarray(size, dtype=float))
         found = np.interp(at, x, y)
         found = np.where(at > x[-1], y[-1] + (at - x[-1]), found)
         if not self.floor:

@@ -51,7 +51,7 @@ def with_profile(cluster: Description, device: str, name: str = "") -> Descripti
     if not path.is_file():
         return cluster
     profile = profile_text.load(path)
-    if profile.made.get("device") != device or profile.devices != cluster.size:
+    if profile.provenance.get("device") != device or profile.devices != cluster.size:
         return cluster
     return replace(cluster, kinds=tuple(replace(k, profile=profile) for k in cluster.kinds))
 

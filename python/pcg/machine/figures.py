@@ -1,6 +1,6 @@
-"""What the figures of clusters and profiles may be, and how errors show them.
+"""Bounds of the figures in clusters and profiles, and the errors that name them.
 
-The bounds are far beyond any machine; within them no product or quotient that a price is made of overflows.
+The bounds are far beyond any machine; within them no product or quotient in a cost overflows.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Machine:
 
     With `cluster` the time of a collective comes from its network and from where the mesh lies on it: position `p`
     of the mesh is device `device_ids[p]` of the cluster, the `p`-th usable one where the mesh names none.  A mesh
-    of unlike devices runs at the pace of the slowest, which is then `device` (see `Machine.of`).
+    of several kinds of devices runs at the pace of the slowest, which is then `device` (see `Machine.of`).
 
     The default has no cluster: an A100-80GB's published arithmetic and memory rates (156 TFLOP/s TF32,
     312 TFLOP/s BF16, 2.0 TB/s), and per mesh axis 100 GB/s and 2 us a hop, between what collectives

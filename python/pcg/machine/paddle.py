@@ -38,7 +38,7 @@ _HOST = ("CPU", "NIC", "UNKNOWN")
 _LINKS = ("UNKNOWN", "LOC", "SYS", "PHB", "PIX", "PIB", "NVL", "NVB", "NET")
 _DEFAULT_NIC = 24e9
 _MEMORY_BANDWIDTH = 900e9
-#: The largest number, in the units of the file.
+#: The largest number, in the units of the file.  A choice: beyond any machine, and its products stay finite.
 _MOST = 1e18
 #: Seconds of a hop (NVIDIA/nccl src/graph/tuning.cc).
 _NVLINK, _PCI, _NET = 0.6e-6, 1.0e-6, 5.0e-6
@@ -59,7 +59,7 @@ def loads(text: str, name: str = "cluster", path: str = "<text>") -> Description
     """The cluster that a Paddle JSON file describes.
 
     Raises:
-      ClusterError: not JSON, not of this format, or a machine of unlike accelerators.
+      ClusterError: not JSON, not of this format, or a machine with several kinds of accelerators.
     """
     try:
         doc = json.loads(text)
@@ -168,9 +168,9 @@ def _inside(m: _Machine) -> list[Level]:
     fast = {pair for pair, x in links.items() if x[0] > slowest[0]} if len(links) == every else set(links)
     blocks = _blocks(m.count, fast)
     size = len(blocks[0])
-    whole = all(b == list(range(i * size, i * size + size)) for i, b in enumerate(blocks))
+    contiguous = all(b == list(range(i * size, i * size + size)) for i, b in enumerate(blocks))
     cliques = all((a, b) in fast for block in blocks for a in block for b in block if a < b)
-    if 1 < size < m.count and whole and cliques:
+    if 1 < size < m.count and contiguous and cliques:
         inner = min(x for pair, x in links.items() if pair in fast)
         rest = [x for pair, x in links.items() if pair not in fast]
         # Pairs without a link go through the host, as slowly as the way out.
@@ -240,17 +240,17 @@ def _latencies(alpha: Any) -> tuple[float, float, float]:
     if not isinstance(alpha, dict):
         raise ClusterError(f"alpha_latency is {brief(alpha)}; allowed: an object")
 
-    def given(key: str, otherwise: float) -> float:
+    def latency(key: str, default: float) -> float:
         """Paddle writes the name of a link type where it knows no number."""
         part = alpha.get(key) or {}
         if not isinstance(part, dict):
             raise ClusterError(f"alpha_latency.{key} is {brief(part)}; allowed: an object")
         ring = part.get("ring")
         if isinstance(ring, bool) or not isinstance(ring, int | float):
-            return otherwise
+            return default
         return 1e-6 * _number(part, "ring", f"alpha_latency.{key}")
 
-    return given("intra", _NVLINK), given("intra", _PCI), given("inter", _NET)
+    return latency("intra", _NVLINK), latency("intra", _PCI), latency("inter", _NET)
 
 
 def _list(t: Mapping[str, Any], key: str, where: str, needed: bool = True) -> list[Mapping[str, Any]]:

@@ -52,20 +52,20 @@ _APART, ALIGNED = 256, 4096
 
 @dataclass(frozen=True)
 class Reordering:
-    """What a kernel reads in another order than it lies in memory, in bytes.
+    """Bytes that a kernel does not read in the order of memory.
 
-    `turned`: values that it transposes on the way; `slab`: of one of the matrices, if they are many (0: `turned`);
+    `transposed`: values that it transposes on the way; `slab`: of one of the matrices, if many (0: `transposed`);
     `stride`: from one element to the next that is read (0: not known).  `rows`: values whose rows are in another order.
     """
 
-    turned: float = 0.0
+    transposed: float = 0.0
     slab: float = 0.0
     stride: int = 0
     rows: float = 0.0
 
     @property
     def aligned(self) -> float:
-        """How much the elements of a column are in each other's way in a cache: from 0, not at all, to 1."""
+        """Cache conflicts between the elements of a column: from 0, none, to 1, all in one set."""
         power = self.stride & -self.stride
         return min(1.0, max(0.0, math.log2(max(power, 1) / _APART) / math.log2(ALIGNED / _APART)))
 
@@ -117,8 +117,8 @@ class Profile:
     they are touched, and takes those of large allocations back.
     `rates`: per class of ops (see `CLASSES`) and element type; `collectives`: per (collective, group size) the
     seconds by bytes that one device sends.  `waits`: by group size the seconds that devices wait for each other at a
-    collective, by the seconds of work since they last met; none where every device has processors of its own.
-    `made`: what, when and by what it was measured, for people and to tell a profile of another machine.
+    collective, by the seconds of work since the last one; none where every device has processors of its own.
+    `provenance`: what, when and by what it was measured, for people and to tell a profile of another machine.
 
     What is not in it (an element type, a class) falls back to the rates of the device kind.
     """
@@ -132,7 +132,7 @@ class Profile:
     collectives: Mapping[tuple[str, int], Curve] = field(hash=False)
     fresh: Curve | None = None
     waits: Mapping[int, Curve] = field(default_factory=dict, hash=False)
-    made: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    provenance: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         where = f"profile {self.name!r}"
@@ -156,7 +156,7 @@ class Profile:
                 text = f"{where}: waits in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
                 raise ClusterError(text, f"waits.{group}")
 
-    # -- prices --------------------------------------------------------------------------------
+    # -- costs ---------------------------------------------------------------------------------
 
     def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount) -> Amount | None:
         """Seconds of one op without the overhead of a kernel; None if its class was not measured for the type."""
@@ -164,7 +164,7 @@ class Profile:
         if rates is None and class_of(op_name) == "layout":
             rates = self.rates.get(("layout", "f32")) or self.rates.get(("transpose", "f32"))
         if rates is None and class_of(op_name) in ("copy", "transpose", "gather", "scatter"):
-            rates = self.rates.get((class_of(op_name), "f32"))  # what moves bytes asks not of what
+            rates = self.rates.get((class_of(op_name), "f32"))  # the element type does not matter to moving bytes
         return None if rates is None else rates.seconds(flops, touched)
 
     def fused(
@@ -172,19 +172,19 @@ class Profile:
     ) -> float | None:
         """Seconds of a kernel that ends with `op_name`; None if it was not measured.
 
-        Loops over elements take as long as their arithmetic or their memory traffic, whichever is longer.  What is
-        read in another order than it lies is a class of its own (`reorder`: a loop over two operands of which one
-        is transposed on the way): a transpose by itself is done in blocks, one inside of a loop is not.  It takes
-        several times as long where columns fall into one set of the cache (`reorder_aligned`).  Of many small matrices
-        each stays in a cache.  What is read in another order of its rows is not copied as a whole: `regroup`.
+        Loops over elements take as long as their arithmetic or their memory traffic, whichever is longer.  What they
+        transpose on the way is a class of its own (`reorder`: a loop over two operands of which one is transposed):
+        a transpose by itself is done in blocks, one inside of a loop is not.  It takes several times as long where
+        columns fall into one set of the cache (`reorder_aligned`).  Of many small matrices each stays in a cache.  A
+        change of the order of rows is not a copy of everything: `regroup`.
         """
         cls = class_of(op_name)
         if cls not in _LOOPS:
             return self.seconds(op_name, element, sum(parts.values()), touched)
-        loop, root = self._like("elementwise", element), self._like(cls, element)
-        if loop is None or loop.bytes is None:
+        plain, root = self._like("elementwise", element), self._like(cls, element)
+        if plain is None or plain.bytes is None:
             return None
-        stream = loop.bytes if root is None or root.bytes is None else root.bytes
+        stream = plain.bytes if root is None or root.bytes is None else root.bytes
         busy: dict[str, float] = {}
         for name, flops in parts.items():
             own = "transcendental" if class_of(name) == "transcendental" else "elementwise"
@@ -195,27 +195,27 @@ class Profile:
             if rates is not None and rates.flops:
                 arithmetic += rates.flops[0][1](flops)
         extra, rest = 0.0, touched
-        if cls != "transpose" and order.turned and (turning := self._turning(element, order)) is not None:
-            extra, rest = turning, rest - 3 * order.turned
+        if cls != "transpose" and order.transposed and (loop := self._transposed_loop(element, order)) is not None:
+            extra, rest = loop, rest - 3 * order.transposed
         rows = self._like("regroup", element)
         if cls != "transpose" and order.rows and rows is not None and rows.bytes is not None:
             extra, rest = extra + rows.bytes(2 * order.rows), rest - 2 * order.rows
         return max(stream(max(rest, 0.0)), arithmetic) + extra
 
-    def _turning(self, element: str, order: Reordering) -> float | None:
+    def _transposed_loop(self, element: str, order: Reordering) -> float | None:
         """Seconds of a loop over two operands of which one is transposed; between the two kinds of stride measured it
         is linear in logarithms."""
         free, aligned = self._like("reorder", element), self._like("reorder_aligned", element)
         if free is None or free.bytes is None:
             return None
-        slab = min(order.slab or order.turned, order.turned)
+        slab = min(order.slab or order.transposed, order.transposed)
         seconds = free.bytes(3 * slab)
         if order.aligned and aligned is not None and aligned.bytes is not None:
             seconds *= max(1.0, aligned.bytes(3 * slab) / seconds) ** order.aligned
-        return seconds * order.turned / slab
+        return seconds * order.transposed / slab
 
     def _like(self, cls: str, element: str) -> Rates | None:
-        """The rates of a class for a type, or for f32: loops over other types are alike."""
+        """The rates of a class for a type, or for f32, which other types resemble."""
         return self.rates.get((cls, element)) or self.rates.get((cls, "f32"))
 
     def link(self, kind: str, group: int, wire_bytes: float) -> float | None:
@@ -223,7 +223,7 @@ class Profile:
         return _by_group({n: c for (k, n), c in self.collectives.items() if k == kind}, group, wire_bytes)
 
     def wait(self, group: int, work: float) -> float:
-        """Seconds that devices wait at a collective in groups of `group`, `work` seconds after they last met.
+        """Seconds that devices wait at a collective in groups of `group` after `work` seconds since the last one.
 
         Beyond the longest work measured it is what it was there: over long stretches a host shares its processors
         out evenly.

@@ -13,8 +13,8 @@ from pcg.layout.brief import brief
 from pcg.machine.curve import Curve
 from pcg.machine.errors import ClusterError
 from pcg.machine.figures import MOST
-from pcg.machine.lines import read
 from pcg.machine.profile import CLASSES, COLLECTIVES, VERSION, Profile, Rates
+from pcg.machine.toml_lines import read
 
 _TOP = (
     "pcg_profile", "name", "devices", "kernel", "dispatch", "argument", "fresh", "waits", "made", "rates",
@@ -52,7 +52,7 @@ def from_tables(doc: Mapping[str, Any]) -> Profile:
     if isinstance(doc["pcg_profile"], bool) or doc["pcg_profile"] != VERSION:
         text = f"pcg_profile is {brief(doc['pcg_profile'])}; this pcg reads version {VERSION}"
         raise ClusterError(text, "pcg_profile")
-    made = _table(doc.get("made", {}), "made")
+    provenance = _table(doc.get("made", {}), "made")
     rates: dict[tuple[str, str], Rates] = {}
     for cls, elements in _table(doc.get("rates", {}), "rates").items():
         _one_of(cls, CLASSES, "rates")
@@ -66,7 +66,7 @@ def from_tables(doc: Mapping[str, Any]) -> Profile:
     kernel, dispatch, argument = (_number(doc[key], key) for key in ("kernel", "dispatch", "argument"))
     return Profile(
         _text(doc["name"], "name"), _integer(doc["devices"], "devices"), kernel, dispatch, argument, rates, curves,
-        fresh, waits, {k: _text(x, f"made.{k}") for k, x in made.items()},
+        fresh, waits, {k: _text(x, f"made.{k}") for k, x in provenance.items()},
     )  # fmt: skip
 
 
@@ -172,8 +172,8 @@ def lines(profile: Profile, table: str) -> list[str]:
         f"pcg_profile = {VERSION}", f"name = {_quote(profile.name)}", f"devices = {profile.devices}",
         f"kernel = {profile.kernel!r}", f"dispatch = {profile.dispatch!r}", f"argument = {profile.argument!r}",
     ]  # fmt: skip
-    if profile.made:
-        out += ["", f"[{at}made]", *(f"{_quote(k)} = {_quote(x)}" for k, x in profile.made.items())]
+    if profile.provenance:
+        out += ["", f"[{at}made]", *(f"{_quote(k)} = {_quote(x)}" for k, x in profile.provenance.items())]
     if profile.fresh is not None:
         out += ["", f"[{at}fresh]", *_curve_lines(profile.fresh)]
     for (cls, element), rates in profile.rates.items():

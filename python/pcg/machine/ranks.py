@@ -1,6 +1,6 @@
 """Rank mapping: which device each process of a program is, so that those that talk much are close.
 
-Three ways, each never worse than the one before by the time that the exchanges take with contention (`Pricer`):
+Three methods, each never worse than the one before by the time of the exchanges with contention (`TrafficCost`):
 
 - greedy, as Paddle describes its mapping: the process with the most traffic goes first; then, again and again, the one
   with the most traffic with those that have a device goes to the free device nearest to them.
@@ -23,22 +23,22 @@ import numpy as np
 
 from pcg.machine.cluster import Cluster
 from pcg.machine.errors import ClusterError
-from pcg.machine.traffic import Pricer, Traffic
+from pcg.machine.traffic import Traffic, TrafficCost
 
 #: What `map_ranks` can be asked for.
 METHODS = ("naive", "greedy", "local", "optimal", "auto")
-#: Processes up to which `auto` looks for the optimum.
+#: Processes up to which `auto` searches for the optimum.  A choice: 8! placements, most of them pruned.
 _FEW = 8
-#: Placements and parts of placements that branch and bound prices before it gives up the proof.
+#: Complete and partial placements that branch and bound evaluates at most.  A choice: some seconds.
 _NODES = 20_000
-#: Placements that the local search prices.
+#: Placements that the local search evaluates at most.  A choice: about a second.
 _TRIES = 4_000
-#: The least relative gain that counts.
+#: The least relative gain that counts: above the rounding of sums.
 _GAIN = 1e-9
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankMapping:
     """Device of each process, and the seconds per step that what they exchange takes there.
 
     `naive` are the seconds in the order in which processes and devices are numbered (or that was given).
@@ -54,7 +54,7 @@ class Ranking:
 
 def map_ranks(
     cluster: Cluster, traffic: Traffic, method: str = "auto", start: Sequence[int] | None = None
-) -> Ranking:
+) -> RankMapping:
     """Place processes on devices of `cluster`.
 
     Args:
@@ -69,28 +69,28 @@ def map_ranks(
     """
     if method not in METHODS:
         raise ClusterError(f"unknown method {method!r} of rank mapping; allowed: {', '.join(METHODS)}")
-    room = _Room(cluster, traffic)
-    pricer = Pricer(cluster, traffic)
-    first = room.in_order() if start is None else room.checked(start)
-    naive = pricer.seconds(first)
+    domains = _Domains(cluster, traffic)
+    cost = TrafficCost(cluster, traffic)
+    first = domains.in_order() if start is None else domains.checked(start)
+    naive = cost.seconds(first)
     if method == "naive":
-        return Ranking(tuple(first), naive, naive, method)
+        return RankMapping(tuple(first), naive, naive, method)
     best, seconds = first, naive
-    found = _greedy(room, pricer)
-    if (time := pricer.seconds(found)) < seconds * (1 - _GAIN):
+    found = _greedy(domains, cost)
+    if (time := cost.seconds(found)) < seconds * (1 - _GAIN):
         best, seconds = found, time
     if method == "greedy":
-        return Ranking(tuple(best), seconds, naive, method)
-    best, seconds = _improve(room, pricer, best, seconds)
+        return RankMapping(tuple(best), seconds, naive, method)
+    best, seconds = _improve(domains, cost, best, seconds)
     proved = False
     if method == "optimal" or (method == "auto" and traffic.processes <= _FEW):
-        best, seconds, proved = _Optimal(room, pricer, best, seconds).run()
+        best, seconds, proved = _Optimal(domains, cost, best, seconds).run()
         method = "optimal" if proved else "local"
-    return Ranking(tuple(best), seconds, naive, "local" if method == "auto" else method, proved)
+    return RankMapping(tuple(best), seconds, naive, "local" if method == "auto" else method, proved)
 
 
-class _Room:
-    """Which processes may go on which devices, and which devices are alike."""
+class _Domains:
+    """The devices that each process may have, and which devices are symmetric."""
 
     def __init__(self, cluster: Cluster, traffic: Traffic) -> None:
         self.cluster, self.traffic = cluster, traffic
@@ -113,20 +113,20 @@ class _Room:
         self._pattern: dict[tuple[int, int], tuple[int, ...]] = {}
         self.paths = {d: self._path(d) for d in usable}
         self._near: dict[tuple[int, ...], tuple[float, float]] = {}
-        if not self.leaves_room(list(self.processes), Counter(self.kind.values())):
+        if not self.are_assignable(list(self.processes), Counter(self.kind.values())):
             every = Counter(str(traffic.need(p)) for p in self.processes)
             text = "; ".join(f"{c} of {need}" for need, c in every.items())
             have = ", ".join(f"{c} {k}" for k, c in Counter(self.kind.values()).items())
             raise ClusterError(f"the needs of the processes ({text}) cannot all be met: there are {have}")
 
-    def leaves_room(self, processes: Sequence[int], free: Counter[str]) -> bool:
+    def are_assignable(self, processes: Sequence[int], free: Counter[str]) -> bool:
         """Whether `processes` can all be placed on as many `free` devices per kind (Hall's condition)."""
         wants = Counter(self.kinds[p] for p in processes)
         names = list(free)
         for size in range(1, len(names) + 1):
             for some in itertools.combinations(names, size):
-                asked = sum(c for fit, c in wants.items() if fit & set(names) <= set(some))
-                if asked > sum(free[k] for k in some):
+                wanted = sum(c for fit, c in wants.items() if fit & set(names) <= set(some))
+                if wanted > sum(free[k] for k in some):
                     return False
         return True
 
@@ -155,14 +155,14 @@ class _Room:
             return True
         free = Counter(self.kind.values())
         free.subtract(self.kind[d] for d in (*taken, device))
-        return self.leaves_room(self.processes[process + 1 :] if rest is None else rest, free)
+        return self.are_assignable(self.processes[process + 1 :] if rest is None else rest, free)
 
-    # -- devices that are alike ----------------------------------------------------------------
+    # -- symmetric devices ---------------------------------------------------------------------
 
     def _path(self, device: int) -> tuple[tuple[tuple[int, int], int, bool, tuple[int, ...]], ...]:
         """The blocks that a device is in, outermost first: (block, place in the one above, may change places, usable).
 
-        Blocks of a level that is symmetric, and whose usable devices lie alike, may change places.
+        Blocks of a level that is symmetric, and whose usable devices are in the same places, may change places.
         """
         index = self.cluster._group_index(device)
         group, start = self.cluster.groups[index], self.cluster.starts[index]
@@ -186,8 +186,8 @@ class _Room:
         seen: dict[tuple[object, ...], int] = {}
         for d in devices:
             key = tuple(
-                ("any", pattern) if alike and block not in used else place
-                for block, place, alike, pattern in self.paths[d]
+                ("any", pattern) if symmetric and block not in used else place
+                for block, place, symmetric, pattern in self.paths[d]
             )
             seen.setdefault(key, d)
         return list(seen.values())
@@ -198,11 +198,11 @@ class _Room:
 
     # -- distance ------------------------------------------------------------------------------
 
-    def distance(self, pricer: Pricer, a: int, b: int) -> tuple[float, float]:
+    def distance(self, cost: TrafficCost, a: int, b: int) -> tuple[float, float]:
         """(latency, seconds per byte) of a lone transfer between two devices."""
         key = self._relation(a, b)
         if key not in self._near:
-            self._near[key] = pricer.topology.step(np.array([a]), np.array([b]), 1.0)
+            self._near[key] = cost.topology.step(np.array([a]), np.array([b]), 1.0)
         return self._near[key]
 
     def _relation(self, a: int, b: int) -> tuple[int, ...]:
@@ -216,99 +216,99 @@ class _Room:
         return (i, i, same)
 
 
-def _greedy(room: _Room, pricer: Pricer) -> list[int]:
-    """Paddle's: the most talkative process next, as near as can be to those it talks to."""
-    volume = room.traffic.volume
+def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
+    """Paddle's: the process with the most traffic next, as near as can be to its partners."""
+    volume = domains.traffic.volume
     total = volume.sum(axis=1)
-    found = [-1] * len(room.processes)
-    rest = set(room.processes)
+    found = [-1] * len(domains.processes)
+    rest = set(domains.processes)
     used: set[tuple[int, int]] = set()
     while rest:
-        placed = [q for q in room.processes if found[q] >= 0]
+        placed = [q for q in domains.processes if found[q] >= 0]
         process = max(rest, key=lambda p: (volume[p, placed].sum() if placed else 0.0, total[p], -p))
         rest.discard(process)
         taken = [found[q] for q in placed]
-        free = [d for d in room.kind if d not in set(taken) and room.may(process, d, taken, sorted(rest))]
+        free = [d for d in domains.kind if d not in set(taken) and domains.may(process, d, taken, sorted(rest))]
         partners = [(found[q], volume[process, q]) for q in placed if volume[process, q]]
-        # The first goes where most others find room beside it, those without partners as well.
+        # The first goes where most others find domains beside it, those without partners as well.
         def far(d: int, partners: list[tuple[int, float]] = partners, free: list[int] = free) -> tuple[float, ...]:
-            cost = 0.0
+            total = 0.0
             for other, amount in partners:
-                latency, per_byte = room.distance(pricer, d, other)
-                cost += latency + amount * per_byte
-            beside = [sum(x in range(b[0], b[0] + b[1]) for x in free) for b, *_ in room.paths[d][-2:-1]]
-            return cost, -sum(beside), d
+                latency, per_byte = domains.distance(cost, d, other)
+                total += latency + amount * per_byte
+            beside = [sum(x in range(b[0], b[0] + b[1]) for x in free) for b, *_ in domains.paths[d][-2:-1]]
+            return total, -sum(beside), d
 
-        device = min(room.representatives(free, used), key=far)
+        device = min(domains.representatives(free, used), key=far)
         found[process] = device
-        used |= room.blocks(device)
+        used |= domains.blocks(device)
     return found
 
 
-def _improve(room: _Room, pricer: Pricer, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
+def _improve(domains: _Domains, cost: TrafficCost, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
     """Exchange two devices, or take a free one, while that lowers the time; then (for ties) what goes how far."""
     best = list(start)
-    score = seconds, _spread(room, pricer, best)
+    score = seconds, _spread(domains, cost, best)
     tries = 0
     improved = True
     while improved and tries < _TRIES:
         improved = False
-        for trial in _neighbours(room, best):
+        for trial in _neighbours(domains, best):
             tries += 1
-            time = pricer.seconds(trial)
+            time = cost.seconds(trial)
             if time <= score[0] * (1 + _GAIN):
-                now = time, _spread(room, pricer, trial)
+                now = time, _spread(domains, cost, trial)
                 if time < score[0] * (1 - _GAIN) or now[1] < score[1] * (1 - _GAIN):
                     best, score, improved = trial, (min(time, score[0]), now[1]), True
                     break
             if tries >= _TRIES:
                 break
-    return best, pricer.seconds(best)
+    return best, cost.seconds(best)
 
 
-def _neighbours(room: _Room, devices: list[int]) -> Iterator[list[int]]:
-    """Placements that differ in where two processes are, or in where one is; the most talkative first."""
-    order = sorted(room.processes, key=lambda p: -room.traffic.volume[p].sum())
-    innermost = {d: room.paths[d][-2][0] for d in room.kind}
-    plain = [room.paths[d][-1][2] for d in room.kind]
+def _neighbours(domains: _Domains, devices: list[int]) -> Iterator[list[int]]:
+    """Placements that differ in where two processes are, or in where one is; those with the most traffic first."""
+    order = sorted(domains.processes, key=lambda p: -domains.traffic.volume[p].sum())
+    innermost = {d: domains.paths[d][-2][0] for d in domains.kind}
+    plain = [domains.paths[d][-1][2] for d in domains.kind]
     for p, q in itertools.combinations(order, 2):
         a, b = devices[p], devices[q]
         if all(plain) and innermost[a] == innermost[b]:
             continue  # the network cannot tell them apart
-        if room.kind[a] in room.kinds[q] and room.kind[b] in room.kinds[p]:
+        if domains.kind[a] in domains.kinds[q] and domains.kind[b] in domains.kinds[p]:
             trial = list(devices)
             trial[p], trial[q] = b, a
             yield trial
-    used = set().union(*(room.blocks(d) for d in devices))
-    free = [d for d in room.kind if d not in set(devices)]
+    used = set().union(*(domains.blocks(d) for d in devices))
+    free = [d for d in domains.kind if d not in set(devices)]
     for p in order:
-        for d in room.representatives(free, used):
-            if room.kind[d] in room.kinds[p]:
+        for d in domains.representatives(free, used):
+            if domains.kind[d] in domains.kinds[p]:
                 trial = list(devices)
                 trial[p] = d
                 yield trial
 
 
-def _spread(room: _Room, pricer: Pricer, devices: Sequence[int]) -> float:
+def _spread(domains: _Domains, cost: TrafficCost, devices: Sequence[int]) -> float:
     """Seconds of all bytes between processes, each as if alone: what breaks ties."""
     total = 0.0
-    for p, q in zip(*np.nonzero(np.triu(room.traffic.volume)), strict=True):
-        latency, per_byte = room.distance(pricer, devices[p], devices[q])
-        total += latency + room.traffic.volume[p, q] * per_byte
+    for p, q in zip(*np.nonzero(np.triu(domains.traffic.volume)), strict=True):
+        latency, per_byte = domains.distance(cost, devices[p], devices[q])
+        total += latency + domains.traffic.volume[p, q] * per_byte
     return total
 
 
 class _Optimal:
     """Branch and bound from a known placement."""
 
-    def __init__(self, room: _Room, pricer: Pricer, best: Sequence[int], seconds: float) -> None:
-        self.room, self.pricer = room, pricer
+    def __init__(self, domains: _Domains, cost: TrafficCost, best: Sequence[int], seconds: float) -> None:
+        self.domains, self.cost = domains, cost
         self.best, self.seconds = list(best), seconds
         self.left = _NODES
-        # Talkative ones first, each next to those before it: their time is known early.
-        volume = room.traffic.volume
+        # By traffic with those before: then partial placements have a tight bound.
+        volume = domains.traffic.volume
         self.order: list[int] = []
-        rest = set(room.processes)
+        rest = set(domains.processes)
         while rest:
             p = max(rest, key=lambda p: (volume[p, self.order].sum(), volume[p].sum(), -p))
             self.order.append(p)
@@ -316,7 +316,7 @@ class _Optimal:
 
     def run(self) -> tuple[list[int], float, bool]:
         """(placement, seconds, whether it is proved to be the best)."""
-        floor = self.pricer.seconds([-1] * len(self.order))
+        floor = self.cost.seconds([-1] * len(self.order))
         if self.seconds > floor:
             self._search(0, [-1] * len(self.order), [])
         return self.best, self.seconds, self.left > 0
@@ -325,15 +325,15 @@ class _Optimal:
         if depth == len(self.order):
             return
         process, rest = self.order[depth], self.order[depth + 1 :]
-        used = set().union(*(self.room.blocks(d) for d in taken))
-        free = [d for d in self.room.kind if d not in set(taken) and self.room.may(process, d, taken, rest)]
+        used = set().union(*(self.domains.blocks(d) for d in taken))
+        free = [d for d in self.domains.kind if d not in set(taken) and self.domains.may(process, d, taken, rest)]
         options = []
-        for device in self.room.representatives(free, used):
+        for device in self.domains.representatives(free, used):
             if self.left <= 0:
                 return
             self.left -= 1
             found[process] = device
-            options.append((self.pricer.seconds(found), device))
+            options.append((self.cost.seconds(found), device))
         for seconds, device in sorted(options):
             if seconds >= self.seconds * (1 - _GAIN) or self.left <= 0:
                 break

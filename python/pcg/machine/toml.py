@@ -16,8 +16,8 @@ from pcg.machine.description import Description, Group
 from pcg.machine.errors import ClusterError
 from pcg.machine.kind import DeviceKind
 from pcg.machine.level import Level
-from pcg.machine.lines import read
 from pcg.machine.profile import Profile
+from pcg.machine.toml_lines import read
 from pcg.machine.units import quantity
 
 _CLUSTER = ("name", "description", "source", "kinds", "groups", "network", "failed", "spare")
@@ -209,16 +209,16 @@ def _ids(value: Any, where: str) -> frozenset[int]:
 
 def _source(t: Mapping[str, Any], where: str) -> dict[str, str]:
     """Where figures are from: one text, or one per figure."""
-    given = t.get("source", {})
-    if isinstance(given, str):
-        return {"": given}
-    if not isinstance(given, dict) or not all(isinstance(x, str) for x in given.values()):
-        text = f"the key 'source' of {where} is {brief(given)}; allowed: text, or a table of text by figure"
+    source = t.get("source", {})
+    if isinstance(source, str):
+        return {"": source}
+    if not isinstance(source, dict) or not all(isinstance(x, str) for x in source.values()):
+        text = f"the key 'source' of {where} is {brief(source)}; allowed: text, or a table of text by figure"
         raise ClusterError(text, "source" if where == "the file" else f"{where}.source")
-    if unknown := [k for k in given if k not in t]:
+    if unknown := [k for k in source if k not in t]:
         text = f"source.{unknown[0]} of {where} is of no figure there; there are {', '.join(t)}"
         raise ClusterError(text, "source" if where == "the file" else f"{where}.source")
-    return dict(given)
+    return dict(source)
 
 
 # -- writing ---------------------------------------------------------------------------------------

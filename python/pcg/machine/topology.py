@@ -16,7 +16,7 @@ import numpy as np
 from pcg.machine.cluster import Cluster, Group
 from pcg.machine.level import Level
 
-#: Hops up to which a transfer round a ring is followed one by one.
+#: Hops up to which a transfer round a ring is counted link by link; beyond, by differences.  A choice, of speed only.
 _HOPS = 64
 
 

@@ -19,12 +19,12 @@ from pcg.machine.topology import Topology
 class Messages:
     """Point-to-point transfers at the same time: (from process, to process, bytes); `times` a step."""
 
-    sent: tuple[tuple[int, int, float], ...]
+    transfers: tuple[tuple[int, int, float], ...]
     times: float = 1.0
 
 
 @dataclass(frozen=True)
-class Together:
+class GroupExchange:
     """A collective of `groups` of processes at the same time, `times` a step.
 
     `kind` and `size` (bytes) as `pcg.machine.collectives` counts them; a permute may name pairs of its own as Messages.
@@ -36,7 +36,7 @@ class Together:
     times: float = 1.0
 
 
-Exchange = Messages | Together
+Exchange = Messages | GroupExchange
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Traffic:
         rows = np.asarray(matrix, dtype=float)
         if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or not np.all(rows >= 0):
             raise ClusterError(f"traffic of shape {rows.shape}; allowed: a square matrix of bytes, none negative")
-        sent = tuple((int(i), int(j), float(rows[i, j])) for i, j in zip(*np.nonzero(rows), strict=True) if i != j)
-        return cls(len(rows), (Messages(sent),) if sent else (), tuple(needs))
+        transfers = tuple((int(i), int(j), float(rows[i, j])) for i, j in zip(*np.nonzero(rows), strict=True) if i != j)
+        return cls(len(rows), (Messages(transfers),) if transfers else (), tuple(needs))
 
     @cached_property
     def volume(self) -> np.ndarray:
@@ -90,12 +90,12 @@ class Traffic:
         found = np.zeros((self.processes, self.processes))
         for x in self.exchanges:
             if isinstance(x, Messages):
-                for a, b, n in x.sent:
+                for a, b, n in x.transfers:
                     found[a, b] += n * x.times
                 continue
             for group in x.groups:
                 if len(group) > 1:
-                    share = collectives.sent(x.kind, len(group)) * x.size * x.times / (len(group) - 1)
+                    share = collectives.wire_factor(x.kind, len(group)) * x.size * x.times / (len(group) - 1)
                     found[np.ix_(group, group)] += share
         np.fill_diagonal(found, 0.0)
         return found + found.T
@@ -108,11 +108,11 @@ class Traffic:
 def members(exchange: Exchange) -> list[tuple[int, ...]]:
     """The processes that talk to each other in an exchange, as groups."""
     if isinstance(exchange, Messages):
-        return [(a, b) for a, b, _ in exchange.sent]
+        return [(a, b) for a, b, _ in exchange.transfers]
     return list(exchange.groups)
 
 
-class Pricer:
+class TrafficCost:
     """Seconds of all exchanges, one after another, with the processes on given devices of `cluster`.
 
     What happens at once shares links (see `pcg.machine.topology`).
@@ -125,8 +125,8 @@ class Pricer:
         self._together = []
         for x in traffic.exchanges:
             if isinstance(x, Messages):
-                ends = np.array([(a, b) for a, b, _ in x.sent], dtype=int).reshape(-1, 2)
-                self._messages.append((ends, np.array([n for _, _, n in x.sent]), x.times))
+                ends = np.array([(a, b) for a, b, _ in x.transfers], dtype=int).reshape(-1, 2)
+                self._messages.append((ends, np.array([n for _, _, n in x.transfers]), x.times))
             else:
                 self._together.append(x)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.baselines.annotate import annotate
-from pcg.baselines.layouts import decide, read
+from pcg.baselines.annotate import annotate_program
+from pcg.baselines.layouts import choose_layouts, read_program
 from pcg.baselines.recipe import PLANS, SYNONYMS, RecipeError, recipe, roles
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
@@ -34,13 +34,13 @@ class Baseline(Transformation):
         try:
             scheme = recipe(self.plan)
             who = roles(scheme, mesh, self.model, self.experts, self.zero)
-            program = read(func, state_of(func))
-            layouts = decide(program, scheme, who, mesh)
+            program = read_program(func, state_of(func))
+            layouts = choose_layouts(program, scheme, who, mesh)
         except RecipeError as error:
             raise PcgError(str(error), func) from None
         arguments = func.regions[0].blocks[0].arguments
         annotated = {i: s for i, a in enumerate(arguments) if (s := shardings.get(a)) is not None}
-        self.statistics["redistributions"] = annotate(program, layouts, mesh, annotated)
+        self.statistics["redistributions"] = annotate_program(program, layouts, mesh, annotated)
         state = [i for i in layouts.kept if i not in layouts.data]
         split = sum(any(layouts.used[i].dims) for i in state)
         kept = sum(any(layouts.kept[i].dims) for i in state)

@@ -18,7 +18,7 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.lower.lower_processes import lower_stages
 from pcg.machine import Cluster, ClusterError, Group, Machine
-from pcg.machine.shares import proportional
+from pcg.machine.apportion import apportion
 from pcg.planning.choose_mesh import ChooseMesh
 from pcg.planning.evaluate import Context, evaluate
 from pcg.planning.place_stages import PlaceStages
@@ -153,7 +153,7 @@ class ChooseGroups(Transformation):
         units = {n: m.size for n, m in meshes.items()}
         seen = set()
         for _ in range(1 + _CORRECTIONS):
-            shares = proportional(batch, speeds, units)
+            shares = apportion(batch, speeds, units)
             if tuple(shares.values()) in seen:
                 break
             seen.add(tuple(shares.values()))

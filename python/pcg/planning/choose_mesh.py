@@ -58,7 +58,7 @@ class ChooseMesh(Transformation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.chosen: mapping.Placement | None = None
+        self.chosen: mapping.DeviceMapping | None = None
         self.bound = math.inf
         """No plan on any candidate takes less, in seconds per step; infinite where there was nothing to choose."""
         self._programs: dict[tuple[tuple[str, int], ...], _OnAxes] = {}
@@ -97,16 +97,16 @@ class ChooseMesh(Transformation):
             how = ": no plan fits as it is, this mesh needs the least memory"
         self.remark(module, f"mesh {self.chosen}, best of {len(candidates)}{how}")
 
-    def _candidates(self, mesh: Mesh | None) -> Iterable[mapping.Placement]:
+    def _candidates(self, mesh: Mesh | None) -> Iterable[mapping.DeviceMapping]:
         cluster = self.machine.cluster
         if mesh is None:
             usable = len(cluster.devices) if cluster is not None else 0
-            return mapping.candidates(cluster, self.devices or usable, self.max_axes)
+            return mapping.candidate_mappings(cluster, self.devices or usable, self.max_axes)
         assert cluster is not None
-        return mapping.placements(cluster, mesh)
+        return mapping.device_mappings(cluster, mesh)
 
     def _best(
-        self, module: ir.Operation, candidates: Sequence[mapping.Placement], progress: Callable[[str], None]
+        self, module: ir.Operation, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None]
     ) -> float:
         """Choose among several candidates; seconds of the best one's plan, infinite if none fits as it is."""
         best, excluded = math.inf, 0

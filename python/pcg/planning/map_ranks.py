@@ -16,7 +16,7 @@ from pcg.lower.lower_processes import lower_stages
 from pcg.lower.processes import devices
 from pcg.lower.traffic import traffic_of
 from pcg.machine import Cluster, ClusterError, Machine
-from pcg.machine.ranks import METHODS, Ranking, map_ranks
+from pcg.machine.ranks import METHODS, RankMapping, map_ranks
 
 
 @dataclass
@@ -29,7 +29,7 @@ class MapRanks(Transformation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.ranking: Ranking | None = None
+        self.ranking: RankMapping | None = None
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation

@@ -21,7 +21,7 @@ from pcg.planning.propagation import ENGINES as PROPAGATION
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import Search
 from pcg.propagate import ENGINES as LOCAL
-from pcg.reshard.cross import alike
+from pcg.reshard.cross import same_split
 from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rules.registry import shape
 
@@ -127,7 +127,7 @@ class PlaceStages(Transformation):
         spec, name = shardings.get(source), mesh_names.mesh_name_of(source)
         if spec is None or name is None:
             return None
-        found = alike(spec, self.meshes[name], mesh)
+        found = same_split(spec, self.meshes[name], mesh)
         return found if found is not None and any(found.dims) else None
 
     def _rest(self, func: ir.Operation, last: ir.Operation, returned: dict[ir.Value, ShardSpec]) -> None:

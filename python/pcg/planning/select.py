@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.baselines import plans
-from pcg.baselines.layouts import read
-from pcg.baselines.plans import Expert, Kinds
+from pcg.baselines.layouts import read_program
+from pcg.baselines.plans import BaselinePlan, ModelTraits
 from pcg.baselines.tensor import experts, tables
 from pcg.ir import given, shardings
 from pcg.ir.clone import clone_module, take_contents
@@ -238,7 +238,7 @@ class Select(Transformation):
         for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
             axes = plan.mesh.axes
             if axes not in mappings:
-                at = mapping.placements(cluster, plan.mesh)[: self.places] if cluster is not None else ()
+                at = mapping.device_mappings(cluster, plan.mesh)[: self.places] if cluster is not None else ()
                 mappings[axes] = [p.mesh for p in at] or [plan.mesh]
             self._baseline(module, plan, mappings[axes])
         tried = {tuple(n for _, n in mesh.origin.axes)}
@@ -252,20 +252,21 @@ class Select(Transformation):
                 self._searches(module, other.origin, f" on {other.origin}")
         if cluster is not None and self.candidates == "all":
             for other in unity_meshes(cluster):
-                mapped = [p.mesh for p in mapping.placements(cluster, other)][: self.places]
+                mapped = [p.mesh for p in mapping.device_mappings(cluster, other)][: self.places]
                 self._unity(module, mapped[0], f" on {other}", mapped)
 
-    def _kinds(self, module: ir.Operation) -> Kinds:
+    def _kinds(self, module: ir.Operation) -> ModelTraits:
         """Which kinds of baseline suit the program."""
         func = entry_of(module)
-        program = read(func, state_of(func))
+        program = read_program(func, state_of(func))
         state = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
-        found = tables(program.sites)
+        found = tables(program.weight_uses)
         many = sum(state.get(a, 0) for a in found) > MANY_TABLES * sum(state.values())
         stacks = frozenset(program.shapes[a][t.stack] for a, t in found.items() if t.stack is not None)
-        return Kinds(many, stacks, frozenset(program.shapes[a][d] for a, d in experts(program.sites).items()))
+        counts = frozenset(program.shapes[a][d] for a, d in experts(program.weight_uses).items())
+        return ModelTraits(many, stacks, counts)
 
-    def _baseline(self, module: ir.Operation, plan: Expert, mappings: Sequence[Mesh]) -> None:
+    def _baseline(self, module: ir.Operation, plan: BaselinePlan, mappings: Sequence[Mesh]) -> None:
         """Try one baseline: on its mesh, or on that mesh in the best of `mappings`."""
         base = plan.without_zero
         rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]

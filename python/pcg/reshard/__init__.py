@@ -1,6 +1,6 @@
 """Redistribution: the cheapest collectives from one shard spec to another, transfers between meshes.  No MLIR here."""
 
-from pcg.reshard.cross import CrossPlan, Piece, cross_mesh_plan
+from pcg.reshard.cross import CrossPlan, TransferPiece, cross_mesh_plan
 from pcg.reshard.planner import DEFAULT_LINK, MASK_SECONDS, LinkCost, UniformLink, cost, plan, steps_cost
 from pcg.reshard.steps import (
     AllGather,
@@ -11,14 +11,14 @@ from pcg.reshard.steps import (
     ReduceScatter,
     Regroup,
     ReshardError,
+    ReshardStep,
     Slice,
-    Step,
     local_bytes,
     permutation,
 )
 
 __all__ = [
     "DEFAULT_LINK", "MASK_SECONDS", "AllGather", "AllReduce", "AllToAll", "CrossPlan", "LinkCost", "Mask", "Permute",
-    "Piece", "ReduceScatter", "Regroup", "ReshardError", "Slice", "Step", "UniformLink", "cost", "cross_mesh_plan",
-    "local_bytes", "permutation", "plan", "steps_cost",
+    "ReduceScatter", "Regroup", "ReshardError", "ReshardStep", "Slice", "TransferPiece", "UniformLink", "cost",
+    "cross_mesh_plan", "local_bytes", "permutation", "plan", "steps_cost",
 ]

@@ -1,7 +1,7 @@
 """Costs of all redistributions between two sets of layouts of one tensor.
 
 The same shortest paths as `pcg.reshard.planner.cost` over the same graph of layouts, but from all sources at once and
-as arrays: a search asks for millions of pairs.  No MLIR here.
+as arrays: a search needs millions of pairs.  No MLIR here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import numpy as np
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import planner
-from pcg.reshard.frontier import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, graph_of, layouts_count
+from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, graph_of, layouts_count
 from pcg.reshard.steps import ReshardError
 
-#: Sources times edges from which compiled loops pay, unless they have been loaded: that takes a third of a second
-#: (decision 18).
-_MUCH = 1 << 20
+#: Sources times edges from which it pays to load the compiled loops, which takes a third of a second (decision 18).
+_COMPILE_FROM = 1 << 20
 _COMPILED = "pcg.kernels.compiled"
 #: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
 _Kind = tuple[frozenset[int], float]
@@ -29,7 +28,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class _Arrays:
-    """A graph of layouts, grown to everything that can be reached from the nodes asked for, as arrays."""
+    """A graph of layouts, grown to everything that can be reached from the nodes included, as arrays."""
 
     def __init__(self, graph: LayoutGraph) -> None:
         self.graph = graph
@@ -58,10 +57,10 @@ class _Arrays:
         self.columns = edges[self.starts, 1]
         self.rows = np.searchsorted(edges[self.starts, 0], np.arange(self.nodes + 1))
 
-    def distances(self, source: Sequence[int], prices: np.ndarray) -> np.ndarray:
+    def distances(self, source: Sequence[int], hop_costs: np.ndarray) -> np.ndarray:
         """Seconds from each source to every node, given those of each hop."""
-        weights = np.minimum.reduceat(prices[self.hops], self.starts) if len(self.starts) else np.zeros(0)
-        if len(source) * len(weights) > _MUCH or _COMPILED in sys.modules:
+        weights = np.minimum.reduceat(hop_costs[self.hops], self.starts) if len(self.starts) else np.zeros(0)
+        if len(source) * len(weights) > _COMPILE_FROM or _COMPILED in sys.modules:
             from pcg.kernels.paths import shortest
 
             found: np.ndarray = shortest(np.array(source, np.int64), self.rows, self.columns, weights)
@@ -87,13 +86,13 @@ _arrays_of = lru_cache(maxsize=256)(_Arrays)
 
 
 @dataclass
-class _Ground:
+class _Distances:
     """Distances on one graph for one size in bytes: a row per source asked for."""
 
     arrays: _Arrays
     size: float
     keep: tuple[int, ...]
-    prices: np.ndarray
+    hop_costs: np.ndarray
     rows: dict[int, np.ndarray]
     nodes: dict[ShardSpec, int]
 
@@ -106,27 +105,27 @@ class TensorCosts:
         elements, self.limits, _ = planner._divisors(shape, mesh)
         self.size = elements * itemsize
         self._kinds: dict[ShardSpec, _Kind] = {}
-        self._grounds: dict[tuple[frozenset[int], float], _Ground | None] = {}
+        self._distances: dict[tuple[frozenset[int], float], _Distances | None] = {}
 
     def matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
         """Seconds of each of `src` (rows) to each of `dst` (columns); infinite where there is no way."""
         out = np.empty((len(src), len(dst)))
         for waiting, j in _grouped(dst, lambda s: s.partial).items():
             # Whatever is not partial over an axis becomes so by a mask, behind the rest.
-            alike = _grouped(src, lambda s, w=waiting: s.partial if w else ())  # type: ignore[misc]
-            for partial, i in alike.items():
+            groups = _grouped(src, lambda s, w=waiting: s.partial if w else ())  # type: ignore[misc]
+            for partial, i in groups.items():
                 into = [dst[n] for n in j]
                 masks = 0
                 if waiting and waiting != partial:
                     steps = planner._masks(src[i[0]], into[0])
                     into, masks = [planner._unmasked(s, steps) for s in into], len(steps)
-                found = self._whole([src[n] for n in i], into) + masks * planner.MASK_SECONDS
+                found = self._reduced_matrix([src[n] for n in i], into) + masks * planner.MASK_SECONDS
                 if len(i) == len(src) and len(j) == len(dst):
                     return found
                 out[np.array(i)[:, None], j] = found
         return out
 
-    def _whole(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
+    def _reduced_matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
         """The matrix where no masks are needed."""
         rows, columns = _grouped(src, self._kind), _grouped(dst, self._kind)
         if len(rows) == len(columns) == 1:
@@ -148,28 +147,28 @@ class TensorCosts:
         self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec], uneven: frozenset[int], padding: float
     ) -> np.ndarray:
         """The matrix of layouts of one kind on each side."""
-        ground = self._ground(uneven, padding)
-        if ground is None or {s.rank for s in (*src, *dst)} != {len(self.shape)}:
+        known = self._distances_on(uneven, padding)
+        if known is None or {s.rank for s in (*src, *dst)} != {len(self.shape)}:
             return np.array([[self._alone(a, b) for b in dst] for a in src])
-        arrays, nodes = ground.arrays, ground.nodes
+        arrays, nodes = known.arrays, known.nodes
         if fresh := [s for s in (*src, *dst) if s not in nodes]:
-            nodes.update((s, self._node(s, ground)) for s in fresh)
+            nodes.update((s, self._node(s, known)) for s in fresh)
             arrays.include([nodes[s] for s in fresh])
         starts, ends = ([nodes[s] for s in side] for side in (src, dst))
-        if new := sorted({n for n in starts if n not in ground.rows or len(ground.rows[n]) < arrays.nodes}):
-            ground.rows.update(zip(new, arrays.distances(new, self._prices(ground)), strict=True))
-        return np.stack([ground.rows[n] for n in starts])[:, ends]
+        if new := sorted({n for n in starts if n not in known.rows or len(known.rows[n]) < arrays.nodes}):
+            known.rows.update(zip(new, arrays.distances(new, self._hop_costs(known)), strict=True))
+        return np.stack([known.rows[n] for n in starts])[:, ends]
 
-    def _prices(self, ground: _Ground) -> np.ndarray:
+    def _hop_costs(self, known: _Distances) -> np.ndarray:
         """Seconds of each hop of the graph."""
-        hops = ground.arrays.graph.hops
-        if len(ground.prices) < len(hops):
+        hops = known.arrays.graph.hops
+        if len(known.hop_costs) < len(hops):
             more = []
-            for name, axes, share in hops[len(ground.prices) :]:
-                sent = share * ground.size
+            for name, axes, share in hops[len(known.hop_costs) :]:
+                sent = share * known.size
                 more.append(self.link(axes, sent, name) if sent else SLICE_SECONDS)
-            ground.prices = np.concatenate([ground.prices, more])
-        return ground.prices
+            known.hop_costs = np.concatenate([known.hop_costs, more])
+        return known.hop_costs
 
     def _alone(self, src: ShardSpec, dst: ShardSpec) -> float:
         """A pair for which not all layouts can be searched, or that cannot be."""
@@ -186,24 +185,24 @@ class TensorCosts:
             kind = self._kinds[spec] = frozenset(uneven), padding
         return kind
 
-    def _ground(self, uneven: frozenset[int], padding: float) -> _Ground | None:
+    def _distances_on(self, uneven: frozenset[int], padding: float) -> _Distances | None:
         """What is searched where the dimensions `uneven` are; None if not all layouts can be."""
         key = uneven, padding
-        if key not in self._grounds:
+        if key not in self._distances:
             limits = tuple(UNEVEN if d in uneven else n for d, n in enumerate(self.limits))
             keep = tuple(d for d, n in enumerate(limits) if n != 1)
             # An axis of one device may split a dimension that nothing else can: such meshes take the long way.
             odd = 1 in self.mesh.sizes or layouts_count(len(keep), len(self.mesh.axes)) > planner.EXACT_LAYOUTS
-            self._grounds[key] = None
+            self._distances[key] = None
             if not odd:
                 graph = graph_of(tuple(limits[d] for d in keep), Mesh(self.mesh.axes))
-                self._grounds[key] = _Ground(_arrays_of(graph), self.size * padding, keep, np.zeros(0), {}, {})
-        return self._grounds[key]
+                self._distances[key] = _Distances(_arrays_of(graph), self.size * padding, keep, np.zeros(0), {}, {})
+        return self._distances[key]
 
     @staticmethod
-    def _node(spec: ShardSpec, ground: _Ground) -> int:
-        dims = spec.dims if len(ground.keep) == spec.rank else tuple(spec.dims[d] for d in ground.keep)
-        return ground.arrays.graph.node((dims, spec.partial))
+    def _node(spec: ShardSpec, known: _Distances) -> int:
+        dims = spec.dims if len(known.keep) == spec.rank else tuple(spec.dims[d] for d in known.keep)
+        return known.arrays.graph.node((dims, spec.partial))
 
 
 def _grouped(specs: Sequence[ShardSpec], key: Callable[[ShardSpec], _Key]) -> dict[_Key, list[int]]:

@@ -1,9 +1,9 @@
 """Transfers between two meshes: which device sends which box of a tensor to which other device.
 
-A destination shard is cut by the source shards that it overlaps.  What a device already holds it
+A destination shard is split by the source shards that it overlaps.  What a device already holds it
 keeps; every other piece crosses once, from one device that holds it, so no plan of point-to-point
-messages moves fewer bytes or cuts more coarsely.  Where several devices hold the same source shard,
-the pieces are dealt to them so that the busiest sends as little as can be.  No MLIR here.
+messages moves fewer bytes or has fewer pieces.  Where several devices hold the same source shard,
+each piece gets one of them so that the busiest sends as little as can be.  No MLIR here.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pcg.layout.uneven import blocks
 from pcg.reshard.steps import ReshardError
 
 Box = tuple[tuple[int, int], ...]
-#: So many ways to deal pieces to equal senders are tried at most before the best so far is taken.
+#: Assignments of pieces to equal senders that are tried at most.  A choice: some tens of milliseconds.
 _TRIES = 20_000
 
 
 @dataclass(frozen=True)
-class Piece:
+class TransferPiece:
     """A box of the tensor (`start` <= index < `stop`) that logical device `sender` gives to `receiver`.
 
     `source` and `target` are where the box starts in the sender's and in the receiver's shard.
@@ -47,8 +47,8 @@ class Piece:
 class CrossPlan:
     """A transfer: `pieces` cross between devices, `kept` stay where they are (sender == receiver)."""
 
-    pieces: tuple[Piece, ...]
-    kept: tuple[Piece, ...]
+    pieces: tuple[TransferPiece, ...]
+    kept: tuple[TransferPiece, ...]
     itemsize: float
 
     @property
@@ -57,12 +57,12 @@ class CrossPlan:
         return sum(p.elements for p in self.pieces) * self.itemsize
 
     @cached_property
-    def sent(self) -> dict[int, float]:
+    def wire_bytes_by_sender(self) -> dict[int, float]:
         """Bytes by sending device."""
         return self._by(p.sender for p in self.pieces)
 
     @cached_property
-    def received(self) -> dict[int, float]:
+    def wire_bytes_by_receiver(self) -> dict[int, float]:
         """Bytes by receiving device."""
         return self._by(p.receiver for p in self.pieces)
 
@@ -78,11 +78,11 @@ def cross_mesh_plan(
 ) -> CrossPlan:
     """Move a tensor of global `shape` from layout `src` on `src_mesh` to layout `dst` on `dst_mesh`.
 
-    The meshes may share devices (the same logical ids).  A dimension that its shard count does not divide is cut
+    The meshes may share devices (the same logical ids).  A dimension that its shard count does not divide is split
     as `pcg.layout.uneven` says; padding does not travel.
 
     Raises:
-      ReshardError: the ranks differ, or a layout is partial (make it whole on its own mesh first).
+      ReshardError: the ranks differ, or a layout is partial (reduce it on its own mesh first).
       SpecError: a layout does not belong to its mesh.
     """
     for spec, mesh, side in ((src, src_mesh, "source"), (dst, dst_mesh, "destination")):
@@ -90,34 +90,34 @@ def cross_mesh_plan(
             raise ReshardError(f"{side} layout {spec} has {spec.rank} dimensions, the tensor has {len(shape)}")
         spec.check(mesh)
         if spec.partial:
-            raise ReshardError(f"{side} layout {spec} is partial; only whole values cross between meshes")
+            raise ReshardError(f"{side} layout {spec} is partial; allowed across meshes: reduced values")
     holders: dict[Box, list[int]] = {}
     held: dict[int, Box] = {}
     for device, box in shards(src, src_mesh, shape):
         held[device] = box
         holders.setdefault(box, []).append(device)
     boxes = [sorted({box[d] for box in holders}) for d in range(len(shape))]
-    kept: list[Piece] = []
+    kept: list[TransferPiece] = []
     wanted: dict[Box, list[tuple[int, Box, Box]]] = {}
     for device, box in shards(dst, dst_mesh, shape):
         near = [[b for b in boxes[d] if max(b[0], box[d][0]) < min(b[1], box[d][1])] for d in range(len(shape))]
         for from_ in itertools.product(*near):
-            cut = tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(from_, box, strict=True))
+            piece_box = tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(from_, box, strict=True))
             if held.get(device) == from_:
-                kept.append(_piece(device, device, cut, from_, box))
+                kept.append(_transfer_piece(device, device, piece_box, from_, box))
             else:
-                wanted.setdefault(from_, []).append((device, cut, box))
+                wanted.setdefault(from_, []).append((device, piece_box, box))
     pieces = []
     for from_, wants in wanted.items():
-        loads = [math.prod(b - a for a, b in cut) for _, cut, _ in wants]
-        for (device, cut, box), k in zip(wants, deal(loads, len(holders[from_])), strict=True):
-            pieces.append(_piece(holders[from_][k], device, cut, from_, box))
+        loads = [math.prod(b - a for a, b in piece_box) for _, piece_box, _ in wants]
+        for (device, piece_box, box), k in zip(wants, assign_senders(loads, len(holders[from_])), strict=True):
+            pieces.append(_transfer_piece(holders[from_][k], device, piece_box, from_, box))
     pieces.sort(key=lambda p: (p.receiver, p.start))
     return CrossPlan(tuple(pieces), tuple(kept), itemsize)
 
 
-def alike(spec: ShardSpec, src_mesh: Mesh, dst_mesh: Mesh) -> ShardSpec | None:
-    """The layout on `dst_mesh` that cuts each dimension into as many shards as `spec` does; None if there is none.
+def same_split(spec: ShardSpec, src_mesh: Mesh, dst_mesh: Mesh) -> ShardSpec | None:
+    """The layout on `dst_mesh` that splits each dimension into as many shards as `spec`; None if there is none.
 
     Axes of the same name and size are used where there are any.
     """
@@ -139,15 +139,15 @@ def alike(spec: ShardSpec, src_mesh: Mesh, dst_mesh: Mesh) -> ShardSpec | None:
 
 def shards(spec: ShardSpec, mesh: Mesh, shape: Sequence[int]) -> list[tuple[int, Box]]:
     """(logical device, box it holds) per position of `mesh`; where a dimension does not divide, without padding."""
-    cuts = [blocks(size, axes, mesh) for size, axes in zip(shape, spec.dims, strict=True)]
+    splits = [blocks(size, axes, mesh) for size, axes in zip(shape, spec.dims, strict=True)]
     out = []
     for position, device in enumerate(mesh.device_ids or range(mesh.size)):
-        here = [(min(cut[position][0], size), cut[position][1]) for cut, size in zip(cuts, shape, strict=True)]
+        here = [(min(split[position][0], size), split[position][1]) for split, size in zip(splits, shape, strict=True)]
         out.append((device, tuple((start, start + count) for start, count in here)))
     return out
 
 
-def deal(loads: Sequence[int], senders: int) -> list[int]:
+def assign_senders(loads: Sequence[int], senders: int) -> list[int]:
     """A sender for each load so that the busiest sends least.
 
     Largest first to the least busy sender, then improved by branch and bound; exact unless that takes
@@ -188,9 +188,9 @@ def deal(loads: Sequence[int], senders: int) -> list[int]:
     return best
 
 
-def _piece(sender: int, receiver: int, cut: Box, from_: Box, to: Box) -> Piece:
-    return Piece(
-        sender, receiver, tuple(a for a, _ in cut), tuple(b for _, b in cut),
-        tuple(c[0] - f[0] for c, f in zip(cut, from_, strict=True)),
-        tuple(c[0] - t[0] for c, t in zip(cut, to, strict=True)),
+def _transfer_piece(sender: int, receiver: int, piece_box: Box, from_: Box, to: Box) -> TransferPiece:
+    return TransferPiece(
+        sender, receiver, tuple(a for a, _ in piece_box), tuple(b for _, b in piece_box),
+        tuple(c[0] - f[0] for c, f in zip(piece_box, from_, strict=True)),
+        tuple(c[0] - t[0] for c, t in zip(piece_box, to, strict=True)),
     )

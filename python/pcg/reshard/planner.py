@@ -1,7 +1,7 @@
 """The cheapest sequence of steps from one shard spec to another.
 
 Exact where the layouts of the tensor on the mesh can all be searched (`EXACT_LAYOUTS`), which is up
-to three axes for any usual tensor; beyond, the steps considered are those that lead straight to the
+to three axes for any usual tensor; beyond, the steps considered are those that lead directly to the
 goal.  Which dimensions there are beside those that are or can be split only counts as bytes, and of
 a dimension's size only what divides it matters, so tensors that differ in these share a search.
 No MLIR here.
@@ -15,23 +15,33 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard import goal
-from pcg.reshard.frontier import (
+from pcg.reshard import direct
+from pcg.reshard.layout_graph import (
     SAME,
     SLICE_SECONDS,
     UNEVEN,
-    Frontier,
     LinkCost,
+    ShortestPaths,
     State,
-    frontier_of,
     graph_of,
     layouts_count,
+    paths_from,
 )
-from pcg.reshard.steps import AllGather, AllToAll, Mask, Permute, ReduceScatter, Regroup, ReshardError, Slice, Step
+from pcg.reshard.steps import (
+    AllGather,
+    AllToAll,
+    Mask,
+    Permute,
+    ReduceScatter,
+    Regroup,
+    ReshardError,
+    ReshardStep,
+    Slice,
+)
 
-#: Price of a mask: more than a plan without.
+#: Cost of a mask: a plan without it wins.
 MASK_SECONDS = 2 * SLICE_SECONDS
-#: Up to so many layouts (without partial ones), all of them are searched.
+#: Layouts (without partial ones) up to which all are searched.  A choice: milliseconds per search.
 EXACT_LAYOUTS = 500
 
 
@@ -57,7 +67,7 @@ def plan(
     mesh: Mesh,
     link_cost: LinkCost = DEFAULT_LINK,
     memory_limit_bytes: float | None = None,
-) -> tuple[Step, ...]:
+) -> tuple[ReshardStep, ...]:
     """The cheapest steps from `src` to `dst` for a tensor of global `shape`.
 
     `memory_limit_bytes` bounds what one device holds of the tensor while a step is taken: its shard
@@ -85,7 +95,7 @@ def cost(
 
 def steps_cost(
     src: ShardSpec,
-    steps: Sequence[Step],
+    steps: Sequence[ReshardStep],
     shape: Sequence[int],
     itemsize: float,
     mesh: Mesh,
@@ -118,7 +128,7 @@ def _cost(
     if masks := _masks(src, dst):
         seconds, wire = _cost(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory)
         return seconds + len(masks) * MASK_SECONDS, wire
-    problem = _Problem(src, dst, shape, itemsize, mesh)
+    problem = _Redistribution(src, dst, shape, itemsize, mesh)
     if not problem.exact and memory == math.inf:
         return problem.straight(link_cost)[1:]
     return problem.reach(link_cost, memory)[2]
@@ -128,22 +138,22 @@ def _cost(
 def _plan(
     src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost,
     memory: float,
-) -> tuple[Step, ...]:
+) -> tuple[ReshardStep, ...]:
     if src == dst:
         return ()
     _check(src, dst, shape)
     if masks := _masks(src, dst):
         return *_plan(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory), *masks
-    problem = _Problem(src, dst, shape, itemsize, mesh)
+    problem = _Redistribution(src, dst, shape, itemsize, mesh)
     if memory == math.inf:
         steps, seconds, _ = problem.straight(link_cost)
         if not problem.exact:
             return steps
-        # Of plans that cost the same, the one that goes straight to the goal reads best.
+        # Of plans that cost the same, the direct one reads best.
         if seconds <= _cost(src, dst, shape, itemsize, mesh, link_cost, memory)[0] * (1 + SAME):
             return steps
-    frontier, node, _ = problem.reach(link_cost, memory)
-    return tuple(problem.widen(frontier.path(node)))
+    paths, node, _ = problem.reach(link_cost, memory)
+    return tuple(problem.widen(paths.path(node)))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -176,7 +186,7 @@ def _check(src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...]) -> None:
         raise ReshardError(f"cannot redistribute {src} to {dst}: the tensor has {len(shape)} dimensions")
 
 
-class _Problem:
+class _Redistribution:
     """One redistribution, on the dimensions that matter to it."""
 
     def __init__(
@@ -213,12 +223,12 @@ class _Problem:
             return spec.dims, spec.partial
         return tuple(spec.dims[d] for d in self.keep), spec.partial
 
-    def reach(self, link_cost: LinkCost, memory: float) -> tuple[Frontier, int, tuple[float, float]]:
+    def reach(self, link_cost: LinkCost, memory: float) -> tuple[ShortestPaths, int, tuple[float, float]]:
         """(the search, the node of `dst` in it, (seconds, bytes sent))."""
         graph = graph_of(self.limits, self.mesh)
         start, end = graph.node(self.state(self.src)), graph.node(self.state(self.dst))
-        frontier = frontier_of(graph, start, self.size, link_cost, memory)
-        found = frontier.reach(end)
+        paths = paths_from(graph, start, self.size, link_cost, memory)
+        found = paths.reach(end)
         if found is None:
             least = graph.smallest_bound(start, end) * self.size
             if least < math.inf:
@@ -227,31 +237,31 @@ class _Problem:
                     f"source and destination of its steps need at least {math.ceil(least)}"
                 )
             raise self.indivisible()
-        return frontier, end, found
+        return paths, end, found
 
-    def straight(self, link_cost: LinkCost) -> tuple[tuple[Step, ...], float, float]:
+    def straight(self, link_cost: LinkCost) -> tuple[tuple[ReshardStep, ...], float, float]:
         """(steps, seconds, bytes sent) of the best plan that leads straight to the goal."""
         keep = tuple(d for d in self.keep if self.src.dims[d] or self.dst.dims[d])
         uneven = {d for d, n in zip(self.keep, self.limits, strict=True) if n == UNEVEN}
-        found = goal.search(
+        found = direct.search(
             (tuple(self.src.dims[d] for d in keep), self.src.partial),
             (tuple(self.dst.dims[d] for d in keep), self.dst.partial),
             tuple(UNEVEN if d in uneven else self.shape[d] for d in keep), self.size, self.mesh, link_cost,
         )
         if found is None:
             raise self.indivisible()
-        moves, seconds, wire = found
-        steps = goal.spell(moves, self.src, keep)
-        return steps, seconds - (len(moves) - len(steps)) * SLICE_SECONDS, wire
+        hops, seconds, wire = found
+        steps = direct.to_steps(hops, self.src, keep)
+        return steps, seconds - (len(hops) - len(steps)) * SLICE_SECONDS, wire
 
     def indivisible(self) -> ReshardError:
         return ReshardError(
             f"cannot redistribute {self.src} to {self.dst}: a shard count does not divide {list(self.shape)}"
         )
 
-    def widen(self, steps: Sequence[Step]) -> list[Step]:
+    def widen(self, steps: Sequence[ReshardStep]) -> list[ReshardStep]:
         """Steps on the kept dimensions as steps on all of them."""
-        out: list[Step] = []
+        out: list[ReshardStep] = []
         for step in steps:
             match step:
                 case Permute(result) | Regroup(result):

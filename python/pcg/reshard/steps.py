@@ -1,4 +1,4 @@
-"""The moves that redistribute a tensor, as functions on shard specs.
+"""The steps that redistribute a tensor, as functions on shard specs.
 
 Each step says which spec it makes of a spec (`apply`) and how many bytes one device puts on the
 wire (`wire_bytes`).  Axes that a step adds to a dimension become its minor-most, and only the
@@ -21,8 +21,8 @@ class ReshardError(ValueError):
 
 
 @dataclass(frozen=True)
-class Step(abc.ABC):
-    """One move.  `name` is the `dist` op it is, `collective` what prices it; `devices` the axes whose devices talk."""
+class ReshardStep(abc.ABC):
+    """One step.  `name` is its `dist` op, `collective` the kind of collective that has its cost."""
 
     name: ClassVar[str] = ""
 
@@ -49,8 +49,8 @@ class Step(abc.ABC):
 
 
 @dataclass(frozen=True)
-class AllReduce(Step):
-    """Partial over `axes` by `kind` -> whole on every device."""
+class AllReduce(ReshardStep):
+    """Partial over `axes` by `kind` -> replicated along them."""
 
     name: ClassVar[str] = "all_reduce"
     axes: tuple[str, ...]
@@ -68,8 +68,8 @@ class AllReduce(Step):
 
 
 @dataclass(frozen=True)
-class ReduceScatter(Step):
-    """Partial over `axes` by `kind` -> whole, with `dim` split over `axes`."""
+class ReduceScatter(ReshardStep):
+    """Partial over `axes` by `kind` -> `dim` split over them."""
 
     name: ClassVar[str] = "reduce_scatter"
     dim: int
@@ -88,8 +88,8 @@ class ReduceScatter(Step):
 
 
 @dataclass(frozen=True)
-class AllGather(Step):
-    """`dim` split with `axes` its minor-most -> held whole along them."""
+class AllGather(ReshardStep):
+    """`dim` split with `axes` its minor-most -> replicated along them."""
 
     name: ClassVar[str] = "all_gather"
     dim: int
@@ -106,7 +106,7 @@ class AllGather(Step):
 
 
 @dataclass(frozen=True)
-class AllToAll(Step):
+class AllToAll(ReshardStep):
     """`concat_dim` split with `axes` its minor-most -> `split_dim` split over them instead."""
 
     name: ClassVar[str] = "all_to_all"
@@ -128,7 +128,7 @@ class AllToAll(Step):
 
 
 @dataclass(frozen=True)
-class Regroup(Step):
+class Regroup(ReshardStep):
     """One all-to-all over several axes at once: each leaves the dimension it splits and comes to split another.
 
     Axes leave as the minor-most of their dimensions and come as the minor-most of others, in any order.
@@ -142,10 +142,10 @@ class Regroup(Step):
         return "all_to_all"
 
     def apply(self, spec: ShardSpec) -> ShardSpec:
-        self.moved(spec)
+        self.axis_changes(spec)
         return self.result
 
-    def moved(self, spec: ShardSpec) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+    def axis_changes(self, spec: ShardSpec) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
         """(axes that leave each dimension, axes that come to each), major to minor.
 
         Raises:
@@ -166,7 +166,7 @@ class Regroup(Step):
         return gone, come
 
     def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return tuple(a for axes in self.moved(spec)[1].values() for a in axes)
+        return tuple(a for axes in self.axis_changes(spec)[1].values() for a in axes)
 
     def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
         n = mesh.axes_size(self.devices(spec))
@@ -174,10 +174,10 @@ class Regroup(Step):
 
 
 @dataclass(frozen=True)
-class Mask(Step):
-    """Whole along `axes` -> partial by `kind`: one device along them keeps the value, the others the neutral element.
+class Mask(ReshardStep):
+    """Replicated along `axes` -> partial by `kind`: one device along them keeps it, the others the neutral element.
 
-    Nothing moves.  A whole value joins partial ones this way, so that they are reduced together, or once after a loop.
+    A local operation: so a replicated value is added to partial ones before one reduction, or once after a loop.
     """
 
     name: ClassVar[str] = "mask"
@@ -197,8 +197,8 @@ class Mask(Step):
 
 
 @dataclass(frozen=True)
-class Slice(Step):
-    """Held whole along `axes` -> `dim` split over them; nothing moves."""
+class Slice(ReshardStep):
+    """Replicated along `axes` -> `dim` split over them; a local operation."""
 
     name: ClassVar[str] = "slice"
     dim: int
@@ -215,7 +215,7 @@ class Slice(Step):
 
 
 @dataclass(frozen=True)
-class Permute(Step):
+class Permute(ReshardStep):
     """Devices exchange whole shards: as many shards per dimension, split over other axes or in another order."""
 
     name: ClassVar[str] = "permute"
@@ -231,8 +231,8 @@ class Permute(Step):
         return tuple(dict.fromkeys(a for x, y in pairs if x != y for a in (*x, *y)))
 
     def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        moved = sum(s != t for s, t in permutation(spec, self.result, mesh))
-        return moved / mesh.size * local_bytes(spec, shape, itemsize, mesh)
+        senders = sum(s != t for s, t in permutation(spec, self.result, mesh))
+        return senders / mesh.size * local_bytes(spec, shape, itemsize, mesh)
 
 
 def permutation(src: ShardSpec, dst: ShardSpec, mesh: Mesh) -> list[tuple[int, int]]:
@@ -249,12 +249,12 @@ def permutation(src: ShardSpec, dst: ShardSpec, mesh: Mesh) -> list[tuple[int, i
             f"{src} has {list(src.shards(mesh))}, {dst} has {list(dst.shards(mesh))}"
         )
 
-    def held(spec: ShardSpec, position: int) -> tuple[int, ...]:
+    def shard(spec: ShardSpec, position: int) -> tuple[int, ...]:
         return (*(mesh.index(position, d) for d in spec.dims), mesh.index(position, spec.partial_axes))
 
     free: dict[tuple[int, ...], list[int]] = {}
-    have = [held(src, p) for p in range(mesh.size)]
-    want = [held(dst, p) for p in range(mesh.size)]
+    have = [shard(src, p) for p in range(mesh.size)]
+    want = [shard(dst, p) for p in range(mesh.size)]
     for p in range(mesh.size):
         if have[p] != want[p]:
             free.setdefault(have[p], []).append(p)

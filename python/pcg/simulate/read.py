@@ -135,7 +135,8 @@ class TaskReader:
                 bytes_, order = tensor_bytes(op.results[0].type), kernel.order
                 if reorders(op) and scope.graph.inner != "loop":
                     kernel.order = replace(
-                        order, turned=order.turned + bytes_, slab=max(order.slab, bytes_ / transposed_blocks(op)),
+                        order, transposed=order.transposed + bytes_,
+                        slab=max(order.slab, bytes_ / transposed_blocks(op)),
                         stride=max(order.stride, read_stride(op), key=lambda n: n & -n),
                     )  # fmt: skip
                 elif reorders(op, rows=True):
@@ -376,7 +377,7 @@ def _short(op: ir.Operation) -> str:
 
 def _root(op: ir.Operation, kernel: _Kernel) -> str:
     """The op whose measured rate a kernel has: a transpose only if nothing else is fused with it."""
-    if op.name == "stablehlo.transpose" and (not kernel.order.turned or kernel.ops > 1):
+    if op.name == "stablehlo.transpose" and (not kernel.order.transposed or kernel.ops > 1):
         return "stablehlo.copy"
     return op.name
 

@@ -45,12 +45,12 @@ def matrix_reordering(op: ir.Operation, operand: int) -> Reordering | None:
         return None
     if order[-1] == max(order):
         return Reordering(rows=tensor_bytes(op.operands[operand].type))
-    return Reordering(turned=tensor_bytes(op.operands[operand].type), stride=_stride(t, order[-1]))
+    return Reordering(transposed=tensor_bytes(op.operands[operand].type), stride=_stride(t, order[-1]))
 
 
 def reordering(model: CostModel, kind: str, order: Reordering) -> float:
     """Seconds of a loop that does nothing but read in another order."""
-    return _loop(model, kind, 3 * order.turned + 2 * order.rows, order)
+    return _loop(model, kind, 3 * order.transposed + 2 * order.rows, order)
 
 
 def packing(op: ir.Operation, model: CostModel) -> float:
@@ -63,9 +63,9 @@ def packing(op: ir.Operation, model: CostModel) -> float:
     t = ir.RankedTensorType(op.operands[0].type)
     if len(contracted) != 1 or len(free) != 1 or contracted > free or 1 in (t.shape[contracted[0]], t.shape[free[0]]):
         return 0.0
-    order = Reordering(turned=tensor_bytes(op.operands[0].type), stride=_stride(t, contracted[0]))
+    order = Reordering(transposed=tensor_bytes(op.operands[0].type), stride=_stride(t, contracted[0]))
     kind = element(op.operands[0])
-    return max(0.0, reordering(model, kind, order) - _loop(model, kind, 3 * order.turned, Reordering()))
+    return max(0.0, reordering(model, kind, order) - _loop(model, kind, 3 * order.transposed, Reordering()))
 
 
 def _loop(model: CostModel, kind: str, touched: float, order: Reordering) -> float:

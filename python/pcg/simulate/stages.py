@@ -217,7 +217,7 @@ class _Staged:
             Task(
                 "transfer", "transfer", messages_seconds(self.machine, sends), streams,
                 (self.values[value, from_],), (self._value(result, to),),
-                bytes=max(plan.sent.values(), default=0.0),
+                bytes=max(plan.wire_bytes_by_sender.values(), default=0.0),
                 detail={"axes": (f"@{src_mesh} to @{dst_mesh}",)},
             )
         )  # fmt: skip

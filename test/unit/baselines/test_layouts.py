@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import pytest
 
-from pcg.baselines.layouts import Layouts, Reading, decide, read
+from pcg.baselines.layouts import Layouts, ProgramFacts, choose_layouts, read_program
 from pcg.baselines.recipe import RecipeError, recipe, roles
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
@@ -25,7 +25,7 @@ MESH = Mesh.parse("data=2,model=4")
 
 
 @functools.cache
-def program(model: str, **overrides: Any) -> tuple[Reading, tuple[str, ...], Any]:
+def program(model: str, **overrides: Any) -> tuple[ProgramFacts, tuple[str, ...], Any]:
     """A small model read, and the names of its arguments; the module keeps it alive."""
     step, args = importlib.import_module(f"examples.{model}").shapes("small", **overrides)
     module = load_module(jax.jit(step).lower(*args).as_text(), make_context(), model)
@@ -33,14 +33,14 @@ def program(model: str, **overrides: Any) -> tuple[Reading, tuple[str, ...], Any
     func = entry(module)
     assert func is not None
     names = [jax.tree_util.keystr(p, simple=True, separator=".") for p, _ in jax.tree_util.tree_leaves_with_path(args)]
-    return read(func, state_of(func)), tuple(names), module
+    return read_program(func, state_of(func)), tuple(names), module
 
 
 def layouts(model: str, plan: str, mesh: Mesh = MESH, **overrides: Any) -> tuple[Layouts, dict[str, int]]:
     """The layouts of a plan, and the number of every argument by its name."""
     found, names, _ = program(model, **overrides)
     r = recipe(plan)
-    return decide(found, r, roles(r, mesh), mesh), {n: i for i, n in enumerate(names)}
+    return choose_layouts(found, r, roles(r, mesh), mesh), {n: i for i, n in enumerate(names)}
 
 
 def split(found: Layouts, number: dict[str, int], layer: str) -> dict[str, str]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pcg.baselines.plans import Kinds, on_devices, on_mesh
+from pcg.baselines.plans import ModelTraits, on_devices, on_mesh
 from pcg.baselines.recipe import PLANS
 from pcg.layout import Mesh
 
 
 def test_every_factorisation_is_enumerated() -> None:
-    plans = on_devices(12, Kinds(True, experts=frozenset({8})))
+    plans = on_devices(12, ModelTraits(True, experts=frozenset({8})))
     hybrids = {str(p.mesh) for p in plans if p.plan == "megatron" and p.group == "hybrid"}
     assert hybrids == {f"data={12 // n},model={n}" for n in (2, 3, 4, 6)}
     assert len({p.label for p in plans}) == len(plans)
     assert {p.mesh.size for p in plans} == {12}
-    assert not any(p.group in ("tables", "experts") for p in on_devices(12, Kinds()))
+    assert not any(p.group in ("tables", "experts") for p in on_devices(12, ModelTraits()))
 
 
 def test_on_a_mesh_every_axis_has_every_role() -> None:
     mesh = Mesh.of({"a": 2, "b": 4})
-    plans = on_mesh(mesh, Kinds(True, frozenset({8}), frozenset({8, 6})))
+    plans = on_mesh(mesh, ModelTraits(True, frozenset({8}), frozenset({8, 6})))
     assert len({p.label for p in plans}) == len(plans) and {p.mesh for p in plans} == {mesh}
     assert {p.model for p in plans if p.plan == "megatron"} == {("a",), ("b",), ("a", "b")}
     assert {p.zero for p in plans if p.plan == "zero3"} == {(), ("a",), ("b",)}
@@ -27,27 +27,27 @@ def test_on_a_mesh_every_axis_has_every_role() -> None:
 
 
 def test_experts_go_on_axes_that_divide_them() -> None:
-    six = Kinds(experts=frozenset({6}))
+    six = ModelTraits(experts=frozenset({6}))
     assert not [p for p in on_mesh(Mesh.of({"a": 4}), six) if p.group == "experts"]
     assert {p.experts for p in on_mesh(Mesh.of({"a": 2, "b": 4}), six) if p.group == "experts"} == {("a",)}
 
 
 def test_whole_tables_go_where_every_device_has_as_many() -> None:
-    eight = Kinds(True, stacks=frozenset({8}))
+    eight = ModelTraits(True, stacks=frozenset({8}))
     for count, want in ((2, True), (8, True), (16, False), (6, False)):
         for plans in (on_devices(count, eight), on_mesh(Mesh.of({"a": count}), eight)):
             assert any(p.plan == "dlrm-whole" for p in plans) == want
-    assert not [p for p in on_mesh(Mesh.of({"a": 8}), Kinds(stacks=frozenset({8}))) if "dlrm" in p.plan]
+    assert not [p for p in on_mesh(Mesh.of({"a": 8}), ModelTraits(stacks=frozenset({8}))) if "dlrm" in p.plan]
 
 
 def test_axes_of_size_one_have_no_role() -> None:
-    plans = on_mesh(Mesh.of({"a": 1, "b": 4}), Kinds())
+    plans = on_mesh(Mesh.of({"a": 1, "b": 4}), ModelTraits())
     assert {p.model for p in plans if "megatron" in p.plan} == {("b",)} and not any(p.group == "hybrid" for p in plans)
-    assert [p.model for p in on_mesh(Mesh.of({"a": 1}), Kinds()) if p.plan == "megatron"] == [("a",)]
+    assert [p.model for p in on_mesh(Mesh.of({"a": 1}), ModelTraits()) if p.plan == "megatron"] == [("a",)]
 
 
 def test_every_variant_knows_the_plan_without_zero() -> None:
-    for plans in (on_devices(12, Kinds(True, experts=frozenset({4}))), on_mesh(Mesh.of({"a": 2, "b": 4}), Kinds(True, experts=frozenset({8})))):
+    for plans in (on_devices(12, ModelTraits(True, experts=frozenset({4}))), on_mesh(Mesh.of({"a": 2, "b": 4}), ModelTraits(True, experts=frozenset({8})))):
         labels = [p.label for p in plans]
         for i, p in enumerate(plans):
             base = p.without_zero

@@ -25,14 +25,14 @@ def test_a_collective_costs_what_the_network_says():
         for kind in KINDS[:4]:
             size = 3e6
             want = collectives.seconds(SUMMIT, mesh.groups(axes), kind, size)
-            got = m.link(axes, collectives.sent(kind, n) * size, kind)
+            got = m.link(axes, collectives.wire_factor(kind, n) * size, kind)
             assert got == pytest.approx(want + SUMMIT.kinds[0].collective_overhead)
     assert m.link((), 1e6, "all_reduce") == m.link(("data",), 1e6, "slice") == 0.0
 
 
 def test_where_an_axis_lies_is_what_it_costs():
     mesh = Mesh.parse("data=4,model=6")
-    near, far = (model(SUMMIT, p.mesh) for p in mapping.placements(SUMMIT, mesh)[:2])
+    near, far = (model(SUMMIT, p.mesh) for p in mapping.device_mappings(SUMMIT, mesh)[:2])
     assert near.link(("model",), 1e7, "all_reduce") < 0.5 * far.link(("model",), 1e7, "all_reduce")
 
 
@@ -40,7 +40,7 @@ def test_a_permute_over_two_axes_is_as_slow_as_the_worse_way():
     mesh = Mesh.parse("data=4,model=6")
     m = model(SUMMIT, mesh)
     swapped = [(a, b) for a, b in zip(mesh.groups(("data", "model"))[0], mesh.groups(("model", "data"))[0], strict=True)]
-    slow = collectives.exchange(SUMMIT, swapped).per_byte
+    slow = collectives.exchange_line(SUMMIT, swapped).per_byte
     assert m.link(("data", "model"), 1e9, "permute") >= slow * 1e9
 
 

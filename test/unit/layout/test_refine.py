@@ -138,7 +138,7 @@ def test_no_finer_than_needed():
 
 
 def test_sub_axes_without_a_common_refinement():
-    with pytest.raises(MeshError, match="axis 'x' of size 12 would be cut after 2 and after 3; .* 2 does not divide 3"):
+    with pytest.raises(MeshError, match="axis 'x' of size 12 would be split after 2 and after 3; .* 2 does not divide 3"):
         refine.refinement(Mesh.of({"x": 12}), ["x:(1)2", "x:(1)3"])
 
 

@@ -29,4 +29,4 @@ def test_two_devices_send_to_a_third():
     assert processes == (1, 3, 5)
     assert [traffic.need(p) for p in range(3)] == [Need("gpu", 200.0), Need(None, 200.0), Need("cpu", 120.0)]
     (sent,) = traffic.exchanges
-    assert isinstance(sent, Messages) and sorted(sent.sent) == [(0, 2, 200.0), (1, 2, 200.0)]
+    assert isinstance(sent, Messages) and sorted(sent.transfers) == [(0, 2, 200.0), (1, 2, 200.0)]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.machine import Cluster, DeviceKind, Group, Level
-from pcg.machine.collectives import Line, envelope, exchange, lines, seconds, sent
+from pcg.machine.collectives import CostLine, cost_lines, envelope, exchange_line, seconds, wire_factor
 from pcg.machine.topology import Topology
 
 KIND = DeviceKind("k", {"f32": 1e12}, 1e11, 1e12, 1e10)
@@ -26,7 +26,7 @@ def level(topology: str, *shape: int, bandwidth: float = 1e9, latency: float = 1
 
 
 def best(c: Cluster, groups, kind: str, size: float) -> tuple[str, float]:
-    line = min(lines(c, tuple(map(tuple, groups)), kind), key=lambda x: x.seconds(size))
+    line = min(cost_lines(c, tuple(map(tuple, groups)), kind), key=lambda x: x.seconds(size))
     return line.algorithm, line.seconds(size)
 
 
@@ -153,8 +153,8 @@ def test_a_gateway_is_on_the_way_out():
 def test_oversubscription_slows_all_at_once_only():
     c = net(level("switch", 8, oversubscription=4.0))
     shift = [(i, (i + 1) % 8) for i in range(8)]
-    assert exchange(c, shift).per_byte == pytest.approx(4e-9)
-    assert exchange(c, shift[:2]).per_byte == pytest.approx(1e-9)
+    assert exchange_line(c, shift).per_byte == pytest.approx(4e-9)
+    assert exchange_line(c, shift[:2]).per_byte == pytest.approx(1e-9)
 
 
 def test_heterogeneous_groups_meet_over_the_network():
@@ -170,9 +170,9 @@ def test_heterogeneous_groups_meet_over_the_network():
 
 def test_a_permute_is_estimated_by_its_pairs():
     inside, across = [(0, 1), (1, 0)], [(0, 4), (4, 0)]
-    assert exchange(NODES, inside).per_byte == pytest.approx(1e-10)
-    assert exchange(NODES, across).per_byte == pytest.approx(1e-9)
-    assert exchange(NODES, [(3, 3)]) == Line(0.0, 0.0, "direct")
+    assert exchange_line(NODES, inside).per_byte == pytest.approx(1e-10)
+    assert exchange_line(NODES, across).per_byte == pytest.approx(1e-9)
+    assert exchange_line(NODES, [(3, 3)]) == CostLine(0.0, 0.0, "direct")
 
 
 def test_uneven_groups_still_have_a_cost():
@@ -189,14 +189,14 @@ def test_one_device_alone_talks_to_nobody():
 
 def test_large_all_to_all_is_estimated_by_levels():
     big = Cluster.preset("dgx-h100", nodes=256)
-    found = lines(big, (tuple(range(2048)),), "all_to_all")
+    found = cost_lines(big, (tuple(range(2048)),), "all_to_all")
     assert "direct" not in {x.algorithm for x in found}
     # Seven of eight to other nodes through one NIC: no faster than that.
     assert min(x.per_byte for x in found) >= 255 / 256 / 50e9 * 0.999
 
 
 def test_envelope_keeps_what_is_lowest_somewhere():
-    a, b, c, d = Line(0, 4, "a"), Line(1, 3, "b"), Line(2, 1, "c"), Line(3, 2, "d")
+    a, b, c, d = CostLine(0, 4, "a"), CostLine(1, 3, "b"), CostLine(2, 1, "c"), CostLine(3, 2, "d")
     assert envelope([d, c, b, a]) == (a, c)
     for x in (0.0, 0.3, 0.5, 1.0, 2.0, 9.0):
         assert min(y.seconds(x) for y in (a, c)) == min(y.seconds(x) for y in (a, b, c, d))
@@ -258,4 +258,4 @@ def test_an_all_reduce_costs_no_more_than_its_halves_and_not_cheaper_than_one(c,
     # Nobody sends less than all but its share through the fastest link that a device can have.
     if len(groups[0]) > 1:
         fastest = max(x.bandwidth * x.ports * max(x.size, 2) for x in c.groups[0].levels) * 8
-        assert whole >= sent("all_gather", len(groups[0])) * size / fastest
+        assert whole >= wire_factor("all_gather", len(groups[0])) * size / fastest

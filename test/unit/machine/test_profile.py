@@ -40,7 +40,7 @@ def profile(**changes) -> Profile:
         },
         "fresh": Curve((1e6, 1e8), (1e-4, 1e-1)),
         "waits": {2: Curve((1e-3, 1e-2), (1e-5, 1e-4)), 8: Curve((1e-3, 1e-2), (2e-4, 2e-3))},
-        "made": {"device": "a \"processor\"", "date": "2026-01-01"},
+        "provenance": {"device": "a \"processor\"", "date": "2026-01-01"},
     }  # fmt: skip
     return Profile(**{**kept, **changes})
 
@@ -158,7 +158,7 @@ def test_columns_that_share_sets_of_a_cache_take_longer_to_read():
 
     def extra(stride: int) -> float:
         parts = {"stablehlo.add": 100.0}
-        found = p.fused("stablehlo.add", "f32", parts, 6e5, Reordering(turned=2e5, stride=stride))
+        found = p.fused("stablehlo.add", "f32", parts, 6e5, Reordering(transposed=2e5, stride=stride))
         return found - p.fused("stablehlo.add", "f32", parts, 0.0, Reordering())
 
     base = free(6e5)
@@ -182,15 +182,15 @@ def test_a_fused_kernel_takes_its_longest_part_and_its_reordering():
     heavy = {**parts, "stablehlo.tanh": 1e7}
     assert p.fused("stablehlo.add", "f32", heavy, 1e6, Reordering()) == pytest.approx(4e-2 + 1e-5 * 200 / 1e5)
     # Of 1 MB touched 0.6 MB belong to the loop that reorders 0.2 MB.
-    turned = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(turned=2e5))
+    turned = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(transposed=2e5))
     assert turned == pytest.approx(stream(4e5) + p.rates["reorder", "f32"].bytes(6e5))
     # The same in ten matrices.
-    many = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(turned=2e5, slab=2e4))
+    many = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(transposed=2e5, slab=2e4))
     assert many == pytest.approx(stream(4e5) + 10 * p.rates["reorder", "f32"].bytes(6e4))
     # Of 1 MB touched 0.4 MB are the reading and writing of 0.2 MB whose rows change places.
     rows = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(rows=2e5))
     assert rows == pytest.approx(stream(6e5) + p.rates["regroup", "f32"].bytes(4e5))
-    alone = p.fused("stablehlo.transpose", "f32", {"stablehlo.transpose": 1.0}, 1e6, Reordering(turned=5e5))
+    alone = p.fused("stablehlo.transpose", "f32", {"stablehlo.transpose": 1.0}, 1e6, Reordering(transposed=5e5))
     assert alone == pytest.approx(p.rates["transpose", "f32"].bytes(1e6))
     # A loop over another type is like one over f32; a contraction of another type is not known.
     assert p.fused("stablehlo.add", "i32", parts, 1e6, Reordering()) == pytest.approx(stream(1e6))
@@ -211,7 +211,7 @@ def test_collectives_between_group_sizes():
 def test_text_and_back():
     p = profile()
     assert loads(dumps(p)) == p
-    assert loads(dumps(p)).made == p.made
+    assert loads(dumps(p)).provenance == p.provenance
 
 
 @given(_POINTS, st.floats(0, 1), st.integers(1, 512))
@@ -292,14 +292,14 @@ def test_detect_takes_the_profile_in_the_users_cache(tmp_path, monkeypatch):
     assert path.is_relative_to(tmp_path)
     path.parent.mkdir(parents=True)
     here = detect.processor()
-    path.write_text(dumps(profile(made={"device": here})))
+    path.write_text(dumps(profile(provenance={"device": here})))
 
     def found(devices: int) -> Profile | None:
         return detect.with_profile(detect.cpu_cluster(4, 2**34, "", devices), here, "cpu").kinds[0].profile
 
     assert found(8) == profile()
     assert found(4) is None  # taken with eight devices at work
-    path.write_text(dumps(profile(made={"device": "another processor"})))
+    path.write_text(dumps(profile(provenance={"device": "another processor"})))
     assert found(8) is None
     path.write_text("nonsense")
     with pytest.raises(ClusterError, match="cpu-8.toml: not TOML"):

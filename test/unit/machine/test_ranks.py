@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pcg.machine import Cluster, ClusterError, DeviceKind, Group, Level
 from pcg.machine.ranks import map_ranks
-from pcg.machine.traffic import Messages, Need, Pricer, Together, Traffic
+from pcg.machine.traffic import GroupExchange, Messages, Need, Traffic, TrafficCost
 
 KIND = DeviceKind("k", {}, 1e12, 1e12, 16e9)
 BIG = DeviceKind("big", {}, 2e12, 1e12, 64e9)
@@ -40,7 +40,7 @@ CLUSTERS = [
 
 
 def brute_force(cluster: Cluster, traffic: Traffic) -> float:
-    pricer = Pricer(cluster, traffic)
+    pricer = TrafficCost(cluster, traffic)
 
     def fits(p: int, d: int) -> bool:
         need = traffic.need(p)
@@ -64,7 +64,7 @@ def traffics(draw, most: int = 5) -> Traffic:
     exchanges = list(Traffic.of_matrix(np.array(matrix)).exchanges)
     if n >= 4 and draw(st.booleans()):
         order = draw(st.permutations(range(n)))
-        exchanges.append(Together("all_reduce", (tuple(order[:2]), tuple(order[2:4])), 5e6, 3))
+        exchanges.append(GroupExchange("all_reduce", (tuple(order[:2]), tuple(order[2:4])), 5e6, 3))
     if draw(st.booleans()):
         exchanges.append(Messages(((0, n - 1, 1e7),), 2))
     return Traffic(n, tuple(exchanges))
@@ -117,7 +117,7 @@ def test_pairs_that_talk_are_put_in_one_node():
 def test_groups_of_collectives_are_put_in_one_node():
     # Groups of stride 4, as a mesh whose first axis is the talkative one has them.
     groups = tuple((i, i + 4, i + 8, i + 12) for i in range(4))
-    traffic = Traffic(16, (Together("all_reduce", groups, 1e8),))
+    traffic = Traffic(16, (GroupExchange("all_reduce", groups, 1e8),))
     found = map_ranks(two_level(4, 4), traffic)
     assert all(len({found.devices[p] // 4 for p in g}) == 1 for g in groups)
     assert found.seconds < found.naive / 4

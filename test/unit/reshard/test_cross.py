@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import pcg
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.reshard import ReshardError, cross_mesh_plan
-from pcg.reshard.cross import alike, deal, shards
+from pcg.reshard.cross import assign_senders, same_split, shards
 
 parse = ShardSpec.parse
 
@@ -46,7 +46,7 @@ def execute(src, src_mesh, dst, dst_mesh, shape):
     assert all(p.sender != p.receiver for p in found.pieces)
     # A device must receive what it needs and does not hold, and need not receive more.
     need = sum(w.size - np.isin(w, have.get(d, ())).sum() for d, w in want.items())
-    assert found.bytes == 4 * need == sum(found.sent.values()) == sum(found.received.values())
+    assert found.bytes == 4 * need == sum(found.wire_bytes_by_sender.values()) == sum(found.wire_bytes_by_receiver.values())
     # A piece for each distinct source shard that a destination needs and does not hold, and no other.
     distinct = {box for _, box in shards(src, src_mesh, shape)}
     mine = dict(shards(src, src_mesh, shape))
@@ -57,7 +57,7 @@ def execute(src, src_mesh, dst, dst_mesh, shape):
     assert len(found.pieces) == count
     # Devices with the same shard differ by no more than one piece.
     for s in distinct:
-        sent = [found.sent.get(d, 0) for d, box in mine.items() if box == s]
+        sent = [found.wire_bytes_by_sender.get(d, 0) for d, box in mine.items() if box == s]
         largest = max((4 * p.elements for p in found.pieces if mine[p.sender] == s), default=0)
         assert max(sent) <= sum(sent) / len(sent) + largest * (1 - 1 / len(sent))
     return found
@@ -94,9 +94,9 @@ def test_six_devices_to_four():
 
 def test_replicas_share_the_sending():
     found = execute(parse("[-]"), Mesh.parse("a=4"), parse("[b]"), mesh_on("b=8", range(4, 12)), (64,))
-    assert found.sent == {d: 2 * 8 * 4 for d in range(4)}
+    assert found.wire_bytes_by_sender == {d: 2 * 8 * 4 for d in range(4)}
     found = execute(parse("[a, -]"), Mesh.parse("a=2,b=3"), parse("[-, c]"), mesh_on("c=3", range(6, 9)), (4, 6))
-    assert set(found.sent.values()) == {4 * 4} and len(found.sent) == 6
+    assert set(found.wire_bytes_by_sender.values()) == {4 * 4} and len(found.wire_bytes_by_sender) == 6
 
 
 def test_what_a_device_holds_stays():
@@ -112,7 +112,7 @@ def test_what_a_device_holds_stays():
 
 def test_uneven_shards():
     found = execute(parse("[a]"), Mesh.parse("a=8"), parse("[b]"), mesh_on("b=3", [8, 9, 10]), (17,))
-    assert 7 not in found.sent  # blocks of three rows: the last two devices hold two rows and none
+    assert 7 not in found.wire_bytes_by_sender  # blocks of three rows: the last two devices hold two rows and none
 
 
 @settings(max_examples=200, deadline=None)
@@ -124,7 +124,7 @@ def test_dealing_is_exact(loads, senders):
         return max(sum(x for x, s in zip(loads, choice, strict=True) if s == k) for k in range(senders))
 
     want = min(top(c) for c in itertools.product(range(senders), repeat=len(loads)))
-    assert top(deal(loads, senders)) == want
+    assert top(assign_senders(loads, senders)) == want
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_dealing_is_exact(loads, senders):
 )  # fmt: skip
 def test_a_layout_with_as_many_shards_on_another_mesh(spec, found):
     mesh, other = Mesh.parse("a=2,b=4,e=8,s=5,t=7"), Mesh.parse("c=2,d=4,s=5")
-    assert alike(ShardSpec.parse(spec), mesh, other) == (found and ShardSpec.parse(found))
+    assert same_split(ShardSpec.parse(spec), mesh, other) == (found and ShardSpec.parse(found))
 
 
 def test_errors_say_which_layout():

@@ -1,6 +1,6 @@
 """Plans cost what the best of all sequences of legal steps costs, found by a search that knows no goal.
 
-The reference takes every step that `Step.apply` allows from every layout of the mesh, at the cost of `Step.wire_bytes`.
+The reference takes every step that `ReshardStep.apply` allows from every layout of the mesh, at the cost of `ReshardStep.wire_bytes`.
 All pairs of all layouts of ranks 1-3 on the meshes of `MESHES`, partial sources included, nothing sampled; `-m slow`
 adds rank 4 and larger meshes, and at rank 3 on three axes the links that are alike along all of them.
 """
@@ -27,8 +27,8 @@ from pcg.reshard import (
     ReduceScatter,
     Regroup,
     ReshardError,
+    ReshardStep,
     Slice,
-    Step,
     UniformLink,
     cost,
     local_bytes,
@@ -88,10 +88,10 @@ def layouts(mesh: Mesh, rank: int, partial: tuple[tuple[str, str], ...] = ()) ->
     return sorted(found, key=str)
 
 
-def legal(spec: ShardSpec, every: list[ShardSpec], shape, mesh: Mesh) -> Iterator[tuple[Step, ShardSpec]]:
+def legal(spec: ShardSpec, every: list[ShardSpec], shape, mesh: Mesh) -> Iterator[tuple[ReshardStep, ShardSpec]]:
     """Every step that can be taken from `spec` and leads to a layout that divides the tensor."""
     axes, rank = arrangements(mesh.names), range(spec.rank)
-    candidates: list[Step] = [Slice(d, a) for d in rank for a in axes]
+    candidates: list[ReshardStep] = [Slice(d, a) for d in rank for a in axes]
     candidates += [AllGather(d, a) for d in rank for a in axes]
     candidates += [AllToAll(d, e, a) for d in rank for e in rank for a in axes]
     for kind in {k for _, k in spec.partial}:

@@ -17,7 +17,7 @@ from pcg.reshard import (
     Slice,
     UniformLink,
     cost,
-    goal,
+    direct,
     permutation,
     plan,
     steps_cost,
@@ -138,9 +138,9 @@ def test_the_straight_way_costs_what_its_steps_do():
         return 1e-6 + sent * {"all_gather": 1e-9, "all_to_all": 1e-11}.get(kind, 1e-7)
 
     src, dst = parse("[-, a+b+c]"), parse("[b+a, c]")
-    moves, seconds, wire = goal.search((src.dims, ()), (dst.dims, ()), shape, 64 * 64 * 4.0, mesh, link)
+    moves, seconds, wire = direct.search((src.dims, ()), (dst.dims, ()), shape, 64 * 64 * 4.0, mesh, link)
     assert [m[0] for m in moves] == ["all_gather", "regroup", "slice"]
-    assert (seconds, wire) == pytest.approx(steps_cost(src, goal.spell(moves, src, (0, 1)), shape, 4, mesh, link))
+    assert (seconds, wire) == pytest.approx(steps_cost(src, direct.to_steps(moves, src, (0, 1)), shape, 4, mesh, link))
 
 
 def test_dimensions_alike_stand_in_for_one_another():

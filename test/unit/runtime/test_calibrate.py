@@ -103,8 +103,8 @@ def test_a_small_run_makes_a_profile(tmp_path):
     assert profile.devices == 2 and profile.name == "cpu"
     assert set(profile.rates) == {("sort", "f32"), ("window", "f32"), ("layout", "f32")}
     assert set(profile.collectives) == {(k, 2) for k in COLLECTIVES}
-    assert profile.made["device"] and profile.dispatch > 0
-    assert profile.made.get("memory") == ("kept" if glibc else None)
+    assert profile.provenance["device"] and profile.dispatch > 0
+    assert profile.provenance.get("memory") == ("kept" if glibc else None)
     assert profile.fresh is not None and profile.fresh.seconds[-1] > profile.fresh.seconds[0]
     assert set(profile.waits) == {2}  # the devices share the processors of this host
 

@@ -42,7 +42,7 @@ def lowered(request: pytest.FixtureRequest):
         if hasattr(p, "machine"):
             p.machine = Machine.of(cluster)
     pipeline.run(module)
-    models = [CostModel(Machine.of(cluster), p.mesh) for p in mapping.placements(cluster, mesh)]
+    models = [CostModel(Machine.of(cluster), p.mesh) for p in mapping.device_mappings(cluster, mesh)]
     return module, models
 
 

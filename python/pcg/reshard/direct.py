@@ -1,8 +1,8 @@
-"""The cheapest steps among those that go straight to the goal, where there are too many layouts for all of them.
+"""Direct redistribution: the cheapest steps that lead directly to the goal, where there are too many layouts for all.
 
-A shortest path (Dijkstra) over specs.  An axis is only put on a dimension where the goal wants it,
-and nothing that already lies as the goal wants it is touched, so a detour that pays (see
-`pcg.reshard.frontier`) is not found.  No MLIR here.
+A shortest path (Dijkstra) over specs.  An axis is only put on a dimension where the goal has it,
+and what is as in the goal is not changed, so a detour that pays (see
+`pcg.reshard.layout_graph`) is not found.  No MLIR here.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard.frontier import SLICE_SECONDS, UNEVEN, Dims, LinkCost, Partial, State, moved, regroups
-from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Regroup, Slice, Step
+from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, Dims, LinkCost, Partial, State, permuted_share, regroups
+from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Regroup, ReshardStep, Slice
 
 
-def spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tuple[Step, ...]:
-    """Moves on the kept dimensions as steps on all of them; neighbouring slices of one dimension become one."""
-    steps: list[Step] = []
-    for move in moves:
-        step: Step
-        match move:
+def to_steps(hops: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tuple[ReshardStep, ...]:
+    """Hops on the kept dimensions as steps on all of them; neighbouring slices of one dimension become one."""
+    steps: list[ReshardStep] = []
+    for hop in hops:
+        step: ReshardStep
+        match hop:
             case ("all_reduce", axes, kind):
                 step = AllReduce(axes, kind)
             case ("reduce_scatter", dim, axes, kind):
@@ -52,7 +52,7 @@ def spell(moves: Sequence[tuple], spec: ShardSpec, keep: tuple[int, ...]) -> tup
 def search(
     src: State, dst: State, shape: tuple[int, ...], total: float, mesh: Mesh, link_cost: LinkCost
 ) -> tuple[tuple[tuple, ...], float, float] | None:
-    """Dijkstra from `src`: (moves, seconds, bytes), or None when `dst` cannot be reached.
+    """Dijkstra from `src`: (hops, seconds, bytes), or None when `dst` cannot be reached.
 
     `shape` are the sizes of the dimensions in the states (`UNEVEN` where shards are), `total` the bytes of the tensor.
     """
@@ -64,11 +64,11 @@ def search(
     while heap:
         seconds, _, state, trail, wire = heapq.heappop(heap)
         if state == dst:
-            moves: list[tuple] = []
+            hops: list[tuple] = []
             while trail is not None:
-                trail, move = trail
-                moves.append(move)
-            return tuple(reversed(moves)), seconds, wire
+                trail, hop = trail
+                hops.append(hop)
+            return tuple(reversed(hops)), seconds, wire
         if state in done:
             continue
         done.add(state)
@@ -76,22 +76,22 @@ def search(
         for dim in state[0]:
             for a in dim:
                 here /= sizes[a]
-        for move, axes, share, after in _moves(state, dst, shape, sizes, mesh):
+        for hop, axes, share, after in _hops(state, dst, shape, sizes, mesh):
             if after in done:
                 continue
             sent = share * here
-            kind = "all_to_all" if move[0] == "regroup" else move[0]
+            kind = "all_to_all" if hop[0] == "regroup" else hop[0]
             reached = seconds + (link_cost(axes, sent, kind) if sent else SLICE_SECONDS)
             if reached < best.get(after, math.inf):
                 best[after] = reached
-                heapq.heappush(heap, (reached, next(count), after, (trail, move), wire + sent))
+                heapq.heappush(heap, (reached, next(count), after, (trail, hop), wire + sent))
     return None
 
 
-def _moves(
+def _hops(
     state: State, goal: State, shape: tuple[int, ...], sizes: dict[str, int], mesh: Mesh
 ) -> Iterator[tuple[tuple, tuple[str, ...], float, State]]:
-    """Useful moves: (move, axes of the devices that talk, bytes sent as a share of the shard, state after)."""
+    """Useful hops: (hop, axes of the devices that talk, bytes sent as a share of the shard, state after)."""
     dims, partial = state
     used = {a for d in dims for a in d} | {a for a, _ in partial}
 
@@ -101,10 +101,10 @@ def _moves(
     def put(d: int, axes: tuple[str, ...], to: Dims = dims) -> Dims:
         return to[:d] + (axes,) + to[d + 1 :]
 
-    # A value that must become whole, perhaps landing split where the goal wants it.
-    whole = [p for p in partial if p not in goal[1]]
-    for kind in sorted({k for _, k in whole}):
-        waiting = tuple(a for a, k in whole if k == kind)
+    # What must be reduced, perhaps scattered where the goal has it split.
+    reduced = [p for p in partial if p not in goal[1]]
+    for kind in sorted({k for _, k in reduced}):
+        waiting = tuple(a for a, k in reduced if k == kind)
         for axes in _subsets(waiting):
             n = math.prod(sizes[a] for a in axes)
             rest = tuple(p for p in partial if p[0] not in axes)
@@ -125,7 +125,7 @@ def _moves(
         while right < min(len(have), len(wanted)) and have[right] == wanted[right]:
             right += 1
         if right == len(have):
-            continue  # what is split here already lies as it should
+            continue  # the dimension is split as in the goal
         for keep in range(right, len(have)):
             axes = have[keep:]
             n = math.prod(sizes[a] for a in axes)
@@ -143,7 +143,7 @@ def _moves(
 
     for after in _reorders(dims, goal[0], partial, sizes, shape):
         changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
-        yield ("permute", after), changed, moved(dims, after, mesh), (after, partial)
+        yield ("permute", after), changed, permuted_share(dims, after, mesh), (after, partial)
 
 
 def _reorders(

@@ -2,7 +2,7 @@
 
 Every legal step is an edge: detours over dimensions and axes that neither end of a redistribution
 names can pay (an idle axis makes an all-reduce smaller; a fast one spares a slow one).  One search
-grows from a source and serves every goal asked of it.  No MLIR here.
+from a source serves all goals.  No MLIR here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Regroup, Slice, Step
+from pcg.reshard.steps import AllGather, AllReduce, AllToAll, Permute, ReduceScatter, Regroup, ReshardStep, Slice
 
 #: (axes, bytes one device sends, name of the collective) -> seconds.
 LinkCost = Callable[[tuple[str, ...], float, str], float]
@@ -24,12 +24,12 @@ Axes = tuple[str, ...]
 Dims = tuple[Axes, ...]
 Partial = tuple[tuple[str, str], ...]
 State = tuple[Dims, Partial]
-#: What prices a step: its name, the axes whose devices talk, bytes one device sends as a share of the whole tensor.
+#: What the cost of a step depends on: its name, its axes, bytes one device sends as a share of the global tensor.
 Hop = tuple[str, Axes, float]
 
-#: Price of a step that moves nothing, so that of two equal plans the shorter one wins.
+#: Cost of a local step, so that of two equal plans the shorter one wins.  A choice: far below any collective.
 SLICE_SECONDS = 1e-9
-#: The limit of a dimension that is split unevenly: into any number, and only equal cuts are exchanged as they are.
+#: The limit of a dimension that is split unevenly: into any number, and only equally split blocks can be permuted.
 UNEVEN = 0
 #: Paths this close (relative) cost the same; then the one with fewer steps wins.
 SAME = 1e-9
@@ -38,7 +38,7 @@ SAME = 1e-9
 class LayoutGraph:
     """Layouts on `mesh` of tensors whose dimension `d` can be split into any divisor of `limits[d]`.
 
-    Nodes are numbered as they are met; their edges are made when first asked for.
+    Nodes are numbered as they are reached; their edges are computed when first needed.
     """
 
     def __init__(self, limits: tuple[int, ...], mesh: Mesh) -> None:
@@ -113,29 +113,29 @@ class LayoutGraph:
                 yield "all_to_all", axes, (n - 1) / n, (after, partial)
         free = tuple(a for d in dims for a in d) + idle
         options = [
-            self._splits(n, free) if limit != UNEVEN else self._same_cuts(have, free)
+            self._splits(n, free) if limit != UNEVEN else self._same_blocks(have, free)
             for n, limit, have in zip(counts, self.limits, dims, strict=True)
         ]
         for after in itertools.product(*options):
             flat = [a for d in after for a in d]
             if after != dims and len(flat) == len(set(flat)):
                 changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
-                yield "permute", changed, moved(dims, after, self.mesh), (after, partial)
+                yield "permute", changed, permuted_share(dims, after, self.mesh), (after, partial)
 
     def count(self, axes: Axes) -> int:
         """Devices along `axes`."""
         return math.prod(self.sizes[a] for a in axes)
 
     def _splits(self, n: int, axes: Axes) -> list[Axes]:
-        """Every way to split into `n` with some of `axes`."""
+        """Every split into `n` with some of `axes`."""
         return [s for s in ((), *_arrangements(tuple(a for a in self.sizes if a in axes))) if self.count(s) == n]
 
-    def _same_cuts(self, have: Axes, axes: Axes) -> list[Axes]:
-        """Every way to cut a dimension just as `have` cuts it, with some of `axes`."""
+    def _same_blocks(self, have: Axes, axes: Axes) -> list[Axes]:
+        """Every split of a dimension into the same blocks as `have`, with some of `axes`."""
         wanted = [self.sizes[a] for a in have]
         return [s for s in self._splits(self.count(have), axes) if [self.sizes[a] for a in s] == wanted]
 
-    def step(self, before: int, after: int, hop: int) -> Step:
+    def step(self, before: int, after: int, hop: int) -> ReshardStep:
         """The step that an edge is."""
         (have, partial), (want, rest) = self.states[before], self.states[after]
         name = self.hops[hop][0]
@@ -173,8 +173,8 @@ class LayoutGraph:
         return math.inf
 
 
-class Frontier:
-    """Cheapest paths from one layout of a tensor of `size` bytes, grown as far as they are asked for.
+class ShortestPaths:
+    """Cheapest paths from one layout of a tensor of `size` bytes (Dijkstra, resumed for each new goal).
 
     Steps whose source and destination together exceed `memory` bytes on a device are not taken.
     """
@@ -186,14 +186,14 @@ class Frontier:
         self._from: dict[int, tuple[int, int]] = {}
         self._heap: list[tuple[float, int, int, int]] = [(0.0, 0, 0, src)]
         self._done: set[int] = set()
-        self._prices: dict[int, tuple[float, float]] = {}
+        self._hop_costs: dict[int, tuple[float, float]] = {}
         self._count = itertools.count(1)
 
     def reach(self, dst: int) -> tuple[float, float] | None:
         """(seconds, bytes one device sends) of the cheapest path to `dst`, None if there is none."""
         if dst in self._done:
             return self.found[dst][0], self.found[dst][2]
-        graph, found, done, heap, prices = self.graph, self.found, self._done, self._heap, self._prices
+        graph, found, done, heap, hop_costs = self.graph, self.found, self._done, self._heap, self._hop_costs
         shares, memory = graph.shares, self.memory * (1 + SAME)
         while heap and dst not in done:
             seconds, steps, _, node = heapq.heappop(heap)
@@ -204,26 +204,26 @@ class Frontier:
             for after, hop in graph.edges(node):
                 if after in done or shares[after] > room:
                     continue
-                price = prices.get(hop)
-                if price is None:
-                    price = prices[hop] = self._price(hop)
-                reached = seconds + price[0]
+                hop_cost = hop_costs.get(hop)
+                if hop_cost is None:
+                    hop_cost = hop_costs[hop] = self._cost_of(hop)
+                reached = seconds + hop_cost[0]
                 old = found.get(after)
                 if old is not None:
                     slack = old[0] * SAME
                     if reached > old[0] + slack or (reached >= old[0] - slack and steps + 1 >= old[1]):
                         continue
-                found[after] = reached, steps + 1, sent + price[1]
+                found[after] = reached, steps + 1, sent + hop_cost[1]
                 self._from[after] = node, hop
                 heapq.heappush(heap, (reached, steps + 1, next(self._count), after))
         return (found[dst][0], found[dst][2]) if dst in done else None
 
-    def _price(self, hop: int) -> tuple[float, float]:
+    def _cost_of(self, hop: int) -> tuple[float, float]:
         name, axes, share = self.graph.hops[hop]
         sent = share * self.size
         return (self.link_cost(axes, sent, name) if sent else SLICE_SECONDS), sent
 
-    def path(self, dst: int) -> list[Step]:
+    def path(self, dst: int) -> list[ReshardStep]:
         """The steps of the path that `reach` found."""
         steps = []
         while dst in self._from:
@@ -234,7 +234,7 @@ class Frontier:
 
 
 graph_of = lru_cache(maxsize=256)(LayoutGraph)
-frontier_of = lru_cache(maxsize=4096)(Frontier)
+paths_from = lru_cache(maxsize=4096)(ShortestPaths)
 
 
 @cache
@@ -279,7 +279,7 @@ def regroups(dims: Dims) -> tuple[tuple[Axes, Dims], ...]:
 
 
 @cache
-def moved(src: Dims, dst: Dims, mesh: Mesh) -> float:
+def permuted_share(src: Dims, dst: Dims, mesh: Mesh) -> float:
     """Share of the devices that do not already hold the shard they need."""
     differs = np.zeros(mesh.size, bool)
     for have, want in zip(src, dst, strict=True):

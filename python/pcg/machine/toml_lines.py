@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pcg.machine.errors import ClusterError
 
 #: What a text describes.
-Made = TypeVar("Made")
+Parsed = TypeVar("Parsed")
 
 #: A bare or quoted key, and several joined by dots.
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -21,8 +21,8 @@ _ASSIGNED = re.compile(rf"\s*({_KEY})\s*=")
 _STRINGS = re.compile(r'"""|\'\'\'')
 
 
-def read(text: str, path: str, make: Callable[[Mapping[str, Any]], Made]) -> Made:
-    """What `make` makes of a TOML text; its errors name the file and, where they name a key, its line."""
+def read(text: str, path: str, make: Callable[[Mapping[str, Any]], Parsed]) -> Parsed:
+    """`make` of the tables of a TOML text; its errors name the file and, where they name a key, its line."""
     try:
         doc = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of thousands of digits

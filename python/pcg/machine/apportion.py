@@ -1,4 +1,4 @@
-"""How many of a number of like things each of several unlike workers gets."""
+"""Apportionment: how many of a number of equal items each of several workers of unequal speed gets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pcg.machine.errors import ClusterError
 
 
-def proportional(total: int, speeds: Mapping[str, float], units: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Shares of `total`, at least one each, so that the longest of share / speed is least.
+def apportion(total: int, speeds: Mapping[str, float], units: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Shares of `total`, at least one each, for which the longest of share / speed is least (greedily).
 
     With `units` a share is a multiple of the worker's unit (the number of its devices) where that costs no worker more
-    than a unit against it: whole units are dealt, then what is left one by one.
+    than a unit against it: items are distributed in units, then the rest one by one.
 
     Raises:
       ClusterError: fewer things than workers, or a speed that is not positive.
