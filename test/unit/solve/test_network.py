@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.solve import trws
 from pcg.solve.ilp import _kernel_search, solve
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.reduce import reduce
@@ -115,3 +116,17 @@ def test_a_dive_keeps_a_choice_where_all_lift_the_bound() -> None:
     network.add(np.array([2.0, 1.0]))
     found = _kernel_search(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0), 1)
     assert (found.x, found.cost) == ([1], 1.0)
+
+
+def test_impatient_ascent_waits_for_costs_to_go_through_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A long ladder: bounds rise slowly while messages travel, which is not the end of what can be had.
+    monkeypatch.setattr(trws, "_EDGES", 0)
+    rng = np.random.default_rng(1)
+    network = Network()
+    for i in range(120):
+        network.add(rng.random(4) * (10.0 if i in (0, 119) else 0.1))
+    for i in range(120):
+        for j in range(i + 1, min(i + 4, 120)):
+            network.connect(i, j, rng.random((4, 4)) * 0.3 + (1 - np.eye(4)) * rng.random())
+    soon, late = (trws.ascend(network, [0] * 120, patience=p) for p in (1e-2, 1e-9))
+    assert late.bound - soon.bound < 1e-2 * (late.cost - late.bound)
