@@ -24,9 +24,9 @@ from pcg.solve.pairwise import Pairwise
 
 #: Relative gap at which ascent ends.  Chosen: a hundredth of the gap to which networks are solved.
 NEAR = 1e-5
-#: Sweeps between two looks at the bound and the solution, and looks over which progress is judged.  Chosen: a look costs
-#: about as much as one sweep; over fewer looks ascent ended before costs had gone all through a network, and the search
-#: for a mesh (BERT medium, eight nodes of eight H100) took one 2.5% slower.
+#: Sweeps between two looks at the bound and the solution, and looks over which progress is judged.  Chosen: a look
+#: costs about as much as one sweep; over fewer looks ascent ended before costs had gone all through a network, and the
+#: search for a mesh (BERT medium, eight nodes of eight H100) took one 2.5% slower.
 _SWEEPS, _LOOKS = 5, 4
 #: Entries of edges, and edges, from which compiled loops pay: loading them takes a third of a second (decision 18), as
 #: long as numpy takes for twenty sweeps of this.
