@@ -226,7 +226,7 @@ def _value(at: At, mesh: Mesh) -> Value:
     if spec.partial:
         raise PlanError(
             f"{at.path}.spec is {at['spec'].value!r}, partial over {', '.join(map(repr, spec.partial_axes))}; allowed: "
-            "whole values, for nobody reduces those of arguments and results"
+            "no partial axes, because nothing reduces arguments and results"
         )
     rank = None
     if found := _TENSOR.match(type_):
