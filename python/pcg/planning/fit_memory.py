@@ -268,7 +268,7 @@ class MemoryPlanner:
 
     def _recomputed(self, sharded: Sharded, known: Recomputation, target: float) -> MemoryPlan:
         seconds = sharded.point.seconds + known.seconds
-        return self._note(MemoryPlan(sharded, seconds, sharded.peak(known), target, bool(known.redo)))
+        return self._note(MemoryPlan(sharded, seconds, sharded.peak(known), target, bool(known.recomputed)))
 
     def _note(self, plan: MemoryPlan) -> MemoryPlan:
         if plan not in self.tried:

@@ -70,11 +70,11 @@ class Sharded:
     def solver(self) -> Recomputer:
         """What may be recomputed."""
         copy = clone_module(self.placed).operation
-        return Recomputer(read_placed(entry_of(copy), self._model).line)
+        return Recomputer(read_placed(entry_of(copy), self._model).schedule)
 
     def peak(self, known: Recomputation | None = None) -> float:
         """Bytes at the peak of the lowered program, by simulation: as it is, or with what is to be recomputed in it."""
-        key = known.redo if known is not None else None
+        key = known.recomputed if known is not None else None
         if key not in self._peaks:
             found = memory_of(lowered(self.placed, self._context, known), self._model, self._context)
             self._peaks[key] = float(found.peak_bytes)

@@ -15,11 +15,11 @@ from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import defining_op, entry
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
-from pcg.search.line import Replay
 from pcg.search.outcome import DoesNotFit
-from pcg.search.read_line import Reader, ReadLine
+from pcg.search.read_schedule import PlacedSchedule, ScheduleReader
 from pcg.search.recompute import Recomputation, Recomputer
 from pcg.search.roles import donated_of
+from pcg.search.schedule import Replay
 
 #: On a rematerialisation barrier: the ops behind it must not be merged with those that they recompute.
 COPIES = "pcg.copies"
@@ -51,7 +51,7 @@ class Recompute(Transformation):
             del func.attributes[LIMIT]
         if limit is None and self.known is None:
             return
-        if self.known is not None and not self.known.redo:
+        if self.known is not None and not self.known.recomputed:
             sink_reshards(func)
             return
         mesh = shardings.mesh_of(module) or Mesh.of({"devices": 1})
@@ -60,20 +60,20 @@ class Recompute(Transformation):
         except ClusterError as error:
             raise PcgError(str(error), module) from None
         read = read_placed(func, model)
-        before = read.line.peak()
+        before = read.schedule.peak()
         found = self.known
         if found is None and limit is not None:
-            solver = Recomputer(read.line)
+            solver = Recomputer(read.schedule)
             found = solver.fit(limit) if limit else solver.least()
             if found is None:
                 raise DoesNotFit(limit, solver.least().peak).at(func)
         assert found is not None
         self.found = found
-        if not found.redo:
+        if not found.recomputed:
             return
-        count = write_copies(read, Replay(read.line, found.split, found.redo))
+        count = write_copies(read, Replay(read.schedule, found.split, found.recomputed))
         self.statistics["ops recomputed"] = count
-        places = dict.fromkeys(x for i in sorted(found.redo) if (x := place(read.ops[i].location)))
+        places = dict.fromkeys(x for i in sorted(found.recomputed) if (x := place(read.ops[i].location)))
         at = ", ".join(list(places)[:3]) + (f" and {len(places) - 3} more lines" if len(places) > 3 else "")
         self.remark(
             func,
@@ -83,10 +83,10 @@ class Recompute(Transformation):
         )
 
 
-def read_placed(func: ir.Operation, model: CostModel) -> ReadLine:
+def read_placed(func: ir.Operation, model: CostModel) -> PlacedSchedule:
     """The steps of a function; redistributions are put first where they are needed."""
     sink_reshards(func)
-    return Reader(model, func).read(donated_of(func))
+    return ScheduleReader(model, func).read(donated_of(func))
 
 
 def sink_reshards(func: ir.Operation) -> None:
@@ -120,20 +120,20 @@ def _in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
     return op
 
 
-def write_copies(read: ReadLine, replay: Replay) -> int:
+def write_copies(read: PlacedSchedule, replay: Replay) -> int:
     """Write the copies of `replay` into the program that was read; returns how many ops are recomputed."""
     copies: dict[ir.Value, ir.Value] = {}
     behind: dict[ir.Value, ir.Value] = {}
     opened: set[int] = set()
     count = 0
     for item in replay.items:
-        op, target = read.ops[item.step], read.ops[item.before]
-        if item.before not in opened and item.before in replay.guarded:
+        op, target = read.ops[item.op], read.ops[item.before]
+        if item.before not in opened and item.before in replay.barriers:
             opened.add(item.before)
-            _barrier([read.values[v] for v in replay.guarded[item.before]], target, read, replay.split, behind)
-        numbers = replay.line.steps[item.step].reads
+            _barrier([read.values[v] for v in replay.barriers[item.before]], target, read, replay.split, behind)
+        numbers = replay.schedule.ops[item.op].reads
         copied = {read.values[v] for v, is_copy in zip(numbers, item.reads, strict=True) if is_copy}
-        if not item.copies:
+        if not item.is_copy:
             if copied:
                 remap(op, {v: copies[v] for v in copied})
             continue
@@ -145,7 +145,7 @@ def write_copies(read: ReadLine, replay: Replay) -> int:
 
 
 def _barrier(
-    values: list[ir.Value], reader: ir.Operation, read: ReadLine, split: int, behind: dict[ir.Value, ir.Value]
+    values: list[ir.Value], reader: ir.Operation, read: PlacedSchedule, split: int, behind: dict[ir.Value, ir.Value]
 ) -> None:
     """A rematerialisation barrier before `reader`, with `values` and a gradient that it reads as operands."""
     gradient = _gradient(reader, read, split)
@@ -165,7 +165,7 @@ def _barrier(
                 reader.operands[i] = op.results[len(values)]
 
 
-def _gradient(reader: ir.Operation, read: ReadLine, split: int) -> ir.Value | None:
+def _gradient(reader: ir.Operation, read: PlacedSchedule, split: int) -> ir.Value | None:
     """The operand of `reader` that is computed last behind the split; else the last result before it."""
     at = {op: i for i, op in enumerate(read.ops)}
     found = [v for v in reader.operands if not isinstance(v, ir.BlockArgument) and _is_gradient(v)]

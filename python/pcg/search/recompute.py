@@ -1,12 +1,12 @@
-"""Which values of a training step to compute again instead of keeping them, under a memory limit.  No MLIR here.
+"""Which values of a training step to rematerialise instead of keeping them, under a memory limit.  No MLIR here.
 
-A step of training keeps what its forward part makes for its backward part.  Any such value may be dropped after its
-last forward use and made again right before its first backward use, from values that are kept or made again
-themselves.  For a fixed order of the backward part and a forward part cut into segments, with what crosses a cut kept,
+A step of training keeps what its forward part computes for its backward part.  Any such value may be dropped after its
+last forward use and recomputed right before its first backward use, from values that are kept or recomputed
+themselves.  For a fixed order of the backward part and a forward part in segments, with what crosses a boundary kept,
 the best choice is an integer program over values, as in Checkmate (Jain et al., MLSys 2020); without the memory rows
 its matrix is that of a minimum cut, as in the partitioner of PyTorch's AOTAutograd, so the relaxation is nearly
-integral and chains of repeated layers are solved to the gap given.  Cutting into fewer, longer segments keeps less and
-needs more at once while one is made again (Chen et al., 2016, "Training deep nets with sublinear memory cost"); several
+integral and chains of repeated layers are solved to the gap given.  Fewer, longer segments keep less and
+need more at once while one is recomputed (Chen et al., 2016, "Training deep nets with sublinear memory cost"); several
 numbers of segments are tried.  Every answer is checked by replaying the program, and the row of a position where more
 is alive than the program thought is added until there is none.
 """
@@ -19,11 +19,11 @@ from functools import cached_property
 
 import numpy as np
 
-from pcg.search.line import Line, Replay
+from pcg.search.schedule import Replay, Schedule
 
 #: Numbers of segments that are tried.  Chosen: from more than the layers of usual models down to one, about halving.
 _SEGMENTS = (64, 24, 12, 6, 3, 1)
-#: Ops done again times ops up to which leaving single ones out is tried.  Chosen: a budget of time, each costs a
+#: Recomputed ops times ops up to which leaving single ones out is tried.  Chosen: a budget of time, each costs a
 #: replay.
 _TRIM = 20_000
 #: Rounds of adding the position where a replayed program needs the most.  Chosen: a budget of integer programs.
@@ -37,10 +37,10 @@ _NODES, _GAP = 200, 2e-3
 
 @dataclass(frozen=True)
 class Recomputation:
-    """Steps to do again behind `split`; `seconds` is what that adds, `peak` what is then alive at most."""
+    """Ops to recompute behind `split`; `seconds` is what that adds, `peak` what is then alive at most."""
 
     split: int
-    redo: frozenset[int]
+    recomputed: frozenset[int]
     seconds: float
     peak: float
 
@@ -48,16 +48,16 @@ class Recomputation:
 class Recomputer:
     """What may be recomputed in one program, for several limits."""
 
-    def __init__(self, line: Line) -> None:
-        self.line = line
-        self.alive = line.alive()
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.alive = schedule.alive()
         self._least: Recomputation | None = None
         self._fits: dict[float, Recomputation | None] = {}
 
     @cached_property
     def regions(self) -> list[list[_Region]]:
-        """Per position where the backward part may begin, the ways to cut the forward part."""
-        return [_regions(self.line, split) for split in _splits(self.line, self.alive)]
+        """Per position where the backward part may begin, the segmentations of the forward part."""
+        return [_regions(self.schedule, split) for split in _splits(self.schedule, self.alive)]
 
     def floor(self) -> float:
         """Bytes that no recomputation gets below: what is alive when all that may be dropped is."""
@@ -67,7 +67,7 @@ class Recomputer:
     def fit(self, limit: float) -> Recomputation | None:
         """The recomputation found that adds the least time and keeps the program within `limit` bytes, if any.
 
-        Nothing is done again where the program fits as it is.
+        Nothing is recomputed where the program fits as it is.
         """
         if limit not in self._fits:
             self._fits[limit] = self._fit(limit)
@@ -86,18 +86,18 @@ class Recomputer:
         return self._trim(least, limit) if least.peak <= limit else None
 
     def _trim(self, found: Recomputation, limit: float) -> Recomputation:
-        """Local improvement: keep what is dearest to do again as long as the program fits."""
-        steps = self.line.steps
-        if len(found.redo) * len(steps) > _TRIM:
+        """Local improvement: keep what is most expensive to recompute as long as the program fits."""
+        ops = self.schedule.ops
+        if len(found.recomputed) * len(ops) > _TRIM:
             return found
-        for i in sorted(found.redo, key=lambda i: (-steps[i].seconds, i)):
-            if i not in found.redo or not steps[i].seconds:
+        for i in sorted(found.recomputed, key=lambda i: (-ops[i].seconds, i)):
+            if i not in found.recomputed or not ops[i].seconds:
                 continue
-            replay = Replay(self.line, found.split, found.redo - {i})
+            replay = Replay(self.schedule, found.split, found.recomputed - {i})
             result = replay.result()
-            peak, seconds = result.peak(), result.seconds - self.line.seconds
+            peak, seconds = result.peak(), result.seconds - self.schedule.seconds
             if peak <= limit and seconds < found.seconds:
-                found = Recomputation(found.split, replay.redo, seconds, peak)
+                found = Recomputation(found.split, replay.recomputed, seconds, peak)
         return found
 
     def least(self) -> Recomputation:
@@ -113,105 +113,105 @@ class Recomputer:
         return self._least
 
 
-def fit(line: Line, limit: float) -> Recomputation | None:
+def fit(schedule: Schedule, limit: float) -> Recomputation | None:
     """See `Recomputer.fit`."""
-    return Recomputer(line).fit(limit)
+    return Recomputer(schedule).fit(limit)
 
 
-def least(line: Line) -> Recomputation:
+def least(schedule: Schedule) -> Recomputation:
     """See `Recomputer.least`."""
-    return Recomputer(line).least()
+    return Recomputer(schedule).least()
 
 
-def _splits(line: Line, alive: np.ndarray) -> list[int]:
+def _splits(schedule: Schedule, alive: np.ndarray) -> list[int]:
     """Where the backward part may begin: where most is idle between two uses, and where most is alive."""
-    if not line.steps:
+    if not schedule.ops:
         return []
-    first, last = line.lives()
-    idle = np.zeros(len(line.steps) + 2)
+    first, last = schedule.live_ranges()
+    idle = np.zeros(len(schedule.ops) + 2)
     uses: dict[int, list[int]] = {}
-    for i, step in enumerate(line.steps):
-        for v in {w for r in step.reads for w in line.shown(r)}:
+    for i, step in enumerate(schedule.ops):
+        for v in {w for r in step.reads for w in schedule.backing(r)}:
             uses.setdefault(v, []).append(i)
-    held = set(line.held) | set(line.owned)
+    resident = set(schedule.resident) | set(schedule.donated)
     for v, at in uses.items():
-        if v in held or v not in line.maker or not line.size[v]:
+        if v in resident or v not in schedule.definition or not schedule.size[v]:
             continue
         points = [int(first[v]), *at]
         gap = max(range(len(points) - 1), key=lambda k: points[k + 1] - points[k])
-        idle[points[gap]] += line.size[v]
-        idle[points[gap + 1]] -= line.size[v]
+        idle[points[gap]] += schedule.size[v]
+        idle[points[gap + 1]] -= schedule.size[v]
     most_idle = int(np.argmax(np.cumsum(idle)))
-    return list(dict.fromkeys((most_idle, min(int(np.argmax(alive)), len(line.steps) - 1))))
+    return list(dict.fromkeys((most_idle, min(int(np.argmax(alive)), len(schedule.ops) - 1))))
 
 
-def _regions(line: Line, split: int) -> list[_Region]:
-    """The forward part cut into ever fewer segments; in the last one copies may hope to be short-lived."""
+def _regions(schedule: Schedule, split: int) -> list[_Region]:
+    """The forward part in ever fewer segments; the last region assumes that copies are short-lived."""
     seen: list[tuple[int, ...]] = []
     out = []
     for count in _SEGMENTS:
-        cuts = _cuts(line, split, count)
-        if cuts not in seen:
-            seen.append(cuts)
-            out.append(_Region(line, split, cuts))
-    return [*out, _Region(line, split, (), hopeful=True)]
+        boundaries = _boundaries(schedule, split, count)
+        if boundaries not in seen:
+            seen.append(boundaries)
+            out.append(_Region(schedule, split, boundaries))
+    return [*out, _Region(schedule, split, (), optimistic=True)]
 
 
-def _cuts(line: Line, split: int, count: int) -> tuple[int, ...]:
+def _boundaries(schedule: Schedule, split: int, count: int) -> tuple[int, ...]:
     """Positions behind which a new segment begins: about `count` of them, each where the least crosses."""
-    crossing, made = np.zeros(split + 2), np.zeros(split + 2)
-    held = set(line.held) | set(line.owned)
+    crossing, defined = np.zeros(split + 2), np.zeros(split + 2)
+    resident = set(schedule.resident) | set(schedule.donated)
     last: dict[int, int] = {}
     for i in range(split + 1):
-        for v in {w for r in line.steps[i].reads for w in line.shown(r)}:
+        for v in {w for r in schedule.ops[i].reads for w in schedule.backing(r)}:
             last[v] = i
-        made[i] = sum(line.size[v] for v in line.steps[i].makes)
+        defined[i] = sum(schedule.size[v] for v in schedule.ops[i].defines)
     for v, i in last.items():
-        if v not in held and v in line.maker:
-            crossing[line.maker[v]] += line.size[v]
-            crossing[i] -= line.size[v]
+        if v not in resident and v in schedule.definition:
+            crossing[schedule.definition[v]] += schedule.size[v]
+            crossing[i] -= schedule.size[v]
     crossing = np.cumsum(crossing)
-    so_far = np.cumsum(made[: split + 1])
+    so_far = np.cumsum(defined[: split + 1])
     if not so_far[-1]:
         return ()
-    cuts: set[int] = set()
+    boundaries: set[int] = set()
     for k in range(1, count):
         low, high = np.searchsorted(so_far, [so_far[-1] * (k - 0.5) / count, so_far[-1] * (k + 0.5) / count])
         if high > low:
-            cuts.add(int(low + np.argmin(crossing[low:high])))
-    return tuple(sorted(cuts))
+            boundaries.add(int(low + np.argmin(crossing[low:high])))
+    return tuple(sorted(boundaries))
 
 
 class _Region:
-    """The integer program of one split and one way to cut.
+    """The integer program of one split and one segmentation.
 
-    Per step x: it is done again; per value d: something behind the split reads it or a copy made of it.  A value is
+    Per op x: it is recomputed; per value d: something behind the split reads it or a copy made of it.  A value is
     kept if d - x.  A copy that something in the backward part reads is taken to be alive from when the first copy of
-    one of its readers might need it; `hopeful`: from when the backward part itself first reads it.
+    one of its readers might need it; `optimistic`: from when the backward part itself first reads it.
     """
 
-    def __init__(self, line: Line, split: int, cuts: Sequence[int], hopeful: bool = False) -> None:
-        self.line, self.split = line, split
-        steps, maker = line.steps, line.maker
-        self.held = set(line.held) | set(line.owned)
-        crossing = self._crossing(cuts)
+    def __init__(self, schedule: Schedule, split: int, boundaries: Sequence[int], optimistic: bool = False) -> None:
+        self.schedule, self.split = schedule, split
+        ops, definition = schedule.ops, schedule.definition
+        self.resident = set(schedule.resident) | set(schedule.donated)
+        crossing = self._crossing(boundaries)
         self.demanded: set[int] = set()
         first_use: dict[int, int] = {}
         last_use: dict[int, int] = {}
-        for i in range(split + 1, len(steps)):
-            for v in steps[i].reads:
-                if maker.get(v, split + 1) <= split:
+        for i in range(split + 1, len(ops)):
+            for v in ops[i].reads:
+                if definition.get(v, split + 1) <= split:
                     self.demanded.add(v)
                     first_use.setdefault(v, i)
                     last_use[v] = i
-        kept_to_end = {w for v in line.results for w in line.shown(v)}
+        kept_to_end = {w for v in schedule.results for w in schedule.backing(v)}
         for v in kept_to_end:
-            if maker.get(v, split + 1) <= split:
+            if definition.get(v, split + 1) <= split:
                 self.demanded.add(v)
-                first_use.setdefault(v, len(steps))
-                last_use[v] = len(steps)
-        # What an op that is done once shows stays as it is, too.
-        once = {w for s in steps[: split + 1] if s.shows and not s.again for v in s.shows for w in line.shown(v)}
+                first_use.setdefault(v, len(ops))
+                last_use[v] = len(ops)
+        # What backs the result of an op that runs once stays as it is, too.
+        once = {w for s in ops[: split + 1] if not s.repeatable for v in s.backed_by for w in schedule.backing(v)}
         fixed = crossing | kept_to_end | once
         self.values: list[int] = []
         self.steps: list[int] = []
@@ -219,53 +219,54 @@ class _Region:
         while work:
             v = work.pop()
             self.values.append(v)
-            i = maker[v]
-            if steps[i].again and not any(w in fixed for w in steps[i].makes):
+            i = definition[v]
+            if ops[i].repeatable and not any(w in fixed for w in ops[i].defines):
                 self.steps.append(i)
-                for w in steps[i].reads:
-                    if w in maker and w not in seen:
+                for w in ops[i].reads:
+                    if w in definition and w not in seen:
                         seen.add(w)
                         work.append(w)
         self.values.sort()
         self.steps = sorted(set(self.steps))
-        # From when a copy may be alive, and until when a kept value or a copy: a copy is made at the latest where the
-        # backward part first reads it, at the earliest for the first copy that may need it.
-        self.early = dict(first_use)
-        self.late = dict(last_use)
+        # From when a copy may be alive, and until when a kept value or a copy: a copy is computed at the latest where
+        # the backward part first reads it, at the earliest for the first copy that may need it.
+        self.earliest = dict(first_use)
+        self.latest = dict(last_use)
         for i in reversed(self.steps):
-            made = [v for v in steps[i].makes if v in self.early]
-            early = min(self.early[v] for v in made)
-            made_at = min((first_use[v] for v in made if v in first_use), default=max(self.late[v] for v in made))
-            for v in steps[i].reads:
+            defined = [v for v in ops[i].defines if v in self.earliest]
+            earliest = min(self.earliest[v] for v in defined)
+            uses = [first_use[v] for v in defined if v in first_use]
+            copied_at = min(uses, default=max(self.latest[v] for v in defined))
+            for v in ops[i].reads:
                 if v in seen:
-                    if not (hopeful and v in first_use):
-                        self.early[v] = min(self.early.get(v, early), early)
-                    self.late[v] = max(self.late.get(v, made_at), made_at)
+                    if not (optimistic and v in first_use):
+                        self.earliest[v] = min(self.earliest.get(v, earliest), earliest)
+                    self.latest[v] = max(self.latest.get(v, copied_at), copied_at)
         self.start: list[int] = []
-        alive = line.alive()
+        alive = schedule.alive()
         self.base = alive.copy()
-        _, last = line.lives()
+        _, last = schedule.live_ranges()
         # Last read by the forward part: from there on a value is alive only if it is kept.
-        self.forward = {v: maker[v] for v in self.values}
+        self.forward = {v: definition[v] for v in self.values}
         for i in range(split + 1):
-            for v in {w for r in steps[i].reads for w in line.shown(r)}:
+            for v in {w for r in ops[i].reads for w in schedule.backing(r)}:
                 if v in self.forward:
                     self.forward[v] = i
         for v in self.values:
-            if v not in self.held and line.size[v] and last[v] > self.forward[v]:
-                self.base[self.forward[v] + 1 : last[v] + 1] -= line.size[v]
-        self.start = sorted({min(split + 1, len(steps)), int(np.argmax(alive))})
+            if v not in self.resident and schedule.size[v] and last[v] > self.forward[v]:
+                self.base[self.forward[v] + 1 : last[v] + 1] -= schedule.size[v]
+        self.start = sorted({min(split + 1, len(ops)), int(np.argmax(alive))})
 
-    def _crossing(self, cuts: Sequence[int]) -> set[int]:
-        """Values read in a later segment than they are made in: copies are made of them, never they again."""
-        line = self.line
-        segment = np.searchsorted(np.asarray(cuts, dtype=int), np.arange(self.split + 1), side="left")
+    def _crossing(self, boundaries: Sequence[int]) -> set[int]:
+        """Values read in a later segment than their own: they are kept, not recomputed."""
+        schedule = self.schedule
+        segment = np.searchsorted(np.asarray(boundaries, dtype=int), np.arange(self.split + 1), side="left")
         out: set[int] = set()
         for i in range(self.split + 1):
-            for v in line.steps[i].reads:
-                for w in line.shown(v):
-                    at = line.maker.get(w)
-                    if at is not None and not line.steps[at].shows and segment[at] != segment[i]:
+            for v in schedule.ops[i].reads:
+                for w in schedule.backing(v):
+                    at = schedule.definition.get(w)
+                    if at is not None and not schedule.ops[at].backed_by and segment[at] != segment[i]:
                         out.add(w)
         return out
 
@@ -279,13 +280,14 @@ class _Region:
         best = None
         self.positions = list(self.start)
         for _ in range(_ROUNDS):
-            redo = self._solve(most)
-            if redo is None:
+            recomputed = self._solve(most)
+            if recomputed is None:
                 break
-            replay = Replay(self.line, self.split, redo)
+            replay = Replay(self.schedule, self.split, recomputed)
             result = replay.result()
             alive = result.alive()
-            found = Recomputation(self.split, replay.redo, result.seconds - self.line.seconds, float(alive.max()))
+            seconds = result.seconds - self.schedule.seconds
+            found = Recomputation(self.split, replay.recomputed, seconds, float(alive.max()))
             if limit is None:
                 best = found if best is None or found.peak < best.peak else best
             elif found.peak <= limit:
@@ -295,7 +297,7 @@ class _Region:
             if position not in self.positions:
                 self.positions.append(position)
             elif most is not None and limit is not None:
-                most -= (found.peak - limit) * 1.05  # what barriers hold is not in the rows
+                most -= (found.peak - limit) * 1.05  # what barriers keep alive is not in the rows
             else:
                 break
         return best
@@ -308,19 +310,19 @@ class _Region:
         for item in replay.items:
             if item.before not in opened:
                 opened.add(item.before)
-                here += len(replay.guarded.get(item.before, ()))
+                here += len(replay.barriers.get(item.before, ()))
             here += 1
             if here >= at:
                 return item.before
-        return len(replay.line.steps)
+        return len(replay.schedule.ops)
 
     def _solve(self, limit: float | None) -> frozenset[int] | None:
         """Solve the integer program; without a limit the largest row is minimised."""
-        line, maker = self.line, self.line.maker
+        schedule, definition = self.schedule, self.schedule.definition
         column_x = {i: k for k, i in enumerate(self.steps)}
         column_d = {v: len(self.steps) + k for k, v in enumerate(self.values)}
         count = len(self.steps) + len(self.values) + 1
-        scale = 1e6 / max(1e-12, line.seconds)
+        scale = 1e6 / max(1e-12, schedule.seconds)
         unit = 1.0 / max(1.0, max(self.base.max(), limit or 0.0))
         cost, lower, upper = np.zeros(count), np.zeros(count), np.ones(count)
         upper[-1] = np.inf
@@ -330,27 +332,27 @@ class _Region:
         else:
             lower[-1] = upper[-1] = limit * unit
         for i in self.steps:
-            cost[column_x[i]] = scale * line.steps[i].seconds + 1e-9
+            cost[column_x[i]] = scale * schedule.ops[i].seconds + 1e-9
         rows = _Rows()
         for v in self.values:
-            d, x = column_d[v], column_x.get(maker[v])
+            d, x = column_d[v], column_x.get(definition[v])
             if v in self.demanded:
                 lower[d] = 1.0
             if x is not None:
-                rows.add({d: 1.0, x: -1.0}, 0.0, 0.0 if line.steps[maker[v]].shows else np.inf)
+                rows.add({d: 1.0, x: -1.0}, 0.0, 0.0 if schedule.ops[definition[v]].backed_by else np.inf)
         for i in self.steps:
-            for v in line.steps[i].reads:
+            for v in schedule.ops[i].reads:
                 if v in column_d:
                     rows.add({column_d[v]: 1.0, column_x[i]: -1.0}, 0.0, np.inf)
         for p in self.positions:
             row: dict[int, float] = {count - 1: -1.0}
             for v in self.values:
-                size = 0.0 if v in self.held else line.size[v] * unit
-                if not size or not self.forward[v] < p <= self.late[v]:
+                size = 0.0 if v in self.resident else schedule.size[v] * unit
+                if not size or not self.forward[v] < p <= self.latest[v]:
                     continue
-                x = column_x.get(maker[v])
+                x = column_x.get(definition[v])
                 row[column_d[v]] = row.get(column_d[v], 0.0) + size
-                if x is not None and (p <= self.split or p < self.early[v]):
+                if x is not None and (p <= self.split or p < self.earliest[v]):
                     row[x] = row.get(x, 0.0) - size
             rows.add(row, -np.inf, -self.base[p] * unit)
         values = rows.minimise(cost, lower, upper, len(self.steps))

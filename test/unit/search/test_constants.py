@@ -16,7 +16,7 @@ from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
-from pcg.search.read_line import Reader
+from pcg.search.read_schedule import ScheduleReader
 from pcg.simulate.run import simulate
 
 N = 256
@@ -93,7 +93,7 @@ def test_they_count_against_a_limit(means):
 def test_lines_and_simulations_count_them():
     module = load(program())
     model = CostModel(Machine.default(), MESH)
-    assert Reader(model, main(module)).read().line.peak() >= BYTES
+    assert ScheduleReader(model, main(module)).read().schedule.peak() >= BYTES
     Pipeline("prepare").run(module)
     Pipeline([SearchPass(mesh="x=4", progress=False)]).run(module)
     Pipeline("lower").run(module)

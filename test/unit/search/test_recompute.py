@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from pcg.search.line import Line, Replay, Step
 from pcg.search.recompute import Recomputer
+from pcg.search.schedule import Replay, Schedule, ScheduledOp
 
 
-def chain(layers: int, sizes: list[float], seconds: list[float]) -> Line:
+def chain(layers: int, sizes: list[float], seconds: list[float]) -> Schedule:
     """Layers of `len(sizes)` ops each, and a backward part that reads every value of a layer, last layer first.
 
     Value 0 is the argument; a layer's last value is what the next layer reads.
@@ -23,7 +23,7 @@ def chain(layers: int, sizes: list[float], seconds: list[float]) -> Line:
         made.append([])
         for s, t in zip(sizes, seconds, strict=True):
             size.append(s)
-            steps.append(Step((x,), (len(size) - 1,), t))
+            steps.append(ScheduledOp((x,), (len(size) - 1,), t))
             x = len(size) - 1
             made[-1].append(x)
     gradient = x
@@ -31,29 +31,29 @@ def chain(layers: int, sizes: list[float], seconds: list[float]) -> Line:
     for first, values in reversed(list(zip(inputs, made, strict=True))):
         for v in reversed([first, *values[:-1]]):
             size.append(sizes[0])
-            steps.append(Step((gradient, v), (len(size) - 1,), 1.0))
+            steps.append(ScheduledOp((gradient, v), (len(size) - 1,), 1.0))
             gradient = len(size) - 1
-    return Line(steps, size, held=[0], results=[gradient])
+    return Schedule(steps, size, resident=[0], results=[gradient])
 
 
 def test_peak_is_what_is_alive() -> None:
-    line = Line([Step((0,), (1,)), Step((1,), (2,)), Step((1, 2), (3,))], [4.0, 10.0, 1.0, 2.0], held=[0], results=[3])
+    line = Schedule([ScheduledOp((0,), (1,)), ScheduledOp((1,), (2,)), ScheduledOp((1, 2), (3,))], [4.0, 10.0, 1.0, 2.0], resident=[0], results=[3])
     assert list(line.alive()) == [14.0, 15.0, 17.0, 6.0]
 
 
 def test_what_is_shown_stays_alive() -> None:
     """A reshape has no memory of its own, but keeps what it shows."""
-    line = Line([Step((0,), (1,)), Step((1,), (2,), shows=(1,)), Step((2,), (3,))], [0.0, 8.0, 0.0, 1.0], results=[3])
+    line = Schedule([ScheduledOp((0,), (1,)), ScheduledOp((1,), (2,), backed_by=(1,)), ScheduledOp((2,), (3,))], [0.0, 8.0, 0.0, 1.0], results=[3])
     assert list(line.alive()) == [8.0, 8.0, 9.0, 1.0]
 
 
 def test_replayed_copies_come_right_before_their_reader_and_read_through_a_barrier() -> None:
     line = chain(2, [4.0, 4.0], [1.0, 1.0])
     replay = Replay(line, 3, frozenset({0}))
-    kinds = [(item.step, item.copies) for item in replay.items]
-    reader = next(i for i, item in enumerate(replay.items) if not item.copies and any(item.reads))
+    kinds = [(item.op, item.is_copy) for item in replay.items]
+    reader = next(i for i, item in enumerate(replay.items) if not item.is_copy and any(item.reads))
     assert kinds[reader - 1] == (0, True)
-    assert replay.guarded == {replay.items[reader].step: [0]}
+    assert replay.barriers == {replay.items[reader].op: [0]}
     assert replay.result().seconds == line.seconds + 1.0
 
 
@@ -67,8 +67,8 @@ def test_no_choice_is_cheaper(seed: int) -> None:
     forward = [i for i in range(split + 1)]
     every = []
     for count in range(len(forward) + 1):
-        for redo in itertools.combinations(forward, count):
-            result = Replay(line, split, frozenset(redo)).result()
+        for recomputed in itertools.combinations(forward, count):
+            result = Replay(line, split, frozenset(recomputed)).result()
             every.append((result.peak(), result.seconds - line.seconds))
     peak = line.peak()
     for share in (0.9, 0.75, 0.6):
@@ -91,16 +91,16 @@ def test_the_least_works_as_a_limit_and_less_does_not() -> None:
     assert Recomputer(line).fit(least.peak * 0.9) is None
 
 
-def test_nothing_is_done_again_where_all_fits() -> None:
+def test_nothing_is_recomputed_where_all_fits() -> None:
     line = chain(3, [1.0, 1.0], [1.0, 1.0])
     found = Recomputer(line).fit(line.peak())
-    assert found is not None and not found.redo and found.seconds == 0.0
+    assert found is not None and not found.recomputed and found.seconds == 0.0
 
 
 def test_steps_that_must_not_be_repeated_are_not() -> None:
     line = chain(3, [4.0, 4.0], [1.0, 1.0])
-    once = Line(
-        [Step(s.reads, s.makes, s.seconds, again=i != 1) for i, s in enumerate(line.steps)], line.size, line.held,
+    once = Schedule(
+        [ScheduledOp(s.reads, s.defines, s.seconds, repeatable=i != 1) for i, s in enumerate(line.ops)], line.size, line.resident,
         results=line.results,
     )  # fmt: skip
-    assert 1 not in Recomputer(once).least().redo
+    assert 1 not in Recomputer(once).least().recomputed

@@ -1,4 +1,4 @@
-"""A placed function as a line of steps: bytes and seconds on one device."""
+"""The schedule of a placed function: bytes and seconds on one device."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from pcg.rules.factor import Assignment
 from pcg.rules.registry import shape
 from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
-from pcg.search.line import Line, Step
 from pcg.search.op_cost import OpCost
+from pcg.search.schedule import Schedule, ScheduledOp
 
-#: What no rematerialisation does again.
+#: What is never rematerialised.
 _ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
-#: Moves of a PCG, which several make one collective of.
-_MOVE = "pcg."
+#: Prefix of PCG operators; several in a row become one collective.
+_OPERATOR = "pcg."
 
 
 @dataclass
-class ReadLine:
-    """`line` is the function; `ops[i]` the op of step `i`, `values[v]` the value of number `v`."""
+class PlacedSchedule:
+    """`schedule` is the function's; `ops[i]` is its op `i`, `values[v]` the value of number `v`."""
 
-    line: Line
+    schedule: Schedule
     ops: list[ir.Operation]
     values: list[ir.Value]
 
 
 @dataclass
-class Reader:
-    """Reads functions placed on `mesh` (their layouts say how; a value without one is whole on every device)."""
+class ScheduleReader:
+    """Reads functions placed on `mesh` (their layouts say how; a value without one is replicated)."""
 
     model: CostModel
     func: ir.Operation
@@ -57,16 +57,16 @@ class Reader:
     def mesh(self) -> Mesh:
         return self.model.mesh
 
-    def read(self, donated: Collection[int] = ()) -> ReadLine:
+    def read(self, donated: Collection[int] = ()) -> PlacedSchedule:
         """The entry block of the function; `donated` are numbers of arguments whose memory may be used again."""
         block = self.func.regions[0].blocks[0]
         arguments = list(block.arguments)
         sizes = [self.bytes(a) for a in arguments]
-        line = self._block(block, arguments, sizes)
-        held = [i for i in range(len(arguments)) if i not in donated]
-        line.line.constants = constant_bytes(self.func)
-        line.line.held, line.line.owned = held, [i for i in range(len(arguments)) if i in donated]
-        return line
+        read = self._block(block, arguments, sizes)
+        resident = [i for i in range(len(arguments)) if i not in donated]
+        read.schedule.constants = constant_bytes(self.func)
+        read.schedule.resident, read.schedule.donated = resident, [i for i in range(len(arguments)) if i in donated]
+        return read
 
     def bytes(self, value: ir.Value) -> float:
         """Bytes of a value on one device."""
@@ -80,11 +80,11 @@ class Reader:
             found = self._sizes[kind, spec] = tensor_bytes(kind, dims)
         return found
 
-    def _block(self, block: ir.Block, known: Sequence[ir.Value], sizes: Sequence[float]) -> ReadLine:
+    def _block(self, block: ir.Block, known: Sequence[ir.Value], sizes: Sequence[float]) -> PlacedSchedule:
         values, size = list(known), list(sizes)
         full = list(sizes)
         number = {v: i for i, v in enumerate(values)}
-        steps: list[Step] = []
+        scheduled: list[ScheduledOp] = []
         ops = [op.operation for op in block.operations]
         for op in ops[:-1]:
             for v in self._reads(op):
@@ -94,19 +94,22 @@ class Reader:
                     size.append(0.0)
                     full.append(0.0)
             reads = tuple(dict.fromkeys(number[v] for v in self._reads(op)))
-            shows = tuple(dict.fromkeys(number[v] for v in self._shows(op)))
-            makes, generated = [], traits.has(op.name, Trait.GENERATOR)
+            backed_by = tuple(dict.fromkeys(number[v] for v in self._backed_by(op)))
+            defines, generated = [], traits.has(op.name, Trait.GENERATOR)
             for r in op.results:
                 number[r] = len(values)
-                makes.append(len(values))
+                defines.append(len(values))
                 values.append(r)
                 full.append(0.0 if generated else self.bytes(r))
-                size.append(0.0 if shows or generated or self._passed(op, r) else self.bytes(r))
-            inside = max(map(self._inside, _bodies(op)), default=0.0)
-            again = not generated and not any(traits.has(o.name, _ONCE) for o in walk(op))
-            steps.append(Step(reads, tuple(makes), self.seconds(op), again, shows, inside))
+                size.append(0.0 if backed_by or generated or self._passed(op, r) else self.bytes(r))
+            region_bytes = max(map(self._region_bytes, _bodies(op)), default=0.0)
+            repeatable = not generated and not any(traits.has(o.name, _ONCE) for o in walk(op))
+            scheduled.append(
+                ScheduledOp(reads, tuple(defines), self.seconds(op), repeatable, backed_by, region_bytes)
+            )
         returned = [number[v] for v in ops[-1].operands if v in number]
-        return ReadLine(Line(steps, size, results=list(dict.fromkeys(returned)), full=full), ops[:-1], values)
+        schedule = Schedule(scheduled, size, results=list(dict.fromkeys(returned)), full=full)
+        return PlacedSchedule(schedule, ops[:-1], values)
 
     @staticmethod
     def _reads(op: ir.Operation) -> list[ir.Value]:
@@ -118,19 +121,19 @@ class Reader:
                 for b in region.blocks:
                     inner.update(b.arguments)
                     for o in b.operations:
-                        found += [v for v in Reader._reads(o.operation) if v not in inner]
+                        found += [v for v in ScheduleReader._reads(o.operation) if v not in inner]
                         inner.update(o.operation.results)
         return found
 
-    def _shows(self, op: ir.Operation) -> list[ir.Value]:
+    def _backed_by(self, op: ir.Operation) -> list[ir.Value]:
         """What must be alive for the results of `op` to be read, if they have no memory of their own."""
         if traits.has(op.name, Trait.IN_PLACE):
             return [op.operands[0]]
         if traits.has(op.name, Trait.GENERATOR) or len(op.results) != 1 or not len(op.operands):
             return []
-        if op.name.startswith(_MOVE):
+        if op.name.startswith(_OPERATOR):
             users = [use.owner.operation for use in op.results[0].uses]
-            joined = len(users) == 1 and users[0].name.startswith(_MOVE)
+            joined = len(users) == 1 and users[0].name.startswith(_OPERATOR)
             same = self.bytes(op.results[0]) == self.bytes(op.operands[0]) and op.name == "pcg.replicate"
             return list(op.operands) if joined or same else []
         if op.name in CONTROL_FLOW or traits.has(op.name, _ONCE):
@@ -145,50 +148,50 @@ class Reader:
         i = result.result_number
         return list(body.operations)[-1].operation.operands[i] == body.arguments[i]
 
-    def _inside(self, block: ir.Block) -> float:
-        """Most bytes alive inside of a region beyond what it is given."""
+    def _region_bytes(self, block: ir.Block) -> float:
+        """Most bytes alive inside of a region beyond those of its arguments."""
         arguments = list(block.arguments)
         read = self._block(block, arguments, [0.0] * len(arguments))
-        size = read.line.size
+        size = read.schedule.size
         for i, value in enumerate(list(block.operations)[-1].operation.operands):
-            # The next value of a carry is written over the last one where it is made from it element by element.
-            maker = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-            if maker is not None and i < len(arguments) and arguments[i] in maker.operands and value in read.values:
+            # The next value of a carry is written over the last one where it is computed from it element by element.
+            source = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+            if source is not None and i < len(arguments) and arguments[i] in source.operands and value in read.values:
                 size[read.values.index(value)] = 0.0
-        return read.line.peak() if read.line.steps else 0.0
+        return read.schedule.peak() if read.schedule.ops else 0.0
 
     # -- time ----------------------------------------------------------------------------------
 
     def seconds(self, op: ir.Operation, runs: float = 1) -> float:
-        """Seconds of `op` on one device, with all its trips, where it runs `runs` times (which are not in them)."""
+        """Seconds of `op` on one device, with all iterations, where it runs `runs` times (which are not in them)."""
         if traits.has(op.name, Trait.GENERATOR) or op.name in ("stablehlo.reshape", "stablehlo.optimization_barrier"):
             return 0.0
-        if op.name.startswith((_MOVE, "dist.")):
-            return self._move(op)
+        if op.name.startswith((_OPERATOR, "dist.")):
+            return self._reshard(op)
         if op.name in CONTROL_FLOW:
-            trips = counted_trips(op, runs) if op.name == "stablehlo.while" else 1
-            around = runs * max(1, trips)
+            iterations = counted_trips(op, runs) if op.name == "stablehlo.while" else 1
+            around = runs * max(1, iterations)
             inner = [sum(self.seconds(o.operation, around) for o in list(b.operations)[:-1]) for b in _bodies(op)]
-            return trips * (sum(inner) if op.name == "stablehlo.while" else max(inner, default=0.0))
+            return iterations * (sum(inner) if op.name == "stablehlo.while" else max(inner, default=0.0))
         return self._work(op)
 
     def _work(self, op: ir.Operation) -> float:
         rule = rule_for(op)
         try:
             a = rule.infer([self._spec(v) for v in op.operands], [self._spec(r) for r in op.results], self.mesh)
-        except RuleError:  # it runs whole
+        except RuleError:  # it runs replicated
             a = Assignment(((),) * len(rule.factors))
         return self.costs.seconds(op, rule, a)
 
-    def _move(self, op: ir.Operation) -> float:
-        """A redistribution: of several PCG operators in a row the last one pays."""
+    def _reshard(self, op: ir.Operation) -> float:
+        """A redistribution: of several PCG operators in a row the last one has the cost."""
         users = [use.owner.operation for use in op.results[0].uses]
-        if op.name.startswith(_MOVE) and len(users) == 1 and users[0].name.startswith(_MOVE):
+        if op.name.startswith(_OPERATOR) and len(users) == 1 and users[0].name.startswith(_OPERATOR):
             return 0.0
         first = op
-        while op.name.startswith(_MOVE) and not isinstance(first.operands[0], ir.BlockArgument):
+        while op.name.startswith(_OPERATOR) and not isinstance(first.operands[0], ir.BlockArgument):
             before = first.operands[0].owner.operation
-            if not before.name.startswith(_MOVE) or len(list(before.results[0].uses)) != 1:
+            if not before.name.startswith(_OPERATOR) or len(list(before.results[0].uses)) != 1:
                 break
             first = before
         value = first.operands[0]
