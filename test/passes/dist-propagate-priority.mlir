@@ -34,7 +34,7 @@ func.func @together(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
 
 // Open dimensions take what their neighbours have, closed ones do not; the request is then settled.
 // CHECK-LABEL: func.func @open
-// CHECK: %[[OPEN:.*]] = "dist.constraint"(%{{.*}}) {dist.given = {{.*}}, dist.specs = [#dist.shard_spec<@mesh, {{\[\["x"\], \["y"\]\]}}, {}>], spec = #dist.shard_spec<@mesh, {{\[\["x"\], \["y"\]\]}}, {}>}
+// CHECK: %[[OPEN:.*]] = "dist.constraint"(%{{.*}}) {dist.annotated = {{.*}}, dist.specs = [#dist.shard_spec<@mesh, {{\[\["x"\], \["y"\]\]}}, {}>], spec = #dist.shard_spec<@mesh, {{\[\["x"\], \["y"\]\]}}, {}>}
 // CHECK: "dist.constraint"(%[[OPEN]]) {dist.specs = [#dist.shard_spec<@mesh, {{\[\["x"\], \[\]\]}}, {}>]
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @open(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<8x16xf32> {

@@ -29,7 +29,7 @@ ATTRIBUTES = (
     "loc(unknown)", "affine_map<(d0) -> (d0)>", "dense_resource<x> : tensor<2xf32>",
 )  # fmt: skip
 NAMES = (
-    "dist.spec", "dist.specs", "dist.operand_specs", "dist.open", "dist.priorities", "dist.given", "dist.state", "dist.engine",
+    "dist.spec", "dist.specs", "dist.operand_specs", "dist.open", "dist.priorities", "dist.annotated", "dist.state", "dist.engine",
     "dist.mesh", "dist.apart", "mesh", "spec", "axes", "dim", "kind", "index", "in_specs", "out_specs", "microbatches", "peer",
     "tag", "start", "limit", "pcg.in_specs", "pcg.out_specs", "pcg.mesh", "pcg.state", "pcg.process", "sym_name", "sym_visibility",
     "arg_attrs", "res_attrs", "function_type", "callee", "value", "sdy.sharding", "mhlo.sharding", "tf.aliasing_output",

@@ -21,7 +21,7 @@ from torch_mlir.passmanager import PassManager
 from pcg.emulate.build import create, padded_high, slice_box
 from pcg.emulate.lockstep import LockStep
 from pcg.ir import stablehlo as _stablehlo
-from pcg.ir.identities import limits
+from pcg.ir.identities import integer_range
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.in_range import keep_in_range
@@ -380,7 +380,7 @@ def index_value(
 ) -> np.ndarray:
     """Indices of a dimension of `size`: two of three inside, and of those few, so that they repeat."""
     dtype = rulecheck.dtype_of(type_.element_type)
-    low, high = limits(type_.element_type)
+    low, high = integer_range(type_.element_type)
     if interpreted and low == 0:
         high //= 2
     inside = rng.integers(0, max(1, size), max(1, size // 2)).tolist()

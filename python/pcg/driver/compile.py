@@ -18,7 +18,7 @@ from pcg.driver.plan import Plan
 from pcg.driver.plan_document import PlanError
 from pcg.driver.program import Program
 from pcg.driver.signature import annotate, check_mesh, declare_mesh, mark_state, replicate_uneven
-from pcg.ir import given, shardings
+from pcg.ir import annotation, shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
@@ -205,7 +205,7 @@ def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> 
         )
     if plan.mesh.axes != shardings.mesh_of(module).axes:  # type: ignore[union-attr]
         rewrite(module.operation, Mesh(plan.mesh.axes, mesh.device_ids))
-    given.mark(entry_function(module), "plan")
+    annotation.record(entry_function(module), "plan")
     plan_ir.write(plan, module)
     memory.write(module, plan.memory)
 

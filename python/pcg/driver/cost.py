@@ -12,7 +12,7 @@ from pcg.cost import CostModel
 from pcg.driver.compilation import Compilation
 from pcg.driver.program import tensor_bytes
 from pcg.ir.locations import place as where
-from pcg.ir.loops import counted_trips
+from pcg.ir.loops import assumed_iterations
 from pcg.layout import refine
 from pcg.machine import Machine
 from pcg.rules import traits
@@ -135,7 +135,7 @@ def _collectives(op: ir.Operation, times: int, cost: CollectiveCosts) -> Iterato
                 if traits.has(inner.name, Trait.COLLECTIVE):
                     yield _collective(inner, times, cost)
                 elif inner.name == "stablehlo.while":
-                    yield from _collectives(inner, times * counted_trips(inner, times), cost)
+                    yield from _collectives(inner, times * assumed_iterations(inner, times), cost)
                 elif inner.regions:
                     yield from _collectives(inner, times, cost)
 

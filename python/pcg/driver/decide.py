@@ -14,7 +14,7 @@ from pcg.baselines.recipe import PLANS, SYNONYMS
 from pcg.driver import plan_ir
 from pcg.driver.module_program import entry_function
 from pcg.driver.plan import Plan
-from pcg.ir import given
+from pcg.ir import annotation
 from pcg.layout import ShardSpec
 from pcg.machine import Machine
 from pcg.passes import lookup, pipelines
@@ -180,4 +180,4 @@ def check_strategy(strategy: str) -> None:
 
 def annotated(module: ir.Module) -> bool:
     """Whether some layout in the program names an axis."""
-    return given.annotated(entry_function(module))
+    return annotation.names_axes(entry_function(module))

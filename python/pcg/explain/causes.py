@@ -13,7 +13,7 @@ from pcg.cost import CostModel
 from pcg.explain.explainer import Explainer, Explanation
 from pcg.explain.origins import Origins, computing_ops
 from pcg.explain.words import at_location, dim_of_axis
-from pcg.ir.loops import counted_trips
+from pcg.ir.loops import assumed_iterations
 from pcg.ir.walk import defining_op, walk
 from pcg.layout import ShardSpec
 from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, REDISTRIBUTION_OPS, dist_step, itemsize
@@ -228,7 +228,7 @@ def runs_per_step(op: ir.Operation) -> int:
     while parent is not None:
         around = parent.operation
         if around.name == "stablehlo.while":
-            times *= counted_trips(around, times)
+            times *= assumed_iterations(around, times)
         parent = around.parent
     return times
 

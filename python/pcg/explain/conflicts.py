@@ -11,7 +11,7 @@ from pcg.explain.explainer import Rival
 from pcg.explain.origins import Chain, Origins, Result, Site
 from pcg.explain.words import dim_of_axis
 from pcg.ir import shardings
-from pcg.ir.given import Given
+from pcg.ir.annotation import Annotation
 
 
 def conflicts(causes: Causes, found: Sequence[Cause]) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _settled(causes: Causes, c: Cause, lost: Chain, won: Rival) -> str:
     return f"as less is redistributed so{cost}"
 
 
-def _priority(o: Origins, annotation: Given, site: Site) -> int:
+def _priority(o: Origins, annotation: Annotation, site: Site) -> int:
     """The first of the priorities that an annotation gives to the dimensions it splits."""
     numbers: tuple[int, ...] = ()
     if isinstance(site, Result):

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.explain.origins import Chain, Origins, Result, Site
 from pcg.explain.words import at_location, dim_of_axis, short
-from pcg.ir.given import Given
+from pcg.ir.annotation import Annotation
 from pcg.ir.walk import defining_op
 from pcg.layout import ShardSpec
 from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS
@@ -19,7 +19,7 @@ from pcg.rules.manual import is_manual
 from pcg.rules.traits import Trait
 
 #: An annotation and what it annotates.
-Rival = tuple[Given, Site]
+Rival = tuple[Annotation, Site]
 
 
 @dataclass(frozen=True)

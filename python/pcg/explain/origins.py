@@ -17,7 +17,7 @@ from torch_mlir import ir
 
 from pcg.explain.words import DECIDERS, at_location, dim_of_axis, names_all, short
 from pcg.ir import shardings
-from pcg.ir.given import Given, engine_of, kept_state, read
+from pcg.ir.annotation import Annotation, annotations_of, engine_of, state_arguments
 from pcg.ir.locations import argument_names
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, refine
@@ -57,7 +57,7 @@ class Chain:
 
     axis: str
     links: tuple[Link, ...]
-    annotation: Given | None
+    annotation: Annotation | None
 
 
 def computing_ops(func: ir.Operation) -> Iterator[ir.Operation]:
@@ -83,12 +83,12 @@ class Origins:
             f"result {i}" if len(self.results) > 1 else "the result" for i in range(len(self.results))
         ]
         #: Result -> argument whose next value it is, and whose layout it therefore has.
-        self.state = kept_state(self.func)
-        self.annotations: dict[Site, list[Given]] = {}
+        self.state = state_arguments(self.func)
+        self.annotations: dict[Site, list[Annotation]] = {}
         self._specs: dict[ir.Value, ShardSpec] = {}
         self._strategies: dict[ir.Operation, tuple[FactorRule, Assignment] | None] = {}
         self._before: dict[tuple[Site, str], tuple[Site, ir.Operation | None]] = {}
-        self._source: dict[tuple[Site, str], Given] = {}
+        self._source: dict[tuple[Site, str], Annotation] = {}
         self._find_annotations()
         self._follow_axes()
 
@@ -142,7 +142,7 @@ class Origins:
 
     def _find_annotations(self) -> None:
         for op in walk(self.func):
-            for g in read(op):
+            for g in annotations_of(op):
                 if op == self.func:
                     site: Site = Result(g.index) if g.slot == "result" else self.block.arguments[g.index]
                 else:
@@ -156,7 +156,7 @@ class Origins:
                 text = f"a manual computation{at_location(op)}"
                 for slot, values in (("argument", op.operands), ("result", op.results)):
                     for i, v in enumerate(values):
-                        self.annotations.setdefault(v, []).append(Given(slot, i, self.spec(v), text))
+                        self.annotations.setdefault(v, []).append(Annotation(slot, i, self.spec(v), text))
 
     # -- how axes get from value to value ------------------------------------------------------
 
@@ -295,7 +295,7 @@ class Origins:
         many = f"result {ir.OpResult(site).result_number}" if len(op.results) > 1 else "the result"
         return f"{many} of {self.op(op)}"
 
-    def annotation_text(self, g: Given, site: Site) -> str:
+    def annotation_text(self, g: Annotation, site: Site) -> str:
         """Who annotated a layout: `params['up'] is annotated [-, model]`."""
         if g.text:
             verb = "takes it as" if g.text.startswith("a manual") and g.slot == "argument" else "asks for"

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir import shardings
-from pcg.ir.loops import counted_trips
+from pcg.ir.loops import assumed_iterations
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS, itemsize
 from pcg.machine import Machine
@@ -65,7 +65,7 @@ def _block(block: ir.Block, times: int, costs: Costs, mesh: Mesh, known: Specs) 
     for op in block.operations:
         op = op.operation
         if op.name in CONTROL_FLOW:
-            iterations = counted_trips(op, times) if op.name == "stablehlo.while" else 1
+            iterations = assumed_iterations(op, times) if op.name == "stablehlo.while" else 1
             _add_results(op, known)
             for region in op.regions:
                 yield from _block(region.blocks[0], times * iterations, costs, mesh, known)

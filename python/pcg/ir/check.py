@@ -14,7 +14,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.dialects.dist import ShardSpecAttr
-from pcg.ir import given, mesh_names, shardings
+from pcg.ir import annotation, mesh_names, shardings
 from pcg.ir.check_lowered import check_lowered
 from pcg.ir.errors import PcgError
 from pcg.ir.identities import check_partial
@@ -30,8 +30,8 @@ ALONG_AXES = frozenset(
 )  # fmt: skip
 #: Attributes of functions, and of ops, that are read here; an op with none of them is done quickly.
 _ON_OPS = (
-    shardings.SPECS, shardings.OPERAND_SPECS, shardings.OPEN, shardings.PRIORITIES, mesh_names.ON, given.GIVEN,
-    given.ENGINE, given.STATE,
+    shardings.SPECS, shardings.OPERAND_SPECS, shardings.OPEN, shardings.PRIORITIES, mesh_names.ON,
+    annotation.ANNOTATED, annotation.ENGINE, annotation.STATE,
 )  # fmt: skip
 #: Unregistered ops: operands, results (None: any number), attributes that are needed, regions.
 _SDY: dict[str, tuple[int | None, int | None, tuple[str, ...], int]] = {
@@ -141,7 +141,7 @@ class _Check:
                     self.number(func, f"{what} {i} of function '{symbol}': pcg.state", own["pcg.state"], kind.inputs)
         for name in func.attributes:
             func.attributes[name]  # lowering copies them all
-        self.notes(func, {"argument": len(kind.inputs), "result": len(kind.results)})
+        self.annotations(func, {"argument": len(kind.inputs), "result": len(kind.results)})
         for name, what, wanted in (
             ("pcg.microbatches", "an integer from 1", ir.IntegerAttr), ("pcg.memory_limit", "a float", ir.FloatAttr)
         ):  # fmt: skip
@@ -217,7 +217,7 @@ class _Check:
             elif n == mesh_names.ON:
                 self.mesh_symbol(op, f"'{name}': {n}", attr)
             else:
-                self.notes(op, {"result": len(op.results), "argument": 0})
+                self.annotations(op, {"result": len(op.results), "argument": 0})
 
     def own(self, op: ir.Operation) -> None:
         """Ops of the dialects `dist` and `pcg`, and those of `sdy`, which nobody verifies."""
@@ -249,8 +249,8 @@ class _Check:
             raise PcgError("'pcg.stage' inside of another op; allowed: in the body of a function", op.location)
         last = list(op.regions[0].blocks[0].operations)[-1].operation
         for what, value in (("takes", op.operands[0]), ("yields", last.operands[0])):
-            maker = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-            if maker is None or maker.name != "stablehlo.tuple":
+            defining = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+            if defining is None or defining.name != "stablehlo.tuple":
                 raise PcgError(f"'pcg.stage' {what} {value.type}; allowed: what a 'stablehlo.tuple' makes", op.location)
         before = list(op.regions[0].blocks[0].operations)[-2].operation
         if before != last.operands[0].owner.operation or len(list(last.operands[0].uses)) != 1:
@@ -365,29 +365,29 @@ class _Check:
         if not isinstance(attr, ir.FlatSymbolRefAttr) or attr.value not in self.meshes:
             raise PcgError(f"{what} is {_short(attr)}; declared meshes: {', '.join(known) or 'none'}", op.location)
 
-    def notes(self, op: ir.Operation, counts: dict[str, int]) -> None:
-        """`dist.given`, `dist.engine` and `dist.state`."""
+    def annotations(self, op: ir.Operation, counts: dict[str, int]) -> None:
+        """`dist.annotated`, `dist.engine` and `dist.state`."""
         attrs = op.attributes
-        if given.ENGINE in attrs and not isinstance(attrs[given.ENGINE], ir.StringAttr):
-            raise PcgError(f"{given.ENGINE} is {_short(attrs[given.ENGINE])}; allowed: text", op.location)
-        if given.STATE in attrs:
-            state = attrs[given.STATE]
+        if annotation.ENGINE in attrs and not isinstance(attrs[annotation.ENGINE], ir.StringAttr):
+            raise PcgError(f"{annotation.ENGINE} is {_short(attrs[annotation.ENGINE])}; allowed: text", op.location)
+        if annotation.STATE in attrs:
+            state = attrs[annotation.STATE]
             pairs = list(state) if isinstance(state, ir.DenseI64ArrayAttr) else [-1]
             limits = (counts["result"], counts["argument"])
             if len(pairs) % 2 or any(not 0 <= n < limits[i % 2] for i, n in enumerate(pairs)):
-                text = f"{given.STATE} is {_short(state)}; allowed: array<i64: result, argument, ...>"
+                text = f"{annotation.STATE} is {_short(state)}; allowed: array<i64: result, argument, ...>"
                 raise PcgError(text, op.location)
-        if given.GIVEN not in attrs:
+        if annotation.ANNOTATED not in attrs:
             return
-        noted = attrs[given.GIVEN]
-        for entry_ in noted if isinstance(noted, ir.ArrayAttr) else [noted]:
+        recorded = attrs[annotation.ANNOTATED]
+        for entry_ in recorded if isinstance(recorded, ir.ArrayAttr) else [recorded]:
             items: list[Any] = list(entry_) if isinstance(entry_, ir.ArrayAttr) else []
             if len(items) == 3 and isinstance(items[0], ir.StringAttr) and isinstance(items[2], ir.StringAttr):
                 slot, _, number = items[0].value.partition(" ")
                 known = slot in counts and number.isdecimal() and len(number) < 9 and int(number) < counts[slot]
                 if known and isinstance(items[1], ShardSpecAttr):
                     continue
-            text = f"{given.GIVEN} has the entry {_short(entry_)}; allowed: [an argument or result, a layout, text]"
+            text = f"{annotation.ANNOTATED} has {_short(entry_)}; allowed: [an argument or result, a layout, text]"
             raise PcgError(text, op.location)
 
 

@@ -70,38 +70,37 @@ def _device_program(module: ir.Operation) -> None:
     if func is None or mesh is None:
         return
     local = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    whole = _function_type(module, GLOBAL_TYPE) if GLOBAL_TYPE in attrs else None
-    for (name, what), have, total in zip(
-        _SIDES, (local.inputs, local.results), (whole.inputs, whole.results) if whole else (None, None), strict=True
-    ):  # fmt: skip
+    global_type = _function_type(module, GLOBAL_TYPE) if GLOBAL_TYPE in attrs else None
+    totals = (global_type.inputs, global_type.results) if global_type else (None, None)
+    for (name, what), have, total in zip(_SIDES, (local.inputs, local.results), totals, strict=True):
         if name in attrs:
             _layouts(module, name, what, mesh, list(have), None if total is None else list(total))
     _positions(func, lambda op: range(mesh.size))
 
 
 def _layouts(
-    module: ir.Operation, name: str, what: str, mesh: Mesh, local: Sequence[ir.Type], whole: Sequence[ir.Type] | None
+    module: ir.Operation, name: str, what: str, mesh: Mesh, local: Sequence[ir.Type], total: Sequence[ir.Type] | None
 ) -> None:
     attr = module.attributes[name]
     texts = [a.value for a in attr if isinstance(a, ir.StringAttr)] if isinstance(attr, ir.ArrayAttr) else []
     if not isinstance(attr, ir.ArrayAttr) or len(texts) != len(attr) or len(texts) != len(local):
         raise _refuse(module, name, attr, f"a list of {len(local)} layouts as text, one per {what}")
-    if whole is not None and len(whole) != len(local):
-        raise PcgError(f"pcg.global_type has {len(whole)} {what}s; the function has {len(local)}", module.location)
+    if total is not None and len(total) != len(local):
+        raise PcgError(f"pcg.global_type has {len(total)} {what}s; the function has {len(local)}", module.location)
     for i, (text, type_) in enumerate(zip(texts, local, strict=True)):
         try:
             spec = ShardSpec.parse(text)
             spec.check(mesh, type_.shape if isinstance(type_, ir.RankedTensorType) else ())
             if spec.partial:
-                raise SpecError(f"{what}s are whole, not partial")
+                raise SpecError(f"{what}s are not partial")
         except SpecError as error:
             raise PcgError(f"{name} {i}: {error}", module.location) from None
-        if whole is None or not isinstance(type_, ir.RankedTensorType):
+        if total is None or not isinstance(type_, ir.RankedTensorType):
             continue
-        total = whole[i]
-        same = isinstance(total, ir.RankedTensorType) and total.element_type == type_.element_type
-        if not same or total.rank != type_.rank or spec.local_shape(total.shape, mesh) != tuple(type_.shape):
-            text = f"pcg.global_type has a {total} for {what} {i}, laid out by {spec}; the function has a {type_}"
+        full = total[i]
+        same = isinstance(full, ir.RankedTensorType) and full.element_type == type_.element_type
+        if not same or full.rank != type_.rank or spec.local_shape(full.shape, mesh) != tuple(type_.shape):
+            text = f"pcg.global_type has a {full} for {what} {i}, laid out by {spec}; the function has a {type_}"
             raise PcgError(text, module.location)
 
 
@@ -137,7 +136,7 @@ def _process_programs(module: ir.Operation) -> None:
         if func is None or len(func.regions[0].blocks) != 1:
             raise PcgError(f"process {n} has no program: a module @process_{n} with one function", module.location)
         own = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-        for where, key, local, whole in (
+        for where, key, local, total in (
             ("arg_attrs", "pcg.argument", own.inputs, kind.inputs),
             ("res_attrs", "pcg.result", own.results, kind.results),
         ):  # fmt: skip
@@ -145,27 +144,27 @@ def _process_programs(module: ir.Operation) -> None:
             if len(every) != len(local):
                 raise PcgError(f"process {n}: some of its {len(local)} values have no {key}", func.location)
             for said, type_ in zip(every, local, strict=True):
-                _box(func, said, key, type_, list(whole))
+                _box(func, said, key, type_, list(total))
         _positions(func, _members)
 
 
-def _box(func: ir.Operation, own: ir.DictAttr, key: str, type_: ir.Type, whole: Sequence[ir.Type]) -> None:
+def _box(func: ir.Operation, own: ir.DictAttr, key: str, type_: ir.Type, total: Sequence[ir.Type]) -> None:
     """Which box of which argument or result of the whole program a process has; what lies beyond is padding."""
     for name in (key, "pcg.start", "pcg.limit"):
         if name not in own:
             raise PcgError(f"an argument or result of a process has no {name}", func.location)
     number = own[key].value if isinstance(own[key], ir.IntegerAttr) else -1
-    if not 0 <= number < len(whole):
-        raise _refuse(func, key, own[key], f"0 to {len(whole) - 1}" if whole else "nothing")
-    total = whole[number]
+    if not 0 <= number < len(total):
+        raise _refuse(func, key, own[key], f"0 to {len(total) - 1}" if total else "nothing")
+    full = total[number]
     start, limit = _numbers(own["pcg.start"]), _numbers(own["pcg.limit"])
-    shaped = isinstance(type_, ir.RankedTensorType) and isinstance(total, ir.RankedTensorType)
-    fits = shaped and start is not None and limit is not None and len(start) == len(limit) == type_.rank == total.rank
-    if not fits or type_.element_type != total.element_type or any(
-        not 0 <= a <= b <= n or b - a > m for a, b, n, m in zip(start, limit, total.shape, type_.shape, strict=True)  # type: ignore[arg-type]
+    shaped = isinstance(type_, ir.RankedTensorType) and isinstance(full, ir.RankedTensorType)
+    fits = shaped and start is not None and limit is not None and len(start) == len(limit) == type_.rank == full.rank
+    if not fits or type_.element_type != full.element_type or any(
+        not 0 <= a <= b <= n or b - a > m for a, b, n, m in zip(start, limit, full.shape, type_.shape, strict=True)  # type: ignore[arg-type]
     ):
         text = f"{own['pcg.start']} to {own['pcg.limit']}"
-        raise _refuse(func, f"the box of {key} {number} ({total}), held as {type_},", text, "a box inside of both")
+        raise _refuse(func, f"the box of {key} {number} ({full}), held as {type_},", text, "a box inside of both")
 
 
 def _members(op: ir.Operation) -> Sequence[int]:

@@ -9,15 +9,15 @@ from torch_mlir import ir
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import functions, walk
 
-#: Bytes up to which a constant is part of the code that reads it.
+#: Bytes up to which a constant is not counted.  A choice: XLA emits small ones as part of the code that reads them.
 _SMALL = 4096
 
 
 def constant_bytes(func: ir.Operation) -> float:
     """Bytes on one device of the constants in `func` and in the functions that it calls.
 
-    One whose elements are all the same takes none: it is made where it is read.  Others are held whole, also where
-    each device reads only a part (`pcg.lower.local_constant` cuts it there); equal ones once.
+    One whose elements are all the same takes none: it is broadcast where it is read.  Others are replicated, also where
+    each device reads only a part (`pcg.lower.local_constant` slices it there); equal ones are stored once.
     """
     sizes: dict[ir.Attribute | ir.Operation, float] = {}
     known: dict[str, ir.Operation] = {}
@@ -25,8 +25,8 @@ def constant_bytes(func: ir.Operation) -> float:
     while todo:
         for op in walk(todo.pop()):
             if op.name == "stablehlo.constant":
-                if (size := tensor_bytes(op.results[0].type)) > _SMALL and (held := _held(op)) is not None:
-                    sizes[held] = size
+                if (size := tensor_bytes(op.results[0].type)) > _SMALL and (value := _distinct_value(op)) is not None:
+                    sizes[value] = size
             elif op.name == "func.call":
                 if not known and func.operation.parent is not None:
                     known = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(func.operation.parent)}
@@ -37,7 +37,7 @@ def constant_bytes(func: ir.Operation) -> float:
     return math.fsum(sizes.values())
 
 
-def _held(op: ir.Operation) -> ir.Attribute | ir.Operation | None:
+def _distinct_value(op: ir.Operation) -> ir.Attribute | ir.Operation | None:
     """What tells a constant from others; None if all its elements are the same."""
     if isinstance(ir.RankedTensorType(op.results[0].type).element_type, ir.ComplexType):
         # The bindings cannot read the value; printed, one of many elements is left out.

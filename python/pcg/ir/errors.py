@@ -35,7 +35,7 @@ class PcgError(Exception):
         return copy
 
     def _text(self) -> str:
-        return self.message if self.location is None else f"{describe(self.location)}: {self.message}"
+        return self.message if self.location is None else f"{file_position(self.location)}: {self.message}"
 
 
 def location_of(where: Any) -> ir.Location | str:
@@ -47,7 +47,7 @@ def location_of(where: Any) -> ir.Location | str:
     return where.location
 
 
-def describe(location: ir.Location | str) -> str:
+def file_position(location: ir.Location | str) -> str:
     """`file:line:col` of a location, as compilers print it."""
     if isinstance(location, str):
         return location

@@ -13,7 +13,7 @@ _LARGEST = {
 }  # fmt: skip
 
 
-def limits(element: ir.IntegerType) -> tuple[int, int]:
+def integer_range(element: ir.IntegerType) -> tuple[int, int]:
     """Smallest and largest value of an integer element type."""
     if element.is_unsigned:
         return 0, 2**element.width - 1
@@ -22,10 +22,10 @@ def limits(element: ir.IntegerType) -> tuple[int, int]:
     return -(2 ** (element.width - 1)), 2 ** (element.width - 1) - 1
 
 
-def identity(element: ir.Type, kind: str) -> float | int | None:
+def neutral_element(element: ir.Type, kind: str) -> float | int | None:
     """Neutral element of reduction `kind` on `element`; None where there is none (max of complex numbers)."""
     if isinstance(element, ir.IntegerType):
-        low, high = limits(element)
+        low, high = integer_range(element)
         neutral = {"sum": 0, "or": 0, "prod": 1, "max": low, "min": high, "and": high if low == 0 else -1}
         return neutral[kind]
     if kind in ("sum", "prod"):
@@ -48,8 +48,8 @@ def check_partial(spec: ShardSpec, type_: ir.Type) -> None:
     if not spec.partial or not isinstance(type_, ir.RankedTensorType):
         return
     for axis, kind in spec.partial:
-        if identity(type_.element_type, kind) is None:
-            known = [k for k in REDUCTIONS if identity(type_.element_type, k) is not None]
+        if neutral_element(type_.element_type, kind) is None:
+            known = [k for k in REDUCTIONS if neutral_element(type_.element_type, k) is not None]
             raise SpecError(
                 f"partial over {axis!r} by {kind!r}, which {type_.element_type} has no neutral element for; "
                 f"allowed: {', '.join(known) or 'nothing'}"

@@ -13,7 +13,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import functions, walk
 
 #: Ops that a program may become: calls of calls multiply.
-MOST = 2_000_000
+MOST_OPS = 2_000_000
 
 
 class Inliner:
@@ -83,8 +83,8 @@ class Inliner:
             size, deepest = size + 1, max(deepest, depth)
         for callee, op, depth in calls:
             size, deepest = size + self._size[callee], max(deepest, depth + self._depth[callee])
-            if size > MOST:
-                raise PcgError(f"the calls up to this one become more than {MOST} ops; allowed: that many", op)
+            if size > MOST_OPS:
+                raise PcgError(f"the calls up to this one become more than {MOST_OPS} ops; allowed: that many", op)
             if deepest > DEEPEST:
                 raise PcgError(f"this call is nested {deepest} regions deep, calls inlined; allowed: {DEEPEST}", op)
         self._size[symbol], self._depth[symbol] = size, deepest

@@ -8,20 +8,20 @@ from torch_mlir import ir
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import defining_op
 
-#: Assumed trip count of a loop whose bound is not a constant.
-UNKNOWN_TRIPS = 10
+#: Trip count of a loop whose bound is not a constant.  A choice: more than once, so that its body counts for more.
+ASSUMED_ITERATIONS = 10
 #: How often an op runs per step at most, as it is counted: a nest of loops that says more counts as this.  At a
-#: nanosecond each that is thirty years; the product of the trips itself may be beyond any float.
+#: nanosecond each that is thirty years; the product of the trip counts itself may be beyond any float.
 MOST_RUNS = 10**18
 
 
-def counted_trips(op: ir.Operation, runs: float = 1) -> int:
+def assumed_iterations(op: ir.Operation, runs: float = 1) -> int:
     """Iterations of a `stablehlo.while` as they are counted where it runs `runs` times per step itself.
 
-    `UNKNOWN_TRIPS` where its text does not say; so many that `runs` times them is not above `MOST_RUNS`.
+    `ASSUMED_ITERATIONS` where its text does not say; so many that `runs` times them is not above `MOST_RUNS`.
     """
-    trips = trip_count(op)
-    return min(UNKNOWN_TRIPS if trips is None else trips, max(1, int(MOST_RUNS // max(1, runs))))
+    count = trip_count(op)
+    return min(ASSUMED_ITERATIONS if count is None else count, max(1, int(MOST_RUNS // max(1, runs))))
 
 
 def trip_count(op: ir.Operation) -> int | None:

@@ -17,7 +17,7 @@ import numpy as np
 from torch_mlir import ir
 
 from pcg.ir.check import check
-from pcg.ir.errors import PcgError, describe
+from pcg.ir.errors import PcgError, file_position
 from pcg.ir.sdy_text import to_generic
 from pcg.ir.strings import check_strings
 from pcg.ir.walk import functions, walk
@@ -88,8 +88,8 @@ def _syntax_error(error: ir.MLIRError, name: str) -> PcgError:
     found = list(getattr(error, "error_diagnostics", ()))
     if not found:
         return PcgError(str(error).strip(), name)
-    first = describe(found[0].location)
-    rest = [f"\n{describe(d.location)}: {d.message}" for d in found[1:]]
+    first = file_position(found[0].location)
+    rest = [f"\n{file_position(d.location)}: {d.message}" for d in found[1:]]
     text = found[0].message + "".join(rest)
     return PcgError(text.replace("\n-:", f"\n{name}:"), re.sub(r"\A-:", f"{name}:", first))
 

@@ -94,7 +94,7 @@ class _Parser:
         self.expect(")")
         return f"{name}:({pre}){self.token(3, 'a size')}"
 
-    def whole_axis(self) -> str:
+    def full_axis(self) -> str:
         name = self.token(1, "an axis name")
         if self.peek(":"):
             raise SdySyntaxError(f'{self.text} is manual over a part of axis "{name}"; allowed: whole axes')
@@ -182,6 +182,6 @@ def parse_mesh(text: str) -> SdyMesh:
 def parse_manual_axes(text: str) -> tuple[str, ...]:
     """Read `#sdy<manual_axes{...}>`."""
     p = _Parser(text.removeprefix("#sdy<manual_axes").removesuffix(">"))
-    found = p.list("{", "}", p.whole_axis)
+    found = p.list("{", "}", p.full_axis)
     p.end()
     return found

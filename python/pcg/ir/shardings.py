@@ -216,11 +216,13 @@ def _set_function_spec(func: ir.Operation, where: str, count: int, i: int, spec:
     with func.context:
         attrs = func.attributes
         every = list(attrs[where]) if where in attrs else [ir.DictAttr.get({})] * count
-        own = {n.name: n.attr for n in _items(every[i]) if n.name != SPEC}
-        if spec is not None:
-            own[SPEC] = to_attr(spec, mesh)
-        every[i] = ir.DictAttr.get(own)
-        func.attributes[where] = ir.ArrayAttr.get(every)
+        every[i] = _with_spec(every[i], spec, mesh)
+        attrs[where] = ir.ArrayAttr.get(every)
+
+
+def _with_spec(attrs: ir.DictAttr, spec: ShardSpec | None, mesh: str) -> ir.DictAttr:
+    own = {n.name: n.attr for n in _items(attrs) if n.name != SPEC}
+    return ir.DictAttr.get(own if spec is None else own | {SPEC: to_attr(spec, mesh)})
 
 
 def function_result_specs(func: ir.Operation) -> list[ShardSpec | None]:
@@ -246,13 +248,9 @@ def set_signature_specs(
         attrs = func.attributes
         for where, specs in (("arg_attrs", arguments), ("res_attrs", results)):
             every = list(attrs[where]) if where in attrs else [ir.DictAttr.get({})] * len(specs)
-            for i, spec in enumerate(specs):
-                own = {n.name: n.attr for n in _items(every[i]) if n.name != SPEC}
-                if spec is not None:
-                    own[SPEC] = to_attr(spec, mesh)
-                every[i] = ir.DictAttr.get(own)
             if every:
-                attrs[where] = ir.ArrayAttr.get(every)
+                changed = [_with_spec(own, spec, mesh) for own, spec in zip(every, specs, strict=True)]
+                attrs[where] = ir.ArrayAttr.get(changed)
 
 
 def open_dims(attrs: ir.DictAttr | ir.OpAttributeMap) -> tuple[int, ...]:
@@ -295,7 +293,7 @@ def mesh_of(module: ir.Module | ir.Operation) -> Mesh | None:
     """The mesh of a module, None if it declares none.
 
     Raises:
-      PcgError: it declares several, which work on one mesh would silently mix up.
+      PcgError: it declares several.
     """
     found = meshes_of(module)
     if len(found) > 1:

@@ -23,7 +23,7 @@ def has_stages(module: ir.Module | ir.Operation) -> bool:
     return func is not None and any(op.operation.name == "pcg.stage" for op in func.regions[0].blocks[0].operations)
 
 
-def mesh_symbol(stage: ir.Operation) -> str:
+def stage_mesh(stage: ir.Operation) -> str:
     """Symbol of the mesh that a stage runs on."""
     return ir.FlatSymbolRefAttr(stage.operation.attributes["mesh"]).value
 
@@ -99,7 +99,7 @@ def stage_module(stage: ir.Operation, mesh: Mesh) -> ir.Module:
     Layouts of inputs and results become those of the function.
     """
     stage = stage.operation
-    name = mesh_symbol(stage)
+    name = stage_mesh(stage)
     old = stage.regions[0].blocks[0]
     with stage.context, stage.location:
         module = ir.Module.create(stage.location)
@@ -129,7 +129,7 @@ def take_body(stage: ir.Operation, module: ir.Module) -> None:
     """Give a stage the body and the layouts of the function in `module`, as `stage_module` made it."""
     stage, func = stage.operation, entry(module)
     assert func is not None
-    name, old = mesh_symbol(stage), stage.regions[0].blocks[0]
+    name, old = stage_mesh(stage), stage.regions[0].blocks[0]
     new = func.regions[0].blocks[0]
     with stage.context:
         for op in reversed(list(old.operations)):

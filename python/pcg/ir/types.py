@@ -32,7 +32,7 @@ def is_bool(type_: ir.Type) -> bool:
 def number_attr(number: float | int, element: ir.Type) -> ir.Attribute:
     """`number` as an attribute of a real element type."""
     if isinstance(element, ir.IntegerType):
-        whole = int(number)
+        value = int(number)
         # The bindings take the bits of an unsigned number as those of a signed one.
-        return ir.IntegerAttr.get(element, whole - 2**64 if whole >= 2**63 else whole)
+        return ir.IntegerAttr.get(element, value - 2**64 if value >= 2**63 else value)
     return ir.FloatAttr.get(element, float(number))

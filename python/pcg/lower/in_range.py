@@ -21,7 +21,7 @@ from torch_mlir import ir
 
 from pcg.ir import emit
 from pcg.ir.emit import create, tensor
-from pcg.ir.identities import limits
+from pcg.ir.identities import integer_range
 from pcg.ir.loops import trip_count
 from pcg.ir.stablehlo import GatherDimensionNumbers, ScatterDimensionNumbers
 from pcg.ir.walk import walk
@@ -89,7 +89,7 @@ def _clamped(index: ir.Value, interval: tuple[int, int], room: Sequence[int]) ->
     if _inside(interval, min(room)):
         return index
     type_ = index.type
-    most = [min(n, limits(type_.element_type)[1]) for n in room]
+    most = [min(n, integer_range(type_.element_type)[1]) for n in room]
     if len(set(most)) == 1 and (most[0] == 0 or interval[0] == interval[1]):
         return _constant([min(max(interval[0], 0), most[0])], type_)
     return create("stablehlo.clamp", [_constant([0], type_), index, _constant(most, type_)], type_)

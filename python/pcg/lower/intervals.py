@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from torch_mlir import ir
 
-from pcg.ir.identities import limits
+from pcg.ir.identities import integer_range
 from pcg.ir.loops import trip_count
 from pcg.ir.types import is_bool
 from pcg.rules import traits
@@ -48,7 +48,7 @@ class Intervals:
         """The bounds of a value of integers (those of its type if nothing else is known)."""
         if value in self._known:
             return self._known[value]
-        low, high = limits(value.type.element_type)
+        low, high = integer_range(value.type.element_type)
         if not depth:
             return low, high
         find = self._argument if isinstance(value, ir.BlockArgument) else self._result
@@ -139,7 +139,7 @@ def _constant(op: ir.Operation) -> Interval | None:
         number = attr.get_splat_value()
         if not isinstance(number, ir.IntegerAttr | ir.BoolAttr):
             return None
-        low, high = limits(op.results[0].type.element_type)
+        low, high = integer_range(op.results[0].type.element_type)
         found = int(number.value)
         found += 2 ** op.results[0].type.element_type.width if found < low else 0  # bits of an unsigned one
         return (found, found) if low <= found <= high else None

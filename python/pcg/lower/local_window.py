@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir.emit import i64_rows, i64s, tensor
-from pcg.ir.identities import identity
+from pcg.ir.identities import neutral_element
 from pcg.lower.blocks import pad, per_device, sliced, window
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, clone_local, local_form
@@ -53,7 +53,7 @@ def reduce_window(ctx: LocalContext) -> Sequence[ir.Value]:
             continue
         for i in range(count):
             start = ctx.op.operands[count + i]
-            outside = splat(start) if kind is None else identity(start.type.element_type, kind)
+            outside = splat(start) if kind is None else neutral_element(start.type.element_type, kind)
             values[i] = with_halo(ctx, values[i], d, axes, h.left, h.right, outside)
         pads[2 * d : 2 * d + 2] = h.low, h.high
     if not touched:
@@ -85,7 +85,7 @@ def select_and_scatter(ctx: LocalContext) -> Sequence[ir.Value]:
         if not axes or kind is None or slide.untouched:
             continue
         h, size = scatter_halo(slide), value.type.shape[d]
-        last = identity(value.type.element_type, kind)
+        last = neutral_element(value.type.element_type, kind)
         if h is not None and is_scatter_aligned(slide, ctx.counts(axes)):
             if not (h.left or h.right or any(pads[2 * d : 2 * d + 2])):
                 continue

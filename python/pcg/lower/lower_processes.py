@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import functions_besides, mesh_symbol, stage_module, stages_of
+from pcg.ir.stages import functions_besides, stage_mesh, stage_module, stages_of
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry, entry_of
 from pcg.lower.fuse_collectives import FuseCollectives
@@ -58,10 +58,10 @@ def lower_stages(
     inner: list[ir.Module] = []
     local: dict[ir.Operation, ir.Operation] = {}
     for stage in stages:
-        if mesh_symbol(stage) not in meshes:
+        if stage_mesh(stage) not in meshes:
             names = ", ".join("@" + m for m in meshes) or "none"
-            raise PcgError(f"stage on @{mesh_symbol(stage)}; declared meshes: {names}", stage)
-        made = stage_module(stage, meshes[mesh_symbol(stage)])
+            raise PcgError(f"stage on @{stage_mesh(stage)}; declared meshes: {names}", stage)
+        made = stage_module(stage, meshes[stage_mesh(stage)])
         fuse, lower = FuseCollectives(machine=machine), LowerSpmd()
         for name, step in (("dist-fuse-collectives", fuse), ("pcg-lower-spmd", lower)):
             step.run(made.operation)

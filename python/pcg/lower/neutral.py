@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir.emit import create, tensor
-from pcg.ir.identities import identity
+from pcg.ir.identities import neutral_element
 from pcg.ir.types import number_attr
 
 #: Floats whose only zero is positive: the bits of -0.0 are their NaN.
@@ -23,7 +23,7 @@ def neutral(element: ir.Type, kind: str) -> ir.Value:
     Raises:
       ValueError: the type has none (a sum of f8E8M0FNU, which has no zero; a maximum of complex numbers).
     """
-    number = identity(element, kind)
+    number = neutral_element(element, kind)
     if number is None:
         raise ValueError(f"reduction {kind!r} has no neutral element of type {element}")
     if isinstance(element, ir.ComplexType):
@@ -36,7 +36,7 @@ def neutral(element: ir.Type, kind: str) -> ir.Value:
 
 def absent(element: ir.Type) -> ir.Value:
     """0-d constant that stands where another device has the value, and all are added up: -0.0 where there is one."""
-    return zero(element) if identity(element, "sum") is None else neutral(element, "sum")
+    return zero(element) if neutral_element(element, "sum") is None else neutral(element, "sum")
 
 
 def zero(element: ir.Type) -> ir.Value:

@@ -20,7 +20,7 @@ from pcg.ir import mesh_names, shardings
 from pcg.ir.clone import clone_mapped
 from pcg.ir.emit import concatenate, create, i64, i64s, slice_box
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
+from pcg.ir.stages import inputs_of, outputs_of, stage_mesh
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.lower.collectives import pad_high
@@ -150,14 +150,14 @@ class ProcessLowering:
         """The inputs of a stage, which are in its processes."""
         for i, value in enumerate(inputs_of(stage)):
             if value not in process.values:
-                symbol = mesh_symbol(stage)
+                symbol = stage_mesh(stage)
                 text = f"input {i} of the stage on @{symbol} is not on its mesh; pcg.transfer moves it there"
                 raise PcgError(text, stage.location)
         return inputs_of(stage)
 
     def stage(self, stage: ir.Operation) -> None:
         """Put the stage's local program into the processes of its mesh."""
-        mesh, func = self.meshes[mesh_symbol(stage)], self.local[stage]
+        mesh, func = self.meshes[stage_mesh(stage)], self.local[stage]
         ids = devices(mesh)
         block = func.regions[0].blocks[0]
         channels: dict[int, int] = {}

@@ -9,8 +9,8 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.loops import counted_trips
-from pcg.ir.stages import mesh_symbol
+from pcg.ir.loops import assumed_iterations
+from pcg.ir.stages import stage_mesh
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.processes import devices
@@ -39,7 +39,7 @@ def traffic_of(
     for op in func.regions[0].blocks[0].operations:
         op = op.operation
         if op in local:
-            ids = [index[d] for d in devices(meshes[mesh_symbol(op)])]
+            ids = [index[d] for d in devices(meshes[stage_mesh(op)])]
             _collectives(local[op], ids, 1.0, exchanges)
         elif op.name == "pcg.transfer":
             (src, a), (dst, b) = (_placed(v) for v in (op.operands[0], op.results[0]))
@@ -71,7 +71,7 @@ def _collectives(op: ir.Operation, ids: Sequence[int], times: float, into: list[
                 if kind is not None and inner.name != "stablehlo.collective_broadcast":
                     into.append(_exchange(inner, kind, ids, times))
                 elif inner.name == "stablehlo.while":
-                    _collectives(inner, ids, times * counted_trips(inner, times), into)
+                    _collectives(inner, ids, times * assumed_iterations(inner, times), into)
                 else:
                     _collectives(inner, ids, times, into)
 

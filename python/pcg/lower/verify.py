@@ -12,7 +12,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.identities import check_partial
 from pcg.ir.mesh_names import mesh_name_of
 from pcg.ir.shardings import CONSTRAINTS
-from pcg.ir.stages import inputs_of, mesh_symbol, stage_module, stages_of
+from pcg.ir.stages import inputs_of, stage_mesh, stage_module, stages_of
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import functions, walk
 from pcg.layout import Mesh, ShardSpec, SpecError
@@ -75,7 +75,7 @@ class VerifyLayouts(Transformation):
     def _stages(self, func: ir.Operation) -> None:
         """Each stage as a program of its own, and that they fit together."""
         for stage in stages_of(func):
-            symbol = mesh_symbol(stage)
+            symbol = stage_mesh(stage)
             if symbol not in self.meshes:  # V1
                 declared = ", ".join("@" + n for n in self.meshes) or "none"
                 raise PcgError(f"stage on @{symbol}; declared meshes: {declared}", stage)

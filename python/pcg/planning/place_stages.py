@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of, stage_module, stages_of, take_body
+from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_module, stages_of, take_body
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry_of
@@ -60,16 +60,16 @@ class PlaceStages(Transformation):
                 if shardings.get(value) is None and not _is_result_of_stage(value):
                     shardings.set(value, spec, mesh_names.mesh_name_of(value) or "")
             for stage in stages:
-                if mesh_symbol(stage) not in meshes:
+                if stage_mesh(stage) not in meshes:
                     names = ", ".join("@" + m for m in meshes) or "none"
-                    raise PcgError(f"stage on @{mesh_symbol(stage)}; declared meshes: {names}", stage)
-                self._stage(stage, returned, meshes[mesh_symbol(stage)])
+                    raise PcgError(f"stage on @{stage_mesh(stage)}; declared meshes: {names}", stage)
+                self._stage(stage, returned, meshes[stage_mesh(stage)])
             self._rest(func, last, returned)
         self.statistics["stages"] += len(stages)
 
     def _stage(self, stage: ir.Operation, returned: dict[ir.Value, ShardSpec], mesh: Mesh) -> None:
         """Layouts of one stage; `returned` are those that the function's results need."""
-        symbol, inputs, outputs = mesh_symbol(stage), inputs_of(stage), outputs_of(stage)
+        symbol, inputs, outputs = stage_mesh(stage), inputs_of(stage), outputs_of(stage)
         ins = [shardings.get(v) for v in inputs]
         outs = [None if v is None else returned.get(v) for v in outputs]
         arguments = stage.regions[0].blocks[0].arguments

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import given, shardings
+from pcg.ir import annotation, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import functions, is_private
@@ -62,7 +62,7 @@ class Propagate(Transformation):
             for func in functions(module):
                 if len(func.regions[0].blocks) and ir.StringAttr(func.attributes["sym_name"]).value not in bodies:
                     if not is_private(func):
-                        given.mark(func, self.engine, state_of(func) if self.engine == "global" else None)
+                        annotation.record(func, self.engine, state_of(func) if self.engine == "global" else None)
                     graph = PropagationGraph(func, mesh)
                     # A program that is placed already has PCG operators, whose cost the search does not count.
                     local = is_private(func) or bool(graph.opaque)

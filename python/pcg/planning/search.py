@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from pcg.ir import given, shardings
+from pcg.ir import annotation, shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.loops import MOST_RUNS
@@ -85,7 +85,7 @@ class Search(Transformation):
         mesh = self._mesh(module)
         func = entry_of(module)
         state = state_of(func)
-        given.mark(func, "search", state)
+        annotation.record(func, "search", state)
         model = cost_model(module, self.machine, mesh, self.gradient_overlap, self.other_overlap)
         limit = limit_of(self.memory_limit, model.machine)
         # Where time may be traded for memory, the search ignores memory at first: mostly its plan fits.

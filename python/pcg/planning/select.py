@@ -15,7 +15,7 @@ from pcg.baselines import plans
 from pcg.baselines.layouts import read_program
 from pcg.baselines.plans import BaselinePlan, ModelTraits
 from pcg.baselines.tensor import experts, tables
-from pcg.ir import given, shardings
+from pcg.ir import annotation, shardings
 from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
@@ -118,7 +118,7 @@ class Select(Transformation):
         self._seconds_of: dict[str, float] = {}
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
-        annotated = given.annotated(func)
+        annotated = annotation.names_axes(func)
         mark_own_reshards(module)
         with Progress(self.search.progress, "pcg-select") as self._progress:
             self._searches(module, mesh, "")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir import shardings
+from pcg.ir.annotation import remove
 from pcg.ir.errors import PcgError
-from pcg.ir.given import strip
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import body, functions, walk
 from pcg.layout import Mesh, ShardSpec, refine
@@ -38,7 +38,7 @@ class ExportSdy(Transformation):
         self.collectives = CollectiveBuilder(mesh)
         context = module.context
         context.allow_unregistered_dialects = True
-        strip(module)
+        remove(module)
         with context, ir.Location.unknown():
             for function in functions(module):
                 self._signature(function, mesh)

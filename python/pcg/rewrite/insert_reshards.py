@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.explain.replicated import replicated
-from pcg.ir import given, shardings
+from pcg.ir import annotation, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.stages import has_stages
@@ -96,7 +96,7 @@ class _Inserter:
                 spec = shardings.from_attr(op.attributes["spec"])
                 self.need(op, 0, spec)
                 self.specs[op.results[0]] = spec
-                given.pass_on(op)
+                annotation.keep_on_operand(op)
                 self.constraints.append(op)
             elif op.name not in PCG_OPERATORS and op.name not in DIST_COLLECTIVES and op.name != "pcg.stage":
                 self.ordinary(op)

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir import shardings
 from pcg.ir.inline import Inliner
-from pcg.ir.joins import join
+from pcg.ir.pad_forms import as_pad
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, functions, is_private, walk
 from pcg.lower.local_collectives import alone
@@ -80,7 +80,7 @@ class Normalize(Transformation):
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
                 self.statistics["ops folded"] += 1
-            elif (value := join(op)) is not None:
+            elif (value := as_pad(op)) is not None:
                 op.results[0].replace_all_uses_with(value)
                 op.erase()
                 self.statistics["ops joined"] += 1

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
-from pcg.ir.identities import identity
+from pcg.ir.identities import neutral_element
 from pcg.ir.types import is_bool
 from pcg.rules.build import PER_ELEMENT, DimFactor, Factors, linear
 from pcg.rules.factor import FactorRule, Linear
@@ -108,7 +108,7 @@ def scatter(op: ir.Operation) -> FactorRule:
     index_batching, picked = n.scatter_indices_batching_dims, set(n.scattered_dims_to_operand_dims)
     vector = n.index_vector_dim
     kind = update_kind(op)
-    spread = kind is not None and all(identity(r.type.element_type, kind) is not None for r in op.results)
+    spread = kind is not None and all(neutral_element(r.type.element_type, kind) is not None for r in op.results)
     neutral = kind is not None and adds_on(op, kind)
     f = Factors()
     a, b, r = _unfactored(operand, indices, update)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from torch_mlir import ir
 
-from pcg.ir.identities import identity
+from pcg.ir.identities import neutral_element
 from pcg.rules.build import Factors, Shape, linear
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.regions import is_neutral, reductions
@@ -56,9 +56,10 @@ def idempotent(kind: str) -> bool:
 def reducer_kinds(op: ir.Operation) -> tuple[str, ...] | None:
     """The reduction of each operand of a `reduce`; None where one is no plain op, or has no neutral element."""
     kinds = reductions(op.regions[0], len(op.results))
-    if kinds is None or any(identity(r.type.element_type, k) is None for r, k in zip(op.results, kinds, strict=True)):
+    if kinds is None:
         return None
-    return kinds
+    known = (neutral_element(r.type.element_type, k) is not None for r, k in zip(op.results, kinds, strict=True))
+    return kinds if all(known) else None
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pcg.ir.identities import identity, limits
+from pcg.ir.identities import integer_range, neutral_element
 from pcg.ir.types import is_bool
 from pcg.rules.values import splat
 
@@ -66,5 +66,5 @@ def is_neutral(value: ir.Value, kind: str) -> bool:
     if kind == "and":
         return number == (1.0 if is_bool(value.type) else -1.0)
     if isinstance(element, ir.IntegerType):
-        return number == float(limits(element)[0 if kind == "max" else 1])
-    return number == identity(element, kind)
+        return number == float(integer_range(element)[0 if kind == "max" else 1])
+    return number == neutral_element(element, kind)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from pcg.ir.identities import identity
+from pcg.ir.identities import neutral_element
 from pcg.ir.types import is_bool
 from pcg.rules.blocks import other_dims
 from pcg.rules.build import DimFactor, Factors, linear
@@ -115,7 +115,7 @@ def may_repeat_initial(op: ir.Operation, numbers: dict[str, list[int]]) -> bool:
     count = len(op.results)
     kind = reduction(op.regions[0], count)
     starts = list(op.operands)[count:]
-    if kind is None or any(identity(v.type.element_type, kind) is None for v in starts):
+    if kind is None or any(neutral_element(v.type.element_type, kind) is None for v in starts):
         return idempotent_on(op.regions[0], starts)
     padded = any(n > 0 for n in numbers["padding"]) or any(n > 1 for n in numbers["base_dilations"])
     return idempotent(kind) or not padded or all(is_neutral(v, kind) for v in starts)

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
-from pcg.ir.loops import counted_trips, trip_count
+from pcg.ir.loops import assumed_iterations, trip_count
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.reshard import MASK_SECONDS
@@ -347,7 +347,7 @@ class Builder:
 
     def _while(self, op: ir.Operation, times: float) -> None:
         built = self.built
-        inner = times * max(1, counted_trips(op, times))
+        inner = times * max(1, assumed_iterations(op, times))
         if times * (trip_count(op) or 0) > inner:
             built.endless.append(op)
         carries = []

@@ -10,7 +10,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
-from pcg.ir.loops import counted_trips
+from pcg.ir.loops import assumed_iterations
 from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
@@ -169,7 +169,7 @@ class ScheduleReader:
         if op.name.startswith((_OPERATOR, "dist.")):
             return self._reshard(op)
         if op.name in CONTROL_FLOW:
-            iterations = counted_trips(op, runs) if op.name == "stablehlo.while" else 1
+            iterations = assumed_iterations(op, runs) if op.name == "stablehlo.while" else 1
             around = runs * max(1, iterations)
             inner = [sum(self.seconds(o.operation, around) for o in list(b.operations)[:-1]) for b in _bodies(op)]
             return iterations * (sum(inner) if op.name == "stablehlo.while" else max(inner, default=0.0))

@@ -16,7 +16,7 @@ from pcg.cost import CostModel
 from pcg.ir.constants import constant_bytes
 from pcg.ir.locations import argument_names
 from pcg.ir.locations import place as where
-from pcg.ir.loops import counted_trips
+from pcg.ir.loops import assumed_iterations
 from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.ir.walk import functions
 from pcg.machine.profile import Reordering
@@ -308,7 +308,7 @@ class TaskReader:
     # -- control flow --------------------------------------------------------------------------
 
     def _while(self, op: ir.Operation, scope: Scope) -> None:
-        iterations = counted_trips(op, self._runs)
+        iterations = assumed_iterations(op, self._runs)
         reads = list(self._reads(op, scope))
         body = TaskGraph(inner="loop")
         inner = Scope(body, scope)

@@ -18,7 +18,7 @@ from pcg.cost import COMBINED, CostModel
 from pcg.cost.transfers import messages_seconds
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import inputs_of, mesh_symbol, outputs_of
+from pcg.ir.stages import inputs_of, outputs_of, stage_mesh
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.redistribution_ops import itemsize
@@ -90,7 +90,7 @@ class _Staged:
     def _group_by_mesh(self) -> dict[str, int]:
         found: dict[str, int] = {}
         taken: list[set[int]] = []
-        for name in dict.fromkeys(mesh_symbol(s) for s in self.local):
+        for name in dict.fromkeys(stage_mesh(s) for s in self.local):
             ids = set(_devices(self.meshes[name]))
             number = next((i for i, t in enumerate(taken) if t & ids), len(taken))
             if number == len(taken):
@@ -166,9 +166,9 @@ class _Staged:
     # -- tasks ---------------------------------------------------------------------------------
 
     def _stage(self, stage: ir.Operation) -> None:
-        group = self.group[mesh_symbol(stage)]
+        group = self.group[stage_mesh(stage)]
         func = self.local[stage]
-        model = CostModel(self.machine, self.meshes[mesh_symbol(stage)])
+        model = CostModel(self.machine, self.meshes[stage_mesh(stage)])
         self.copy = max(self.copy, model.copy)
         inner = TaskReader(model, func.parent).function(func)
         combine_all_reduces(inner, COMBINED, model)
@@ -176,7 +176,7 @@ class _Staged:
         number: dict[int, int] = {}
         for i, (v, outer) in enumerate(zip(inner.arguments, inputs_of(stage), strict=True)):
             if (outer, group) not in self.values:
-                symbol = mesh_symbol(stage)
+                symbol = stage_mesh(stage)
                 text = f"input {i} of the stage on @{symbol} is not on its mesh; pcg.transfer moves it there"
                 raise PcgError(text, stage.location)
             number[v] = self.values[outer, group]

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from pcg.ir.check import DEEPEST
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
-from pcg.ir.inline import MOST, Inliner
+from pcg.ir.inline import MOST_OPS, Inliner
 from pcg.ir.parse import load_module, parse_text
 from pcg.ir.walk import walk
 from pcg.passes.pipeline import Pipeline
@@ -63,9 +63,9 @@ CASES = [
     (program(op="dist.specs = [3]"), "result 0 of 'stablehlo.tanh': 3 : i64 is not a #dist.shard_spec"),
     (program(op=f"dist.operand_specs = [{SPEC}, {SPEC}]"), "'stablehlo.tanh' has 1 operands but 2 entries in dist.operand_specs"),
     (program(op="dist.mesh = @other"), "'stablehlo.tanh': dist.mesh is @other; declared meshes: @mesh"),
-    (program(op='dist.given = ["argument 0"]'), 'dist.given has the entry "argument 0"; allowed: [an argument or result, a layout, text]'),
-    (program(op=f'dist.given = [["result 1", {SPEC}, "x"]]'), 'dist.given has the entry ["result 1"'),
-    (program(function=f'dist.given = [["argument 1", {SPEC}, "x"]]'), 'dist.given has the entry ["argument 1"'),
+    (program(op='dist.annotated = ["argument 0"]'), 'dist.annotated has "argument 0"; allowed: [an argument or result, a layout, text]'),
+    (program(op=f'dist.annotated = [["result 1", {SPEC}, "x"]]'), 'dist.annotated has ["result 1"'),
+    (program(function=f'dist.annotated = [["argument 1", {SPEC}, "x"]]'), 'dist.annotated has ["argument 1"'),
     (program(function="a.b = loc(unknown)"), "an attribute has a location as value"),
     (program(function="dist.engine = 3"), "dist.engine is 3 : i64; allowed: text"),
     (program(function="dist.state = array<i64: 0, 7>"), "dist.state is array<i64: 0, 7>; allowed: array<i64: result, argument, ...>"),
@@ -99,7 +99,7 @@ CASES = [
     (LOWERED.format(mesh='"x=2"', ins="[3]", more=""), "pcg.in_specs is [3]; allowed: a list of 1 layouts as text"),
     (LOWERED.format(mesh='"x=2"', ins='["[-"]', more=""), "pcg.in_specs 0: cannot read shard spec '[-'"),
     (LOWERED.format(mesh='"x=2"', ins='["[-, -]"]', more=""), "pcg.in_specs 0: spec [-, -] has 2 dimensions, the tensor has 1"),
-    (LOWERED.format(mesh='"x=2"', ins='["[-] sum(x)"]', more=""), "pcg.in_specs 0: arguments are whole, not partial"),
+    (LOWERED.format(mesh='"x=2"', ins='["[-] sum(x)"]', more=""), "pcg.in_specs 0: arguments are not partial"),
     (LOWERED.format(mesh='"x=2"', ins='["[-]"]', more=", pcg.device_ids = array<i64: 1>"), "allowed: one number per device"),
     (LOWERED.format(mesh='"x=2"', ins='["[-]"]', more=", pcg.global_type = 3"), "pcg.global_type is 3 : i64; allowed: the type of a function"),
     ("module attributes {pcg.processes = [0]} {}", "the module has pcg.processes but no pcg.signature"),
@@ -202,7 +202,7 @@ def test_calls_of_calls():
         with pytest.raises(PcgError, match="recursive call @c0 -> @c1 -> .* cannot be inlined"):
             module = load_module(calls(2000, "c0"), context)
             Inliner(module.operation).run()
-        with pytest.raises(PcgError, match=f"become more than {MOST} ops"):
+        with pytest.raises(PcgError, match=f"become more than {MOST_OPS} ops"):
             module = load_module(calls(40, "end", twice=True), context)
             Inliner(module.operation).run()
 

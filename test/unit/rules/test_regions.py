@@ -3,7 +3,7 @@
 import pytest
 from torch_mlir import ir
 
-from pcg.ir.identities import identity
+from pcg.ir.identities import neutral_element
 from pcg.rules.regions import is_neutral
 from pcg.rules.values import splat
 from support.rulecheck import context
@@ -29,14 +29,14 @@ def test_identities_are_recognised(type_, text, kind):
 def test_neutral_elements():
     with context(), ir.Location.unknown():
         i32, ui8, f8 = (ir.Type.parse(t) for t in ("i32", "ui8", "f8E4M3FN"))
-        assert identity(i32, "max") == -(2**31)
-        assert identity(ui8, "and") == 255
-        assert identity(f8, "max") == -448.0
-        assert identity(ir.Type.parse("f8E5M2"), "min") == float("inf")
+        assert neutral_element(i32, "max") == -(2**31)
+        assert neutral_element(ui8, "and") == 255
+        assert neutral_element(f8, "max") == -448.0
+        assert neutral_element(ir.Type.parse("f8E5M2"), "min") == float("inf")
         powers = ir.Type.parse("f8E8M0FNU")  # of two, without a zero
-        assert identity(powers, "max") == 2.0**-127 and identity(powers, "sum") is None
-        assert identity(ir.Type.parse("complex<f32>"), "sum") == 0.0
-        assert identity(ir.Type.parse("complex<f32>"), "max") is None
+        assert neutral_element(powers, "max") == 2.0**-127 and neutral_element(powers, "sum") is None
+        assert neutral_element(ir.Type.parse("complex<f32>"), "sum") == 0.0
+        assert neutral_element(ir.Type.parse("complex<f32>"), "max") is None
 
 
 @pytest.mark.parametrize(

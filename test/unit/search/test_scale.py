@@ -13,7 +13,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
-from pcg.ir.loops import MOST_RUNS, counted_trips
+from pcg.ir.loops import MOST_RUNS, assumed_iterations
 from pcg.ir.parse import load_module
 from pcg.ir.walk import walk
 from pcg.layout import Mesh
@@ -107,9 +107,9 @@ def test_trips_are_counted_up_to_a_limit_together():
     with context, ir.Location.unknown():
         module = load_module(loops([2**62, 5]), context, "test")
     outer, inner = (op for op in walk(module.operation) if op.name == "stablehlo.while")
-    assert (counted_trips(outer), counted_trips(inner)) == (MOST_RUNS, 5)
-    assert counted_trips(inner, MOST_RUNS // 2) == 2
-    assert counted_trips(inner, 10 * MOST_RUNS) == 1
+    assert (assumed_iterations(outer), assumed_iterations(inner)) == (MOST_RUNS, 5)
+    assert assumed_iterations(inner, MOST_RUNS // 2) == 2
+    assert assumed_iterations(inner, 10 * MOST_RUNS) == 1
 
 
 # -- networks --------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Which layouts the user gave: noted before placement is decided, kept until the program is lowered.
+"""Which layouts the user annotated: recorded before others are decided, kept until the program is lowered.
 
-Placement gives every value a layout, and requests (`dist.constraint`) become operators or vanish; what was asked for
-by whom would be lost.  So what decides notes it first, as the attribute `dist.given` of functions and ops: a list of
-`[slot, spec, text]`, where `slot` is `argument 0` or `result 0` of that function or op, and `text` says who asks for it
-where that is not the slot itself.  `dist.engine` on a function is what decided the rest, `dist.state` the results that
-it keeps in the layout of an argument (result, argument, ...).
+Planning gives every value a layout, and constraints (`dist.constraint`) become PCG operators or vanish.  So what plans
+records the annotations first, as the attribute `dist.annotated` of functions and ops: a list of `[slot, spec, text]`,
+where `slot` is `argument 0` or `result 0` of that function or op, and `text` says where the annotation is from if that
+is not the slot itself.  `dist.engine` on a function is what decided the rest, `dist.state` the results that it keeps in
+the layout of an argument (result, argument, ...).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pcg.ir.locations import place
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 
-GIVEN = "dist.given"
+ANNOTATED = "dist.annotated"
 ENGINE = "dist.engine"
 STATE = "dist.state"
 
 
 @dataclass(frozen=True)
-class Given:
-    """A layout somebody asked for.  `slot` is `argument` or `result`, number `index`, of the function or op."""
+class Annotation:
+    """A layout that the user wrote.  `slot` is `argument` or `result`, number `index`, of the function or op."""
 
     slot: str
     index: int
@@ -34,8 +34,8 @@ class Given:
     text: str = ""
 
 
-def mark(func: ir.Operation, engine: str, state: Mapping[int, int] | None = None) -> None:
-    """Note every layout in `func`, which `engine` is about to place; what was noted before stays.
+def record(func: ir.Operation, engine: str, state: Mapping[int, int] | None = None) -> None:
+    """Record every layout in `func`, for which `engine` is about to decide the others; a second time does nothing.
 
     `state` says which results `engine` will keep in the layout of which argument.
     """
@@ -47,30 +47,31 @@ def mark(func: ir.Operation, engine: str, state: Mapping[int, int] | None = None
         if state:
             pairs = [number for pair in sorted(state.items()) for number in pair]
             func.attributes[STATE] = ir.DenseI64ArrayAttr.get(pairs)
-    given = [
-        Given("argument", i, s)
+    found = [
+        Annotation("argument", i, s)
         for i, a in enumerate(func.regions[0].blocks[0].arguments)
         if (s := shardings.get(a)) is not None
     ]
     results = enumerate(shardings.function_result_specs(func))
-    _add(func, [*given, *(Given("result", i, s) for i, s in results if s is not None)])
+    _add(func, [*found, *(Annotation("result", i, s) for i, s in results if s is not None)])
     for op in walk(func):
         if op.name == "dist.constraint":
             if shardings.OPEN in op.attributes:  # else what it says stays as it is
-                _add(op, [Given("result", 0, shardings.from_attr(op.attributes["spec"]), _constraint(op))])
+                _add(op, [Annotation("result", 0, shardings.from_attr(op.attributes["spec"]), _constraint(op))])
         elif op != func and shardings.SPECS in op.attributes and op.name != "dist.reshard":
             specs = enumerate(shardings.result_specs(op))
-            _add(op, [Given("result", i, s) for i, s in specs if s is not None])
+            _add(op, [Annotation("result", i, s) for i, s in specs if s is not None])
 
 
-def pass_on(request: ir.Operation) -> None:
-    """Let the value that a request reads carry what was noted on it: the request is about to vanish."""
-    noted = read(request)
-    if not noted and request.operation.name == "dist.constraint":
-        noted = [Given("result", 0, shardings.from_attr(request.attributes["spec"]), _constraint(request))]
-    if not noted:
+def keep_on_operand(constraint: ir.Operation) -> None:
+    """Record the annotations of a constraint, which is about to be erased, on what defines the value that it reads."""
+    recorded = annotations_of(constraint)
+    if not recorded and constraint.operation.name == "dist.constraint":
+        spec = shardings.from_attr(constraint.attributes["spec"])
+        recorded = [Annotation("result", 0, spec, _constraint(constraint))]
+    if not recorded:
         return
-    value = request.operands[0]
+    value = constraint.operands[0]
     while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in shardings.CONSTRAINTS:
         value = value.owner.operation.operands[0]
     if isinstance(value, ir.BlockArgument):
@@ -78,67 +79,64 @@ def pass_on(request: ir.Operation) -> None:
         slot = "argument" if owner.name == "func.func" else "result"  # of a loop: its carry
     else:
         owner, index, slot = value.owner.operation, ir.OpResult(value).result_number, "result"
-    _add(owner, [Given(slot, index, g.spec, g.text) for g in noted])
+    _add(owner, [Annotation(slot, index, g.spec, g.text) for g in recorded])
 
 
-def annotated(func: ir.Operation) -> bool:
+def names_axes(func: ir.Operation) -> bool:
     """Whether some layout in `func`, before anything decided others, names an axis."""
     func = func.operation
     specs = [shardings.get(a) for a in func.regions[0].blocks[0].arguments] + shardings.function_result_specs(func)
-    if any(s is not None and s.used_axes for s in specs):
-        return True
     for op in walk(func):
-        found = shardings.result_specs(op) if op.name != "func.func" else []
         if op.name == "dist.constraint":
-            found = [shardings.from_attr(op.attributes["spec"])]
-        if any(s is not None and s.used_axes for s in found):
-            return True
-    return False
+            specs.append(shardings.from_attr(op.attributes["spec"]))
+        elif op != func:
+            specs += shardings.result_specs(op)
+    return any(s is not None and s.used_axes for s in specs)
 
 
-def strip(root: ir.Operation) -> None:
-    """Remove all notes inside `root`."""
+def remove(root: ir.Operation) -> None:
+    """Remove the attributes of this module inside of `root`."""
     for op in walk(root):
-        for name in (GIVEN, ENGINE, STATE):
+        for name in (ANNOTATED, ENGINE, STATE):
             if name in op.attributes:
                 del op.attributes[name]
 
 
-def read(op: ir.Operation) -> list[Given]:
-    """What was noted on a function or op."""
+def annotations_of(op: ir.Operation) -> list[Annotation]:
+    """The annotations recorded on a function or op."""
     op = op.operation
-    return list(_entries(op.attributes[GIVEN])) if GIVEN in op.attributes else []
+    return list(_entries(op.attributes[ANNOTATED])) if ANNOTATED in op.attributes else []
 
 
 def engine_of(func: ir.Operation) -> str:
-    """What decided the layouts that nobody gave; empty if that is not known."""
+    """What decided the layouts that are not annotated; empty if that is not known."""
     attrs = func.operation.attributes
     return ir.StringAttr(attrs[ENGINE]).value if ENGINE in attrs else ""
 
 
-def kept_state(func: ir.Operation) -> dict[int, int]:
+def state_arguments(func: ir.Operation) -> dict[int, int]:
     """Results kept in the layout of an argument, whose next value they are."""
     attrs = func.operation.attributes
     pairs = list(ir.DenseI64ArrayAttr(attrs[STATE])) if STATE in attrs else []
     return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
-def _entries(attr: ir.Attribute) -> Iterator[Given]:
+def _entries(attr: ir.Attribute) -> Iterator[Annotation]:
     for entry in ir.ArrayAttr(attr):
         slot, spec, text = ir.ArrayAttr(entry)
         kind, _, index = ir.StringAttr(slot).value.partition(" ")
-        yield Given(kind, int(index), shardings.from_attr(spec), ir.StringAttr(text).value)
+        yield Annotation(kind, int(index), shardings.from_attr(spec), ir.StringAttr(text).value)
 
 
-def _add(op: ir.Operation, found: list[Given]) -> None:
+def _add(op: ir.Operation, found: list[Annotation]) -> None:
     if not found:
         return
     with op.context:
-        entries = list(op.attributes[GIVEN]) if GIVEN in op.attributes else []
+        entries = list(op.attributes[ANNOTATED]) if ANNOTATED in op.attributes else []
         for g in found:
             slot, text = (ir.StringAttr.get(t) for t in (f"{g.slot} {g.index}", g.text))
             entries.append(ir.ArrayAttr.get([slot, shardings.to_attr(g.spec), text]))
-        op.attributes[GIVEN] = ir.ArrayAttr.get(entries)
+        op.attributes[ANNOTATED] = ir.ArrayAttr.get(entries)
 
 
 def _constraint(op: ir.Operation) -> str:

@@ -1,4 +1,4 @@
-"""Equal forms, on sizes that devices divide, of ops that cut and join.
+"""Slices and concatenations as pads, whose sizes devices divide.
 
 A shift or rotation is written as slices and a concatenation, whose sizes (4095 + 1 of 4096) no number of devices
 divides.  As pads of the whole tensor (`low = 1, high = -1` is a shift by one) everything has the size of the tensor:
@@ -20,13 +20,13 @@ from pcg.ir import shardings
 _PADDING = ("edge_padding_low", "edge_padding_high", "interior_padding")
 
 
-def join(op: ir.Operation) -> ir.Value | None:
+def as_pad(op: ir.Operation) -> ir.Value | None:
     """A new value equal to the result of `op`, made before it, or None.  `op` itself and what it reads stay."""
     if op.name not in _FORMS or shardings.SPECS in op.attributes:
         return None
     with ir.InsertionPoint(op), op.location:
         value = _FORMS[op.name](op)
-        if value is not None and op.name == "stablehlo.concatenate" and (pad := _made_by(value, "stablehlo.pad")):
+        if value is not None and op.name == "stablehlo.concatenate" and (pad := _defined_by(value, "stablehlo.pad")):
             return _pad_of_slice(pad) or value
         return value
 
@@ -36,7 +36,7 @@ def _slice(op: ir.Operation) -> ir.Value | None:
 
 
 def _slice_of_pad(op: ir.Operation) -> ir.Value | None:
-    inner = _made_by(op.operands[0], "stablehlo.pad")
+    inner = _defined_by(op.operands[0], "stablehlo.pad")
     if inner is None or any(s != 1 for s in op.attributes["strides"]) or not _once(inner):
         return None
     low, high, interior = ([*inner.attributes[n]] for n in _PADDING)
@@ -53,10 +53,10 @@ def _pooling_gradient(op: ir.Operation) -> ir.Value | None:
     So jax writes the gradient of a max-pooling.  What is padded is then never selected; the two forms differ only for
     windows at an end that hold nothing but that number, or NaN.
     """
-    inner = _made_by(op.operands[0], "stablehlo.select_and_scatter")
+    inner = _defined_by(op.operands[0], "stablehlo.select_and_scatter")
     if inner is None or not _once(inner) or any(s != 1 for s in op.attributes["strides"]):
         return None
-    outer = _made_by(inner.operands[0], "stablehlo.pad")
+    outer = _defined_by(inner.operands[0], "stablehlo.pad")
     if outer is None or any(outer.attributes["interior_padding"]):
         return None
     low, high = ([*outer.attributes[n]] for n in _PADDING[:2])
@@ -72,11 +72,11 @@ def _pooling_gradient(op: ir.Operation) -> ir.Value | None:
     last = {"G": float("-inf"), "L": float("inf")}.get(_direction(compare)[0])
     if fill.value != last or len(inner.regions[0].blocks[0].operations) != 2:
         return None
-    given = [0] * (2 * len(low))
+    padding = [0] * (2 * len(low))
     if "padding" in inner.attributes:
         dense = inner.attributes["padding"]
-        given = [dense.get_splat_value().value] * len(given) if dense.is_splat else list(dense)
-    if any(given):
+        padding = [dense.get_splat_value().value] * len(padding) if dense.is_splat else list(dense)
+    if any(padding):
         return None  # what pads the padding is already never selected; one end of each is enough
     rows = str([list(pair) for pair in zip(low, high, strict=True)])
     new = inner.clone()
@@ -93,7 +93,7 @@ def _direction(compare: ir.Operation) -> str:
 
 def _pad_of_slice(op: ir.Operation) -> ir.Value | None:
     """Not where one end is both cut and padded: padding would not cover what was cut."""
-    inner = _made_by(op.operands[0], "stablehlo.slice")
+    inner = _defined_by(op.operands[0], "stablehlo.slice")
     if inner is None or any(s != 1 for s in inner.attributes["strides"]):
         return None
     low, high, interior = ([*op.attributes[n]] for n in _PADDING)
@@ -135,7 +135,7 @@ def _of_slices(op: ir.Operation, values: Sequence[ir.Value], dim: int) -> ir.Val
         return None
     parts = []
     for value in values:
-        inner = _made_by(value, "stablehlo.slice")
+        inner = _defined_by(value, "stablehlo.slice")
         if inner is None or any(s != 1 for s in inner.attributes["strides"]) or inner.operands[0].type != type_:
             return None
         parts.append((inner.operands[0], list(inner.attributes["start_indices"])[dim]))
@@ -145,8 +145,8 @@ def _of_slices(op: ir.Operation, values: Sequence[ir.Value], dim: int) -> ir.Val
         return None
     end, result = 0, None
     for value, (source, start) in zip(values, parts, strict=True):
-        moved = end - start
-        placed = _pad(source, fill, _at(none, dim, moved), _at(none, dim, -moved), none) if moved else source
+        shift = end - start
+        placed = _pad(source, fill, _at(none, dim, shift), _at(none, dim, -shift), none) if shift else source
         result = placed if result is None else _select(_before(type_, dim, end), result, placed)
         end += value.type.shape[dim]
     return result
@@ -158,8 +158,8 @@ _FORMS = {"stablehlo.slice": _slice, "stablehlo.pad": _pad_of_slice, "stablehlo.
 # -- reading and making ops ------------------------------------------------------------------------
 
 
-def _made_by(value: ir.Value, name: str) -> ir.Operation | None:
-    """The op of that name that makes `value`, unless a layout is fixed on it."""
+def _defined_by(value: ir.Value, name: str) -> ir.Operation | None:
+    """The defining op of `value`, if it has that name, unless a layout is fixed on it."""
     if isinstance(value.owner, ir.Block):
         return None
     owner = value.owner.operation
