@@ -29,7 +29,7 @@ import jax
 from torch_mlir import ir
 
 from pcg.ir.context import make_context
-from pcg.ir.loops import UNKNOWN_TRIPS, trip_count
+from pcg.ir.loops import ASSUMED_ITERATIONS, trip_count
 from pcg.ir.parse import load_module
 from pcg.passes.pipeline import Pipeline
 from pcg.rules import traits
@@ -176,7 +176,7 @@ def work(text: str) -> Work:
             op = op.operation
             if op.name == "stablehlo.while":
                 trips = trip_count(op)
-                visit(op.regions[1].blocks[0], times * (UNKNOWN_TRIPS if trips is None else trips))
+                visit(op.regions[1].blocks[0], times * (ASSUMED_ITERATIONS if trips is None else trips))
             elif op.name in BRANCHES:
                 for region in op.regions:
                     visit(region.blocks[0], times)
