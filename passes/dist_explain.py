@@ -31,7 +31,7 @@ class ExplainPass(Pass):
     reader wants it otherwise; with bytes sent per device, time, how often it runs, and what the reader's
     other choice would cost.  With `values` every op's results are explained, too.
 
-    What the user annotated is recorded by `dist-propagate` and `pcg-search` as `dist.annotated`; without that all is "chosen".
+    `dist-propagate` and `pcg-search` record what the user annotated as `dist.annotated`; without it all is "chosen".
     """
 
     name: ClassVar[str] = "dist-explain"
