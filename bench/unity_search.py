@@ -86,7 +86,7 @@ def alone(problem: Pcg, parts: Sequence[str], cap: float, repeat: int) -> tuple[
     best = math.inf
     for _ in range(repeat):
         # Ids and restricted arrays are part of the work: every run starts without them.
-        pcg = Pcg(problem.network, problem.succ, whole=problem.whole)
+        pcg = Pcg(problem.network, problem.succ, reduced=problem.reduced)
         dynamic = Dynamic(pcg, Rules.without(parts), time.perf_counter() + cap)
         start = time.process_time()
         try:

@@ -8,7 +8,7 @@
 // NAME-SAME: exact, unity
 
 // Large weights and a batch too small to split: columns of the first, rows of the second, as the exact search does.
-// CHECK: remark: pcg-search: plan: {{.*}} us per step by estimate{{.*}}branches on disjoint devices (priced only)
+// CHECK: remark: pcg-search: plan: {{.*}} us per step by estimate{{.*}}branches on disjoint devices (estimated only)
 // CHECK: func.func @main(%arg0
 // SPECS: func.func @main(%arg0
 // CHECK-SAME: tensor<4096x16384xf32> {dist.spec = #dist.shard_spec<@mesh, {{\[\[}}], ["x"]], {}>}

@@ -26,7 +26,7 @@ from pcg.passes import pipelines
 from pcg.passes.pipelines import Settings
 from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.measure import NotPlaced, placed_graph
-from pcg.search.terms import Moves, measured
+from pcg.search.terms import ReshardCosts, measured
 from pcg.simulate import Simulation
 from pcg.simulate import simulate as simulate_step
 
@@ -138,13 +138,13 @@ def _estimate(plan: Plan, module: ir.Module, machine: Machine, mesh: Mesh) -> Pl
       ClusterError: the cluster lacks a device that the mesh names, or is too small.
     """
     model = CostModel(machine, mesh)
-    moves = Moves(model)
+    reshard_costs = ReshardCosts(model)
     try:
-        built, choice = placed_graph(entry_function(module), moves, dict(plan.state))
+        built, choice = placed_graph(entry_function(module), reshard_costs, dict(plan.state))
     except NotPlaced as error:
         where = plan_ir.where(error.location)
         raise PlanError(f"malformed plan: {error.message}" + (f" ({where})" if where else "")) from None
-    found = measured(built, choice, moves)
+    found = measured(built, choice, reshard_costs)
     peak, _ = built.lifetimes.peak(built.graph, choice, mesh)
     name = machine.cluster.name if machine.cluster is not None else machine.device.name
     return PlanCost(

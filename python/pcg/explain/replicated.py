@@ -19,7 +19,7 @@ from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 from pcg.search.fusion import Fusion
 from pcg.search.op_cost import OpCost
-from pcg.search.terms import Moves
+from pcg.search.terms import ReshardCosts
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Replicated:
 def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
     """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
     model = CostModel(machine, mesh)
-    costs = OpCost(model, Fusion(func)), Moves(model)
+    costs = OpCost(model, Fusion(func)), ReshardCosts(model)
     return [found for block in func.regions[0].blocks for found in _block(block, 1, costs, mesh, {})]
 
 
 Specs = dict[ir.Value, ShardSpec]
-Costs = tuple[OpCost, Moves]
+Costs = tuple[OpCost, ReshardCosts]
 
 
 def _block(block: ir.Block, times: int, costs: Costs, mesh: Mesh, known: Specs) -> Iterator[Replicated]:

@@ -83,7 +83,7 @@ def _contradictory(space: Space) -> Iterator[Finding]:
             )
             yield Finding("contradictory", text, s.where, s.location, seconds, sent)
     by_node = {s.node: s for s in sites if s.kind != "op"}
-    through = {hub for _, hub in space.built.hubs}
+    through = {node for _, node in space.built.layout_nodes}
     into: dict[int, list[int]] = {}
     for e in space.built.graph.edges:
         into.setdefault(e.dst, []).append(e.src)
@@ -129,7 +129,7 @@ def _forced_reshards(space: Space, annotated: Figures) -> Iterator[Finding]:
             src, dst = nodes[e.src].table.outs[e.slot][choice[e.src]], nodes[e.dst].table.ins[e.index][choice[e.dst]]
             if src == dst:
                 continue
-            seconds, sent = space.resharding(src, dst, e.shape, e.itemsize, e.late)
+            seconds, sent = space.resharding(src, dst, e.shape, e.itemsize, e.deferred)
             kinds = _kinds(space, src, dst, e.shape, e.itemsize)
             if not sent or not kinds:
                 continue

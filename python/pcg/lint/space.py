@@ -27,7 +27,7 @@ from pcg.search.measure import close_loop
 from pcg.search.outcome import DoesNotFit
 from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
-from pcg.search.terms import Moves, measured
+from pcg.search.terms import ReshardCosts, measured
 from pcg.solve.ilp import first_guess, solve
 from pcg.solve.network import FORBIDDEN
 from pcg.solve.reduce import reduce
@@ -65,7 +65,7 @@ class Unannotated:
     """All choices of a program without annotations; annotated layouts, and those of the plans, are among them."""
 
     plans: WithPlans
-    counts_made = False
+    counts_generated = False
 
     def is_free(self, op: ir.Operation, now: Building) -> bool:
         return self.plans.is_free(op, now)
@@ -134,7 +134,7 @@ class Space:
         self.built = built = builder.build(func, state)
         close_loop(built, state, func)
         self.annotations = collect(func, built, state, self.mesh, names)
-        self.resharding = Moves(model)
+        self.resharding = ReshardCosts(model)
         plans = [(d.name, place(func, built, d, self.resharding)) for d in decided]
         nodes = built.graph.nodes
         owner = {s.node: a.index for a in self.annotations for s in a.sites}

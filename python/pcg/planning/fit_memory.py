@@ -290,7 +290,7 @@ class MemoryPlanner:
             if variant.frontier.least().peak <= counted * (1 + NEAR):
                 counted = min(counted, variant.frontier.least().peak)
                 found = self._least_of(variant)
-                if variant.frontier.held() < least:
+                if variant.frontier.resident() < least:
                     found = min(found, self._least_recomputed(self._at(variant, variant.frontier.fastest)))
             if found > least * (1 - _LESS):
                 counts = counts[-1:]

@@ -122,7 +122,7 @@ def graph_of_copy(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
                 values.update(zip(x.arguments, y.arguments, strict=True))
     return replace(
         built, ops=[(ops[o], n) for o, n in built.ops], free=[ops[o] for o in built.free],
-        hubs=[(values[v], n) for v, n in built.hubs], carries=[(ops[o], n) for o, n in built.carries],
+        layout_nodes=[(values[v], n) for v, n in built.layout_nodes], carries=[(ops[o], n) for o, n in built.carries],
         barriers=[(ops[o], n) for o, n in built.barriers], constraints=[(ops[o], n) for o, n in built.constraints],
         values={}, exchanging=[],
     )  # fmt: skip

@@ -31,7 +31,7 @@ from pcg.search.outcome import RECOMPUTED, DoesNotFit, Outcome
 from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
-from pcg.search.terms import Moves, as_measured
+from pcg.search.terms import ReshardCosts, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 from pcg.solve.network import FORBIDDEN
 
@@ -112,7 +112,7 @@ class Search(Transformation):
                 cache.planner, cache.text = planner, text
             self._fit(module, planner, limit)
             return
-        self.outcome = outcome = as_measured(outcome, built, Moves(model))
+        self.outcome = outcome = as_measured(outcome, built, ReshardCosts(model))
         commit(func, built, outcome.choice, tables)
         rejected = "; ".join(
             f"{a.name} {_figures(a.seconds, a.peak_bytes)}{'' if a.fits else ' (does not fit)'}"

@@ -26,7 +26,7 @@ from pcg.search.measure import close_loop, keep_values
 from pcg.search.optimize import optimize
 from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
-from pcg.search.terms import Measure, Moves, as_measured, measured
+from pcg.search.terms import Measure, ReshardCosts, as_measured, measured
 from pcg.solve.network import FORBIDDEN
 
 
@@ -85,24 +85,24 @@ def assign(
     tables = Tables.on(model.mesh)
     built = Builder(model, tables, progress, WithPlans(decided)).build(func, state)
     close_loop(built, state, func)
-    moves = Moves(model)
-    plans = [(d.name, place(func, built, d, moves)) for d in decided]
+    reshard_costs = ReshardCosts(model)
+    plans = [(d.name, place(func, built, d, reshard_costs)) for d in decided]
     nodes = built.graph.nodes
     for n, node in enumerate(nodes):
-        # Ops that some engine treats differently never decide together, so every plan can be told.
+        # Ops that some engine treats differently never decide together, so every plan can be expressed.
         nodes[n] = replace(node, label="/".join([node.label, *(str(x[n]) for _, x in plans)]))
     outcome = optimize(built.quotient(model), limit=memory_limit, plans=plans, progress=progress)
     if memory_limit is None:
-        # Values that look alike were decided together; each by itself may do better still.
+        # Values that are equivalent were decided together; each by itself may do better still.
         before = list(outcome.choice)
-        keep_values(built, outcome.choice, moves)
+        keep_values(built, outcome.choice, reshard_costs)
         if outcome.choice != before:
             outcome = replace(outcome, named="")
-    found = measured(built, outcome.choice, moves)
-    return Assigned(func, built, as_measured(outcome, built, moves), tables, found)
+    found = measured(built, outcome.choice, reshard_costs)
+    return Assigned(func, built, as_measured(outcome, built, reshard_costs), tables, found)
 
 
-def place(func: ir.Operation, built: Built, decided: Decided, moves: Moves) -> list[int]:
+def place(func: ir.Operation, built: Built, decided: Decided, reshard_costs: ReshardCosts) -> list[int]:
     """A choice for every node of the graph that is what an engine decided."""
     nodes = built.graph.nodes
     choice = [0] * len(nodes)
@@ -128,7 +128,7 @@ def place(func: ir.Operation, built: Built, decided: Decided, moves: Moves) -> l
     for op, group in (*built.carries, *built.barriers, *((op, [n]) for op, n in built.constraints)):
         for value, n in zip(op.results, group, strict=True):
             keep(n, decided.kept[value])
-    keep_values(built, choice, moves)
+    keep_values(built, choice, reshard_costs)
     return choice
 
 
@@ -137,7 +137,7 @@ class WithPlans:
     """What the annotations leave open, with what other engines have `decided` among it."""
 
     decided: Sequence[Decided]
-    counts_made = False
+    counts_generated = False
 
     def __post_init__(self) -> None:
         self._open = Annotated()
@@ -163,12 +163,12 @@ class WithPlans:
         return now.tables.with_strategies(rule, [d.strategies[op] for d in self.decided])
 
     def ruled_out(self, op: ir.Operation, table: Table) -> np.ndarray | None:
-        """An op with given layouts has a strategy that yields them, whole or partial, or one that an engine took."""
-        given = shardings.result_specs(op)
-        if not any(given):
+        """An annotated op has a strategy that yields its layouts, reduced or partial, or one that an engine took."""
+        annotated = shardings.result_specs(op)
+        if not any(annotated):
             return None
         bad = np.zeros(len(table), dtype=bool)
-        for port, spec in zip(table.outs, given, strict=True):
+        for port, spec in zip(table.outs, annotated, strict=True):
             if spec is not None:
                 bad |= np.array([s.dims != spec.dims for s in port.specs])[port.ids]
         assert table.assignments is not None

@@ -40,13 +40,13 @@ class Built:
     """The graph of a function and how to find one in the other.
 
     Lists pair what is in the IR with its node; `values` says where each value comes from, and
-    `births` is what the memory model needs.
+    `live_ranges` is what the memory model needs.
     """
 
     graph: Graph
     ops: list[tuple[ir.Operation, int]] = field(default_factory=list)
     free: list[ir.Operation] = field(default_factory=list)
-    hubs: list[tuple[ir.Value, int]] = field(default_factory=list)
+    layout_nodes: list[tuple[ir.Value, int]] = field(default_factory=list)
     carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
     barriers: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
     arguments: list[int] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Built:
     constraints: list[tuple[ir.Operation, int]] = field(default_factory=list)
     data: list[int] = field(default_factory=list)
     """Nodes of those arguments that are data, not state or weights."""
-    births: list[tuple[int, int, float, int, int]] = field(default_factory=list)
+    live_ranges: list[tuple[int, int, float, int, int]] = field(default_factory=list)
     """Values for the memory model: node, slot, global bytes, first and last position in program order."""
     constants: float = 0.0
     """Bytes of constants that every device holds."""
@@ -64,8 +64,8 @@ class Built:
     """Loops whose bodies would run more than `MOST_RUNS` times per step, as which they are counted."""
     values: dict[ir.Value, Source] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
-    made: set[int] = field(default_factory=set)
-    """Nodes of ops that make a value of constants alone."""
+    generated: set[int] = field(default_factory=set)
+    """Nodes of ops that compute a value from constants alone."""
     masked: list[Edge] = field(default_factory=list)
     """Where a value that is made in place is read, as edges from nowhere: a reader of partial sums masks it."""
     unmasked: dict[int, np.ndarray] = field(default_factory=dict)
@@ -76,10 +76,10 @@ class Built:
     @property
     def lifetimes(self) -> Lifetimes:
         """When values are alive."""
-        return Lifetimes(self.births, self.constants)
+        return Lifetimes(self.live_ranges, self.constants)
 
     def quotient(self, model: CostModel, known: Sequence[int] = ()) -> Quotient:
-        """The decisions by class, priced by `model`; `known`: the class of each node where that is known."""
+        """The decisions by class, with the costs of `model`; `known`: the class of each node where that is known."""
         return Quotient(self.graph, model, self.lifetimes, self.arguments, self.data, known)
 
     def rule_reason(self, node: int) -> str:
@@ -98,9 +98,9 @@ class Builder:
     _clock: int = 0
     _last: dict[tuple[int, int], int] = field(default_factory=dict)
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
-    _lent: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
-    """Values that loops carry unchanged: from when to when they are in the loop's buffer, not one of their own."""
-    _made: dict[ir.Value, bool] = field(default_factory=dict)
+    _aliased: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+    """Values that loops carry unchanged: from when to when they are aliased to the loop's buffer."""
+    _generated: dict[ir.Value, bool] = field(default_factory=dict)
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
     graph: Graph = field(init=False)
@@ -114,7 +114,7 @@ class Builder:
         self.built = built = Built(graph, state=state, constants=constant_bytes(func))
         self.graph = graph
         block = func.regions[0].blocks[0]
-        hubs: dict[int, int] = {}
+        layout_of: dict[int, int] = {}
         for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = self.costs.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
@@ -122,10 +122,10 @@ class Builder:
             node = self._node("argument", "argument", table, label=str(itemsize))
             built.arguments.append(node)
             built.values[arg] = Source(node)
-            self._born(node, 0, arg)
+            self._define(node, 0, arg)
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
             if uses(arg) > 1:
-                hubs[node] = self._hub(arg, None, table.outs[0].specs, 1.0)
+                layout_of[node] = self._layout_node(arg, None, table.outs[0].specs, 1.0)
         built.data = [built.arguments[i] for i in data_of(func, state)]
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
@@ -139,23 +139,23 @@ class Builder:
                 node = self._node("result", "result", table)
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
-        self._late()
+        self._mark_deferred()
         end = self._clock + 1
         held = set(built.arguments)
-        for i in donated_of(func):  # free once it has been read, by itself or through its hub
+        for i in donated_of(func):  # free once it has been read, by itself or through its layout node
             node = built.arguments[i]
             held.discard(node)
-            self._last[(node, 0)] = max(self._last.get((n, 0), 0) for n in (node, hubs.get(node, node)))
-        for argument, hub in hubs.items():  # which has no memory of its own
-            self._lent.setdefault((argument, 0), []).extend(self._lent.get((hub, 0), ()))
+            self._last[(node, 0)] = max(self._last.get((n, 0), 0) for n in (node, layout_of.get(node, node)))
+        for argument, node in layout_of.items():  # which has no memory of its own
+            self._aliased.setdefault((argument, 0), []).extend(self._aliased.get((node, 0), ()))
         for key, (first, size) in self._first.items():
             last = end if key[0] in held else self._last.get(key, first)
-            for start, stop in sorted(self._lent.get(key, ())):
+            for start, stop in sorted(self._aliased.get(key, ())):
                 if first < start <= stop <= last:
-                    built.births.append((*key, size, first, start - 1))
+                    built.live_ranges.append((*key, size, first, start - 1))
                     first = stop + 1
-            if first <= last or not self._lent.get(key):
-                built.births.append((*key, size, first, last))
+            if first <= last or not self._aliased.get(key):
+                built.live_ranges.append((*key, size, first, last))
         return built
 
     def elsewhere(self, built: Built, model: CostModel) -> Built:
@@ -179,7 +179,7 @@ class Builder:
             built, graph=built.graph.with_seconds(seconds), unmasked=unmasked, exchanging=exchanging
         )
 
-    def _late(self) -> None:
+    def _mark_deferred(self) -> None:
         """Find the edges behind the last contraction: what is sent there is waited for only at the end."""
         nodes = enumerate(self.graph.nodes)
         early = {n for n, node in nodes if traits.has(node.name, Trait.CONTRACTION) or node.times > 1}
@@ -196,7 +196,7 @@ class Builder:
                     if n not in arguments:
                         stack.append(n)
         for e in self.graph.edges:
-            e.late = e.dst not in early or e.dst in arguments
+            e.deferred = e.dst not in early or e.dst in arguments
 
     @property
     def values(self) -> dict[ir.Value, Source]:
@@ -213,7 +213,7 @@ class Builder:
         share = 1.0 / table.outs[0].shards(self.tables.mesh)
         return _TIE * share * math.prod(shape) * itemsize / self.model.machine.device.memory_bandwidth
 
-    def _born(self, node: int, slot: int, value: ir.Value) -> None:
+    def _define(self, node: int, slot: int, value: ir.Value) -> None:
         shape, itemsize, _ = self.costs.describe(value)
         self._first[(node, slot)] = (self._clock, math.prod(shape) * itemsize)
 
@@ -222,7 +222,7 @@ class Builder:
         source = self.built.values[value]
         if source.free:
             partial = self.graph.nodes[dst].table.ins[index].is_partial()
-            if partial.any():  # made whole, then masked
+            if partial.any():  # computed without partial sums, then masked
                 shape, itemsize, _ = self.costs.describe(value)
                 self.built.unmasked.setdefault(dst, self.graph.nodes[dst].seconds)
                 self.built.masked.append(Edge(-1, 0, dst, index, shape, itemsize, times))
@@ -255,16 +255,16 @@ class Builder:
         self._clock += 1
         return list(ops[-1].operands)
 
-    def is_made(self, value: ir.Value) -> bool:
-        """Whether a value is made of constants alone, by ops that any device can do for any part of it."""
+    def is_generated(self, value: ir.Value) -> bool:
+        """Whether a value is computed from constants alone, by ops that any device can do for any part of it."""
         if isinstance(value, ir.BlockArgument):
             return False
-        if value not in self._made:
+        if value not in self._generated:
             op = value.owner.operation
             alone = traits.has(op.name, Trait.GENERATOR) or op.name in CONSTRAINTS
             alone = alone or (traits.has(op.name, Trait.PROPAGATES_GENERATOR) and uses(value) < 2)
-            self._made[value] = len(op.results) == 1 and alone and all(map(self.is_made, op.operands))
-        return self._made[value]
+            self._generated[value] = len(op.results) == 1 and alone and all(map(self.is_generated, op.operands))
+        return self._generated[value]
 
     def _op(self, op: ir.Operation, times: float) -> None:
         built = self.built
@@ -272,12 +272,12 @@ class Builder:
         table = self.choices.of_op(op, rule, self)
         node = self._node("op", op.name, table, times)
         built.ops.append((op, node))
-        if len(op.results) == 1 and self.is_made(op.results[0]):
-            built.made.add(node)
+        if len(op.results) == 1 and self.is_generated(op.results[0]):
+            built.generated.add(node)
         if rule.reason:
             built.reasons[node] = rule.reason
         operands = list(op.operands)
-        if node in built.made and not self.choices.counts_made:
+        if node in built.generated and not self.choices.counts_generated:
             seconds = np.zeros(len(table))
         else:
             seconds = times * self.costs.compute(op, rule, table)
@@ -294,37 +294,37 @@ class Builder:
             self._produce(result, node, slot, times)
 
     def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
-        """Register a result; give it a hub when several ops read it."""
+        """Register a result; give it a layout node when several ops read it."""
         built = self.built
         built.values[result] = Source(node, slot)
         if not self.model.in_place(self.graph.nodes[node].name):
-            self._born(node, slot, result)
+            self._define(node, slot, result)
         if uses(result) < 2:
             return
         port = self.graph.nodes[node].table.outs[slot]
         kinds = [k for s in port.specs for _, k in s.partial]
-        hub = self._hub(result, kinds[0] if kinds else None, port.specs, times)
+        layout_node = self._layout_node(result, kinds[0] if kinds else None, port.specs, times)
         if not self.model.in_place(self.graph.nodes[node].name):
-            self._born(hub, 0, result)
+            self._define(layout_node, 0, result)
 
-    def _hub(self, value: ir.Value, kind: str | None, specs: Sequence[ShardSpec], times: float) -> int:
+    def _layout_node(self, value: ir.Value, kind: str | None, specs: Sequence[ShardSpec], times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""
         shape, _, _ = self.costs.describe(value)
-        hub = self._node("hub", "hub", self.tables.of_value(shape, kind, specs), times)
-        self._connect(value, hub, 0, times)
-        self.built.values[value] = Source(hub)
-        self.built.hubs.append((value, hub))
-        return hub
+        node = self._node("layout", "layout", self.tables.of_value(shape, kind, specs), times)
+        self._connect(value, node, 0, times)
+        self.built.values[value] = Source(node)
+        self.built.layout_nodes.append((value, node))
+        return node
 
     def _constraint(self, op: ir.Operation, times: float) -> None:
         spec = shardings.from_attr(op.attributes["spec"])
         shape, _, _ = self.costs.describe(op.results[0])
         table = self.choices.of_value(op.results[0], shape, spec, self, shardings.open_dims(op.attributes))
-        node = self._node("hub", op.name, table, times)
+        node = self._node("layout", op.name, table, times)
         self.built.constraints.append((op, node))
         self._connect(op.operands[0], node, 0, times)
         self.built.values[op.results[0]] = Source(node)
-        self._born(node, 0, op.results[0])
+        self._define(node, 0, op.results[0])
 
     def _barrier(self, op: ir.Operation, times: float) -> None:
         """Operands of a barrier have nothing to do with each other: each keeps a spec of its own."""
@@ -332,15 +332,15 @@ class Builder:
         fixed = shardings.result_specs(op)
         for value, result, spec in zip(op.operands, op.results, fixed, strict=True):
             shape, _, _ = self.costs.describe(value)
-            node = self._node("hub", op.name, self.choices.of_value(result, shape, spec, self), times)
+            node = self._node("layout", op.name, self.choices.of_value(result, shape, spec, self), times)
             self._connect(value, node, 0, times)
             self.built.values[result] = Source(node)
-            self._born(node, 0, result)
+            self._define(node, 0, result)
             nodes.append(node)
         self.built.barriers.append((op, nodes))
 
     def _sink(self, value: ir.Value, times: float) -> None:
-        """A value that every device must hold whole."""
+        """A value that every device needs in full: replicated."""
         shape, _, _ = self.costs.describe(value)
         node = self._node("sink", "sink", self.tables.fixed(ShardSpec.replicated(len(shape))), times)
         self._connect(value, node, 0, times)
@@ -354,7 +354,7 @@ class Builder:
         fixed = shardings.result_specs(op)
         body = op.regions[1].blocks[0]
         yields = list(body.operations)[-1].operation.operands
-        lent = [built.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
+        aliased = [built.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
         start = self._clock + 1
         for i, value in enumerate(op.operands):
             shape, itemsize, _ = self.costs.describe(value)
@@ -375,9 +375,9 @@ class Builder:
         for node, value in zip(carries, self._block(op.regions[1].blocks[0], inner), strict=True):
             self._connect(value, node, 0, inner)
         self._touch(carries)
-        for source in lent:
+        for source in aliased:
             if not source.free:
-                self._lent.setdefault((source.node, source.slot), []).append((start, self._clock))
+                self._aliased.setdefault((source.node, source.slot), []).append((start, self._clock))
 
     def _branches(self, op: ir.Operation, times: float) -> None:
         built = self.built
@@ -388,7 +388,7 @@ class Builder:
             shape, _, _ = self.costs.describe(result)
             spec = fixed[i]
             nodes.append(self._node("carry", "branch", self.choices.of_value(result, shape, spec, self), times))
-            self._born(nodes[-1], 0, result)
+            self._define(nodes[-1], 0, result)
         for region in op.regions:
             for node, value in zip(nodes, self._block(region.blocks[0], times), strict=True):
                 self._connect(value, node, 0, times)
@@ -402,6 +402,6 @@ class Builder:
 
 
 def adds(value: ir.Value) -> bool:
-    """Whether sums of a value's addends are the value: not for booleans, whose addition is a disjunction."""
+    """Whether a value may be kept as partial sums: not for booleans, whose addition is a disjunction."""
     element = value.type.element_type if isinstance(value.type, ir.RankedTensorType) else None
     return element is not None and not (isinstance(element, ir.IntegerType) and element.width == 1)

@@ -34,8 +34,8 @@ class Choices(Protocol):
     """What is open in a graph."""
 
     @property
-    def counts_made(self) -> bool:
-        """Whether work on what is made of constants alone counts; reports leave it out, annotated or not."""
+    def counts_generated(self) -> bool:
+        """Whether work on what is computed from constants alone counts; reports leave it out, annotated or not."""
 
     def is_free(self, op: ir.Operation, now: Building) -> bool:
         """Whether any device can make any part of the op's result, at no cost worth counting."""
@@ -53,13 +53,13 @@ class Choices(Protocol):
         """What an op may do."""
 
     def ruled_out(self, op: ir.Operation, table: Table) -> np.ndarray | None:
-        """Which strategies the layouts that are given for the results rule out; None if they do not."""
+        """Which strategies the annotated layouts of the results rule out; None if they do not."""
 
 
 class Annotated:
     """Everything that the annotations of the program leave open: what the search chooses among."""
 
-    counts_made = True
+    counts_generated = True
 
     def is_free(self, op: ir.Operation, now: Building) -> bool:
         if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:

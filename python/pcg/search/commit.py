@@ -18,7 +18,7 @@ from pcg.search.table import Tables
 
 
 def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tables) -> None:
-    """Annotate `func`: specs of arguments and results, of every op, and a `dist.reshard` per hub that needs one."""
+    """Annotate `func`: specs of arguments and results, of every op, and a `dist.reshard` per layout node in need."""
     nodes = built.graph.nodes
 
     def spec(node: int) -> ShardSpec:
@@ -40,17 +40,17 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
             if name in op.attributes:
                 del op.attributes[name]
         shardings.set_result_specs(op, [spec(node)])
-    # Readers before makers: a free op is made in the spec its reader wants.
+    # Readers before defining ops: a free op gets the spec its reader wants.
     for op in reversed(built.free):
         _make_free(op, built, tables)
-    for result, hub in built.hubs:
-        wanted = spec(hub)
+    for result, node in built.layout_nodes:
+        wanted = spec(node)
         made = shardings.get(result)
         if made == wanted:
             continue
         block = result.owner if isinstance(result, ir.BlockArgument) else None
         at = ir.InsertionPoint.at_block_begin(block) if block is not None else ir.InsertionPoint.after(result.owner)
-        # Who wants an argument as it comes takes it from there, if it would be cut from the other copy anyway: that
+        # Who wants an argument as it comes takes it from there, if it would be sliced from the other copy anyway: that
         # can go after its last reader.
         uses = result.uses if block is not None and made is not None and is_part(made, wanted) else ()
         direct = [(use.owner.operation, use.operand_number) for use in uses if _wanted(use) == made]
@@ -64,9 +64,9 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
             owner.operands[i] = result
 
 
-def is_part(part: ShardSpec, whole: ShardSpec) -> bool:
-    """Whether a device's piece of `part` lies in its piece of `whole`."""
-    return all(a[: len(b)] == b for a, b in zip(part.dims, whole.dims, strict=True)) and part.partial == whole.partial
+def is_part(part: ShardSpec, other: ShardSpec) -> bool:
+    """Whether a device's piece of `part` lies in its piece of `other`."""
+    return all(a[: len(b)] == b for a, b in zip(part.dims, other.dims, strict=True)) and part.partial == other.partial
 
 
 def _make_free(op: ir.Operation, built: Built, tables: Tables) -> None:

@@ -20,7 +20,7 @@ def fit(
 ) -> list[int]:  # fmt: skip
     """The cheapest plan found, by class, that needs at most `limit` bytes per device.
 
-    A price on the bytes alive at the peak gives plans that need ever less memory (`Frontier`); an ILP with the
+    A cost of the bytes alive at the peak gives plans that need ever less memory (`Frontier`); an ILP with the
     limit as a constraint then picks, decision by decision, the best mixture of them and of `starts`, of which the first
     is the fastest plan.  `quick`: the best of them, without mixing.
 

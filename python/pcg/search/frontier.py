@@ -16,17 +16,19 @@ from pcg.solve.trws import ascend
 #: last step saved memory and where it did not.  Chosen: coarse steps are refined between the two that a limit lies
 #: between, so they only say how many plans are looked at.
 _FIRST, _FASTER, _MUCH_FASTER = 1e-2, 8.0, 64.0
-#: The price of all memory over the time of a step from which on memory alone decides.  Chosen: differences of time are
+#: The cost of all memory over the time of a step from which on memory alone decides.  Chosen: differences of time are
 #: then a millionth of those of memory.
 _DOMINANT = 1e6
-#: The price of all memory where only the least that there can be is asked for; most plans that are then tried, and by
+#: The cost of all memory where only the least that there can be is wanted; most plans that are then tried, and by
 #: how much (relative) one has to need less.  Chosen: below `_DOMINANT`, so that time still breaks ties.
 _MEMORY, _PLAYS, _IMPROVES = 1e5, 8, 2e-3
 #: How much more than the least a plan may need that is as good as it (relative).  Chosen, not tuned.
 NEAR = 0.1
-#: The bound of a price is of no use: it is only raised as far as better plans are met on the way.  Chosen: few sweeps.
+#: The bound at a cost of memory is of no use: it is only raised as far as better plans
+#: are found on the way.  Chosen: few sweeps.
 _SWEEPS, _PATIENCE = 100, 1e-2
-#: Steps of a sweep, and prices tried between the two steps that a limit lies between.  Chosen: a budget of solutions.
+#: Steps of a sweep, and costs of memory tried between the two steps that a limit lies between.  Chosen: a budget
+#: of solutions.
 _STEPS, _BETWEEN = 16, 3
 
 
@@ -50,11 +52,11 @@ class _Step:
 
 @dataclass
 class Frontier:
-    """What the search finds for one program as memory gets dearer.
+    """What the search finds for one program as memory gets more expensive.
 
-    A price on the bytes that are alive at the peak gives plans that need ever less memory.  This sweep does not depend
-    on a limit, so several limits share it: each takes it as far as it needs, then tries prices between the first step
-    that fits and the one before.  `fastest` is the plan that ignores memory, by class.
+    A cost of the bytes that are alive at the peak (a Lagrange multiplier) gives plans that need ever less memory.  This
+    sweep does not depend on a limit, so several limits share it: each takes it as far as it needs, then tries costs
+    between the first step that fits and the one before.  `fastest` is the plan that ignores memory, by class.
     """
 
     quotient: Quotient
@@ -79,7 +81,7 @@ class Frontier:
         return cls(quotient, Point(tuple(choice), outcome.seconds, outcome.peak_bytes), progress=progress)
 
     def fit(self, limit: float, fine: bool = True) -> Point | None:
-        """The fastest plan found within `limit` bytes, None if none was; not `fine`: the first that the sweep meets."""
+        """The fastest plan found within `limit` bytes, None if none was; not `fine`: the first of the sweep."""
         if not any(p.peak <= limit for p in self.points) and self.floor() > limit:
             return None
         if self.fastest.peak > limit:
@@ -95,7 +97,7 @@ class Frontier:
         """The plan found that needs the least memory.
 
         Time counts for next to nothing.  The peak of each plan on the way says where else to look: what is alive there
-        joins what is to be small, on average over all peaks met (fictitious play, Brown 1951: the average of best
+        joins what is to be small, on average over all peaks found (fictitious play, Brown 1951: the average of best
         answers tends to the best mixture of positions, whose plan has the least peak).
         """
         if self._least is None:
@@ -107,7 +109,7 @@ class Frontier:
                 for key, w in self.quotient.alive(last.choice).items():
                     weights[key] = weights.get(key, 0.0) + w
                 rate = _MEMORY * self.fastest.seconds / max(1.0, self.fastest.peak)
-                last = self._priced(rate / k, weights, last)
+                last = self._best_at(rate / k, weights, last)
                 idle = 0 if last.peak < best.peak * (1 - _IMPROVES) else idle + 1
                 best = min(best, last, key=lambda p: (p.peak, p.seconds))
                 if idle == 2:
@@ -121,7 +123,7 @@ class Frontier:
         near = [p for p in self.points if p.peak <= least * (1 + NEAR)]
         return sorted(near, key=lambda p: (p.peak, p.seconds))[:count]
 
-    def held(self) -> float:
+    def resident(self) -> float:
         """Bytes of arguments in the plan that ignores memory, and of constants: needed whatever is recomputed."""
         q = self.quotient
         arguments, choice = set(q.arguments), q.per_node(self.fastest.choice)
@@ -132,7 +134,7 @@ class Frontier:
         )
 
     def floor(self) -> float:
-        """Bytes per device below which no plan is: constants, and arguments cut into as many pieces as they can be."""
+        """Bytes per device below which no plan is: constants, and arguments in as many shards as they can be."""
         q = self.quotient
         arguments = set(q.arguments)
         total = q.lifetimes.constants
@@ -165,34 +167,34 @@ class Frontier:
             self._over = True
             return False
         self.progress(f"plans that need less memory: {len(self._sweep)} so far")
-        self._sweep.append(_Step(rate, weights, self._priced(rate, weights, start)))
+        self._sweep.append(_Step(rate, weights, self._best_at(rate, weights, start)))
         return True
 
     def _look_between(self, at: int, limit: float) -> None:
-        """Try prices between those of step `at`, whose plan fits, and of the step before."""
+        """Try costs of memory between those of step `at`, whose plan fits, and of the step before."""
         step = self._sweep[at]
         low, high = self._sweep[at - 1].rate if at else 0.0, step.rate
         for _ in range(_BETWEEN):
             rate = (low * high) ** 0.5 if low else high / _FASTER
             point = self._between.get((at, rate))
             if point is None:
-                point = self._between[at, rate] = self._priced(rate, step.weights, step.point)
+                point = self._between[at, rate] = self._best_at(rate, step.weights, step.point)
             if point.peak <= limit:
                 high = rate
             else:
                 low = rate
 
-    def _priced(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:
-        """The best plan at a price on memory."""
+    def _best_at(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:
+        """The best plan where a byte of `weights` costs `rate` seconds."""
         if self.network is None:
             self.network = self.quotient.network()
-        priced = self.network.penalised(self.quotient.local_bytes(weights, rate))
-        small = reduce(priced)
+        penalised = self.network.penalised(self.quotient.local_bytes(weights, rate))
+        small = reduce(penalised)
         inner: list[int] = []
         if small.core.unary:
             guess = min((first_guess(small.core), small.project(start.choice)), key=small.core.cost)
             inner = ascend(small.core, guess, sweeps=_SWEEPS, patience=_PATIENCE).x
-        x = min((priced.icm(found) for found in (small.expand(inner), start.choice)), key=priced.cost)
+        x = min((penalised.icm(found) for found in (small.expand(inner), start.choice)), key=penalised.cost)
         point = Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
         if point not in self.points:
             self.points.append(point)

@@ -2,7 +2,7 @@
 
 XLA fuses element-wise chains into the ops that read them, so most values are never written. What costs memory
 traffic is reading and writing the others: results of contractions, reductions, sorts, ..., arguments, loop carries,
-what is returned, and values that several fusions need and that are too dear to compute in each. This is XLA's
+what is returned, and values that several fusions need and that are too expensive to compute in each. This is XLA's
 instruction fusion in its main lines: ops are taken last to first; an op joins the fusion of its readers if they are
 one; a cheap op is repeated in a few; anything else starts a fusion of its own. A fusion reads each of its inputs once.
 """
@@ -78,10 +78,11 @@ class Fusion:
             return False
         # Contractions read their operands in any order of dimensions, and write matrices either way round.
         readers = [use.owner.operation for use in op.results[0].uses]
-        return all(traits.has(r.name, Trait.MATMUL) or self._orderless(r) for r in readers) or self._turned(op)
+        return all(traits.has(r.name, Trait.MATMUL) or self._orderless(r) for r in readers) or self._of_product(op)
 
     @staticmethod
-    def _turned(op: ir.Operation) -> bool:
+    def _of_product(op: ir.Operation) -> bool:
+        """Whether a transpose is the only reader of a matrix product."""
         value = op.operands[0]
         if isinstance(value.owner, ir.Block) or not traits.has(value.owner.operation.name, Trait.MATMUL):
             return False

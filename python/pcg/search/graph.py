@@ -1,10 +1,10 @@
 """The graph that the search works on: nodes with strategy tables, edges that may need a reshard.
 
-A *hub* stands for a value that several ops read: the spec it is kept in once produced.  An
-all-reduce between an op and its hub is paid once, a gather between a hub and a reader per reader;
-so "gather the weight once" and "gather it for every use" are two choices of one hub.  Function
-arguments, loop-carried values and branch results are hubs too; an argument that several ops read
-has a hub besides the layout that it comes in.  No MLIR here.
+A *layout node* stands for a value that several ops read: the spec it is kept in once produced.  An
+all-reduce between an op and its layout node is paid once, a gather between a layout node and a reader per reader;
+so "gather the weight once" and "gather it for every use" are two choices of one layout node.  Function
+arguments, loop-carried values and branch results are layout nodes too; an argument that several ops read
+has a layout node besides the layout that it comes in.  No MLIR here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pcg.search.table import Table
 class Node:
     """A decision.  `seconds[k]` is the time of strategy k, executed `times` times per step.
 
-    `kind` is op, hub, argument, carry, result or sink; nodes with different `label` never decide together.
+    `kind` is op, layout, argument, carry, result or sink; nodes with different `label` never decide together.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Node:
 class Source:
     """Where a value of the program comes from: result `slot` of node `node`.
 
-    Or from nowhere (`free`): it is made in whatever spec is wanted.
+    Or from nowhere (`free`): it is computed in whatever spec is wanted.
     """
 
     node: int
@@ -55,7 +55,7 @@ class Edge:
     shape: tuple[int, ...]
     itemsize: float
     times: float
-    late: bool = False
+    deferred: bool = False
     """Whether nothing waits for it but the end of the step, so that a compiler sends it together with others."""
 
 
@@ -78,7 +78,7 @@ class Graph:
         return Graph(nodes, self.edges)
 
     def classes(self, rounds: int = 16) -> list[int]:
-        """A class per node: nodes that look alike up to `rounds` edges away decide together.
+        """A class per node: nodes that are equivalent up to `rounds` edges away decide together.
 
         Colour refinement (Weisfeiler & Leman 1968) with a bound: repeated layers get the same
         colours wherever they are further than `rounds` from what tells them apart.  Scalars carry

@@ -2,9 +2,9 @@
 
 Compute (a roofline per op) and communication (every collective and every redistribution) are added up,
 as the search does.  A value that several ops read is kept in the layout, between the one it is made in and
-those its readers want, for which the least has to be moved.  A result that is the next value of an
-argument is moved to that argument's layout at the end of the step.  Constants, and what is only made of
-them, are made wherever they are needed and cost nothing.  See docs/decisions/0005-propagation-measure.md.
+those its readers want, that takes the least resharding.  A result that is the next value of an
+argument is resharded to that argument's layout at the end of the step.  Constants, and what is only computed from
+them, are computed wherever they are needed and cost nothing.  See docs/decisions/0005-propagation-measure.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pcg.search.choices import Building
 from pcg.search.graph import Edge
 from pcg.search.op_cost import describe
 from pcg.search.table import Table, Tables
-from pcg.search.terms import Measure, Moves, measured
+from pcg.search.terms import Measure, ReshardCosts, measured
 
 
 class NotPlaced(PcgError):
@@ -35,58 +35,58 @@ def measure(func: ir.Operation, model: CostModel, state: dict[int, int]) -> Meas
     """The measure of a function in which every value and op has its layouts.
 
     Args:
-      model: prices work and links on a machine and a mesh.
+      model: costs of work and links on a machine and a mesh.
       state: result number -> argument whose next value it is.
 
     Raises:
       NotPlaced: some op or value has no layout, or an impossible one.
     """
-    moves = Moves(model)
-    return measured(*placed_graph(func.operation, moves, state), moves)
+    reshard_costs = ReshardCosts(model)
+    return measured(*placed_graph(func.operation, reshard_costs, state), reshard_costs)
 
 
-def placed_graph(func: ir.Operation, moves: Moves, state: dict[int, int]) -> tuple[Built, list[int]]:
+def placed_graph(func: ir.Operation, reshard_costs: ReshardCosts, state: dict[int, int]) -> tuple[Built, list[int]]:
     """The graph of a function in which every value and op has its layouts, and the choice for every node.
 
     Raises:
       NotPlaced: as `measure`.
     """
-    built = Builder(moves.model, Tables.on(moves.model.mesh), choices=Placed()).build(func, {})
+    built = Builder(reshard_costs.model, Tables.on(reshard_costs.model.mesh), choices=Placed()).build(func, {})
     close_loop(built, state, func)
     choice = [0] * len(built.graph.nodes)
-    keep_values(built, choice, moves)
+    keep_values(built, choice, reshard_costs)
     return built, choice
 
 
-def keep_values(built: Built, choice: list[int], moves: Moves) -> None:
+def keep_values(built: Built, choice: list[int], reshard_costs: ReshardCosts) -> None:
     """Choose, in place, the layout in which each value that several ops read is kept, all else being decided."""
     nodes = built.graph.nodes
-    hubs = {hub: np.zeros(len(nodes[hub].table)) for _, hub in built.hubs}
+    seconds_of = {node: np.zeros(len(nodes[node].table)) for _, node in built.layout_nodes}
     for e in built.graph.edges:
-        for hub, other, into in ((e.dst, e.src, True), (e.src, e.dst, False)):
-            if hub not in hubs:
+        for node, other, into in ((e.dst, e.src, True), (e.src, e.dst, False)):
+            if node not in seconds_of:
                 continue
             table = nodes[other].table
             known = table.outs[e.slot][choice[other]] if into else table.ins[e.index][choice[other]]
-            hubs[hub] += e.times * moves.row(known, nodes[hub].table, e, into)
-    for hub, seconds in hubs.items():
-        choice[hub] = int(seconds.argmin())
+            seconds_of[node] += e.times * reshard_costs.row(known, nodes[node].table, e, into)
+    for node, seconds in seconds_of.items():
+        choice[node] = int(seconds.argmin())
 
 
 def close_loop(built: Built, state: dict[int, int], func: ir.Operation) -> None:
-    """Add the move of each result that is the next value of an argument to that argument's layout."""
+    """Add the resharding of each result that is the next value of an argument to that argument's layout."""
     arguments = func.regions[0].blocks[0].arguments
     for result, argument in state.items():
         src, dst = built.results[result], built.arguments[argument]
         if src != dst:
             shape, itemsize, _ = describe(arguments[argument])
-            built.graph.edges.append(Edge(src, 0, dst, 0, shape, itemsize, 1.0, late=True))
+            built.graph.edges.append(Edge(src, 0, dst, 0, shape, itemsize, 1.0, deferred=True))
 
 
 class Placed:
     """The layouts that everything has: a node has one choice, a value that several ops read has all."""
 
-    counts_made = False
+    counts_generated = False
 
     def __init__(self) -> None:
         self._inferred: dict[tuple, Table] = {}

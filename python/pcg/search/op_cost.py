@@ -1,10 +1,10 @@
 """What one op takes on one device: the one place where the work and the exchanges of an op become seconds.
 
-The search prices all strategies of an op at once, as arrays; the measure of a placed program, the planner of
-recomputation and the reports price the one that an op has.  All of them ask here, so what a report says of a strategy
-is what the search weighed.  Work is the op's own FLOPs, and the bytes of those operands and results that reach memory
-once a compiler has fused the program; `CostModel.seconds` makes a time of both.  Redistributions between ops are
-priced by `pcg.reshard`, whole kernels of a lowered program by `CostModel.kernel`.
+The search takes all strategies of an op at once, as arrays; the measure of a placed program, the planner of
+recomputation and the reports the one that an op has.  The costs of all of them come from here, so what a report says
+of a strategy is what the search weighed.  Work is the op's own FLOPs, and the bytes of those operands and results that
+reach memory once a compiler has fused the program; `CostModel.seconds` makes a time of both.  The cost of
+redistributions between ops is in `pcg.reshard`, that of entire kernels of a lowered program in `CostModel.kernel`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pcg.ir.errors import PcgError
 
 #: The measures of a step in reports, in their words: the costs of a plan added up, as `dist-measure` does; the same,
-#: and what is computed again to save memory; a simulated step of the lowered program, in which streams overlap.
+#: and what is recomputed to save memory; a simulated step of the lowered program, in which streams overlap.
 ESTIMATE, RECOMPUTED, SIMULATION = "costs added up", "costs added up, recomputation included", "simulated"
 
 

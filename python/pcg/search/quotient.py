@@ -1,4 +1,4 @@
-"""The quotient of a search graph: nodes that look alike are one decision."""
+"""The quotient of a search graph: nodes that are equivalent are one decision."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from pcg.cost import CostModel
+from pcg.search.cost_matrices import CostMatrices
 from pcg.search.graph import Graph
 from pcg.search.memory import Lifetimes
-from pcg.search.prices import Prices
 from pcg.search.table import Port, Table
 from pcg.solve.network import Network
 
@@ -32,10 +32,10 @@ class Quotient:
     """Nodes of arguments that are data, not state or weights."""
     known: Sequence[int] = ()
     """Class of each node where that is known; else nodes are told apart by `Graph.classes`."""
-    prices: Prices = field(init=False)
+    cost_matrices: CostMatrices = field(init=False)
 
     def __post_init__(self) -> None:
-        self.prices = Prices.by(self.model)
+        self.cost_matrices = CostMatrices.by(self.model)
 
     @cached_property
     def class_of(self) -> list[int]:
@@ -82,20 +82,20 @@ class Quotient:
             network.add(u)
         grouped: dict[tuple, float] = {}
         for e in self.graph.edges:
-            key = (class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.late)
+            key = (class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.deferred)
             grouped[key] = grouped.get(key, 0.0) + e.times
-        for (a, slot, b, index, shape, itemsize, late), times in grouped.items():
-            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, late)
+        for (a, slot, b, index, shape, itemsize, deferred), times in grouped.items():
+            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, deferred)
             if m.any():
                 network.connect(a, b, times * m)
         network.settle()
         return network
 
     def matrix(
-        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool = False
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, deferred: bool = False
     ) -> np.ndarray:
         """Seconds of resharding, per strategy of the producer and of the consumer."""
-        return self.prices.between(src, dst, shape, itemsize, late)[src.ids][:, dst.ids]
+        return self.cost_matrices.between(src, dst, shape, itemsize, deferred)[src.ids][:, dst.ids]
 
     # -- memory --------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class Tables:
 
     mesh: Mesh
     _rules: dict[FactorRule, Table] = field(default_factory=dict)
-    _hubs: dict[tuple, Table] = field(default_factory=dict)
+    _value_tables: dict[tuple, Table] = field(default_factory=dict)
     _fixed: dict[ShardSpec, Table] = field(default_factory=dict)
     _wider: dict[tuple, Table] = field(default_factory=dict)
     _have: dict[int, frozenset[Assignment]] = field(default_factory=dict)
@@ -166,11 +166,11 @@ class Tables:
         """Every spec with equal shards a value of `shape` may be kept in, and `extra`; also partial by `partial`."""
         extra = tuple(dict.fromkeys(extra))
         key = (tuple(shape), partial, extra)
-        table = self._hubs.get(key)
+        table = self._value_tables.get(key)
         if table is None:
             specs = dict.fromkeys(self._enumerate(tuple(shape), partial))
             specs.update(dict.fromkeys(extra))
-            table = self._hubs[key] = self._of_specs(list(specs))
+            table = self._value_tables[key] = self._of_specs(list(specs))
         return table
 
     def fixed(self, spec: ShardSpec) -> Table:
@@ -184,15 +184,15 @@ class Tables:
         if not open_dims:
             return self.fixed(spec)
         key = (spec, tuple(open_dims), tuple(shape))
-        if key not in self._hubs:
+        if key not in self._value_tables:
 
             def fits(other: ShardSpec) -> bool:
                 pairs = enumerate(zip(spec.dims, other.dims, strict=True))
                 return all(b[: len(a)] == a if d in open_dims else a == b for d, (a, b) in pairs)
 
             found = [s for s in self._enumerate(tuple(shape), None) if fits(s)]
-            self._hubs[key] = self._of_specs(list(dict.fromkeys([spec, *found])))
-        return self._hubs[key]
+            self._value_tables[key] = self._of_specs(list(dict.fromkeys([spec, *found])))
+        return self._value_tables[key]
 
     def _of_specs(self, specs: list[ShardSpec]) -> Table:
         port = Port.of(specs)

@@ -20,7 +20,7 @@ from pcg.search.fusion import Fusion
 from pcg.search.measure import placed_graph
 from pcg.search.op_cost import OpCost
 from pcg.search.table import Tables
-from pcg.search.terms import Measure, Moves, Tally, Terms
+from pcg.search.terms import Measure, ReshardCosts, Tally, Terms
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class WhatIf:
         Raises:
           NotPlaced: some op or value has no layout, or an impossible one.
         """
-        self.mesh, moves = model.mesh, Moves(model)
+        self.mesh, reshard_costs = model.mesh, ReshardCosts(model)
         self._costs = OpCost(model, Fusion(func))
-        self._tally = Tally(*placed_graph(func, moves, state), moves)
+        self._tally = Tally(*placed_graph(func, reshard_costs, state), reshard_costs)
         self._terms = self._tally.terms()
         self._number = {id(e): i for i, e in enumerate(self._tally.edges)}
         self._nodes = dict(self._tally.built.ops)
@@ -57,9 +57,9 @@ class WhatIf:
         edge = next((e for e in tally.around[n] if e.dst == n and e.index == operand), None)
         if edge is None:
             return None
-        if edge.src in tally.hubs:
+        if edge.src in tally.layout_nodes:
             edge = tally.feeds[edge.src]
-        have, rule = tally.made(edge), rule_for(op)
+        have, rule = tally.source_spec(edge), rule_for(op)
         found = [a for a in rule.strategies(self.mesh) if rule.factors and rule.operand_spec(operand, a) == have]
         others = (Other(op, a, self.measure(op, a)) for a in found)
         return min(others, key=lambda x: x.measure.seconds, default=None)
@@ -77,12 +77,12 @@ class WhatIf:
             wire = sum(self._costs.exchange(op, x, a)[1] for x in rule.exchanges)
             inside[n] = float(sends[0]), times * wire
         tally.nodes[n] = replace(tally.nodes[n], table=table, seconds=seconds)
-        kept = {m for e in tally.around[n] for m in (e.src, e.dst) if m in tally.hubs}
-        for hub in kept:
-            tally.keep(hub)
-        work, moved = list(self._terms.work), list(self._terms.moved)
+        kept = {m for e in tally.around[n] for m in (e.src, e.dst) if m in tally.layout_nodes}
+        for node in kept:
+            tally.keep(node)
+        work, resharding = list(self._terms.work), list(self._terms.resharding)
         work[n] = tally.work(n)
         for m in (n, *kept):
             for e in tally.around[m]:
-                moved[self._number[id(e)]] = tally.moved(e)
-        return Terms(work, inside, moved).measure()
+                resharding[self._number[id(e)]] = tally.resharding(e)
+        return Terms(work, inside, resharding).measure()

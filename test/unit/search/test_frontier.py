@@ -116,10 +116,10 @@ func.func @main(%w: tensor<64x64xf32>{donated}, %x: tensor<256x64xf32>) -> (tens
 def test_what_a_loop_hands_on_counts_once(donated: str) -> None:
     _keep, built, _ = graph_of(donated, LOOP)
     weight = built.arguments[0]
-    spans = sorted((first, last) for n, _, _, first, last in built.births if n == weight)
+    spans = sorted((first, last) for n, _, _, first, last in built.live_ranges if n == weight)
     (carry,) = [
         (n, first, last)
-        for n, _, size, first, last in built.births
+        for n, _, size, first, last in built.live_ranges
         if built.graph.nodes[n].kind == "carry" and size == 4 * 64 * 64
     ]
     assert len(spans) == 2 and spans[0][1] < carry[1] <= carry[2] < spans[1][0]
@@ -146,7 +146,7 @@ def test_donated_arguments_are_free_once_they_are_read() -> None:
     node = kept.arguments[0]
 
     def last(built: Built) -> int:
-        return next(end for n, _, _, _, end in built.births if n == node)
+        return next(end for n, _, _, _, end in built.live_ranges if n == node)
 
     assert last(given) < last(kept)
 
@@ -167,7 +167,7 @@ func.func @main(%x: tensor<256x64xf32>, %v: tensor<64x64xf32>, %w: tensor<64x64x
 """
 
 
-def test_nodes_that_look_alike_are_one_decision_at_the_same_cost() -> None:
+def test_nodes_that_are_equivalent_are_one_decision_at_the_same_cost() -> None:
     _keep, built, model = graph_of(text=TWINS)
     quotient = built.quotient(model)
     discrete = quotient.discrete()

@@ -52,14 +52,14 @@ def test_an_input_is_read_once_per_fusion() -> None:
     assert found["multiply"] == ([0, 0], [1])
 
 
-def test_what_is_cheap_is_repeated_and_what_is_dear_is_kept() -> None:
+def test_what_is_cheap_is_repeated_and_what_is_expensive_is_kept() -> None:
     ends = f"  %1 = stablehlo.negate %0 : {T}\n  %2 = stablehlo.abs %0 : {T}"
     cheap = traffic(f"  %0 = stablehlo.add %a, %b : {T}\n" + ends, "%1, %2", 2)
     assert cheap["add"] == ([2, 2], [0])
     assert cheap["negate"] == cheap["abs"] == ([0], [1])
-    dear = traffic(f"  %0 = stablehlo.tanh %a : {T}\n" + ends, "%1, %2", 2)
-    assert dear["tanh"] == ([1], [1])
-    assert dear["negate"] == dear["abs"] == ([1], [1])
+    expensive = traffic(f"  %0 = stablehlo.tanh %a : {T}\n" + ends, "%1, %2", 2)
+    assert expensive["tanh"] == ([1], [1])
+    assert expensive["negate"] == expensive["abs"] == ([1], [1])
 
 
 def test_reshapes_and_transposes_of_contractions_are_free() -> None:

@@ -1,4 +1,4 @@
-"""Classes of nodes that look alike."""
+"""Classes of nodes that are equivalent."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Costs of any size: what is forbidden is told from what is dear, and plans do not depend on the scale."""
+"""Costs of any size: what is forbidden is told from what is expensive, and plans do not depend on the scale."""
 
 from __future__ import annotations
 
@@ -172,10 +172,10 @@ def test_penalties_of_any_size_do_not_look_forbidden(network, size):
     extra = {i: rng.random(len(u)) * size for i, u in enumerate(network.unary)}
     everything = list(itertools.product(*(range(len(u)) for u in network.unary)))
     want = [network.seconds(x) + sum(extra[i][k] for i, k in enumerate(x)) for x in everything]
-    priced = network.penalised(extra)
-    assert [priced.seconds(x) for x in everything] == pytest.approx(want)
-    core = reduce(priced)
-    assert core.core.unit == priced.unit
+    penalised = network.penalised(extra)
+    assert [penalised.seconds(x) for x in everything] == pytest.approx(want)
+    core = reduce(penalised)
+    assert core.core.unit == penalised.unit
 
 
 def test_real_costs_beyond_any_sentinel_are_no_contradiction():

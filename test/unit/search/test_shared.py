@@ -1,4 +1,4 @@
-"""Strategies and prices that searches share: what was searched before has no say in a plan."""
+"""Strategies and costs that searches share: what was searched before has no say in a plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pipeline import Pipeline
-from pcg.search import prices, table
+from pcg.search import cost_matrices, table
 from pcg.search.build import Builder
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
@@ -34,7 +34,7 @@ PROGRAMS = [ROOT / "examples" / name for name in ("mlp.mlir", "transformer_step.
 @pytest.fixture
 def fresh():
     table._shared.cache_clear()
-    prices._shared.cache_clear()
+    cost_matrices._shared.cache_clear()
 
 
 def planned(path: Path, mesh: str = "data=2,model=4") -> str:
@@ -72,7 +72,7 @@ def test_tables_are_shared_by_mesh_and_do_not_pile_up(fresh, monkeypatch):
 
 
 def test_the_same_program_elsewhere_costs_what_it_would_if_read_anew(fresh):
-    """A candidate for the mesh that is read once and priced in several places has the prices of each place."""
+    """A candidate for the mesh that is read once and evaluated in several places has the costs of each place."""
     module = load_module(REVERSED, make_context(), "<test>")
     func = entry(module)
     assert func is not None

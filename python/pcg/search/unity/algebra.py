@@ -1,4 +1,4 @@
-"""Min-plus products: the step of the dynamic programme, over all boundary choices at once."""
+"""Min-plus products: the step of the dynamic program, over all boundary choices at once."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def used_axes(table: Table, names: Sequence[str]) -> np.ndarray:
     return out
 
 
-def is_whole(table: Table) -> np.ndarray:
+def is_reduced(table: Table) -> np.ndarray:
     """Per strategy whether no result is a sum (or another reduction) still to come."""
     out = np.ones(len(table), dtype=bool)
     for port in table.outs:

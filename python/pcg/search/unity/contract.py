@@ -1,11 +1,11 @@
 """From a training step to the graph that Unity searches: one decision per forward op, backward and update with it.
 
-Unity's graph has forward ops only, each priced together with its backward pass and the synchronisation of its weights.
+Unity's graph has forward ops only; the cost of each includes its backward pass and the synchronisation of its weights.
 Here a step is one graph in which the backward half hangs on every forward value. `contract` keeps the *principals* (the
 forward decisions) and removes every other node: exactly where it has at most two neighbours (min-plus), else by tying
 it to a principal: for each choice of that one it takes its best response, its other neighbours being in what goes best
 with that choice. Where the choice of the principal occurs in a known plan of the step, what follows does as in that
-plan, so that known plans are priced as what they cost. Every choice of the principals thus stands for a plan of the
+plan, so that known plans have their own cost. Every choice of the principals thus stands for a plan of the
 whole step, and the contracted costs are the costs of that plan. No MLIR here.
 """
 

@@ -1,11 +1,11 @@
-"""Unity's dynamic programme over sequence and parallel splits, with graph splits and a cache; each can be left out.
+"""Unity's dynamic program over sequence and parallel splits, with graph splits and a cache; each can be left out.
 
 The optimum of a segment, for every choice of its source and of its sink, is a table (`Dynamic.table`):
 - *sequence split*: at a bottleneck, over all its choices;
 - *parallel split*: the first branch and the rest, one after the other on the same devices, or, with `disjoint`, each on
   a slice of a mesh axis that both do without, so that the slower one counts;
-- *graph split*: a segment of more than `threshold` nodes is first cut where about that many come before, at a value
-  that is whole, over all layouts of that value.
+- *graph split*: a segment of more than `threshold` nodes is first split where about that many come before, at a value
+  that is reduced, not partial, over all layouts of that value.
 Tables of segments with the same structure are computed once (*cache*).
 
 What Unity computes sub-problem by sub-problem is done for all boundary choices at once; `Effort.solved` counts the
@@ -32,12 +32,12 @@ PARTS = ("split", "cache", "dp")
 
 
 class OutOfTime(Exception):
-    """The time that was given is over."""
+    """The time limit is over."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Which parts of the algorithm are used, and from how many nodes on a segment is cut first (the paper: 10)."""
+    """Which parts of the algorithm are used, and from how many nodes on a segment is split first (the paper: 10)."""
 
     split: bool = True
     cache: bool = True
@@ -86,11 +86,11 @@ class Dynamic:
           OutOfTime: it takes longer than allowed.
         """
         pcg = self.pcg
-        whole = Segment(-1, pcg.sink, tuple(range(pcg.sink)), False, pcg.axes)
+        everything = Segment(-1, pcg.sink, tuple(range(pcg.sink)), False, pcg.axes)
         x = [0] * pcg.sink
         with _deep(20 * pcg.sink):
-            seconds = float(self.table(whole)[0, 0])
-            self._assign(whole, 0, 0, x)
+            seconds = float(self.table(everything)[0, 0])
+            self._assign(everything, 0, 0, x)
         return seconds, x
 
     # -- tables --------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Dynamic:
         if s.edge and s.sink in self.pcg.succ.get(s.source, ()):
             out = out + self._between(s)
         self.effort.tables += 1
-        self.effort.splits += self.rules.split and (cut := self._cut(s)) is not None and cut[1]
+        self.effort.splits += self.rules.split and (at := self._bottleneck(s)) is not None and at[1]
         self.effort.solved += out.size
         if self.rules.cache:
             self._cache[key] = out
@@ -118,66 +118,66 @@ class Dynamic:
 
     def _between(self, s: Segment) -> np.ndarray:
         """The edge from source to sink."""
-        m = self.pcg.pair(s.source, s.sink, s.axes, s.given_up)
-        return m[np.ix_(self.pcg.open(s.source, s.from_cut), self.pcg.open(s.sink, s.to_cut))]
+        m = self.pcg.pair(s.source, s.sink, s.axes, s.dropped)
+        return m[np.ix_(self.pcg.open(s.source, s.from_split), self.pcg.open(s.sink, s.to_split))]
 
     def _solve(self, s: Segment) -> np.ndarray:
-        if (cut := self._cut(s)) is not None:
-            before, after, u = self._sequence(s, *cut)
+        if (at := self._bottleneck(s)) is not None:
+            before, after, u = self._sequence(s, *at)
             return min_plus(self.table(before) + u[None, :], self.table(after))
         return np.minimum.reduce(list(self._parallel(s)))
 
-    def _cut(self, s: Segment) -> tuple[int, bool] | None:
-        """The bottleneck to split at, and whether that is a graph split, with only whole values allowed."""
-        cuts = bottlenecks(s.source, s.sink, s.inner, self.pcg.succ)
-        if not cuts:
+    def _bottleneck(self, s: Segment) -> tuple[int, bool] | None:
+        """The bottleneck to split at, and whether that is a graph split, with only reduced values allowed."""
+        found = bottlenecks(s.source, s.sink, s.inner, self.pcg.succ)
+        if not found:
             return None
         if self._is_large(s):
-            at = nearest(cuts, s.inner, self.rules.threshold, self.pcg.is_splittable)
+            at = nearest(found, s.inner, self.rules.threshold, self.pcg.is_splittable)
             if at is not None:
                 return at, True
-        return cuts[0], False
+        return found[0], False
 
     def _is_large(self, s: Segment) -> bool:
         return self.rules.split and len(s.inner) > self.rules.threshold
 
     def _sequence(self, s: Segment, at: int, split: bool) -> tuple[Segment, Segment, np.ndarray]:
         inner = tuple(i for i in s.inner if i < at)
-        before = Segment(s.source, at, inner, True, s.axes, from_cut=s.from_cut, to_cut=split)
+        before = Segment(s.source, at, inner, True, s.axes, from_split=s.from_split, to_split=split)
         inner = tuple(i for i in s.inner if i > at)
-        after = Segment(at, s.sink, inner, True, s.axes, s.given_up, from_cut=split, to_cut=s.to_cut)
+        after = Segment(at, s.sink, inner, True, s.axes, s.dropped, from_split=split, to_split=s.to_split)
         return before, after, self.pcg.unary(at, s.axes)[self.pcg.open(at, split)]
 
-    def _ways(self, s: Segment) -> Iterator[tuple[bool, Segment, Segment]]:
+    def _parallel_splits(self, s: Segment) -> Iterator[tuple[bool, Segment, Segment]]:
         """How branches can be run: (at the same time, first, rest)."""
         parts = branches(s.inner, self.pcg.succ)
         assert len(parts) > 1, f"nodes {s.inner} are not series-parallel"
         first, rest = parts[0], tuple(sorted(i for p in parts[1:] for i in p))
 
-        def pair(axes: int, given_up: int) -> tuple[Segment, Segment]:
-            whole = replace(s, edge=False, axes=axes, given_up=given_up)
-            return replace(whole, inner=first), replace(whole, inner=rest)
+        def pair(axes: int, dropped: int) -> tuple[Segment, Segment]:
+            part = replace(s, edge=False, axes=axes, dropped=dropped)
+            return replace(part, inner=first), replace(part, inner=rest)
 
-        yield False, *pair(s.axes, s.given_up)
+        yield False, *pair(s.axes, s.dropped)
         if self.rules.disjoint:
             for bit in range(s.axes.bit_length()):
                 if s.axes >> bit & 1:
-                    yield True, *pair(s.axes & ~(1 << bit), s.given_up | 1 << bit)
+                    yield True, *pair(s.axes & ~(1 << bit), s.dropped | 1 << bit)
 
     def _parallel(self, s: Segment) -> Iterator[np.ndarray]:
-        for at_once, first, rest in self._ways(s):
+        for at_once, first, rest in self._parallel_splits(s):
             a, b = self.table(first), self.table(rest)
             yield np.maximum(a, b) if at_once else a + b
 
     def _enumerate(self, s: Segment) -> np.ndarray:
         """Without dynamic programming: pieces by graph splits, if they are on, else everything is tried."""
-        if self._is_large(s) and (cut := self._cut(s)) is not None and cut[1]:
-            before, after, u = self._sequence(s, *cut)
+        if self._is_large(s) and (at := self._bottleneck(s)) is not None and at[1]:
+            before, after, u = self._sequence(s, *at)
             return min_plus(self.table(before) + u[None, :], self.table(after))
         return np.array(
             [
-                [self._tried(s, int(a), int(b))[0] for b in self.pcg.open(s.sink, s.to_cut)]
-                for a in self.pcg.open(s.source, s.from_cut)
+                [self._tried(s, int(a), int(b))[0] for b in self.pcg.open(s.sink, s.to_split)]
+                for a in self.pcg.open(s.source, s.from_split)
             ]
         )
 
@@ -195,22 +195,22 @@ class Dynamic:
     def _assign(self, s: Segment, a: int, b: int, x: list[int]) -> None:
         """Set the choices of the nodes of `s`, given those of its ends, as numbers of the choices open there."""
         while s.inner:
-            cut = self._cut(s)
-            if not self.rules.dp and not (cut is not None and cut[1]):
-                ends = self.pcg.open(s.source, s.from_cut)[a], self.pcg.open(s.sink, s.to_cut)[b]
+            at = self._bottleneck(s)
+            if not self.rules.dp and not (at is not None and at[1]):
+                ends = self.pcg.open(s.source, s.from_split)[a], self.pcg.open(s.sink, s.to_split)[b]
                 for i, k in zip(s.inner, self._tried(s, int(ends[0]), int(ends[1]))[1], strict=True):
                     x[i] = k
                 return
-            if cut is None:
-                ways = list(self._ways(s))
+            if at is None:
+                splits = list(self._parallel_splits(s))
                 times = [t[a, b] for t in self._parallel(s)]
-                _, first, rest = ways[int(np.argmin(times))]
+                _, first, rest = splits[int(np.argmin(times))]
                 self._assign(first, a, b, x)
                 s = rest
                 continue
-            before, after, u = self._sequence(s, *cut)
+            before, after, u = self._sequence(s, *at)
             k = int(np.argmin(self.table(before)[a] + u + self.table(after)[:, b]))
-            x[cut[0]] = int(self.pcg.open(*cut)[k])
+            x[at[0]] = int(self.pcg.open(*at)[k])
             self._assign(before, a, k, x)
             s, a = after, k
 

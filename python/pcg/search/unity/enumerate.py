@@ -35,7 +35,7 @@ def enumerate_segment(pcg: Pcg, s: Segment, a: int, b: int, alarm: Callable[[], 
         own.append(pcg.unary(i, s.axes).copy())
         for j in pcg.succ.get(i, ()):
             if j == s.sink:
-                own[n] += pcg.pair(i, j, s.axes, s.given_up)[:, b]
+                own[n] += pcg.pair(i, j, s.axes, s.dropped)[:, b]
             elif j in place:
                 back[place[j]].append((n, pcg.pair(i, j, s.axes)))
     for j in pcg.succ.get(s.source, ()):

@@ -12,7 +12,7 @@ import numpy as np
 from pcg.search.outcome import Alternative, DoesNotFit, Outcome
 from pcg.search.pure_plans import pure_plans
 from pcg.search.quotient import Quotient
-from pcg.search.unity.axes import is_whole, used_axes
+from pcg.search.unity.axes import is_reduced, used_axes
 from pcg.search.unity.contract import Contraction, contract, spread
 from pcg.search.unity.dynamic import Dynamic, Effort, Rules
 from pcg.search.unity.forward import Forward, forward
@@ -63,7 +63,7 @@ class UnityOptimizer:
     """Edges that the series-parallel graph leaves out."""
     phases: dict[str, float] = field(default_factory=dict, init=False)
     runs: int = field(default=0, init=False)
-    """How often the dynamic programme ran."""
+    """How often the dynamic program ran."""
     _until: float = field(default=np.inf, init=False)
     _forward: Forward = field(init=False)
     _known: list[list[int]] = field(default_factory=list, init=False)
@@ -91,7 +91,7 @@ class UnityOptimizer:
         if self.rules.disjoint:
             with self._phase("disjoint"):
                 seconds, plan = self._at_once(self._task(network, [*self._known, x]))
-            name = "branches on disjoint devices (priced only)"
+            name = "branches on disjoint devices (estimated only)"
             alternatives.append(replace(self._alternative(name, seconds, plan), choice=None))
         return Outcome(
             x, network.seconds(x), _floor(network), self.quotient.peak(x), alternatives, self.quotient.classes, 0,
@@ -99,7 +99,7 @@ class UnityOptimizer:
         )  # fmt: skip
 
     def problem(self) -> Pcg:
-        """What the dynamic programme works on first."""
+        """What the dynamic program works on first."""
         task = self._task(self._prepare()[0], [])
         return self._pcg(task, task.contraction.network)
 
@@ -195,8 +195,8 @@ class UnityOptimizer:
         return Dynamic(self._pcg(task, inner), rules, self._until, self.effort).run()[1]
 
     def _pcg(self, task: _Task, inner: Network) -> Pcg:
-        whole = [is_whole(self.quotient.graph.nodes[n].table) for n in task.contraction.principals]
-        return Pcg(inner, task.succ, whole=whole)
+        reduced = [is_reduced(self.quotient.graph.nodes[n].table) for n in task.contraction.principals]
+        return Pcg(inner, task.succ, reduced=reduced)
 
     # -- branches at the same time ---------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class UnityOptimizer:
 
         pcg = Pcg(
             task.contraction.network, task.succ, (1 << len(names)) - 1, [uses[n] for n in principals],
-            [is_whole(nodes[n].table) for n in principals], self._spread(principals), on,
+            [is_reduced(nodes[n].table) for n in principals], self._spread(principals), on,
         )
         seconds, x = Dynamic(pcg, self.rules, self._until, self.effort).run()
         missing = sum(float(task.contraction.network.pair[i][j][x[i], x[j]]) for i, j in task.left)
@@ -237,8 +237,8 @@ class UnityOptimizer:
 
         def seconds(i: int, bit: int) -> np.ndarray:
             node = self.quotient.graph.nodes[principals[i]]
-            whole, slot = size.get(principals[i], (0.0, 0))
-            local = whole / node.table.outs[slot].shards(self.quotient.model.mesh)
+            total, slot = size.get(principals[i], (0.0, 0))
+            local = total / node.table.outs[slot].shards(self.quotient.model.mesh)
             once = np.array([self.quotient.model.link((names[bit],), b, "permute") for b in local])
             return 2 * node.times * once
 
@@ -247,9 +247,9 @@ class UnityOptimizer:
     # -- memory ----------------------------------------------------------------------------------
 
     def _within(self, network: Network, fastest: list[int], limit: float) -> list[int]:
-        """The fastest plan found that fits: bisection over the price of a byte, a search for each, as Unity does.
+        """The fastest plan found that fits: bisection over the cost of a byte, a search for each, as Unity does.
 
-        As there, all bytes are priced together, and only the plan's peak says whether it fits.
+        As there, all bytes have one cost, and only the plan's peak says whether it fits.
         """
         weights: dict[tuple[int, int], float] = {}
         for node, slot, size, _, _ in self.quotient.lifetimes.values:
@@ -259,8 +259,8 @@ class UnityOptimizer:
         for step in range(_MEMORY_STEPS):
             rate = high if step == 0 else (low * high) ** 0.5 if low else high / 32
             self.progress(f"fitting memory, search {step + 1} of at most {_MEMORY_STEPS}")
-            priced = network.penalised(self.quotient.local_bytes(weights, rate))
-            x = self._plan(priced)
+            penalised = network.penalised(self.quotient.local_bytes(weights, rate))
+            x = self._plan(penalised)
             least = min(least, self.quotient.peak(x))
             if self.quotient.peak(x) <= limit:
                 high = rate

@@ -1,4 +1,4 @@
-"""What Unity's dynamic programme works on: a series-parallel graph of decisions, and its segments."""
+"""What Unity's dynamic program works on: a series-parallel graph of decisions, and its segments."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Segment:
     """The nodes between two others, and the devices they may use.
 
     `edge` says whether the edge from source to sink is part of it. `axes` are the mesh axes that may be used, as bits.
-    `given_up` are axes along which the segment runs on one slice only: what it sends to its sink goes to the others.
-    `from_cut` and `to_cut` say whether the graph was split at that end, where the value must then be whole.
+    `dropped` are axes along which the segment runs on one slice only: what it sends to its sink goes to the others.
+    `from_split` and `to_split` say whether the graph was split at that end, where the value must then be reduced.
     """
 
     source: int
@@ -28,9 +28,9 @@ class Segment:
     inner: tuple[int, ...]
     edge: bool
     axes: int
-    given_up: int = 0
-    from_cut: bool = False
-    to_cut: bool = False
+    dropped: int = 0
+    from_split: bool = False
+    to_split: bool = False
 
 
 @dataclass
@@ -38,11 +38,11 @@ class Pcg:
     """A graph of decisions; nodes are numbers in topological order.
 
     Args:
-      network: costs of choices and of pairs of choices, on the whole machine. Only pairs in `succ` are priced.
+      network: costs of choices and of pairs of choices, on the whole machine. Only pairs in `succ` have a cost.
       succ: successors, also of -1, the source of all, and of nodes whose successor is `sink`.
       axes: all mesh axes, as bits.
       uses: per node and choice the axes that it uses, as bits.
-      whole: per node and choice whether the value is whole, not a sum to come: only then a graph may be split there.
+      reduced: per node and choice whether the value is reduced, not partial: only then a graph may be split there.
       spread: per node, axis (bit number) and choice: seconds to send the value from one slice of the axis to others.
       on: costs where only the axes of the bits may be used by what stands behind the principals.
     """
@@ -51,7 +51,7 @@ class Pcg:
     succ: Mapping[int, Sequence[int]]
     axes: int = 0
     uses: Sequence[np.ndarray] = ()
-    whole: Sequence[np.ndarray] = ()
+    reduced: Sequence[np.ndarray] = ()
     spread: Callable[[int, int], np.ndarray] | None = None
     on: Callable[[int], Network] | None = None
     _unary: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
@@ -74,14 +74,14 @@ class Pcg:
 
     def is_splittable(self, i: int) -> bool:
         """Whether the graph may be split at node `i`."""
-        return not self.whole or bool(self.whole[i].any())
+        return not self.reduced or bool(self.reduced[i].any())
 
-    def open(self, i: int, cut: bool) -> np.ndarray:
-        """Choices that node `i` has at an end of a segment: those that are whole where the graph was split."""
-        key = (i, cut)
+    def open(self, i: int, split: bool) -> np.ndarray:
+        """Choices that node `i` has at an end of a segment: those that are reduced where the graph was split."""
+        key = (i, split)
         if key not in self._open:
             all_ = np.arange(self.choices(i))
-            self._open[key] = all_[self.whole[i]] if cut and self.whole else all_
+            self._open[key] = all_[self.reduced[i]] if split and self.reduced else all_
         return self._open[key]
 
     def network_on(self, axes: int) -> Network:
@@ -102,13 +102,13 @@ class Pcg:
             self._unary[key] = u
         return self._unary[key]
 
-    def pair(self, i: int, j: int, axes: int, given_up: int = 0) -> np.ndarray:
+    def pair(self, i: int, j: int, axes: int, dropped: int = 0) -> np.ndarray:
         """Seconds between the choices of `i` and those of `j`; zero where there is no edge."""
         m = self.network_on(axes).pair[i].get(j) if 0 <= i and j < self.sink else None
         if m is None:
             m = np.zeros((self.choices(i), self.choices(j)))
-        if given_up and 0 <= i and j < self.sink and self.spread is not None:
-            for bit in _bits(given_up):
+        if dropped and 0 <= i and j < self.sink and self.spread is not None:
+            for bit in _bits(dropped):
                 m = m + self.spread(i, bit)[:, None]
         return m
 
@@ -119,31 +119,31 @@ class Pcg:
         number = {s.source: 0, **{i: n for n, i in enumerate(s.inner, 1)}, s.sink: len(s.inner) + 1}
         nodes = tuple(self._unary_id(i, s.axes) for i in s.inner)
         edges = tuple(
-            (number[i], number[j], self._pair_id(i, j, s.axes, s.given_up if j == s.sink else 0))
+            (number[i], number[j], self._pair_id(i, j, s.axes, s.dropped if j == s.sink else 0))
             for i in (s.source, *s.inner)
             for j in self.succ.get(i, ())
             if j in number and (s.edge or i != s.source or j != s.sink)
         )
-        ends = self._end_id(s.source, s.from_cut), self._end_id(s.sink, s.to_cut)
-        return (ends, nodes, edges, s.axes, s.given_up)
+        ends = self._end_id(s.source, s.from_split), self._end_id(s.sink, s.to_split)
+        return (ends, nodes, edges, s.axes, s.dropped)
 
-    def _end_id(self, i: int, cut: bool) -> int:
-        key = (i, cut)
+    def _end_id(self, i: int, split: bool) -> int:
+        key = (i, split)
         if key not in self._known:
-            self._known[key] = self._id(self.open(i, cut).tobytes())
+            self._known[key] = self._id(self.open(i, split).tobytes())
         return self._known[key]
 
     def _unary_id(self, i: int, axes: int) -> int:
         key = (i, axes)
         if key not in self._known:
-            more = self.whole[i].tobytes() if self.whole else b""
+            more = self.reduced[i].tobytes() if self.reduced else b""
             self._known[key] = self._id(self._rounded(self.unary(i, axes)) + more)
         return self._known[key]
 
-    def _pair_id(self, i: int, j: int, axes: int, given_up: int) -> int:
-        key = (i, j, axes, given_up)
+    def _pair_id(self, i: int, j: int, axes: int, dropped: int) -> int:
+        key = (i, j, axes, dropped)
         if key not in self._known:
-            self._known[key] = self._id(self._rounded(self.pair(i, j, axes, given_up)))
+            self._known[key] = self._id(self._rounded(self.pair(i, j, axes, dropped)))
         return self._known[key]
 
     def _rounded(self, seconds: np.ndarray) -> bytes:

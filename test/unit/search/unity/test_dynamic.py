@@ -1,4 +1,4 @@
-"""Unity's dynamic programme against enumeration, on random series-parallel graphs."""
+"""Unity's dynamic program against enumeration, on random series-parallel graphs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def random_pcg(seed: int, *, most: int = 7, whole: bool = True) -> Pcg:
     succ, left = backbone(count[0], dict.fromkeys(pairs, 1.0), [])
     assert not left
     masks = [np.ones(len(u), bool) if whole else np.arange(len(u)) % 2 == 0 for u in network.unary]
-    return Pcg(network, succ, whole=masks)
+    return Pcg(network, succ, reduced=masks)
 
 
 def topological(count: int, edges: list[tuple[int, int]]) -> list[int]:
@@ -106,7 +106,7 @@ def chain(length: int, choices: int = 3, seed: int = 0) -> Pcg:
         if i:
             network.connect(i - 1, i, pair)
     succ, _ = backbone(length, {(i, i + 1): 1.0 for i in range(length - 1)}, [])
-    return Pcg(network, succ, whole=[np.ones(choices, bool)] * length)
+    return Pcg(network, succ, reduced=[np.ones(choices, bool)] * length)
 
 
 def test_what_is_left_out_costs_effort_but_not_the_optimum() -> None:
@@ -126,7 +126,7 @@ def test_without_dynamic_programming_the_effort_is_exponential() -> None:
     for parts in ((), ("dp",), ("dp", "split")):
         for length in (6, 9):
             pcg = chain(length)
-            flat = Pcg(Network([np.ones(3)] * length, [{} for _ in range(length)]), pcg.succ, whole=pcg.whole)
+            flat = Pcg(Network([np.ones(3)] * length, [{} for _ in range(length)]), pcg.succ, reduced=pcg.reduced)
             dynamic = Dynamic(flat, Rules(**{p: p not in parts for p in ("split", "cache", "dp")}, threshold=3))
             assert dynamic.run()[0] == pytest.approx(length)
             efforts[parts, length] = dynamic.effort.solved

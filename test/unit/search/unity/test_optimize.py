@@ -63,13 +63,13 @@ def test_the_cache_changes_nothing(texts: dict[str, str]) -> None:
     )
 
 
-def test_disjoint_branches_are_priced_beside_the_plan(texts: dict[str, str]) -> None:
+def test_disjoint_branches_are_estimated_beside_the_plan(texts: dict[str, str]) -> None:
     plain, _ = search(texts["dlrm"], algorithm="unity")
     module, made = search(texts["dlrm"], algorithm="unity", disjoint=True)
     assert str(module) == str(plain)
     assert made.outcome is not None
-    prices = {a.name: a.seconds for a in made.outcome.alternatives}
-    assert 0 < prices["branches on disjoint devices (priced only)"] < prices["replication"]
+    seconds = {a.name: a.seconds for a in made.outcome.alternatives}
+    assert 0 < seconds["branches on disjoint devices (estimated only)"] < seconds["replication"]
 
 
 def test_a_memory_limit_is_kept(texts: dict[str, str]) -> None:

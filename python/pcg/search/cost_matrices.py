@@ -1,4 +1,4 @@
-"""Prices of redistributions between all layouts of two ends of an edge, each pair asked of the planner once."""
+"""Costs of redistribution between all layouts of the two ends of an edge; the planner computes each pair once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pcg.search.table import Port
 
 @dataclass
 class _Known:
-    """Prices for one tensor: the specs met so far are numbered, and `seconds` is NaN where a pair was not asked for."""
+    """Costs for one tensor: the specs seen so far are numbered; `seconds` is NaN for pairs not computed yet."""
 
     costs: TensorCosts
     numbers: dict[ShardSpec, int] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class _Known:
         if found is None:
             numbers = self.numbers
             ids = np.array([numbers.setdefault(s, len(numbers)) for s in port.specs], np.intp)
-            # The port is kept, so that its id is not given to another one.
+            # The port is kept, so that its id is not reused.
             found = self.ports[id(port)] = port, ids
             if len(numbers) > len(self.seconds):
                 grown = np.full((2 * len(numbers),) * 2, np.nan)
@@ -40,28 +40,28 @@ class _Known:
 
 
 @dataclass
-class Prices:
-    """Seconds of redistributions by `model`, remembered per tensor; `Prices.by` also from one search to the next."""
+class CostMatrices:
+    """Seconds of redistributions by `model`, cached per tensor; `CostMatrices.by` also from one search to the next."""
 
     model: CostModel
     _known: dict[tuple[tuple[int, ...], float, bool], _Known] = field(default_factory=dict)
 
     @classmethod
-    def by(cls, model: CostModel) -> Prices:
-        """The prices of `model`, shared by all searches of this thread."""
+    def by(cls, model: CostModel) -> CostMatrices:
+        """The costs of `model`, shared by all searches of this thread."""
         return _shared(model, threading.get_ident())
 
     def between(
-        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, late: bool
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, deferred: bool
     ) -> np.ndarray:
-        """Seconds per spec of `src` (rows) and of `dst` (columns); infinite where there is no way.
+        """Seconds per spec of `src` (rows) and of `dst` (columns); infinite where no chain of collectives exists.
 
-        `shape` is global, `itemsize` in bytes; `late` as in `pcg.search.graph.Edge`.
+        `shape` is global, `itemsize` in bytes; `deferred` as in `pcg.search.graph.Edge`.
         """
-        known = self._known.get((shape, itemsize, late))
+        known = self._known.get((shape, itemsize, deferred))
         if known is None:
-            link = self.model.deferred_link if late else self.model.link
-            known = self._known[shape, itemsize, late] = _Known(TensorCosts(shape, itemsize, self.model.mesh, link))
+            link = self.model.deferred_link if deferred else self.model.link
+            known = self._known[shape, itemsize, deferred] = _Known(TensorCosts(shape, itemsize, self.model.mesh, link))
         rows, columns = known.ids(src), known.ids(dst)
         where = np.ix_(rows, columns)
         found = known.seconds[where]
@@ -75,5 +75,5 @@ class Prices:
 
 
 @lru_cache(maxsize=8)
-def _shared(model: CostModel, _thread: int) -> Prices:
-    return Prices(model)
+def _shared(model: CostModel, _thread: int) -> CostMatrices:
+    return CostMatrices(model)
