@@ -301,13 +301,13 @@ class Case:
 
 def _standing(name: str) -> set[Variant]:
     """One variant of each class of types and form, which the default suite runs: of other types for other ops."""
-    alike: dict[tuple[str, str], list[Variant]] = {}
+    classes: dict[tuple[str, str], list[Variant]] = {}
     for v in variants(name):
-        alike.setdefault((v.dtype_class, v.what), []).append(v)
-    turn, found = zlib.crc32(name.encode()), set()
-    for every in alike.values():
+        classes.setdefault((v.dtype_class, v.what), []).append(v)
+    start, found = zlib.crc32(name.encode()), set()
+    for every in classes.values():
         run = [v for v in every if (v.op, v.key) not in NOT_EXECUTED] or every
-        found.add(run[turn % len(run)])
+        found.add(run[start % len(run)])
     return found
 
 

@@ -116,11 +116,11 @@ class _Tree:
                 self.own[a] = [u + int(t[k, k]) for k, u in enumerate(self.own[a])]
                 continue
             rows = (t if a > b else t.T).tolist()
-            late, early = max(a, b), min(a, b)
-            if early in self.back[late]:
-                have = self.back[late][early]
+            after, before = max(a, b), min(a, b)
+            if before in self.back[after]:
+                have = self.back[after][before]
                 rows = [[x + y for x, y in zip(r, s, strict=True)] for r, s in zip(rows, have, strict=True)]
-            self.back[late][early] = rows
+            self.back[after][before] = rows
         self.taken = [[int(u) for u in p.usages[v]] for v in self.order]
         self.spans = [p.spans[v].tolist() for v in self.order]
         self._bounds()
@@ -130,7 +130,7 @@ class _Tree:
         n = len(self.order)
         self.into: list[list[int]] = [[0] * len(u) for u in self.own]
         """Per node and strategy: the least that later nodes add on account of it."""
-        self.sent: list[dict[int, list[int]]] = [{} for _ in range(n)]
+        self.messages: list[dict[int, list[int]]] = [{} for _ in range(n)]
         """Per node: what it and its followers are counted with, by strategy of an earlier one."""
         self.alone = [0] * n
         """The same of a node without earlier neighbours."""
@@ -143,7 +143,7 @@ class _Tree:
                 message = [
                     min(u + r[k] for u, r in zip(mine, rows, strict=True)) for k in range(len(self.own[e]))
                 ]
-                self.sent[d][e] = message
+                self.messages[d][e] = message
                 self.into[e] = [a + b for a, b in zip(self.into[e], message, strict=True)]
 
     def best(self, x: list[int], deadline: float) -> tuple[list[int], bool]:
@@ -163,7 +163,7 @@ class _Tree:
         tried, bound = 0, sum(self.alone)
 
         def children(d: int, bound: int) -> list[tuple[int, int]]:
-            before = self.alone[d] + sum(m[now[e]] for e, m in self.sent[d].items())
+            before = self.alone[d] + sum(m[now[e]] for e, m in self.messages[d].items())
             out = []
             for k, u in enumerate(self.own[d]):
                 f = bound - before + u + self.into[d][k] + sum(rows[k][now[e]] for e, rows in self.back[d].items())

@@ -3,7 +3,7 @@
 Memory enters as a multiplier (seconds, or whatever costs are in) per byte and step.
 - `ascend` drives the multipliers towards those of the best lower bound (subgradient steps with heavy-ball momentum) and
   meets assignments that fit.
-- `oscillate` minimises over all nodes but a few by bucket elimination, again and again, while multipliers rise at the
+- `oscillate` minimises over all nodes but a few by bucket elimination, repeatedly, while multipliers rise at the
   steps that do not fit and fall at those that do (strategic oscillation; Glover 1989).
 - `large_neighbourhoods` minimises over random regions of the best assignment likewise (Shaw 1998), with some of what is
   conditioned on changed at random.
@@ -24,7 +24,7 @@ from pcg.solve.model import Model
 from pcg.solve.trws import TreeReweighted
 
 #: Seconds of one kind of search before choosing again.  Chosen: some tens of minimisations over everything.
-_TURN = 1.5
+_ROUND = 1.5
 #: Elimination orders of all nodes that are kept.  Chosen: making one takes longer than minimising by it.
 _ORDERS = 24
 
@@ -62,7 +62,7 @@ class Search:
         self.incumbent: np.ndarray | None = None
         """Where `large_neighbourhoods` left off."""
 
-    def late(self) -> bool:
+    def out_of_time(self) -> bool:
         return time.monotonic() >= (self.deadline if self.best is not None else min(self.deadline, self.give_up))
 
     def offer(self, x: np.ndarray) -> bool:
@@ -151,7 +151,7 @@ class Search:
                     stall = 0
                     multipliers = self.multipliers.copy()
                     direction[:] = 0.0
-        if self.late():
+        if self.out_of_time():
             return
         bound, x = self.relaxed(self.multipliers, 50)
         self.raise_bound(bound, self.multipliers)
@@ -190,7 +190,7 @@ class Search:
             return
         moves = (self.oscillate, self.large_neighbourhoods)
         credit = [1.0, 1.0]
-        while not self.late() and not self.proven():
+        while not self.out_of_time() and not self.proven():
             found = self.others(self.cost) if self.others is not None else None
             if found is not None:
                 self.offer(found)
@@ -199,7 +199,7 @@ class Search:
                 continue
             which = 0 if self.rng.random() * sum(credit) < credit[0] else 1
             before = self.cost
-            moves[which](time.monotonic() + _TURN)
+            moves[which](time.monotonic() + _ROUND)
             gain = (before - self.cost) / max(before - self.bound, 1.0)
             credit[which] = 0.7 * credit[which] + 0.3 * (0.3 + min(100.0 * gain, 3.0))
 
@@ -289,7 +289,7 @@ class Search:
                 excess = np.maximum(excess, 0.0)
                 multipliers = multipliers + rate * abs(goal) / float(excess @ excess) * excess
                 rate *= 2.0
-            if self.late():
+            if self.out_of_time():
                 break
         return best
 
@@ -305,7 +305,7 @@ class Search:
             self.offer(x)
             excess = np.maximum(m.load(x) - m.capacity, 0).astype(float)
             norm = float(excess @ excess)
-            if norm == 0 or self.late():
+            if norm == 0 or self.out_of_time():
                 return multipliers
             multipliers = multipliers + rate * (abs(self.bound) + 1.0) / norm * excess
             rate *= 1.3

@@ -179,7 +179,7 @@ class _Work:
 
     def compress(self) -> None:
         line = compress(self.items, self.capacity, self.time)
-        if not self.late():
+        if not self.out_of_time():
             left = min(self.deadline - time.monotonic(), 10.0)
             line = thin(line, int(_THIN_RATE * left))
         for i, (old, new) in enumerate(zip(self.items, line.items, strict=True)):
@@ -187,12 +187,12 @@ class _Work:
                 self.dirty.add(i)
         self.items, self.capacity, self.time = line.items, line.capacity, line.steps
 
-    def late(self) -> bool:
+    def out_of_time(self) -> bool:
         return time.monotonic() > self.deadline
 
     def settle(self) -> None:
         """Look at every edge that changed."""
-        while self.fresh and not self.late():
+        while self.fresh and not self.out_of_time():
             self.look(*self.fresh.pop())
 
     def simplify(self) -> None:
@@ -201,7 +201,7 @@ class _Work:
             todo = sorted((i for i in self.dirty if self.net.alive[i]), key=lambda i: (len(self.net.pair[i]), i))
             self.dirty = set()
             for i in todo:
-                if self.late():
+                if self.out_of_time():
                     return
                 if self.net.alive[i]:
                     self.drop_dominated(i)
@@ -226,13 +226,13 @@ def reduce(p: Problem, forbid: bool = True, deadline: float = np.inf) -> Reduced
             raise Infeasible(f"{error}: limit {p.limit}, needed {needed} or more", needed) from None
         w.dirty = {i for i, alive in enumerate(w.net.alive) if alive}
         w.simplify()
-        if w.late():
+        if w.out_of_time():
             break
         w.consistent()
         w.settle()
         if before == (len(w.time), sum(w.net.alive)):
             break
-    if not w.late():
+    if not w.out_of_time():
         w.compress()
     kept, unary, pair = w.net.left()
     return Reduced(kept, unary, pair, Timeline(w.time, w.capacity, [w.items[i] for i in kept]), w.net)

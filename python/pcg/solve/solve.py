@@ -63,7 +63,7 @@ def solve(p: Problem, seconds: float, seed: int = 0, processes: int = 2) -> Solu
             other, bound = more
             if p.cost(other) < cost:
                 best, cost = other, p.cost(other)
-            bound = _whole(bound, cost)
+            bound = _rounded_up(bound, cost)
     return Solution(best, cost, p.peak(best), bound)
 
 
@@ -128,7 +128,7 @@ def _end(worker: ForkProcess) -> None:
     worker.join()
 
 
-def _whole(bound: float, cost: int) -> float:
+def _rounded_up(bound: float, cost: int) -> float:
     """The bound, less what rounding may have added; costs are whole, so a bound within that of the next one is it."""
     if not np.isfinite(bound):
         return 0.0

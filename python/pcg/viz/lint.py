@@ -46,7 +46,7 @@ class Lint:
     findings: tuple[Finding, ...]
 
     @property
-    def given(self) -> Figures:
+    def annotated(self) -> Figures:
         return self.advice.annotated
 
     @property
@@ -68,7 +68,7 @@ class Lint:
             "program": self.program,
             "mesh": dict(mesh.origin.axes),
             "excess": self.excess if math.isfinite(self.excess) else None,
-            "given": _figures(self.given),
+            "annotated": _figures(self.annotated),
             "free": _figures(self.free),
             "annotations": [
                 {
@@ -153,7 +153,7 @@ def report(found: Lint) -> str:
 
 
 def _summary(found: Lint) -> str:
-    rows = [_row("as annotated", found.given), _row("without annotations", found.free)]
+    rows = [_row("as annotated", found.annotated), _row("without annotations", found.free)]
     if found.advice.changes:
         rows.insert(1, _row("after the changes below", found.advice.final))
     text = table(["", "step", "compute", "communication", "sent per device", "peak memory", ""], rows, (1, 2, 3, 4, 5))
@@ -191,7 +191,7 @@ def _alone(found: Lint) -> str:
     rows = []
     for f, a in known:
         to = found.advice.alone_to[a.index]
-        gain = 1 - f.seconds / found.given.seconds if found.given.possible and f.possible else 0.0
+        gain = 1 - f.seconds / found.annotated.seconds if found.annotated.possible and f.possible else 0.0
         shown = _seconds(f) + ("" if f.fits else " (does not fit)")
         layouts = [spec_text(a.spec, found.mesh), _to(to, found.mesh)]
         rows.append([_named(a), a.first.type, *layouts, shown, f"-{100 * gain:.1f}%" if gain > 5e-4 else ""])

@@ -104,10 +104,10 @@ def test_a_plan_remembers_its_cluster(tmp_path):
     assert again.seconds == pytest.approx(plan.estimate["seconds"], rel=1e-9)
 
 
-def test_given_back_a_plan_costs_the_same(done):
-    again = compiled(Options(strategy=done.plan))
-    assert again.plan == done.plan and not pcg.diff_plans(again.plan, done.plan)
-    assert pcg.plan_cost(again.plan).to_dict() == pcg.plan_cost(done.plan).to_dict()
+def test_a_plan_as_a_strategy_costs_the_same(done):
+    second = compiled(Options(strategy=done.plan))
+    assert second.plan == done.plan and not pcg.diff_plans(second.plan, done.plan)
+    assert pcg.plan_cost(second.plan).to_dict() == pcg.plan_cost(done.plan).to_dict()
 
 
 def test_requests_inside_the_program_keep_their_decided_layout(tmp_path):
@@ -281,6 +281,6 @@ def test_compiled_lint():
     assert "argument params['up']" in names and "argument x" in names
     (inside,) = (a for a in found.annotations if a.kind == "constraint")
     assert inside.first.where.startswith("test_plan_cost.py:") and str(inside.spec) == "[-, model]"
-    assert found.given.seconds >= found.free.seconds
-    assert found.given.seconds == pytest.approx(compiled.cost.seconds, rel=1e-6)
+    assert found.annotated.seconds >= found.free.seconds
+    assert found.annotated.seconds == pytest.approx(compiled.cost.seconds, rel=1e-6)
     assert "params['up']" in str(found)

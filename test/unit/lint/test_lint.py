@@ -75,9 +75,9 @@ def slot(name: str) -> str:
 
 
 def test_given_and_free_are_those_of_propagation(found):
-    assert found.given.seconds == pytest.approx(seconds(mlp(**GIVEN)), rel=1e-6)
+    assert found.annotated.seconds == pytest.approx(seconds(mlp(**GIVEN)), rel=1e-6)
     assert found.free.seconds == pytest.approx(seconds(mlp()), rel=1e-6)
-    assert found.excess == pytest.approx(found.given.seconds / found.free.seconds - 1)
+    assert found.excess == pytest.approx(found.annotated.seconds / found.free.seconds - 1)
     assert found.excess > 1
 
 
@@ -90,7 +90,7 @@ def test_each_annotation_alone_is_the_program_without_it(found):
 
 
 def test_changes_made_in_the_program_cost_what_was_said(found):
-    now, last = dict(GIVEN), found.given.seconds
+    now, last = dict(GIVEN), found.annotated.seconds
     assert found.advice.changes
     for change in found.advice.changes:
         for a, to in (*zip(change.annotations, change.to, strict=True), *change.revised):
@@ -167,7 +167,7 @@ def test_a_weight_its_moment_and_its_next_value_are_one_annotation():
     found = lint(text)
     (a,) = found.annotations
     assert [(s.kind, s.index) for s in a.sites] == [("argument", 0), ("result", 0), ("argument", 1)]
-    assert found.given.seconds == pytest.approx(seconds(text), rel=1e-6)
+    assert found.annotated.seconds == pytest.approx(seconds(text), rel=1e-6)
     assert found.free.seconds == pytest.approx(seconds(training()), rel=1e-6)
 
 
@@ -202,7 +202,7 @@ def test_findings():
 def test_moves_at_annotations_are_counted():
     found = lint(mlp(**GIVEN))
     moves = [f for f in found.findings if f.code == "forced-move"]
-    assert moves and all(0 < f.seconds <= found.given.communication for f in moves)
+    assert moves and all(0 < f.seconds <= found.annotated.communication for f in moves)
     # What is moved between the first weight and its product: all but the device's own part of a block of a quarter.
     (w1,) = (f for f in moves if "argument arg1" in f.text)
     assert "all_to_all" in w1.text and w1.bytes == 1024 * 4096 * 4 / 4 * 3 / 4
@@ -226,11 +226,11 @@ def test_a_budget_is_kept():
 
 
 def test_memory_limit():
-    peak = lint(mlp(**GIVEN)).given.peak_bytes
+    peak = lint(mlp(**GIVEN)).annotated.peak_bytes
     found = lint(mlp(**GIVEN), memory_limit=Bytes(peak))
-    assert found.given.fits and found.advice.final.fits and found.advice.final.peak_bytes <= peak
+    assert found.annotated.fits and found.advice.final.fits and found.advice.final.peak_bytes <= peak
     tight = lint(mlp(x="[-, -]", w1="[-, -]", w2="[-, -]"), memory_limit=Bytes(16 * 2**20))
-    assert not tight.given.fits and tight.free.fits
+    assert not tight.annotated.fits and tight.free.fits
     assert tight.advice.final.fits and tight.advice.final.peak_bytes <= 16 * 2**20
 
 
@@ -241,7 +241,7 @@ def test_what_nobody_can_have_is_said():
       func.return %0 : tensor<8x8xf32>
     }"""
     found = lint(text)
-    assert found.given.possible  # an op may be asked for what it can yield
+    assert found.annotated.possible  # an op may be asked for what it can yield
     assert [a.kind for a in found.annotations] == ["op"]
     assert math.isfinite(found.excess)
 
@@ -265,7 +265,7 @@ def test_annotations_of_loops_and_in_them():
       func.return %a#1 : tensor<64x256xf32>
     }"""
     found = lint(text)
-    assert found.given.seconds == pytest.approx(seconds(text), rel=1e-6)
+    assert found.annotated.seconds == pytest.approx(seconds(text), rel=1e-6)
     (a,) = found.annotations
     assert a.name == "constraint at t.mlir:13"
 

@@ -182,8 +182,8 @@ def test_a_fused_kernel_takes_its_longest_part_and_its_reordering():
     heavy = {**parts, "stablehlo.tanh": 1e7}
     assert p.fused("stablehlo.add", "f32", heavy, 1e6, Reordering()) == pytest.approx(4e-2 + 1e-5 * 200 / 1e5)
     # Of 1 MB touched 0.6 MB belong to the loop that reorders 0.2 MB.
-    turned = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(transposed=2e5))
-    assert turned == pytest.approx(stream(4e5) + p.rates["reorder", "f32"].bytes(6e5))
+    strided = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(transposed=2e5))
+    assert strided == pytest.approx(stream(4e5) + p.rates["reorder", "f32"].bytes(6e5))
     # The same in ten matrices.
     many = p.fused("stablehlo.add", "f32", parts, 1e6, Reordering(transposed=2e5, slab=2e4))
     assert many == pytest.approx(stream(4e5) + 10 * p.rates["reorder", "f32"].bytes(6e4))

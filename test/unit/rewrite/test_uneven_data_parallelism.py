@@ -200,7 +200,7 @@ def test_nothing_is_made_for_the_whole_batch():
     [
         (MESHES, (5, 2), "shares 5,2 of a batch of 8 for 2 meshes; allowed: a positive number for each"),
         (MESHES, (), "shares none of a batch of 8 for 2 meshes"),
-        (MESHES, (8, 0), "shares 8,0 of a batch"),
+        (MESHES, (8, 0), "shares 8,0 of a batch of 8"),
         (mesh("a", [0], x=1), (8,), "the module declares 1 meshes; allowed: two or more"),
         (mesh("a", [0], x=1) + mesh("b", [0], x=1), (5, 3), "a mesh shares devices with another"),
         (mesh("a", [0], x=1) + mesh("all", [1], x=1), (5, 3), "a mesh is called @all"),

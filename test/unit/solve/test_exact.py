@@ -109,7 +109,7 @@ def test_elimination_is_exact_over_what_is_free(seed):
         assert largest < 1e9 or not chosen.conditioned
 
 
-def test_elimination_of_a_hub_with_many_neighbours():
+def test_elimination_of_a_node_with_many_neighbours():
     rng = np.random.default_rng(0)
     leaves, k = 500, 3
     n = leaves + 1

@@ -111,7 +111,7 @@ def test_solve_is_deterministic() -> None:
     assert solve(network).x == solve(network.copy()).x
 
 
-def test_a_dive_keeps_a_choice_where_all_lift_the_bound() -> None:
+def test_kernel_search_keeps_a_choice_where_all_lift_the_bound() -> None:
     network = Network()
     network.add(np.array([2.0, 1.0]))
     found = _kernel_search(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0), 1)
