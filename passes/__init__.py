@@ -40,10 +40,10 @@ _PASSES = {
     "pcg-recompute": "RecomputePass",
     "pcg-search": "SearchPass",
     "pcg-select": "SelectPass",
-    "pcg-uneven-data-parallelism": "UnevenDataParallelismPass",
     "pcg-simulate": "SimulatePass",
     "pcg-sink-invariants": "SinkInvariantsPass",
     "pcg-split-meshes": "SplitMeshesPass",
+    "pcg-uneven-data-parallelism": "UnevenDataParallelismPass",
     "sdy-export": "SdyExportPass",
     "sdy-import": "SdyImportPass",
 }
