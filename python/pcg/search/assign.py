@@ -143,9 +143,9 @@ class WithPlans:
         self._open = Annotated()
 
     def is_free(self, op: ir.Operation, now: Building) -> bool:
-        """Only what has one reader, and can be made in whatever layout that wants.
+        """Only what has one reader, and can be computed in whatever layout that needs.
 
-        Not so a reshape, which may be split in fewer ways, and what a constraint reads, which may want any layout.
+        Not so a reshape, which has fewer strategies, and what a constraint reads, which may need any layout.
         """
         if not self._open.is_free(op, now) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
             return False

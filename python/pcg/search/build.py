@@ -67,7 +67,7 @@ class Built:
     generated: set[int] = field(default_factory=set)
     """Nodes of ops that compute a value from constants alone."""
     masked: list[Edge] = field(default_factory=list)
-    """Where a value that is made in place is read, as edges from nowhere: a reader of partial sums masks it."""
+    """Where a value generated on each device is read, as edges without a source: a reader of partial sums masks it."""
     unmasked: dict[int, np.ndarray] = field(default_factory=dict)
     """Seconds of nodes without the masks of their operands, where these are in them."""
     exchanging: list[tuple[ir.Operation, FactorRule, int, np.ndarray]] = field(default_factory=list)
@@ -180,7 +180,7 @@ class Builder:
         )
 
     def _mark_deferred(self) -> None:
-        """Find the edges behind the last contraction: what is sent there is waited for only at the end."""
+        """Find the edges behind the last contraction: what is sent there is needed only at the end of the step."""
         nodes = enumerate(self.graph.nodes)
         early = {n for n, node in nodes if traits.has(node.name, Trait.CONTRACTION) or node.times > 1}
         into: dict[int, list[int]] = {}

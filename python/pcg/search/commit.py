@@ -44,20 +44,20 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
     for op in reversed(built.free):
         _make_free(op, built, tables)
     for result, node in built.layout_nodes:
-        wanted = spec(node)
-        made = shardings.get(result)
-        if made == wanted:
+        target = spec(node)
+        source = shardings.get(result)
+        if source == target:
             continue
         block = result.owner if isinstance(result, ir.BlockArgument) else None
         at = ir.InsertionPoint.at_block_begin(block) if block is not None else ir.InsertionPoint.after(result.owner)
-        # Who wants an argument as it comes takes it from there, if it would be sliced from the other copy anyway: that
-        # can go after its last reader.
-        uses = result.uses if block is not None and made is not None and is_part(made, wanted) else ()
-        direct = [(use.owner.operation, use.operand_number) for use in uses if _wanted(use) == made]
+        # Readers that need an argument in its own layout read it directly where it would otherwise be sliced from the
+        # resharded copy, which can then be freed after its last reader.
+        uses = result.uses if block is not None and source is not None and is_part(source, target) else ()
+        direct = [(use.owner.operation, use.operand_number) for use in uses if _required_spec(use) == source]
         with at, func.location if block is not None else result.owner.location:
             new = ir.Operation.create(
                 "dist.reshard", results=[result.type], operands=[result],
-                attributes={"spec": (attr := shardings.to_attr(wanted)), shardings.SPECS: ir.ArrayAttr.get([attr])},
+                attributes={"spec": (attr := shardings.to_attr(target)), shardings.SPECS: ir.ArrayAttr.get([attr])},
             )
         result.replace_all_uses_except(new.result, new)
         for owner, i in direct:
@@ -71,17 +71,17 @@ def is_part(part: ShardSpec, other: ShardSpec) -> bool:
 
 def _make_free(op: ir.Operation, built: Built, tables: Tables) -> None:
     result = op.results[0]
-    wanted = next((s.without_partial() for use in result.uses if (s := _wanted(use)) is not None), None)
+    required = next((s.without_partial() for use in result.uses if (s := _required_spec(use)) is not None), None)
     rule = rule_for(op)
     table = tables.of_rule(rule)
-    k = table.outs[0].find(wanted) if wanted is not None else None
-    if k is None and wanted is not None:
+    k = table.outs[0].find(required) if required is not None else None
+    if k is None and required is not None:
         # Axes in another order than the mesh's are not among the strategies.
-        placed = project(rule, rule.results[0], wanted.dims, tables.mesh)
+        placed = project(rule, rule.results[0], required.dims, tables.mesh)
         a = Assignment(tuple(placed.get(f, ()) for f in range(len(rule.factors))))
         if not rule.why_illegal(a, tables.mesh):
             table = tables.only(rule, a)
-            k = table.outs[0].find(wanted)
+            k = table.outs[0].find(required)
     if k is None:
         k = int(table.parts.argmin())
     shardings.set_result_specs(op, [table.outs[0][k]])
@@ -89,8 +89,8 @@ def _make_free(op: ir.Operation, built: Built, tables: Tables) -> None:
         shardings.set_operand_specs(op, [port[k] for port in table.ins])
 
 
-def _wanted(use: ir.OpOperand) -> ShardSpec | None:
-    """What the reader of a value wants it to be."""
+def _required_spec(use: ir.OpOperand) -> ShardSpec | None:
+    """The spec that the reader of a value needs it in; None if it needs none."""
     op, i = use.owner.operation, use.operand_number
     specs = shardings.operand_specs(op)
     if specs is not None:

@@ -10,7 +10,7 @@ from pcg.search.quotient import Quotient
 from pcg.solve.ilp import Limit, merge
 from pcg.solve.network import Network
 
-#: Rounds of mixing plans, each under the limits at the peaks met before.  Chosen: a budget of ILPs.
+#: Rounds of mixing plans, each under the limits at the peaks found before.  Chosen: a budget of ILPs.
 _ROUNDS = 6
 
 

@@ -1,7 +1,7 @@
 """The measure by which propagation engines are compared: estimated seconds of one step of a placed program.
 
 Compute (a roofline per op) and communication (every collective and every redistribution) are added up,
-as the search does.  A value that several ops read is kept in the layout, between the one it is made in and
+as the search does.  A value that several ops read is kept in the layout, between the one it is computed in and
 those its readers want, that takes the least resharding.  A result that is the next value of an
 argument is resharded to that argument's layout at the end of the step.  Constants, and what is only computed from
 them, are computed wherever they are needed and cost nothing.  See docs/decisions/0005-propagation-measure.md.

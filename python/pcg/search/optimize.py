@@ -26,7 +26,7 @@ def optimize(
       plans: plans to start from besides, a name and a choice per node each.
       cutoff: seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the
         end.
-      quick: bounds and the plan met on the way to them are enough; of the pure plans only replication is tried.
+      quick: bounds and the plan found on the way to them are enough; of the pure plans only replication is tried.
 
     Raises:
       DoesNotFit: no plan that was found fits in `limit`.

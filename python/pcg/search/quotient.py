@@ -31,7 +31,7 @@ class Quotient:
     data: Sequence[int]
     """Nodes of arguments that are data, not state or weights."""
     known: Sequence[int] = ()
-    """Class of each node where that is known; else nodes are told apart by `Graph.classes`."""
+    """Class of each node where that is known; else `Graph.classes` finds them."""
     cost_matrices: CostMatrices = field(init=False)
 
     def __post_init__(self) -> None:

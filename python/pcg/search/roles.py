@@ -13,7 +13,7 @@ from pcg.rules.traits import Trait
 STATE = "pcg.state"
 #: Argument attribute of a constant that the program closed over: neither state nor data.
 CONSTANT = "pcg.constant"
-#: Argument attributes of memory that may be used again.
+#: Argument attributes of donated memory.
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
@@ -60,7 +60,7 @@ def data_of(func: ir.Operation, state: dict[int, int]) -> Sequence[int]:
 
 
 def donated_of(func: ir.Operation) -> list[int]:
-    """Numbers of arguments whose memory the program may use again."""
+    """Numbers of donated arguments: the program may overwrite their memory."""
     attrs = func.operation.attributes
     if "arg_attrs" not in attrs:
         return []

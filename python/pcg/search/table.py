@@ -42,7 +42,7 @@ class Port:
         return int(np.flatnonzero(self.ids == self.specs.index(spec))[0])
 
     def shards(self, mesh: Mesh) -> np.ndarray:
-        """Into how many pieces the tensor is cut, per strategy."""
+        """Into how many shards the tensor is split, per strategy."""
         found = self._shards.get(mesh)
         if found is None:
             per = np.array([float(math.prod(s.shards(mesh))) for s in self.specs])
@@ -60,7 +60,7 @@ class Port:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Strategies of a node: specs per operand and result, and into how many parts the work is cut."""
+    """Strategies of a node: specs per operand and result, and into how many parts the work is split."""
 
     index: int
     ins: tuple[Port, ...]
@@ -157,7 +157,7 @@ class Tables:
         return Table(self._next(), ins, outs, parts, tuple(found))
 
     def _parts(self, rule: FactorRule, a: Assignment) -> float:
-        """Into how many parts `a` cuts the work; padding is worked on, too."""
+        """Into how many parts `a` splits the work; padding is worked on, too."""
         if not any(x.size % self.mesh.axes_size(axes) for x, axes in zip(rule.factors, a.axes, strict=True)):
             return float(math.prod(self.mesh.axes_size(axes) for axes in a.axes))
         return math.prod(x.size / n for x, n in zip(rule.factors, rule.local_sizes(a, self.mesh), strict=True) if n)

@@ -133,13 +133,13 @@ class Tally:
     def keep(self, node: int) -> None:
         """Keep the value of a layout node in the layout that takes the least resharding."""
         feed = self.feeds[node]
-        made = self.source_spec(feed)
-        kind = next((k for _, k in made.partial), None)
-        table = Tables.on(self.reshard_costs.model.mesh).of_value(feed.shape, kind, (made,))
+        source = self.source_spec(feed)
+        kind = next((k for _, k in source.partial), None)
+        table = Tables.on(self.reshard_costs.model.mesh).of_value(feed.shape, kind, (source,))
         seconds = np.zeros(len(table))
         for e in self.around[node]:
             into = e.dst == node
-            seconds += e.times * self.reshard_costs.row(made if into else self.target_spec(e), table, e, into)
+            seconds += e.times * self.reshard_costs.row(source if into else self.target_spec(e), table, e, into)
         self.nodes[node] = replace(self.nodes[node], table=table, seconds=np.zeros(len(table)))
         self.choice[node] = int(seconds.argmin())
 
@@ -154,22 +154,22 @@ class Tally:
 
     def resharding(self, e: Edge) -> tuple[float, float]:
         """(seconds, bytes that one device sends) of an edge."""
-        made, wanted = self.source_spec(e), self.target_spec(e)
-        if made == wanted:
+        source, target = self.source_spec(e), self.target_spec(e)
+        if source == target:
             return 0.0, 0.0
         if e.src in self.of_arguments:
             first = self.source_spec(self.feeds[e.src])
-            if first == wanted and is_part(first, made):
+            if first == target and is_part(first, source):
                 return 0.0, 0.0
-        seconds, sent = self.reshard_costs(made, wanted, e.shape, e.itemsize, e.deferred)
+        seconds, sent = self.reshard_costs(source, target, e.shape, e.itemsize, e.deferred)
         return e.times * seconds, e.times * sent
 
     def masks(self) -> list[tuple[float, float]]:
-        """As `resharding`, of values that are made in place and read as partial sums."""
+        """As `resharding`, of values that are generated on each device and read as partial sums."""
         found = []
         for e in self.built.masked:
-            wanted = self.target_spec(e)
-            seconds, sent = self.reshard_costs(wanted.without_partial(), wanted, e.shape, e.itemsize)
+            target = self.target_spec(e)
+            seconds, sent = self.reshard_costs(target.without_partial(), target, e.shape, e.itemsize)
             found.append((e.times * seconds, e.times * sent))
         return found
 

@@ -3,7 +3,7 @@
 The answer is the measure of the program (`pcg.search.measure`) with that decision in the place of its own: what
 `plan_cost` says of the plan with the decision changed, to the last digit.  Only the terms that the op has a part in
 are computed anew: its own, those of its edges, and those of the values around it that several ops read, for which the
-layout that they are kept in is chosen again.
+layout that they are kept in is chosen anew.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class WhatIf:
         self.now = self._terms.measure()
 
     def taking(self, op: ir.Operation, operand: int) -> Other | None:
-        """The cheapest strategy of `op` that takes an operand in the layout that it is made in; None if none does."""
+        """The cheapest strategy of `op` that takes an operand in the layout it is computed in; None if none does."""
         tally, n = self._tally, self._nodes.get(op)
         if n is None:
             return None

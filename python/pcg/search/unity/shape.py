@@ -89,9 +89,9 @@ def backbone(
         if not inner:
             continue
         tie_up(source, sink, inner)
-        cuts = bottlenecks(source, sink, inner, succ)
-        if cuts:
-            stack += _pieces(source, sink, inner, cuts)
+        splits = bottlenecks(source, sink, inner, succ)
+        if splits:
+            stack += _pieces(source, sink, inner, splits)
             continue
         parts = branches(inner, succ)
         if len(parts) > 1:
@@ -120,14 +120,14 @@ def backbone(
 
 
 def _pieces(
-    source: int, sink: int, inner: Sequence[int], cuts: Sequence[int]
+    source: int, sink: int, inner: Sequence[int], splits: Sequence[int]
 ) -> list[tuple[int, int, tuple[int, ...]]]:
-    ends = [source, *cuts, sink]
+    ends = [source, *splits, sink]
     return [(a, b, tuple(i for i in inner if a < i < b)) for a, b in zip(ends, ends[1:], strict=False)]
 
 
-def nearest(cuts: Sequence[int], inner: Sequence[int], size: int, usable: Callable[[int], bool]) -> int | None:
-    """The usable cut with the number of nodes before it nearest to `size`; the first of equals. None if none is."""
+def nearest(splits: Sequence[int], inner: Sequence[int], size: int, usable: Callable[[int], bool]) -> int | None:
+    """The usable split with the number of nodes before it nearest to `size`; the first of equals. None if none is."""
     before = {n: k for k, n in enumerate(inner)}
-    good = [c for c in cuts if usable(c)]
+    good = [c for c in splits if usable(c)]
     return min(good, key=lambda c: (abs(before[c] - size), c)) if good else None
