@@ -202,7 +202,7 @@ def status_md() -> str:
         f"{meshes}, runs all devices in the lock-step emulator, and compares with the global op: bit for bit "
         "where elements are only moved, and on integers.  The default suite runs "
         f"{ran} strategies of {executed} programs, a sample with a fixed seed of the {legal} that are legal there; "
-        "`-m slow` runs all of them, and a sample on wider meshes.  *Types* are the classes of element types that are "
+        "`-m exhaustive` runs all of them, and a sample on wider meshes.  *Types* are the classes of element types that are "
         f"run ({_classes(op_variants.CLASSES)}).  Random programs of all ops are in `test/unit/test_fuzz.py`.\n"
     )
     out.append(

@@ -161,7 +161,7 @@ FORWARD = [keys_as_data, key_carried, folded_in_nested_loops, noise_and_a_condit
     ("forward", "impl"),
     [
         (key_carried, "threefry2x32"), (keys_as_data, "rbg"),
-        *(pytest.param(f, i, marks=pytest.mark.slow) for f in FORWARD for i in ("threefry2x32", "rbg")),
+        *(pytest.param(f, i, marks=pytest.mark.exhaustive) for f in FORWARD for i in ("threefry2x32", "rbg")),
     ],
 )  # fmt: skip
 def test_microbatches_have_the_bits_of_the_whole_batch(forward, impl) -> None:
@@ -171,7 +171,7 @@ def test_microbatches_have_the_bits_of_the_whole_batch(forward, impl) -> None:
         np.testing.assert_allclose(got, whole, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_dropout_in_a_scan_under_a_memory_limit() -> None:
     """The search may choose microbatches for such a step, and XLA's results are those of one device."""
     step, (state, key, _, _) = noisy_step(key_carried), noisy_arguments("threefry2x32")

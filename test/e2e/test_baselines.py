@@ -38,7 +38,7 @@ QUICK = {("clicks", "dlrm"), ("stacked", "dlrm-whole"), ("few", "dlrm-whole"), (
 
 def cases() -> list[Any]:
     every = [(model, plan) for model, (_, _, plans) in MODELS.items() for plan in plans]
-    return [case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in every]
+    return [case if case in QUICK else pytest.param(*case, marks=pytest.mark.exhaustive) for case in every]
 
 
 @pytest.mark.parametrize(("model", "plan"), cases())

@@ -141,7 +141,7 @@ def test_stages_hold_only_their_weights_and_compute_the_step():
         assert_close(a, b, 2e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_model_that_fits_no_group_is_staged_where_the_network_is_slow():
     on = cluster(memory=54e3, network=1e6)
     p, _ = chosen(on, *deep_arguments(), step=deep_step)

@@ -75,7 +75,7 @@ def test_microbatches_give_the_same_step_with_less_memory(count: int) -> None:
     assert_trees_close(split, whole, rtol=1e-5)
 
 
-@pytest.mark.slow  # half a minute: it is planned, compiled by XLA and planned again
+@pytest.mark.exhaustive  # half a minute: it is planned, compiled by XLA and planned again
 def test_a_transformer_that_does_not_fit_is_made_to_fit() -> None:
     args = arguments()
     split = {"in_shardings": (P(), P("data")), "out_shardings": P()}

@@ -72,7 +72,7 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> jax.Array:
     return jnp.asarray(x)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mesh", ["a=4", "a=3", "a=2,b=2,c=2"])
 @pytest.mark.parametrize("name", OPS)
 def test_odd_numbers(name: str, mesh: str) -> None:

@@ -64,7 +64,7 @@ def seconds_of(name: str, plan: plans.BaselinePlan, machine: Any) -> float:
     return simulate(module, CostModel(machine, plan.mesh)).seconds
 
 
-@pytest.mark.parametrize("name", ["wide", "long", pytest.param("clicks", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["wide", "long", pytest.param("clicks", marks=pytest.mark.exhaustive)])
 def test_no_baseline_is_faster(name: str) -> None:
     machine = Machine.of(pcg.Cluster.parse(CLUSTER))
     mesh = pcg.Mesh.of({"a": 2, "b": 4} if name == "long" else {"a": 8})

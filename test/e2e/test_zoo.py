@@ -43,7 +43,7 @@ def quickly(function: Callable[..., Any], *args: Any) -> Callable[..., Any]:
 
 def slow_if(names: set[str]) -> list[Any]:
     """Every model; those in `names` are only run with `-m slow`."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in names else name for name in ZOO]
+    return [pytest.param(name, marks=pytest.mark.exhaustive) if name in names else name for name in ZOO]
 
 
 @functools.cache
@@ -139,7 +139,7 @@ def test_scanned_and_recomputed_layers_are_the_same_model(name: str) -> None:
     assert loss_of(name, params, scan=False) == pytest.approx(loss_of(name, stacked, scan=True, remat=True), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", [*STACKED, pytest.param("unet", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [*STACKED, pytest.param("unet", marks=pytest.mark.exhaustive)])
 def test_bfloat16_stays_near_float32(name: str) -> None:
     exact, near = loss_of(name, dtype="float32"), loss_of(name, dtype="bfloat16")
     assert exact != near

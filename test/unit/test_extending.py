@@ -52,7 +52,7 @@ def test_extension(page, copy):
     assert run_page(page, copy, {}) >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_reference_has_extensions(copy):
     """Generating the reference is all that documents them."""
     for page in PAGES:

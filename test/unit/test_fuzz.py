@@ -31,7 +31,7 @@ def test_results_stay_on_devices(seed):
     fuzz.check(fuzz.generate(seed, devices=True))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", range(SEED + PROGRAMS, SEED + PROGRAMS + 400, 20))
 def test_results_of_many_stay(first):
     for seed in range(first, first + 20):

@@ -26,7 +26,7 @@ def test_damaged_files(name):
     sweep(name, range(FEW[name]), few=True)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MANY)
 def test_many_damaged_files(name):
     sweep(name, range(10_000, 10_000 + MANY[name]), few=False)

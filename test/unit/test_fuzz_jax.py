@@ -26,7 +26,7 @@ def test_results_stay(seed):
     passes(fuzzjax.generate(seed))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", range(SEED + PROGRAMS, SEED + PROGRAMS + 300, 20))
 def test_results_of_many_stay(first):
     for seed in range(first, first + 20):

@@ -100,7 +100,7 @@ def test_same_input_same_output(name, tmp_path):
     assert found[0][0] and found[0] == found[1] == found[2]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SLOW)
 def test_same_input_same_output_of_large_programs(name, tmp_path):
     found = outputs(name, *SLOW[name], tmp_path)

@@ -99,7 +99,7 @@ def test_collectives(element):
     run(element)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("element", REST)
 def test_collectives_of_other_types(element):
     run(element)

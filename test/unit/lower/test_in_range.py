@@ -215,7 +215,7 @@ def test_on_devices(name: str) -> None:
 
 
 @pytest.mark.parametrize("way", list(WAYS)[1:])
-@pytest.mark.parametrize("name", ["slice", "set", pytest.param("", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["slice", "set", pytest.param("", marks=pytest.mark.exhaustive)])
 def test_on_devices_otherwise(name: str, way: str) -> None:
     for one in [name] if name else FUNCTIONS:
         check(one, way)

@@ -53,7 +53,7 @@ def test_element_types(element):
     check_some(mesh, pairs, "7x5", step=67, element=element)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("mesh", "shape"), ODD)
 @pytest.mark.parametrize("fuse", [True, False])
 def test_every_pair(mesh, shape, fuse):

@@ -1,7 +1,7 @@
 """Plans cost what the best of all sequences of legal steps costs, found by a search that knows no goal.
 
 The reference takes every step that `ReshardStep.apply` allows from every layout of the mesh, at the cost of `ReshardStep.wire_bytes`.
-All pairs of all layouts of ranks 1-3 on the meshes of `MESHES`, partial sources included, nothing sampled; `-m slow`
+All pairs of all layouts of ranks 1-3 on the meshes of `MESHES`, partial sources included, nothing sampled; `-m exhaustive`
 adds rank 4 and larger meshes, and at rank 3 on three axes the links that are alike along all of them.
 """
 
@@ -187,7 +187,7 @@ def test_every_pair(mesh, rank):
     every_pair(Mesh.parse(mesh), rank, ALIKE if (mesh, rank) == LARGEST else ())
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_pair_where_axes_are_alike():
     mesh, rank = LARGEST
     every_pair(Mesh.parse(mesh), rank, [n for n in links(Mesh.parse(mesh)) if n not in ALIKE])
@@ -288,7 +288,7 @@ def test_the_smallest_memory_limit_is_named_and_enough():
         cost(*args, memory_limit_bytes=6143)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mesh,rank,every", [
     ("a=2,b=2,c=2", 4, 1), ("a=4,b=2,c=2", 3, 1), ("a=3,b=2,c=2", 3, 1), ("a=2,b=2,c=2,d=2", 2, 3),
 ])  # fmt: skip

@@ -45,7 +45,7 @@ def test_op(name):
             assert run(case, case.chosen) == case.count, case.variant.key
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", RUN)
 def test_op_completely(name):
     """Under every strategy on the two meshes, and a sample of those on wider ones."""
@@ -80,7 +80,7 @@ def test_on_devices(part):
     assert opdevices.check(jobs)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", RUN)
 def test_on_devices_completely(name):
     """Every variant under strategies on the two meshes and on an odd axis."""

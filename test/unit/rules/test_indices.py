@@ -60,7 +60,7 @@ def test_on_devices(some: list[Variant]) -> None:
     on_devices(some, MESHES[1], 2, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mesh", MESHES, ids=str)
 @pytest.mark.parametrize("variant", indexforms.every(), ids=lambda v: f"{v.op} {v.what}")
 def test_completely(variant: Variant, mesh: Mesh) -> None:

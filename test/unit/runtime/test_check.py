@@ -60,7 +60,7 @@ def test_a_largest_value_is_judged_in_double_precision(reduce):
         assert row.agrees and row.double < 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CASES)
 def test_every_right_program_agrees(name, capsys):
     assert check_power.false_alarms(3, name) == 0, capsys.readouterr().out
@@ -167,7 +167,7 @@ def test_every_kind_of_fault_changes_the_text():
     assert len(seen) > 15 and seen <= set(KINDS)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", MODELS)
 def test_thirty_faults_are_found_in_each_model(name):
     missed, _, found = check_power.power(name, 30)
