@@ -72,7 +72,7 @@ def test_a_plan_must_fit_the_devices(arguments):
         pcg.compile(mlp, small)(*arguments)
     with pytest.raises(pcg.ClusterError, match="mesh x=16 has 16 positions; cluster 'cpu' has 8 usable devices"):
         pcg.compile(mlp, pcg.Mesh.of({"x": 16}), cluster=cluster, devices=[*jax.devices()] * 2)
-    with pytest.raises(pcg.ClusterError, match="given both as mesh and as cluster"):
+    with pytest.raises(pcg.ClusterError, match="mesh and cluster are both a cluster; pass it once"):
         pcg.compile(mlp, cluster, cluster=cluster)
 
 

@@ -21,7 +21,7 @@ func.func @main(%a: tensor<16x16xf32>) -> tensor<16x16xf32> {
 "dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x"], [6], []>} : () -> ()
 func.func @main(%a: tensor<12xf32>) -> tensor<12xf32> {
   %0 = "dist.constraint"(%a) {spec = #dist.shard_spec<@mesh, [["x:(1)2"]], {}>} : (tensor<12xf32>) -> tensor<12xf32>
-  // expected-error @+1 {{axis 'x' of size 6 would be cut after 2 and after 3}}
+  // expected-error @+1 {{axis 'x' of size 6 would be split after 2 and after 3}}
   %1 = "dist.constraint"(%0) {spec = #dist.shard_spec<@mesh, [["x:(1)3"]], {}>} : (tensor<12xf32>) -> tensor<12xf32>
   return %1 : tensor<12xf32>
 }

@@ -49,7 +49,7 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
 sdy.mesh @mesh = <["x"=12]>
 func.func @main(%a: tensor<12x4xf32>) -> tensor<12x4xf32> {
   %0 = sdy.sharding_constraint %a <@mesh, [{"x":(1)2}, {}]> : tensor<12x4xf32>
-  // expected-error @+1 {{axis 'x' of size 12 would be cut after 2 and after 3; allowed: sub-axes with a common refinement, but 2 does not divide 3}}
+  // expected-error @+1 {{axis 'x' of size 12 would be split after 2 and after 3; allowed: sub-axes with a common refinement, but 2 does not divide 3}}
   %1 = sdy.sharding_constraint %0 <@mesh, [{"x":(1)3}, {}]> : tensor<12x4xf32>
   return %1 : tensor<12x4xf32>
 }
