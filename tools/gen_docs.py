@@ -203,7 +203,7 @@ def status_md() -> str:
         "where elements are only moved, and on integers.  The default suite runs "
         f"{ran} strategies of {executed} programs, a sample with a fixed seed of the {legal} that are legal there; "
         "`-m exhaustive` runs all of them, and a sample on wider meshes.  *Types* are the classes of element types "
-        f"that are run ({_classes(op_variants.CLASSES)}).  Random programs of all ops are in `test/unit/test_fuzz.py`.\n"
+        f"that are run ({_classes(op_variants.CLASSES)}).  Random programs are in `test/unit/test_fuzz.py`.\n"
     )
     out.append(
         f"{sum(refused.values())} of the programs cannot be run even on global tensors, neither by XLA nor by the "
