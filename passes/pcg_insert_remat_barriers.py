@@ -21,7 +21,7 @@ class InsertRematBarriersPass(InsertRematBarriers, Pass):
 
     Before:
     ```mlir
-    %b:2 = stablehlo.optimization_barrier {pcg.copies} %x, %g : tensor<4xf32>, tensor<4xf32>
+    %b:2 = stablehlo.optimization_barrier {pcg.remat} %x, %g : tensor<4xf32>, tensor<4xf32>
     ```
     After:
     ```mlir

@@ -13,7 +13,7 @@
 // CHECK: stablehlo.tanh %[[KEPT]]
 // CHECK: stablehlo.optimization_barrier %[[G]]
 func.func @main(%x: tensor<4xf32>, %g: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %b:2 = stablehlo.optimization_barrier {pcg.copies} %x, %g : tensor<4xf32>, tensor<4xf32>
+  %b:2 = stablehlo.optimization_barrier {pcg.remat} %x, %g : tensor<4xf32>, tensor<4xf32>
   %h = stablehlo.tanh %b#0 : tensor<4xf32>
   %d = stablehlo.multiply %b#1, %h : tensor<4xf32>
   %u = stablehlo.optimization_barrier %g : tensor<4xf32>

@@ -7,7 +7,7 @@
 // CHECK: remark: pcg-recompute: 1 ops are recomputed in the backward part: 0.02344 MiB become 0.01953 MiB per device
 // CHECK: %[[H1:.*]] = stablehlo.tanh %arg0
 // CHECK: %[[G1:.*]] = stablehlo.multiply
-// CHECK: %[[B:.*]]:2 = stablehlo.optimization_barrier {pcg.copies} %arg0, %[[G:[0-9]+]]
+// CHECK: %[[B:.*]]:2 = stablehlo.optimization_barrier {pcg.remat} %arg0, %[[G:[0-9]+]]
 // CHECK: %[[AGAIN:.*]] = stablehlo.tanh %[[B]]#0
 // CHECK: stablehlo.dot_general %[[B]]#1, %[[AGAIN]]
 // CHECK-NOT: %[[H1]],

@@ -20,12 +20,12 @@
 // CHECK-LABEL: Each annotation by itself
 // CHECK: argument arg1 {{ *}}f32[1024,4096] {{ *}}[model, -] {{ *}}[-, {{.*}}model]
 // CHECK-LABEL: Findings
-// CHECK: lint.mlir:{{[0-9]+}}: argument arg1 as [model, -]: all_to_all out of it, 3145728 bytes sent per device and step, {{[0-9.]+}} us [forced-move]
+// CHECK: lint.mlir:{{[0-9]+}}: argument arg1 as [model, -]: all_to_all out of it, 3145728 bytes sent per device and step, {{[0-9.]+}} us [forced-reshard]
 // CHECK-NOT: func.func
 
 // JSON: "excess": {{[0-9.]+}}
 // JSON: "changes": [
-// JSON: "code": "forced-move"
+// JSON: "code": "forced-reshard"
 // BUDGET: The budget is spent before all changes were tried
 // CLUSTER: 4 annotations
 // PERCENT: pcg-opt: error: --lint-fail-above=five; write a percentage, as 5 or 5%

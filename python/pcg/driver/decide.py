@@ -142,7 +142,7 @@ def select(
     donated: Collection[int],
 ) -> Any:  # fmt: skip
     """The best of several plans by simulation; the search options are those of pcg-select and of pcg-search."""
-    chosen = SelectPass(meshes="given", donated=donated)
+    chosen = SelectPass(meshes="declared", donated=donated)
     own = {f.name for f in dataclasses.fields(SelectPass)} - {"search", "refine", "donated"}
     its = {f.name for f in dataclasses.fields(SearchPass)} - {"mesh"}
     for key, value in _wanted(options, on_cpu).items():

@@ -28,7 +28,7 @@ _WASTE = 0.01
 CODES: Mapping[str, str] = {
     "contradictory": "two annotations are different layouts of one value",
     "impossible": "no plan has all annotations",
-    "forced-move": "a value is resharded because its annotation is another layout than it is computed in, or read in",
+    "forced-reshard": "a value is resharded because its annotation is another layout than it is computed or read in",
     "padding": "a dimension does not divide by its axes: devices store and compute padding",
     "replicated": "a large tensor is annotated to be replicated on every device",
     "unused-axis": "no annotation uses an axis of the mesh",
@@ -143,7 +143,7 @@ def _forced_reshards(space: Space, annotated: Figures) -> Iterator[Finding]:
                 f"{_subject(space, annotation)}: {what}, {sent:.0f} bytes sent per device and step, "
                 f"{1e6 * seconds:.1f} us"
             )
-            yield Finding("forced-move", text, annotation.first.where, annotation.first.location, seconds, sent)
+            yield Finding("forced-reshard", text, annotation.first.where, annotation.first.location, seconds, sent)
 
 
 def _kinds(space: Space, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float) -> str:

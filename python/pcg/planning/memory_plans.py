@@ -24,7 +24,7 @@ from pcg.search.table import Tables
 #: A limit in bytes that every plan fits in: pcg-recompute then only sinks redistributions to their first use.
 UNLIMITED = float(1 << 62)
 #: On a `dist.reshard` that the program had before the search, which adds others.
-OWN_RESHARD = "pcg.given"
+OWN_RESHARD = "pcg.own_reshard"
 #: Buffers at the peak that an error names, the largest first.
 _SHOWN = 3
 

@@ -75,8 +75,8 @@ class Select(Transformation):
 
     candidates: str = option("all", "search: only plans of the search; all: also the baselines", ("all", "search"))
     meshes: str = option(
-        "given", "given: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
-        ("auto", "given", "any"),
+        "declared", "declared: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
+        ("auto", "declared", "any"),
     )  # fmt: skip
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")

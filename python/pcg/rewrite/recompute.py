@@ -22,7 +22,7 @@ from pcg.search.roles import donated_of
 from pcg.search.schedule import Replay
 
 #: On a rematerialisation barrier: the ops behind it must not be merged with those that they recompute.
-COPIES = "pcg.copies"
+REMAT = "pcg.remat"
 #: On the entry function: bytes per device that recomputation has to bring it to.
 LIMIT = "pcg.memory_limit"
 
@@ -154,7 +154,7 @@ def _barrier(
     with reader.context:
         op = ir.Operation.create(
             "stablehlo.optimization_barrier", results=[v.type for v in operands], operands=operands,
-            attributes={COPIES: ir.UnitAttr.get()}, loc=reader.location, ip=ir.InsertionPoint(reader),
+            attributes={REMAT: ir.UnitAttr.get()}, loc=reader.location, ip=ir.InsertionPoint(reader),
         )
         shardings.set_result_specs(op, specs)
     for v, r in zip(values, op.results, strict=False):

@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import walk
-from pcg.rewrite.recompute import COPIES
+from pcg.rewrite.recompute import REMAT
 
 
 @dataclass
@@ -17,10 +17,10 @@ class InsertRematBarriers(Transformation):
 
     def run(self, module: ir.Operation) -> None:
         barriers = [op for op in walk(module) if op.name == "stablehlo.optimization_barrier"]
-        for op in [op for op in barriers if COPIES in op.attributes]:
+        for op in [op for op in barriers if REMAT in op.attributes]:
             flag_of = op.operands[-1]
             if not _is_float(flag_of):
-                del op.attributes[COPIES]
+                del op.attributes[REMAT]
                 continue
             last = len(op.operands) - 1
             with module.context, op.location, ir.InsertionPoint(op):

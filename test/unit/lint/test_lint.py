@@ -117,7 +117,7 @@ def test_good_annotations_need_no_change():
         assert not free.advice.changes
     none = lint(mlp())
     assert not none.annotations and not none.advice.changes and none.excess == 0
-    assert not [f for f in none.findings if f.code in ("forced-move", "contradictory", "needless")]
+    assert not [f for f in none.findings if f.code in ("forced-reshard", "contradictory", "needless")]
 
 
 def test_the_same_input_gives_the_same_advice(found):
@@ -201,7 +201,7 @@ def test_findings():
 
 def test_moves_at_annotations_are_counted():
     found = lint(mlp(**GIVEN))
-    moves = [f for f in found.findings if f.code == "forced-move"]
+    moves = [f for f in found.findings if f.code == "forced-reshard"]
     assert moves and all(0 < f.seconds <= found.annotated.communication for f in moves)
     # What is moved between the first weight and its product: all but the device's own part of a block of a quarter.
     (w1,) = (f for f in moves if "argument arg1" in f.text)
