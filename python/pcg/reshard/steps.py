@@ -43,13 +43,36 @@ class ReshardStep(abc.ABC):
     def devices(self, spec: ShardSpec) -> tuple[str, ...]:
         """Mesh axes along which the step moves data."""
 
-    @abc.abstractmethod
+    def wire_factor(self, n: int) -> float:
+        """Bytes that one of `n` devices sends, over the bytes of its shard."""
+        return (n - 1) / n
+
     def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
         """Bytes that one device sends when the step is taken from `spec`."""
+        return self.wire_factor(mesh.axes_size(self.devices(spec))) * local_bytes(spec, shape, itemsize, mesh)
+
+
+class _AlongAxes(ReshardStep):
+    """A step along mesh axes of its own."""
+
+    axes: tuple[str, ...]
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return self.axes
+
+
+class _Local(ReshardStep):
+    """A step that sends nothing."""
+
+    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
+        return ()
+
+    def wire_factor(self, n: int) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
-class AllReduce(ReshardStep):
+class AllReduce(_AlongAxes):
     """Partial over `axes` by `kind` -> replicated along them."""
 
     name: ClassVar[str] = "all_reduce"
@@ -59,16 +82,12 @@ class AllReduce(ReshardStep):
     def apply(self, spec: ShardSpec) -> ShardSpec:
         return _without_partial(spec, self.axes, self.kind)
 
-    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return self.axes
-
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        n = mesh.axes_size(self.axes)
-        return 2 * (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
+    def wire_factor(self, n: int) -> float:
+        return 2 * (n - 1) / n
 
 
 @dataclass(frozen=True)
-class ReduceScatter(ReshardStep):
+class ReduceScatter(_AlongAxes):
     """Partial over `axes` by `kind` -> `dim` split over them."""
 
     name: ClassVar[str] = "reduce_scatter"
@@ -79,16 +98,9 @@ class ReduceScatter(ReshardStep):
     def apply(self, spec: ShardSpec) -> ShardSpec:
         return _split(_without_partial(spec, self.axes, self.kind), self.dim, self.axes)
 
-    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return self.axes
-
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        n = mesh.axes_size(self.axes)
-        return (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
-
 
 @dataclass(frozen=True)
-class AllGather(ReshardStep):
+class AllGather(_AlongAxes):
     """`dim` split with `axes` its minor-most -> replicated along them."""
 
     name: ClassVar[str] = "all_gather"
@@ -98,15 +110,12 @@ class AllGather(ReshardStep):
     def apply(self, spec: ShardSpec) -> ShardSpec:
         return _join(spec, self.dim, self.axes)
 
-    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return self.axes
-
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        return (mesh.axes_size(self.axes) - 1) * local_bytes(spec, shape, itemsize, mesh)
+    def wire_factor(self, n: int) -> float:
+        return n - 1
 
 
 @dataclass(frozen=True)
-class AllToAll(ReshardStep):
+class AllToAll(_AlongAxes):
     """`concat_dim` split with `axes` its minor-most -> `split_dim` split over them instead."""
 
     name: ClassVar[str] = "all_to_all"
@@ -118,13 +127,6 @@ class AllToAll(ReshardStep):
         if self.split_dim == self.concat_dim:
             raise ReshardError(f"all_to_all moves axes between two dimensions, both are {self.split_dim}")
         return _split(_join(spec, self.concat_dim, self.axes), self.split_dim, self.axes)
-
-    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return self.axes
-
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        n = mesh.axes_size(self.axes)
-        return (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
 
 
 @dataclass(frozen=True)
@@ -168,13 +170,9 @@ class Regroup(ReshardStep):
     def devices(self, spec: ShardSpec) -> tuple[str, ...]:
         return tuple(a for axes in self.axis_changes(spec)[1].values() for a in axes)
 
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        n = mesh.axes_size(self.devices(spec))
-        return (n - 1) / n * local_bytes(spec, shape, itemsize, mesh)
-
 
 @dataclass(frozen=True)
-class Mask(ReshardStep):
+class Mask(_Local):
     """Replicated along `axes` -> partial by `kind`: one device along them keeps it, the others the neutral element.
 
     A local operation: so a replicated value is added to partial ones before one reduction, or once after a loop.
@@ -189,15 +187,9 @@ class Mask(ReshardStep):
             raise ReshardError(f"axis {used[0]!r} is already used in {spec}")
         return ShardSpec.of(spec.dims, (*spec.partial, *((a, self.kind) for a in self.axes)))
 
-    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return ()
-
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        return 0.0
-
 
 @dataclass(frozen=True)
-class Slice(ReshardStep):
+class Slice(_Local):
     """Replicated along `axes` -> `dim` split over them; a local operation."""
 
     name: ClassVar[str] = "slice"
@@ -206,12 +198,6 @@ class Slice(ReshardStep):
 
     def apply(self, spec: ShardSpec) -> ShardSpec:
         return _split(spec, self.dim, self.axes)
-
-    def devices(self, spec: ShardSpec) -> tuple[str, ...]:
-        return ()
-
-    def wire_bytes(self, spec: ShardSpec, shape: Sequence[int], itemsize: float, mesh: Mesh) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True)
