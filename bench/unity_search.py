@@ -45,7 +45,7 @@ from pcg.search.outcome import Outcome
 from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
-from pcg.search.unity import Dynamic, Effort, OutOfTime, Pcg, Rules, UnityOptimizer
+from pcg.search.unity import DecisionGraph, Dynamic, Effort, OutOfTime, Rules, UnityOptimizer
 
 #: What is left out, one more in each column.
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -81,12 +81,12 @@ def timed(search: Callable[[], Outcome]) -> tuple[Outcome, float]:
     return search(), time.perf_counter() - start
 
 
-def alone(problem: Pcg, parts: Sequence[str], cap: float, repeat: int) -> tuple[float, Effort]:
+def alone(problem: DecisionGraph, parts: Sequence[str], cap: float, repeat: int) -> tuple[float, Effort]:
     """Processor seconds of the dynamic program without `parts` (infinite: it was stopped), and what it did."""
     best = math.inf
     for _ in range(repeat):
         # Ids and restricted arrays are part of the work: every run starts without them.
-        pcg = Pcg(problem.network, problem.succ, reduced=problem.reduced)
+        pcg = DecisionGraph(problem.network, problem.succ, reduced=problem.reduced)
         dynamic = Dynamic(pcg, Rules.without(parts), time.perf_counter() + cap)
         start = time.process_time()
         try:

@@ -20,7 +20,7 @@ _PLACE = re.compile(r"(.*):(\d+):(\d+)\Z")
 
 
 @dataclass
-class Message:
+class Diagnostic:
     """One diagnostic.  `line` and `column` count from 1; None when the place is unknown.
 
     `file` is "" for the input being processed.
@@ -31,10 +31,10 @@ class Message:
     file: str = ""
     line: int | None = None
     column: int | None = None
-    notes: list[Message] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
 
 
-def at(severity: str, text: str, location: ir.Location | str | None, own: str) -> Message:
+def at(severity: str, text: str, location: ir.Location | str | None, own: str) -> Diagnostic:
     """A message at an MLIR location; `own` is the name of the input, which becomes ""."""
     found: tuple[str, int, int] | None = None
     if isinstance(location, ir.Location):
@@ -42,12 +42,12 @@ def at(severity: str, text: str, location: ir.Location | str | None, own: str) -
     elif location and (m := _PLACE.match(location)):
         found = (m[1], int(m[2]), int(m[3]))
     if found is None:
-        return Message(severity, text)
+        return Diagnostic(severity, text)
     file, line, column = found
-    return Message(severity, text, "" if file in ("-", own) else file, line, column)
+    return Diagnostic(severity, text, "" if file in ("-", own) else file, line, column)
 
 
-def from_diagnostic(d: ir.Diagnostic | ir.DiagnosticInfo, own: str) -> Message:
+def from_diagnostic(d: ir.Diagnostic | ir.DiagnosticInfo, own: str) -> Diagnostic:
     """The message of a diagnostic reported by MLIR; native notes that dump an operation are dropped."""
     m = at(str(d.severity).rpartition(".")[2].lower(), d.message, d.location, own)
     notes = [n for n in d.notes if not n.message.startswith("see current operation")]
@@ -55,12 +55,12 @@ def from_diagnostic(d: ir.Diagnostic | ir.DiagnosticInfo, own: str) -> Message:
     return m
 
 
-def from_error(error: Exception, own: str) -> list[Message]:
+def from_error(error: Exception, own: str) -> list[Diagnostic]:
     """The messages of an exception raised by MLIR or by the project."""
     if isinstance(error, PcgError):
         return [at("error", error.message, error.location, own)]
     found = [from_diagnostic(d, own) for d in getattr(error, "error_diagnostics", ())]
-    return found or [Message("error", _one_line(str(error)))]
+    return found or [Diagnostic("error", _one_line(str(error)))]
 
 
 def _one_line(text: str) -> str:
@@ -76,7 +76,7 @@ def _lines_of(file: str) -> list[str]:
         return []
 
 
-def render(m: Message, source: list[str], name: str, out: TextIO | None = None) -> None:
+def render(m: Diagnostic, source: list[str], name: str, out: TextIO | None = None) -> None:
     """Write `file:line:col: severity: text`, the source line and a caret, then the notes.
 
     `source` holds the lines of the input called `name`; a place in another file (a model in Python,
@@ -116,7 +116,7 @@ def _expectations(source: str) -> list[_Expectation]:
     return found
 
 
-def check(source: str, messages: list[Message], name: str) -> list[Message]:
+def check(source: str, messages: list[Diagnostic], name: str) -> list[Diagnostic]:
     """Match `messages` against the `expected-*` comments of `source`; return the mismatches as errors.
 
     A message whose place is in another file counts as `@unknown`.  Remarks and notes need no
@@ -134,10 +134,10 @@ def check(source: str, messages: list[Message], name: str) -> list[Message]:
                 expected.remove(e)
                 break
         else:
-            problems.append(Message("error", f"unexpected {m.severity}: {m.text}", m.file, m.line, m.column))
+            problems.append(Diagnostic("error", f"unexpected {m.severity}: {m.text}", m.file, m.line, m.column))
     for e in expected:
         where = "" if e.line in (None, e.written_at) else f" on line {e.line}"
         problems.append(
-            Message("error", f'expected {e.severity} "{e.text}"{where} was not produced', "", e.written_at, 1)
+            Diagnostic("error", f'expected {e.severity} "{e.text}"{where} was not produced', "", e.written_at, 1)
         )
     return problems

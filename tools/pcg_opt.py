@@ -35,11 +35,11 @@ _BYTECODE = b"ML\xefR"
 
 
 @dataclass
-class Outcome:
+class PartResult:
     """What became of one part of the input: the result (None if it failed) and the messages."""
 
     result: str | bytes | None = None
-    messages: list[diagnostics.Message] = field(default_factory=list)
+    messages: list[diagnostics.Diagnostic] = field(default_factory=list)
 
 
 class Job:
@@ -93,9 +93,9 @@ class Job:
         yield
         self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
-    def run(self, source: str | bytes) -> Outcome:
+    def run(self, source: str | bytes) -> PartResult:
         """Process one part of the input."""
-        out = Outcome()
+        out = PartResult()
         with self.timed("set up"):
             context = make_context(allow_unregistered=self.args.allow_unregistered_dialect)
             context.emit_error_diagnostics = True

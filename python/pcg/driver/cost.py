@@ -41,7 +41,7 @@ class Collective:
 
 
 @dataclass(frozen=True)
-class Alternative:
+class RejectedPlan:
     """A plan that was considered and not chosen; `seconds` are by the same measure as those of the chosen one."""
 
     name: str
@@ -66,7 +66,7 @@ class Cost:
     argument_bytes: float
     result_bytes: float
     peak_bytes: float
-    alternatives: tuple[Alternative, ...] = ()
+    alternatives: tuple[RejectedPlan, ...] = ()
     plan: str = ""
     """What the chosen plan is called, if it is one that is always considered."""
     compile_seconds: dict[str, float] = field(default_factory=dict)
@@ -119,7 +119,7 @@ def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
         result_bytes=results,
         peak_bytes=simulation.peak_bytes,
         alternatives=tuple(
-            Alternative(a.name, a.seconds, a.peak_bytes, a.fits) for a in getattr(report, "alternatives", ())
+            RejectedPlan(a.name, a.seconds, a.peak_bytes, a.fits) for a in getattr(report, "alternatives", ())
         ),
         plan=getattr(report, "named", ""),
         compile_seconds=dict(compilation.seconds),

@@ -40,7 +40,7 @@ Site: TypeAlias = "ir.Value | Result"
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """One value of a chain, and how the axis comes to it from the next one: through `op`, which `via` describes."""
 
     site: Site
@@ -56,7 +56,7 @@ class Chain:
     """
 
     axis: str
-    links: tuple[Link, ...]
+    links: tuple[ChainLink, ...]
     annotation: Annotation | None
 
 
@@ -246,11 +246,11 @@ class Origins:
     def chain(self, site: Site, axis: str) -> Chain:
         """How `axis`, which the layout of `site` names, came there."""
         if (site, axis) not in self._before:
-            return Chain(axis, (Link(site, None, ""),), None)
+            return Chain(axis, (ChainLink(site, None, ""),), None)
         links = []
         while True:
             before, op = self._before[site, axis]
-            links.append(Link(site, op, self._via(op, site, before, axis) if op is not None else ""))
+            links.append(ChainLink(site, op, self._via(op, site, before, axis) if op is not None else ""))
             if op is None:
                 return Chain(axis, tuple(links), self._source[site, axis])
             site = before

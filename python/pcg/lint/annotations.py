@@ -53,7 +53,7 @@ class AnnotatedValue:
 
 
 @dataclass
-class Annotation:
+class AnnotationClass:
     """One decision of the user: a layout of one value, or of equivalent ones (the layers of a stack)."""
 
     index: int
@@ -84,7 +84,7 @@ class Annotation:
 
 def collect(
     func: ir.Operation, built: Built, state: dict[int, int], mesh: Mesh, names: tuple[Sequence[str], Sequence[str]]
-) -> list[Annotation]:
+) -> list[AnnotationClass]:
     """The annotations of `func` in program order.
 
     A result that is the next value of an argument (`state`) and has its layout is part of that argument's annotation.
@@ -104,7 +104,7 @@ def collect(
             if previous is not None and previous.spec == site.spec:
                 key = previous.key
         groups.setdefault(key, []).append(site)
-    return [Annotation(i, sites) for i, sites in enumerate(_merged(func, groups))]
+    return [AnnotationClass(i, sites) for i, sites in enumerate(_merged(func, groups))]
 
 
 def _merged(func: ir.Operation, groups: dict[tuple, list[AnnotatedValue]]) -> list[list[AnnotatedValue]]:

@@ -12,7 +12,7 @@ from pcg.ir.locations import place
 from pcg.ir.types import tensor_bytes
 from pcg.layout import ShardSpec
 from pcg.lint.advise import Advice
-from pcg.lint.annotations import AnnotatedValue, Annotation, spec_text
+from pcg.lint.annotations import AnnotatedValue, AnnotationClass, spec_text
 from pcg.lint.space import Figures, Space
 from pcg.reshard.planner import plan as reshard_plan
 from pcg.reshard.steps import Mask, Slice
@@ -219,7 +219,7 @@ def _unused(space: Space) -> Iterator[Finding]:
             yield Finding("unused-axis", text, place(space.func.location), space.func.location)
 
 
-def _subject(space: Space, a: Annotation) -> str:
+def _subject(space: Space, a: AnnotationClass) -> str:
     count = f" ({len(a.sites)} places)" if len(a.sites) > 1 else ""
     return f"{a.name}{count} as {_spec(space, a.spec)}"
 

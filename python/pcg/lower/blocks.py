@@ -13,7 +13,7 @@ from pcg.ir import emit
 from pcg.ir.emit import broadcast, concatenate, create, resized, select, tensor
 from pcg.layout.uneven import intervals, padded_size
 from pcg.lower.local import LocalContext
-from pcg.rules.blocks import BlockPiece, Counts, Round, Schedule, Span, largest, preparation, schedule
+from pcg.rules.blocks import BlockPiece, Counts, PieceRounds, Round, Span, largest, preparation, schedule
 
 
 def sliced(value: ir.Value, dim: int, start: int, limit: int, stride: int = 1) -> ir.Value:
@@ -103,7 +103,7 @@ def _prepared(
 
 
 def _assembled(
-    ctx: LocalContext, buffer: ir.Value, dim: int, axes: Sequence[str], plan: Schedule, block: int,
+    ctx: LocalContext, buffer: ir.Value, dim: int, axes: Sequence[str], plan: PieceRounds, block: int,
     used: Sequence[int], fill: ir.Value | None, fill_is_zero: bool,
 ) -> ir.Value:  # fmt: skip
     n = ctx.mesh.axes_size(axes)
@@ -158,7 +158,7 @@ def _written(
     return put(ctx, result, dim, place, part)
 
 
-def _same_everywhere(plan: Schedule, used: Sequence[int]) -> list[int] | None:
+def _same_everywhere(plan: PieceRounds, used: Sequence[int]) -> list[int] | None:
     """Where each round's part goes when that is the same on all devices, so that parts can be laid side by side.
 
     Devices without a piece in a round must have none at that place either: there the part is fill.  Behind a piece

@@ -70,7 +70,7 @@ def envelope(lines: Iterable[CostLine]) -> tuple[CostLine, ...]:
     return tuple(out)
 
 
-class CollectiveCosts:
+class GroupCollectives:
     """Collectives of disjoint groups of devices of one size, all at the same time; devices are numbers."""
 
     def __init__(self, topology: Topology, groups: Sequence[Sequence[int]]) -> None:
@@ -278,13 +278,13 @@ def primes(n: int) -> list[int]:
 
 
 @lru_cache(maxsize=256)
-def _collectives(cluster: Cluster, groups: tuple[tuple[int, ...], ...]) -> CollectiveCosts:
-    return CollectiveCosts(Topology(cluster), groups)
+def _collectives(cluster: Cluster, groups: tuple[tuple[int, ...], ...]) -> GroupCollectives:
+    return GroupCollectives(Topology(cluster), groups)
 
 
 @lru_cache(maxsize=4096)
 def cost_lines(cluster: Cluster, groups: tuple[tuple[int, ...], ...], kind: str) -> tuple[CostLine, ...]:
-    """The cost of a collective of `groups` of devices, all at the same time; see `CollectiveCosts.cost_lines`."""
+    """The cost of a collective of `groups` of devices, all at the same time; see `GroupCollectives.cost_lines`."""
     return _collectives(cluster, groups).cost_lines(kind)
 
 
@@ -295,7 +295,7 @@ def exchange_line(cluster: Cluster, pairs: Iterable[tuple[int, int]]) -> CostLin
 
 
 def seconds(cluster: Cluster, groups: Sequence[Sequence[int]], kind: str, size: float) -> float:
-    """Seconds of a collective of `size` bytes (as `CollectiveCosts` counts them) of all `groups` at once."""
+    """Seconds of a collective of `size` bytes (as `GroupCollectives` counts them) of all `groups` at once."""
     return min(x.seconds(size) for x in cost_lines(cluster, tuple(map(tuple, groups)), kind))
 
 

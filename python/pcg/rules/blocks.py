@@ -99,7 +99,7 @@ Round = tuple[BlockPiece, ...]
 
 
 @dataclass(frozen=True)
-class Schedule:
+class PieceRounds:
     """Pieces that stay (`local`: at most one a device in each) and pieces that are sent (`rounds`)."""
 
     local: tuple[Round, ...]
@@ -118,7 +118,7 @@ def largest(pieces: Sequence[BlockPiece]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def schedule(spans: tuple[Span, ...], result: int, counts: Counts) -> Schedule:
+def schedule(spans: tuple[Span, ...], result: int, counts: Counts) -> PieceRounds:
     """How blocks of the operands of `spans` (all of one dilation) become blocks of a result of size `result`.
 
     `take` counts from the start of all prepared blocks laid end to end, see `offsets`.
@@ -141,7 +141,7 @@ def schedule(spans: tuple[Span, ...], result: int, counts: Counts) -> Schedule:
                 elif not span.replicated:
                     remote.append(piece)
                 i = end
-    return Schedule(_numbered(local), _rounds(remote, n), spans[0].dilation if spans else 1)
+    return PieceRounds(_numbered(local), _rounds(remote, n), spans[0].dilation if spans else 1)
 
 
 def offsets(spans: Sequence[Span], counts: Counts) -> list[int]:

@@ -29,7 +29,7 @@ _ROUND = 1.5
 _ORDERS = 24
 
 
-class Search:
+class LocalSearch:
     """One searcher; `best` is the cheapest assignment found that fits, None before there is one."""
 
     def __init__(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pcg.solve.bucket_elimination import elimination_order
-from pcg.solve.local import Search
+from pcg.solve.local import LocalSearch
 from pcg.solve.model import Model, flatten
 from pcg.solve.problem import Infeasible, Problem
 from pcg.solve.reduce_problem import Contradiction, Reduced, reduce
@@ -174,7 +174,7 @@ def compile_all() -> None:
     p = Problem([zero, one, one], [one * 2, one, one * 2], spans, edges, [square] * 2, 5)
     try:
         model = flatten(reduce(p, deadline=0.0))
-        s = Search(model, 0, time.monotonic() + 100)
+        s = LocalSearch(model, 0, time.monotonic() + 100)
         s.ascend(time.monotonic() + 100)
         start = np.zeros(model.n, dtype=np.int64)
         s.local_search(elimination_order(model, range(model.n), s.rng, 100, 100).run(model, model.unary, start))
@@ -185,7 +185,7 @@ def compile_all() -> None:
 
 def _run(
     model: Model, seed: int, deadline: float, give_up: float, rank: int, link: tuple[Any, Any] | None
-) -> Search:
+) -> LocalSearch:
     def report(cost: float, x: np.ndarray | None, bound: float) -> None:
         if link is None:
             return
@@ -210,7 +210,7 @@ def _run(
         return x
 
     begun = time.monotonic()
-    s = Search(model, seed, deadline, give_up, report, others)
+    s = LocalSearch(model, seed, deadline, give_up, report, others)
     s.ascend(begun + _ASCENT[rank % len(_ASCENT)] * (deadline - begun))
     s.improve()
     return s

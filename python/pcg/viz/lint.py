@@ -18,7 +18,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import entry
 from pcg.layout import Mesh, ShardSpec
-from pcg.lint import Advice, Annotation, Figures, Finding
+from pcg.lint import Advice, AnnotationClass, Figures, Finding
 from pcg.lint.annotations import spec_text
 from pcg.machine.units import bytes_text, time_text
 from pcg.passes import pipelines
@@ -41,7 +41,7 @@ class Lint:
 
     program: str
     mesh: Mesh
-    annotations: tuple[Annotation, ...]
+    annotations: tuple[AnnotationClass, ...]
     advice: Advice
     findings: tuple[Finding, ...]
 
@@ -208,7 +208,7 @@ def _findings(found: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _named(a: Annotation) -> str:
+def _named(a: AnnotationClass) -> str:
     return a.name + (f" ({len(a.sites)} places)" if len(a.sites) > 1 else "")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.bucket_elimination import elimination_order
-from pcg.solve.local import Search
+from pcg.solve.local import LocalSearch
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem
 from pcg.solve.reduce_problem import Contradiction, reduce
@@ -134,7 +134,7 @@ def test_bounds_stay_below_the_optimum_with_any_multipliers(seed):
     r = reduce(p)
     m = flatten(r)
     rng = np.random.default_rng(seed)
-    searcher = Search(m, seed, np.inf)
+    searcher = LocalSearch(m, seed, np.inf)
     for scale in (0.0, 0.3, 3.0):
         multipliers = rng.random(len(m.capacity)) * scale
         bound, x = searcher.relaxed(multipliers, 8)
@@ -148,7 +148,7 @@ def test_message_passing_is_tight_on_a_tree():
     m = flatten(reduce(p, deadline=0.0))
     chosen = elimination_order(m, range(m.n), random.Random(0), 1e9, 1e9)
     best = m.energy(chosen.run(m, m.unary, np.zeros(m.n, dtype=np.int64)))
-    bound, _ = Search(m, 0, np.inf).relaxed(np.zeros(len(m.capacity)), 20)
+    bound, _ = LocalSearch(m, 0, np.inf).relaxed(np.zeros(len(m.capacity)), 20)
     assert abs(bound - best) < 1e-6 * max(best, 1)
 
 
@@ -160,7 +160,7 @@ def test_local_search_keeps_within_memory_and_never_costs_more(seed):
         m = flatten(reduce(p, deadline=0.0))
     except Infeasible:
         return
-    s = Search(m, seed, np.inf)
+    s = LocalSearch(m, seed, np.inf)
     rng = np.random.default_rng(seed)
     for _ in range(10):
         x = np.array([rng.integers(k) for k in m.size], dtype=np.int64)

@@ -8,27 +8,27 @@ import pytest
 
 from pcg.ir.errors import PcgError
 from pcg.tools import diagnostics, reproducer
-from pcg.tools.diagnostics import Message
+from pcg.tools.diagnostics import Diagnostic
 from pcg.tools.options import UsageError, parse
 from pcg.tools.pcg_opt import main
 
 
-def rendered(m: Message, source: str = "") -> str:
+def rendered(m: Diagnostic, source: str = "") -> str:
     out = io.StringIO()
     diagnostics.render(m, source.split("\n"), "in.mlir", out)
     return out.getvalue()
 
 
 def test_render_shows_line_and_caret():
-    assert rendered(Message("error", "bad", "", 2, 3), "one\ntwo") == "in.mlir:2:3: error: bad\ntwo\n  ^\n"
+    assert rendered(Diagnostic("error", "bad", "", 2, 3), "one\ntwo") == "in.mlir:2:3: error: bad\ntwo\n  ^\n"
 
 
 def test_render_keeps_tabs_under_tabs():
-    assert rendered(Message("error", "bad", "", 1, 2), "\tx").endswith("\n\tx\n\t^\n")
+    assert rendered(Diagnostic("error", "bad", "", 1, 2), "\tx").endswith("\n\tx\n\t^\n")
 
 
 def test_render_without_a_place_names_the_input():
-    assert rendered(Message("error", "bad")) == "in.mlir: error: bad\n"
+    assert rendered(Diagnostic("error", "bad")) == "in.mlir: error: bad\n"
 
 
 def test_render_of_another_file_shows_its_line(tmp_path):
@@ -43,31 +43,31 @@ def test_an_error_of_the_project_keeps_its_place():
     assert (m.severity, m.text, m.file, m.line, m.column) == ("error", "no", "", 3, 4)
 
 
-def problems(source: str, *messages: Message) -> list[str]:
+def problems(source: str, *messages: Diagnostic) -> list[str]:
     return [f"{m.line}: {m.text}" for m in diagnostics.check(source, list(messages), "in.mlir")]
 
 
 def test_check_directions():
     source = "// expected-error @+1 {{a}}\nx\n// expected-error @above {{b}}\n// expected-error @below {{c}}\nx"
-    found = [Message("error", "an a", "", 2, 1), Message("error", "b", "", 2, 1), Message("error", "c", "", 5, 1)]
+    found = [Diagnostic("error", "an a", "", 2, 1), Diagnostic("error", "b", "", 2, 1), Diagnostic("error", "c", "", 5, 1)]
     assert problems(source, *found) == []
 
 
 def test_check_reports_what_is_missing_and_what_is_too_much():
     source = "x // expected-error {{a}}"
     assert problems(source) == ['1: expected error "a" was not produced']
-    assert problems("x", Message("error", "b", "", 1, 1)) == ["1: unexpected error: b"]
+    assert problems("x", Diagnostic("error", "b", "", 1, 1)) == ["1: unexpected error: b"]
     assert problems("// expected-error @below {{a}}") == ['1: expected error "a" on line 2 was not produced']
 
 
 def test_check_regex_and_unknown_place():
     source = "// expected-error-re @unknown {{a[0-9]+}}"
-    assert problems(source, Message("error", "a12")) == []
-    assert problems(source, Message("error", "a")) != []
+    assert problems(source, Diagnostic("error", "a12")) == []
+    assert problems(source, Diagnostic("error", "a")) != []
 
 
 def test_check_ignores_remarks_unless_one_is_expected():
-    remark = Message("remark", "r", "", 1, 1)
+    remark = Diagnostic("remark", "r", "", 1, 1)
     assert problems("x", remark) == []
     assert problems("x\n// expected-remark {{s}}", remark) != []
 

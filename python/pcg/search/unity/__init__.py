@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from pcg.search.unity.dynamic import PARTS, Dynamic, Effort, OutOfTime, Rules
 from pcg.search.unity.optimize import UnityOptimizer
-from pcg.search.unity.problem import Pcg, Segment
+from pcg.search.unity.problem import DecisionGraph, Segment
 
 #: How `pcg-search` may choose.
 ALGORITHMS = ("exact", "unity")
 
-__all__ = ["ALGORITHMS", "PARTS", "Dynamic", "Effort", "OutOfTime", "Pcg", "Rules", "Segment", "UnityOptimizer"]
+__all__ = [
+    "ALGORITHMS", "PARTS", "DecisionGraph", "Dynamic", "Effort", "OutOfTime", "Rules", "Segment", "UnityOptimizer",
+]  # fmt: skip

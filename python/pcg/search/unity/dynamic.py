@@ -24,7 +24,7 @@ import numpy as np
 
 from pcg.search.unity.algebra import min_plus
 from pcg.search.unity.enumerate import enumerate_segment
-from pcg.search.unity.problem import Pcg, Segment
+from pcg.search.unity.problem import DecisionGraph, Segment
 from pcg.search.unity.shape import bottlenecks, branches, nearest
 
 #: What can be left out.
@@ -73,7 +73,7 @@ class Effort:
 class Dynamic:
     """The search on one graph; `until` is when it must stop, as `time.perf_counter` counts."""
 
-    pcg: Pcg
+    pcg: DecisionGraph
     rules: Rules = Rules()
     until: float = float("inf")
     effort: Effort = field(default_factory=Effort)

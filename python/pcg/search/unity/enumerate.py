@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.search.unity.problem import Pcg, Segment
+from pcg.search.unity.problem import DecisionGraph, Segment
 
 #: How many steps between looks at the clock.  Chosen: a look costs nothing beside so many.
 _STEPS = 4096
@@ -22,7 +22,7 @@ class Tried:
     tried: int
 
 
-def enumerate_segment(pcg: Pcg, s: Segment, a: int, b: int, alarm: Callable[[], None]) -> Tried:
+def enumerate_segment(pcg: DecisionGraph, s: Segment, a: int, b: int, alarm: Callable[[], None]) -> Tried:
     """Depth first over the nodes of `s`, given the choices of its ends; a start that costs more than the best is left.
 
     `alarm` is called now and then and may raise.

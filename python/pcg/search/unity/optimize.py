@@ -16,7 +16,7 @@ from pcg.search.unity.axes import is_reduced, used_axes
 from pcg.search.unity.contract import Contraction, contract, spread
 from pcg.search.unity.dynamic import Dynamic, Effort, Rules
 from pcg.search.unity.forward import Forward, forward
-from pcg.search.unity.problem import Pcg
+from pcg.search.unity.problem import DecisionGraph
 from pcg.search.unity.shape import backbone
 from pcg.solve.ilp import solve
 from pcg.solve.network import FORBIDDEN, Network
@@ -98,7 +98,7 @@ class UnityOptimizer:
             dict(self.phases),
         )  # fmt: skip
 
-    def problem(self) -> Pcg:
+    def problem(self) -> DecisionGraph:
         """What the dynamic program works on first."""
         task = self._task(self._prepare()[0], [])
         return self._pcg(task, task.contraction.network)
@@ -194,9 +194,9 @@ class UnityOptimizer:
         rules = replace(self.rules, disjoint=False)
         return Dynamic(self._pcg(task, inner), rules, self._until, self.effort).run()[1]
 
-    def _pcg(self, task: _Task, inner: Network) -> Pcg:
+    def _pcg(self, task: _Task, inner: Network) -> DecisionGraph:
         reduced = [is_reduced(self.quotient.graph.nodes[n].table) for n in task.contraction.principals]
-        return Pcg(inner, task.succ, reduced=reduced)
+        return DecisionGraph(inner, task.succ, reduced=reduced)
 
     # -- branches at the same time ---------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class UnityOptimizer:
             found = self._forward
             return contract(task.network.penalised(bad), principals, found.near, found.trunk, task.plans).network
 
-        pcg = Pcg(
+        pcg = DecisionGraph(
             task.contraction.network, task.succ, (1 << len(names)) - 1, [uses[n] for n in principals],
             [is_reduced(nodes[n].table) for n in principals], self._spread(principals), on,
         )

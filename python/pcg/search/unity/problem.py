@@ -34,7 +34,7 @@ class Segment:
 
 
 @dataclass
-class Pcg:
+class DecisionGraph:
     """A graph of decisions; nodes are numbers in topological order.
 
     Args:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.search.unity import Dynamic, OutOfTime, Pcg, Rules
+from pcg.search.unity import DecisionGraph, Dynamic, OutOfTime, Rules
 from pcg.search.unity.shape import backbone
 from pcg.solve.network import Network
 
@@ -33,7 +33,7 @@ def grow(
         grow(source, sink, depth - 1, rng, edges, count)
 
 
-def random_pcg(seed: int, *, most: int = 7, whole: bool = True) -> Pcg:
+def random_pcg(seed: int, *, most: int = 7, whole: bool = True) -> DecisionGraph:
     """A series-parallel graph of at most `most` nodes, with random costs."""
     rng = np.random.default_rng(seed)
     while True:
@@ -54,7 +54,7 @@ def random_pcg(seed: int, *, most: int = 7, whole: bool = True) -> Pcg:
     succ, left = backbone(count[0], dict.fromkeys(pairs, 1.0), [])
     assert not left
     masks = [np.ones(len(u), bool) if whole else np.arange(len(u)) % 2 == 0 for u in network.unary]
-    return Pcg(network, succ, reduced=masks)
+    return DecisionGraph(network, succ, reduced=masks)
 
 
 def topological(count: int, edges: list[tuple[int, int]]) -> list[int]:
@@ -67,7 +67,7 @@ def topological(count: int, edges: list[tuple[int, int]]) -> list[int]:
     return order
 
 
-def best(pcg: Pcg) -> float:
+def best(pcg: DecisionGraph) -> float:
     return min(pcg.network.cost(x) for x in itertools.product(*(range(len(u)) for u in pcg.network.unary)))
 
 
@@ -96,7 +96,7 @@ def test_values_are_whole_where_the_graph_is_split(seed: int) -> None:
     assert seconds == pytest.approx(Dynamic(pcg, Rules(threshold=1, cache=False)).run()[0])
 
 
-def chain(length: int, choices: int = 3, seed: int = 0) -> Pcg:
+def chain(length: int, choices: int = 3, seed: int = 0) -> DecisionGraph:
     """Equal layers, one after the other."""
     rng = np.random.default_rng(seed)
     unary, pair = rng.random(choices), rng.random((choices, choices))
@@ -106,7 +106,7 @@ def chain(length: int, choices: int = 3, seed: int = 0) -> Pcg:
         if i:
             network.connect(i - 1, i, pair)
     succ, _ = backbone(length, {(i, i + 1): 1.0 for i in range(length - 1)}, [])
-    return Pcg(network, succ, reduced=[np.ones(choices, bool)] * length)
+    return DecisionGraph(network, succ, reduced=[np.ones(choices, bool)] * length)
 
 
 def test_what_is_left_out_costs_effort_but_not_the_optimum() -> None:
@@ -126,7 +126,7 @@ def test_without_dynamic_programming_the_effort_is_exponential() -> None:
     for parts in ((), ("dp",), ("dp", "split")):
         for length in (6, 9):
             pcg = chain(length)
-            flat = Pcg(Network([np.ones(3)] * length, [{} for _ in range(length)]), pcg.succ, reduced=pcg.reduced)
+            flat = DecisionGraph(Network([np.ones(3)] * length, [{} for _ in range(length)]), pcg.succ, reduced=pcg.reduced)
             dynamic = Dynamic(flat, Rules(**{p: p not in parts for p in ("split", "cache", "dp")}, threshold=3))
             assert dynamic.run()[0] == pytest.approx(length)
             efforts[parts, length] = dynamic.effort.solved
@@ -166,7 +166,7 @@ def test_there_is_no_other_part() -> None:
         Rules.without(["memo"])
 
 
-def towers(send: float) -> Pcg:
+def towers(send: float) -> DecisionGraph:
     """Two equal towers that meet. Choice 0 uses no axis and takes 4, choice 1 the only axis and takes 3."""
     network = Network()
     for _ in range(3):
@@ -175,7 +175,7 @@ def towers(send: float) -> Pcg:
     network.connect(1, 2, np.zeros((2, 2)))
     succ, _ = backbone(3, {(0, 2): 1.0, (1, 2): 1.0}, [])
     uses = [np.array([0, 1])] * 3
-    return Pcg(
+    return DecisionGraph(
         network, succ, 1, uses, [np.ones(2, bool)] * 3, lambda i, bit: np.full(2, send), lambda axes: network
     )
 
