@@ -13,7 +13,8 @@ from pcg.planning.fit_memory import PlannerCache
 from pcg.runtime.executable import Executable
 from pcg.search.outcome import DoesNotFit, Outcome
 
-#: How often a plan is searched that needs less, because the compiler allocates more than predicted.  A choice.
+#: How often a plan is searched that needs less, because the compiler allocates more than predicted; the last one is the
+#: smallest there is.  A choice.
 _ROUNDS = 4
 #: Share of the limit that the next plan aims at: a margin, since the ratio differs from plan to plan.  A choice.
 _AIM = 0.95
@@ -23,14 +24,14 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
     """An executable for which XLA allocates at most `limit` bytes per device.
 
     Plans are made for a predicted need.  Where XLA needs more (its schedule, fusions and copies are its own), the next
-    plan is made for that much less.
+    plan is made for that much less, and at last the one that needs least.
 
     Raises:
       PcgError: none was found; it names the smallest limit that would work.
     """
     aim, least, cause = float(limit), math.inf, None
     options = replace(options, search={**options.search, "planner_cache": PlannerCache()})
-    for _ in range(_ROUNDS):
+    for left in reversed(range(_ROUNDS)):
         try:
             executable = build(replace(options, memory_limit=int(aim)))
         except DoesNotFit as error:
@@ -49,7 +50,7 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
         if peak is None or peak <= limit:
             return executable
         least = min(least, peak)
-        aim *= _AIM * limit / peak
+        aim = aim * _AIM * limit / peak if left > 1 else 1.0
     means = f"; {cause.message}" if cause is not None else ""
     raise PcgError(
         f"no plan fits in {bytes_text(limit)} per device: the smallest one found takes {bytes_text(least)} "
