@@ -29,7 +29,7 @@ config.environment["PYTHONPATH"] = getattr(config, "pcg_pythonpath", None) or os
 config.environment["OMP_NUM_THREADS"] = "1"
 config.substitutions += [
     (r"%pcg-opt\b", " ".join(toolserver.client("pcg.tools.pcg_opt"))),
-    (r"%pcg-run\b", f"{sys.executable} -m pcg.tools.pcg_run"),
+    (r"%pcg-run\b", " ".join(toolserver.client("pcg.tools.pcg_run"))),
     (r"%emit-irdl\b", f"{sys.executable} -m pcg.tools.emit_irdl"),
     (r"%python\b", sys.executable),
     (r"\bFileCheck\b", " ".join(toolserver.client("filecheck.main"))),

@@ -83,11 +83,16 @@ def texts() -> list[Path]:
     return [*sources(), *sources(OTHERS), *sorted((ROOT / "test").rglob("*.mlir")), *sorted(p for p in pages if p.resolve() not in _OWN)]
 
 
+@functools.lru_cache(1)
+def _nodes(file: Path) -> list[ast.AST]:
+    return [*ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+
+
 @functools.cache
 def defined(file: Path) -> tuple[tuple[int, str], ...]:
     """Names that others can see: of functions, classes, parameters, attributes and of modules' own variables."""
     found: list[tuple[int, str]] = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in _nodes(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.append((node.lineno, node.name))
         elif isinstance(node, ast.arg):
@@ -104,8 +109,8 @@ def defined(file: Path) -> tuple[tuple[int, str], ...]:
 @functools.cache
 def named(file: Path) -> tuple[tuple[int, str], ...]:
     """All identifiers of a source, local ones included."""
-    tree, found = ast.parse(file.read_text(encoding="utf-8")), list(defined(file))
-    for node in ast.walk(tree):
+    found = list(defined(file))
+    for node in _nodes(file):
         if isinstance(node, ast.Name):
             found.append((node.lineno, node.id))
         elif isinstance(node, ast.Attribute):
@@ -132,12 +137,21 @@ def _words(file: Path) -> tuple[list[str], dict[str, list[int]], list[int]]:
     return words, places, lines
 
 
+@functools.cache
+def _with_part(file: Path, only_defined: bool) -> dict[str, list[tuple[int, str]]]:
+    """Part of identifiers -> where they stand."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for line, name in defined(file) if only_defined else named(file):
+        for part in set(parts(name)):
+            found.setdefault(part, []).append((line, name))
+    return found
+
+
 def in_names(rule: Rule, file: Path) -> Iterator[Found]:
     """Identifiers of which a part is a word of `rule`."""
-    single = {w for w in rule.words if " " not in w}
-    for line, name in defined(file) if rule.scope == "definitions" else named(file):
-        if not single.isdisjoint(parts(name)) and name not in rule.stays:
-            yield Found(file, line, name, rule)
+    with_part = _with_part(file, rule.scope == "definitions")
+    for word in rule.words:
+        yield from (Found(file, line, name, rule) for line, name in with_part.get(word, ()) if name not in rule.stays)
 
 
 def in_text(rule: Rule, file: Path) -> Iterator[Found]:

@@ -1,9 +1,13 @@
-"""Starts pcg-opt and FileCheck for lit tests in a copy of a process that has imported them.
+"""Runs pcg-opt, pcg-run and FileCheck for lit tests in processes that have imported them.
 
 A lit test runs some hundred short commands, and importing takes most of each.  `Server` keeps one process with
 the imports done; the command line of a test is `client(...)`, which hands its arguments, directory, environment,
-and standard streams to that process.  There a fork takes them over and runs as if it had been started with them:
-it writes to the streams itself, ends as any process does, and the client ends with its status.
+and standard streams to that process, and ends with the status of what that runs:
+
+- pcg-opt and FileCheck one after the other in one copy of the process;
+- pcg-run in a new copy each time, since it chooses the devices of its process.
+
+Commands of a pipe would wait for each other there, so a client reads what comes through a pipe to its end first.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import marshal
 import os
 import socket
+import stat
 import sys
 
 TYPE_CHECKING = False
@@ -19,10 +24,13 @@ if TYPE_CHECKING:  # the client is to start quickly
 
 #: What the environment calls the socket of the running server.
 ADDRESS = "PCG_TEST_TOOLS"
-#: Module -> how it is run.  Tools that start jax are missing: it does not work in forks.
-TOOLS = ("pcg.tools.pcg_opt", "filecheck.main")
+#: Modules with a `main`, and whether each run gets a process of its own.
+TOOLS = {"pcg.tools.pcg_opt": False, "pcg.tools.pcg_run": True, "filecheck.main": False}
 #: Imported beforehand: what these tools import where it is first used.
-_LAZY = ("pcg.passes", "pcg.planning", "pcg.search", "pcg.solve", "pcg.reshard", "pcg.kernels", "pcg.simulate", "pcg.lint")
+_LAZY = (
+    "pcg.runtime", "pcg.passes", "pcg.planning", "pcg.search", "pcg.solve", "pcg.reshard", "pcg.kernels",
+    "pcg.simulate", "pcg.lint",
+)  # fmt: skip
 
 
 class Server:
@@ -57,13 +65,19 @@ def client(tool: str) -> list[str]:
 
 def _run(address: str, arguments: list[str]) -> None:
     """Have the server run a tool; ends as that does."""
+    standard_input = 0
+    if stat.S_ISFIFO(os.fstat(0).st_mode):
+        standard_input = os.memfd_create("input")
+        while part := os.read(0, 1 << 20):
+            os.write(standard_input, part)
+        os.lseek(standard_input, 0, os.SEEK_SET)
     with socket.socket(socket.AF_UNIX) as s:
-        s.connect(address)
+        s.connect(address if TOOLS[arguments[0]] else f"{address}.one")
         message = marshal.dumps((os.getcwd(), dict(os.environ), arguments))
-        socket.send_fds(s, [len(message).to_bytes(8, "little")], [0, 1, 2])
+        socket.send_fds(s, [len(message).to_bytes(8, "little")], [standard_input, 1, 2])
         s.sendall(message)
         answer = s.recv(8)
-    status = os.waitstatus_to_exitcode(int.from_bytes(answer, "little"))
+    status = os.waitstatus_to_exitcode(int.from_bytes(answer, "little")) if answer else 1
     if status < 0:
         import signal
 
@@ -78,15 +92,19 @@ def _serve(address: str) -> None:
     import signal
 
     mains = _load()
+    listener = _listen(address)
+    one = _listen(f"{address}.one")
+    one_pid = os.fork()
+    if one_pid == 0:
+        listener.close()
+        _serve_one_after_the_other(one, mains)
+    one.close()
     read, write = socket.socketpair()
     write.setblocking(False)
     read.setblocking(False)
     signal.set_wakeup_fd(write.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     running: dict[int, socket.socket] = {}
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address)
-    listener.listen(64)
     print("ready", flush=True)
     while True:
         ready, _, _ = select.select([0, read, listener], [], [])
@@ -102,10 +120,56 @@ def _serve(address: str) -> None:
                 for s in (read, write, listener, *running.values()):
                     s.close()
                 run = _taken_over(asked, mains)
+                asked.close()
                 sys.exit(run())
             running[pid] = asked
         if 0 in ready:
+            os.kill(one_pid, signal.SIGTERM)
             return
+
+
+def _listen(address: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen(64)
+    return listener
+
+
+def _serve_one_after_the_other(listener: socket.socket, mains: dict[str, Callable[[], int | None]]) -> None:
+    """Run what clients ask for in this process, until it or its parent is ended."""
+    import traceback
+
+    own, parent = [os.dup(fd) for fd in (0, 1, 2)], os.getppid()
+    listener.settimeout(5)
+    while os.getppid() == parent:
+        try:
+            asked, _ = listener.accept()
+        except TimeoutError:
+            continue
+        with asked:
+            run = _taken_over(asked, mains)
+            try:
+                status = run()
+            except SystemExit as end:
+                status = end.code
+            except BaseException:
+                traceback.print_exc()
+                status = 1
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except OSError:  # nobody reads it any more
+                    pass
+            if isinstance(status, str):
+                os.write(2, f"{status}\n".encode())
+            code = status if isinstance(status, int) else bool(status)
+            for target, fd in enumerate(own):  # the pipes of the tool end here
+                os.dup2(fd, target)
+            try:
+                asked.sendall((code << 8).to_bytes(8, "little"))
+            except OSError:  # the client was ended
+                pass
+    sys.exit()
 
 
 def _load() -> dict[str, Callable[[], int | None]]:
@@ -114,6 +178,7 @@ def _load() -> dict[str, Callable[[], int | None]]:
     import importlib
     import pkgutil
 
+    import jax  # noqa: F401 - not started: that does not work in forks
     import numpy as np
 
     for name in _LAZY:
@@ -149,7 +214,6 @@ def _taken_over(asked: socket.socket, mains: dict[str, Callable[[], int | None]]
     while left:
         parts.append(asked.recv(left))
         left -= len(parts[-1])
-    asked.close()
     directory, environment, arguments = marshal.loads(b"".join(parts))
     for target, fd in enumerate(fds):
         os.dup2(fd, target)

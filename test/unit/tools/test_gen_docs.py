@@ -42,7 +42,8 @@ def test_every_flag_has_a_help_text():
     assert [a.option_strings for a in parser()._actions if not a.help] == []
 
 
-def test_stale_pages_are_named(tmp_path):
+def test_stale_pages_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(gen_docs, "PAGES", {name: gen_docs.PAGES[name] for name in ("passes.md", "rules.md", "cli.md")})
     gen_docs.main(["-o", str(tmp_path)])
     assert gen_docs.main(["--check", "-o", str(tmp_path)]) == 0
     (tmp_path / "rules.md").write_text("old")
