@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 # Before anything starts jax: tests run on eight CPU devices, and may import `examples`, `bench` and `support`.  XLA
-# makes code for programs that run once without LLVM's optimisations; its own, in which faults were found, stay.
+# makes code for programs that run once by its quicker emitters and without LLVM's optimisations; its own, in which
+# faults were found, stay.  What XLA_FLAGS says is kept.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 _XLA = {
     "xla_force_host_platform_device_count": "8",
     "xla_backend_optimization_level": "0",
     "xla_llvm_disable_expensive_passes": "true",
+    "xla_cpu_use_fusion_emitters": "false",
 }
 for _flag, _value in _XLA.items():
     if _flag not in os.environ.get("XLA_FLAGS", ""):
