@@ -25,6 +25,8 @@ MEMORY = 24 << 30
 #: Packages of the repository that do not lie in python/pcg.
 PARTS = ("dialects", "passes", "tools")
 _NOT_COPIED = (".git", ".venv", "__pycache__", ".lit", ".*_cache", ".hypothesis", "*.egg-info", "build", "out")
+#: Tests that run by default, and those that `.ci/run` runs besides, as pytest's `-m` takes it.
+DEFAULT, SLOW = "not slow and not exhaustive", "slow"
 #: pytest in a process with limits; no cores are dumped.
 _START = """\
 import resource, sys
@@ -59,9 +61,13 @@ class Outcome:
 
 
 class Workspace:
-    """A copy of the repository `root` in `directory`, with the tests of `tests_of` (another checkout) if given."""
+    """A copy of the repository `root` in `directory`, with the tests of `tests_of` (another checkout) if given.
 
-    def __init__(self, root: Path, directory: Path, tests_of: Path | None = None) -> None:
+    `markers`: which of the tests run.
+    """
+
+    def __init__(self, root: Path, directory: Path, tests_of: Path | None = None, markers: str = DEFAULT) -> None:
+        self._markers = markers
         self.directory = directory
         self._is_stopped = False
         self.tree = directory / "tree"
@@ -93,7 +99,7 @@ class Workspace:
         limit = math.ceil(seconds) if seconds else 36000
         command = [
             sys.executable, "-c", _START, str(limit), str(MEMORY), "-x", "-q", "--tb=no", "-rfE", "--color=no",
-            "-p", "xdist", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "-p", "hypothesispytest",
+            "-p", "xdist", "-n", "0", "-m", self._markers, "-p", "no:cacheprovider", "-p", "hypothesispytest",
             "--hypothesis-seed=0",
             f"--basetemp={self.directory / 'temp'}", *tests.files,
         ]  # fmt: skip

@@ -4,7 +4,8 @@
   python bench/planted_faults.py --results faults.json           plant them; started again, it goes on where it was
   python bench/planted_faults.py --reach room                    with the unit tests of the fault's room alone
   python bench/planted_faults.py --survivors left.json           keep the faults that no test caught,
-  python bench/planted_faults.py --from left.json --tree ../new  and try those with the tests of another checkout
+  python bench/planted_faults.py --from left.json --slow         and try those with the tests that only CI runs
+  python bench/planted_faults.py --from left.json --tree ../new  or with the tests of another checkout
 
 The faults are changes of the syntax tree (a comparison, a constant, a `not`, an exchanged pair of arguments, a branch
 that is never taken, ...), spread evenly over rooms, files and kinds, the same for one tree and seed.  For each, test
@@ -30,7 +31,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.fault_runs import REACHES, SLOWER, Batch, Outcome, Workspace, batches_in, digest, ordered
+from bench.fault_runs import DEFAULT, REACHES, SLOW, SLOWER, Batch, Outcome, Workspace, batches_in, digest, ordered
 from bench.fault_sample import sample
 from bench.source_faults import Fault
 
@@ -132,7 +133,7 @@ def run(faults: Sequence[Fault], args: argparse.Namespace, results: Results) -> 
     workspaces: list[Workspace] = []
 
     def work(directory: Path) -> None:
-        workspace = Workspace(args.root, directory, args.tree)
+        workspace = Workspace(args.root, directory, args.tree, SLOW if args.slow else DEFAULT)
         workspaces.append(workspace)
         tests = batches_in(workspace.tree)
         if args.tests:
@@ -179,6 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     p.add_argument("--tests", nargs="+", metavar="PATH", help="test files or directories below test/ (default: all)")
     p.add_argument("--reach", choices=REACHES, default="all", help="unit tests of the room; also tests that import the "
                    "module; all (default)")  # fmt: skip
+    p.add_argument("--slow", action="store_true", help="the tests marked slow, not those that run by default")
     p.add_argument("--tree", type=Path, metavar="DIR", help="take the tests of another checkout")
     p.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="plant in another checkout")
     p.add_argument("--workers", type=int, default=1, help="copies of the tree that run tests at once (default: 1)")
