@@ -319,8 +319,9 @@ def cases(name: str) -> tuple[Case, ...]:
     for v in variants(name):
         rule = rule_of(v)
         every = {n: strategies(rule, m) for n, m in MESHES.items()}
+        # Replication is the same on all meshes.
         chosen = () if v not in standing else tuple(
-            (m, tuple(strategies(rule, m, SAMPLED[n], f"{name} {v.key} {n}")[i > 0 :]))  # replication is the same on all
+            (m, tuple(strategies(rule, m, SAMPLED[n], f"{name} {v.key} {n}")[i > 0 :]))
             for i, (n, m) in enumerate(MESHES.items())
         )
         out.append(Case(v, rule, sum(map(len, every.values())), chosen))
