@@ -79,7 +79,7 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
         f"{mesh}-{rank}" for mesh in ("a=2", "a=4", "a=2,b=2", "a=3,b=2") for rank in (1, 2)
     ),
     "unit/search/test_assign.py::test_the_same_twice_and_in_another_process": ("global",),
-    "unit/simulate/test_device_mappings.py::test_the_fastest_is_the_least_of_all_places": ("mlp",),
+    "unit/simulate/test_device_mappings.py::test_the_fastest_is_the_least_of_all_places": ("mlp", "llama3_8b"),
     "unit/simulate/test_xla.py::test_memory_is_near_what_xla_says": ("mlp", "mlp, nothing donated"),
     "unit/solve/test_network.py::test_starts_are_never_beaten_by_the_answer": (),
     "unit/test_docs.py::test_page": ("docs/overview.md-13",),
