@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from pcg.search.schedule import Replay, Schedule
+from pcg.solve.mip import Rows
 
 #: Numbers of segments that are tried.  Chosen: from more than the layers of usual models down to one, about halving.
 _SEGMENTS = (64, 24, 12, 6, 3, 1)
@@ -333,7 +334,7 @@ class _Region:
             lower[-1] = upper[-1] = limit * unit
         for i in self.steps:
             cost[column_x[i]] = scale * schedule.ops[i].seconds + 1e-9
-        rows = _Rows()
+        rows = Rows()
         for v in self.values:
             d, x = column_d[v], column_x.get(definition[v])
             if v in self.demanded:
@@ -355,49 +356,5 @@ class _Region:
                 if x is not None and (p <= self.split or p < self.earliest[v]):
                     row[x] = row.get(x, 0.0) - size
             rows.add(row, -np.inf, -self.base[p] * unit)
-        values = rows.minimise(cost, lower, upper, len(self.steps))
+        values = rows.minimise(cost, lower, upper, len(self.steps), gap=_GAP, nodes=_NODES).values
         return None if values is None else frozenset(i for i in self.steps if values[column_x[i]] > 0.5)
-
-
-class _Rows:
-    """The rows of an integer program."""
-
-    def __init__(self) -> None:
-        self.starts, self.index, self.value = [0], [], []  # type: list[int], list[int], list[float]
-        self.lower: list[float] = []
-        self.upper: list[float] = []
-
-    def add(self, row: dict[int, float], lower: float, upper: float) -> None:
-        self.index += row.keys()
-        self.value += row.values()
-        self.starts.append(len(self.index))
-        self.lower.append(lower)
-        self.upper.append(upper)
-
-    def minimise(
-        self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, integers: int
-    ) -> np.ndarray | None:
-        """The best values found, the first `integers` of them integer; None if there are none."""
-        import highspy
-
-        h = highspy.Highs()
-        for name, value in (
-            ("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", _GAP),
-            ("mip_max_nodes", _NODES),
-        ):  # fmt: skip
-            h.setOptionValue(name, value)
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = len(cost), len(self.lower)
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
-        lp.row_lower_, lp.row_upper_ = np.array(self.lower), np.array(self.upper)
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = np.array(self.starts, dtype=np.int32)
-        lp.a_matrix_.index_ = np.array(self.index, dtype=np.int32)
-        lp.a_matrix_.value_ = np.array(self.value)
-        kinds = [highspy.HighsVarType.kInteger] * integers + [highspy.HighsVarType.kContinuous] * (len(cost) - integers)
-        lp.integrality_ = kinds
-        h.passModel(lp)
-        h.run()
-        if h.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-            return None
-        return np.array(h.getSolution().col_value)

@@ -9,6 +9,7 @@ different orders reach different solutions; each step is optimal over all others
 from __future__ import annotations
 
 import heapq
+import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcg.solve import kernels
-from pcg.solve.model import Model
+from pcg.solve.pairwise import Pairwise
+
+#: Neighbours up to which a node is eliminated.  Chosen: those of one choice are in no table's size, only in its scope.
+_SCOPE = 60
 
 
 @dataclass
@@ -31,76 +35,77 @@ class EliminationOrder:
     entries: int
     """Message entries in all."""
 
-    def run(self, model: Model, unary: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def run(self, network: Pairwise, unary: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The best assignment under `unary` among those that agree with `x` outside `free`."""
         out = x.copy()
         if self.free:
-            kernels.eliminate(*self.arrays, model.size, model.offset, unary, model.tables, np.empty(self.entries), out)
+            at = network.size, network.offset
+            kernels.eliminate(*self.arrays, *at, unary, network.tables, np.empty(self.entries), out)
         return out
 
 
 def elimination_order(
-    model: Model, region: Iterable[int], rng: random.Random, largest: float, total: float
+    network: Pairwise, region: Iterable[int], rng: random.Random, largest: float, total: float
 ) -> EliminationOrder:
     """An order for `region`: each step's table times its node's strategies at most `largest`, all at most `total`."""
-    size = model.size.tolist()
+    log = np.log(network.size).tolist()
     inside = set(region)
-    links = {v: {u for u, _ in model.near[v] if u in inside} for v in inside}
+    links = {v: {u for u, _ in network.near[v] if u in inside} for v in inside}
+    work = {v: log[v] + sum(log[u] for u in links[v]) for v in inside}
     stamp = dict.fromkeys(inside, 0)
-
-    def work(v: int) -> float:
-        w = float(size[v])
-        for u in links[v]:
-            w *= size[u]
-        return w
-
-    heap = [(work(v) * (0.5 + rng.random()), 0, v) for v in sorted(inside)]
+    noise = rng.random
+    heap = [(work[v] + math.log(0.5 + noise()), 0, v) for v in sorted(inside)]
     heapq.heapify(heap)
     order: list[int] = []
     scopes: list[list[int]] = []
     conditioned: list[int] = []
-    spent = 0.0
+    spent, most = 0.0, math.log(largest)
+
+    def take_out(v: int) -> list[int]:
+        near = sorted(links.pop(v))
+        for u in near:
+            links[u].discard(v)
+            work[u] -= log[v]
+        return near
 
     def touch(nodes: Iterable[int]) -> None:
         for u in nodes:
             stamp[u] += 1
-            heapq.heappush(heap, (work(u) * (0.5 + rng.random()), stamp[u], u))
+            heapq.heappush(heap, (work[u] + math.log(0.5 + noise()), stamp[u], u))
 
     while heap:
-        _, when, v = heapq.heappop(heap)
+        rank, when, v = heapq.heappop(heap)
         if v not in links or when != stamp[v]:
             continue
-        w = work(v)
-        if w > largest or spent + w > total or len(links[v]) > 60:
+        if work[v] > most or spent + math.exp(work[v]) > total or len(links[v]) > _SCOPE:
             # Condition on the node that most tables would have to carry.
             around = [v, *sorted(links[v])]
-            weight = [len(links[u]) * np.log(size[u]) * (0.3 + rng.random()) for u in around]
-            u = around[int(np.argmax(weight))]
+            u = max(around, key=lambda u: len(links[u]) * log[u] * (0.3 + noise()))
             conditioned.append(u)
-            near = sorted(links.pop(u))
-            for a in near:
-                links[a].discard(u)
-            touch(near)
+            touch(take_out(u))
             if u != v:
-                heapq.heappush(heap, (w, stamp[v], v))
+                heapq.heappush(heap, (rank, stamp[v], v))
             continue
-        spent += w
-        near = sorted(links.pop(v))
+        spent += math.exp(work[v])
+        near = take_out(v)
         order.append(v)
         scopes.append(near)
+        clique = set(near)
         for a in near:
-            links[a].discard(v)
-            links[a].update(u for u in near if u != a)
+            fresh = clique - links[a]
+            fresh.discard(a)
+            links[a] |= fresh
+            work[a] += sum([log[u] for u in fresh])
         touch(near)
     # A node that was conditioned on late was in tables laid out before: they are smaller than counted.
     gone = set(conditioned)
-    return _lay_out(model, order, [[u for u in own if u not in gone] for own in scopes], conditioned)
+    return _lay_out(network, order, [[u for u in own if u not in gone] for own in scopes], conditioned)
 
 
-def _lay_out(model: Model, order: list[int], scopes: list[list[int]], conditioned: list[int]) -> EliminationOrder:
-    size = model.size.tolist()
+def _lay_out(network: Pairwise, order: list[int], scopes: list[list[int]], conditioned: list[int]) -> EliminationOrder:
+    size = network.size.tolist()
     place = {v: b for b, v in enumerate(order)}
-    ei, table = model.ei.tolist(), model.table.tolist()
+    ei, table = network.ei.tolist(), network.table.tolist()
     messages: list[list[tuple[int, list[int]]]] = [[] for _ in order]
     scope_at, factor_at, fixed_at = [0], [0], [0]
     scope: list[int] = []
@@ -112,7 +117,7 @@ def _lay_out(model: Model, order: list[int], scopes: list[list[int]], conditione
     for b, v in enumerate(order):
         own = scopes[b]
         position = {u: d for d, u in enumerate(own)}
-        for u, e in model.near[v]:
+        for u, e in network.near[v]:
             mine, theirs = (size[u], 1) if ei[e] == v else (1, size[v])
             if u not in place:
                 fixed.append((u, table[e], mine, theirs))

@@ -13,12 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pcg.solve import neighbourhoods
+from pcg.solve.mip import Rows
 from pcg.solve.network import Network
 from pcg.solve.reduce import Reduction, reduce
 from pcg.solve.trws import NEAR, Bounded, ascend
 
-#: Choices up to which an ILP takes about a second: HiGHS took 12.7 s for 9,344 (decision 1).
-_SMALL = 4000
+#: Choices up to which an ILP takes about a second, and above which it may not end: HiGHS took 12.7 s for 9,344
+#: (decision 1), and more than 300 s for 47,670.
+_SMALL, _LARGE = 4000, 12000
 #: What is forbidden costs in an ILP.  Chosen: costs are scaled so that this is the largest number that HiGHS sees.
 _HIGHS = 1e10
 
@@ -57,10 +60,10 @@ def solve(
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
-    Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice; the
-    returned `bound` tells.  `quick` leaves out the ILP.  Once it is proved that any solution costs more than
-    `cutoff`, the best so far is returned.  `patience`: see `ascend`; it may also end
-    at a relative gap of `enough`.
+    Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice, or the core is so large
+    that large neighbourhood search takes the place of the ILP; the returned `bound` tells.  `quick` leaves out both.
+    Once it is proved that any solution costs more than `cutoff`, the best so far is returned.  `patience`: see
+    `ascend`; it may also end at a relative gap of `enough`.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -84,7 +87,7 @@ def solve(
         near = max(NEAR, enough * abs(constant + cost) / cost) if cost > 0 else NEAR
         found = ascend(core, guess, patience=patience, cutoff=cutoff - constant, gap=near)
         if depth and constant + found.bound <= cutoff and found.cost - found.bound > gap * abs(found.cost + constant):
-            found = _kernel_search(core, found, depth)
+            found = _kernel_search(core, found, depth) if size <= _SMALL else neighbourhoods.search(core, found)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
         if bound > cutoff:
@@ -97,11 +100,11 @@ def solve(
         if quick or closed or left > 0.7 * size:
             break
     count = 0
-    if core.unary and not closed and not quick:
-        count = sum(map(len, core.unary))
+    if core.unary and not closed and not quick and left <= _LARGE:
+        count = left
         progress(f"solving an ILP of {len(core.unary)} decisions, {count} choices")
         inside = [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(masks, found.x, strict=True)]
-        x_core, ilp_bound, _ = _highs(core, inside, gap, max_nodes)
+        x_core, ilp_bound = _branch_and_bound(core, inside, gap, max_nodes)
         x_core = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x_core, strict=True)]
         best = _lift(layers, x_core)
         bound = max(bound, constant + ilp_bound)
@@ -199,22 +202,17 @@ def merge(
     kept = [np.flatnonzero(m) for m in masks]
     inside = [int(np.searchsorted(kept[i], k)) for i, k in enumerate(start)]
     rows = [Limit({i: w[masks[i]] for i, w in x.weights.items()}, x.most) for x in limits]
-    x, _, _ = _highs(network.restrict(masks), inside, 1e-2, 100, rows)
+    x, _ = _branch_and_bound(network.restrict(masks), inside, 1e-2, 100, rows)
     return [int(kept[i][k]) for i, k in enumerate(x)]
 
 
-def _highs(
-    core: Network, guess: list[int], gap: float, max_nodes: int, limits: Sequence[Limit] = ()
-) -> tuple[list[int], float, int]:
-    import highspy
-
-    most = core.forbidden
+def _normalised(core: Network) -> tuple[list[np.ndarray], list[tuple[int, int, np.ndarray]]]:
+    """Its costs with what a side of an edge costs whatever the other does moved into the unary costs."""
     unary = [u.copy() for u in core.unary]
     edges: list[tuple[int, int, np.ndarray]] = []
     for i, row in enumerate(core.pair):
         for j, m in row.items():
             if i < j:
-                # Move what a side costs whatever the other does into the unary costs.
                 rows = m.min(axis=1)
                 m = m - rows[:, None]
                 cols = m.min(axis=0)
@@ -223,83 +221,45 @@ def _highs(
                 m = m - cols[None, :]
                 if m.any():
                     edges.append((i, j, m))
+    return unary, edges
+
+
+def _branch_and_bound(
+    core: Network, guess: list[int], gap: float, max_nodes: int, limits: Sequence[Limit] = ()
+) -> tuple[list[int], float]:
+    """A solution no costlier than `guess`, and a bound on all."""
+    unary, edges = _normalised(core)
     # HiGHS has absolute tolerances, from 1e-7, and takes 1e20 for infinite: what is forbidden costs 1e10 there.
-    scale = _HIGHS / most
+    scale = _HIGHS / core.forbidden
     offset = sum(float(u.min()) for u in unary)
     first = np.concatenate([[0], np.cumsum([len(u) for u in unary])]).astype(int)
-    cost = [scale * np.minimum(u - u.min(), most) for u in unary]
-    cols = int(first[-1])
-    y_cost: list[np.ndarray] = []
-    starts: list[int] = [0]
-    index: list[np.ndarray] = []
-    value: list[np.ndarray] = []
-    rhs: list[float] = []
-    for i, u in enumerate(unary):
-        index.append(np.arange(first[i], first[i + 1]))
-        value.append(np.ones(len(u)))
-        rhs.append(1.0)
-        starts.append(starts[-1] + len(u))
-    next_col = cols
+    cost = [scale * np.minimum(u - u.min(), core.forbidden) for u in unary]
+    count = columns = int(first[-1])
+    rows = Rows()
+    for i in range(len(unary)):
+        rows.add(dict.fromkeys(range(first[i], first[i + 1]), 1.0), 1.0, 1.0)
     for i, j, m in edges:
         gi, gj = _groups(m, core.noise), _groups(m.T, core.noise)
-        ni, nj = int(gi.max()) + 1, int(gj.max()) + 1
-        small = np.zeros((ni, nj))
+        shape = int(gi.max()) + 1, int(gj.max()) + 1
+        small = np.zeros(shape)
         small[gi[:, None], gj[None, :]] = m
-        y = next_col + np.arange(ni * nj).reshape(ni, nj)
-        next_col += ni * nj
-        y_cost.append(scale * np.minimum(small, most).reshape(-1))
-        for r in range(ni):
-            xs = first[i] + np.flatnonzero(gi == r)
-            index.append(np.concatenate([y[r], xs]))
-            value.append(np.concatenate([np.ones(nj), -np.ones(len(xs))]))
-            rhs.append(0.0)
-            starts.append(starts[-1] + nj + len(xs))
-        for c in range(nj):
-            xs = first[j] + np.flatnonzero(gj == c)
-            index.append(np.concatenate([y[:, c], xs]))
-            value.append(np.concatenate([np.ones(ni), -np.ones(len(xs))]))
-            rhs.append(0.0)
-            starts.append(starts[-1] + ni + len(xs))
-    lower, upper = list(rhs), list(rhs)
+        y = count + np.arange(small.size).reshape(shape)
+        count += small.size
+        cost.append(scale * np.minimum(small, core.forbidden).reshape(-1))
+        for node, group, sums in ((i, gi, y), (j, gj, y.T)):
+            for g, own in enumerate(sums.tolist()):
+                members = (first[node] + np.flatnonzero(group == g)).tolist()
+                rows.add({**dict.fromkeys(own, 1.0), **dict.fromkeys(members, -1.0)}, 0.0, 0.0)
     for limit in limits:
-        for i, w in limit.weights.items():
-            index.append(np.arange(first[i], first[i + 1]))
-            value.append(w / limit.most)
-        starts.append(starts[-1] + sum(map(len, limit.weights.values())))
-        lower.append(-np.inf)
-        upper.append(1.0)
-    h = highspy.Highs()
-    h.setOptionValue("output_flag", False)
-    h.setOptionValue("threads", 1)
-    h.setOptionValue("random_seed", 0)
-    h.setOptionValue("mip_rel_gap", gap)
-    h.setOptionValue("mip_max_nodes", max_nodes)
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = next_col, len(lower)
-    lp.col_cost_ = np.concatenate(cost + y_cost)
-    lp.col_lower_ = np.zeros(next_col)
-    lp.col_upper_ = np.ones(next_col)
-    lp.row_lower_ = np.array(lower)
-    lp.row_upper_ = np.array(upper)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = np.array(starts, dtype=np.int32)
-    lp.a_matrix_.index_ = np.concatenate(index).astype(np.int32)
-    lp.a_matrix_.value_ = np.concatenate(value)
-    kinds = [highspy.HighsVarType.kInteger] * cols + [highspy.HighsVarType.kContinuous] * (next_col - cols)
-    lp.integrality_ = kinds
-    h.passModel(lp)
-    start = highspy.HighsSolution()
-    x0 = np.zeros(next_col)
-    for i, k in enumerate(guess):
-        x0[first[i] + k] = 1.0
-    start.col_value = list(x0)
-    h.setSolution(start)
-    h.run()
-    values = np.array(h.getSolution().col_value)
-    info = h.getInfo()
-    if len(values) != next_col:
-        return guess, offset, cols
-    x = [int(np.argmax(values[first[i] : first[i + 1]])) for i in range(len(unary))]
+        weights = {int(first[i] + k): float(v) / limit.most for i, w in limit.weights.items() for k, v in enumerate(w)}
+        rows.add(weights, -np.inf, 1.0)
+    start = np.zeros(count)
+    start[[first[i] + k for i, k in enumerate(guess)]] = 1.0
+    solved = rows.minimise(
+        np.concatenate(cost), np.zeros(count), np.ones(count), columns, gap=gap, nodes=max_nodes, start=start
+    )
+    if solved.values is None:
+        return guess, offset
+    x = [int(np.argmax(solved.values[first[i] : first[i + 1]])) for i in range(len(unary))]
     x = min((x if limits else core.icm(x), guess), key=core.cost)
-    bound = offset + max(0.0, info.mip_dual_bound) / scale
-    return x, bound, cols
+    return x, offset + max(0.0, solved.bound) / scale

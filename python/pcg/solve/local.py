@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pcg.solve import kernels
+from pcg.solve import memory_kernels
 from pcg.solve.bucket_elimination import EliminationOrder, elimination_order
 from pcg.solve.model import Model
 from pcg.solve.trws import TreeReweighted
@@ -83,7 +83,7 @@ class LocalSearch:
         out = x.copy()
         order = list(range(m.n))
         self.rng.shuffle(order)
-        kernels.local_search(
+        memory_kernels.local_search(
             out, m.load(out), m.capacity, m.size, m.offset, m.unary, m.table, m.tables, m.ei, m.near_offset,
             m.near_node, m.near_edge, m.item_offset, m.item_start, m.item_end, m.item_usage, m.usage,
             np.array(order, dtype=np.int64),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.kernels import penalise, usage_of
+from pcg.solve.memory_kernels import penalise, usage_of
 from pcg.solve.pairwise import Pairwise, offsets
 from pcg.solve.reduce_problem import Reduced
 

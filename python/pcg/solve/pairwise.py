@@ -73,6 +73,17 @@ class Pairwise:
         own = self.unary[self.offset + x].sum()
         return float(own + self.tables[self.table + x[self.ei] * self.size[self.ej] + x[self.ej]].sum())
 
+    def icm(self, x: Sequence[int], noise: float) -> np.ndarray:
+        """`Network.icm` by compiled loops."""
+        from pcg.solve import kernels
+
+        best = np.array(x, dtype=np.int64)
+        kernels.icm(
+            self.size, self.offset, self.unary, self.ei, self.table, self.tables,
+            self.near_offset, self.near_node, self.near_edge, noise, best,
+        )  # fmt: skip
+        return best
+
 
 def offsets(lengths: np.ndarray) -> np.ndarray:
     """Where each of several rows starts when they lie one behind the other, and their end."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.kernels import implied_steps
+from pcg.solve.memory_kernels import implied_steps
 from pcg.solve.problem import Infeasible
 
 #: One node's usage: while `start <= t < end`, strategy k takes `usage[k]` bytes.

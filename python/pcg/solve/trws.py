@@ -167,7 +167,7 @@ def ascend(
         bound = max(bound, found)
         if bound > cutoff:
             break
-        guess = network.icm(rounded.tolist())
+        guess = flat.icm(rounded, network.noise).tolist() if messages.compiled else network.icm(rounded.tolist())
         if (c := network.cost(guess)) < cost:
             best, cost = guess, c
         if cost - bound <= gap * cost or bound - looks[-_LOOKS] <= patience * (cost - bound):

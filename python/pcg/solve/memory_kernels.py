@@ -1,0 +1,172 @@
+"""Compiled inner loops over networks whose choices take memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcg.kernels.compiled import compiled
+
+
+@compiled
+def implied_steps(start, end, node, offset, size, usage, capacity, order, budget):  # type: ignore[no-untyped-def]
+    """Mask of the steps that a remaining one implies; tries the steps of `order` as the implying ones.
+
+    Step q implies p if whatever fits q fits p: sum over nodes of the most that p can exceed q by, is no more than p's
+    capacity exceeds q's.  Items are flat: item a is of `node[a]`, live while start <= t < end.
+    """
+    steps = len(capacity)
+    dropped = np.zeros(steps, dtype=np.bool_)
+    at = np.full(node.max() + 1, -1, dtype=np.int64)
+    total = np.empty(steps + 1, dtype=np.int64)
+    work = 0
+    for q in order:
+        if dropped[q] or work > budget:
+            continue
+        at[:] = -1
+        for a in range(len(start)):
+            if start[a] <= q < end[a]:
+                at[node[a]] = a
+        total[:] = 0
+        for a in range(len(start)):
+            b = at[node[a]]
+            most = np.int64(-1) << 62
+            for k in range(size[a]):
+                d = usage[offset[a] + k]
+                if b >= 0:
+                    d -= usage[offset[b] + k]
+                most = max(most, d)
+            total[start[a]] += most
+            total[end[a]] -= most
+            work += size[a] + 2
+        work += steps
+        s = 0
+        for p in range(steps):
+            s += total[p]
+            if p != q and not dropped[p] and s <= capacity[p] - capacity[q]:
+                dropped[p] = True
+    return dropped
+
+
+@compiled
+def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  # type: ignore[no-untyped-def]
+    """Bytes at each step under `x`."""
+    change = np.zeros(steps + 1, dtype=np.int64)
+    for i in range(len(x)):
+        for a in range(item_offset[i], item_offset[i + 1]):
+            u = usage[item_usage[a] + x[i]]
+            change[item_start[a]] += u
+            change[item_end[a]] -= u
+    return np.cumsum(change)[:-1]
+
+
+@compiled
+def penalise(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, multipliers):  # type: ignore[no-untyped-def]
+    """Unary costs with `multipliers[t]` per byte live at step t."""
+    out = unary.copy()
+    upto = np.zeros(len(multipliers) + 1)
+    for t in range(len(multipliers)):
+        upto[t + 1] = upto[t] + multipliers[t]
+    for i in range(len(size)):
+        for a in range(item_offset[i], item_offset[i + 1]):
+            p = upto[item_end[a]] - upto[item_start[a]]
+            if p != 0.0:
+                for k in range(size[i]):
+                    out[offset[i] + k] += p * usage[item_usage[a] + k]
+    return out
+
+
+@compiled
+def _move(i, k, x, load, item_offset, item_start, item_end, item_usage, usage):  # type: ignore[no-untyped-def]
+    """Set `x[i] = k` and update `load`."""
+    for a in range(item_offset[i], item_offset[i + 1]):
+        d = usage[item_usage[a] + k] - usage[item_usage[a] + x[i]]
+        if d != 0:
+            for t in range(item_start[a], item_end[a]):
+                load[t] += d
+    x[i] = k
+
+
+@compiled
+def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ignore[no-untyped-def]
+    """Whether the load is within the capacity wherever node `i` is live."""
+    for a in range(item_offset[i], item_offset[i + 1]):
+        for t in range(item_start[a], item_end[a]):
+            if load[t] > capacity[t]:
+                return False
+    return True
+
+
+@compiled
+def local_search(x, load, capacity, size, offset, unary, table, tables, ei, near_offset, near_node, near_edge,
+            item_offset, item_start, item_end, item_usage, usage, order):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Improve a fitting `x` by changes of one node, and of two along an edge, that still fit; until none helps."""
+    largest = 1
+    for i in range(len(size)):
+        largest = max(largest, size[i])
+    cost, other = np.empty(largest), np.empty(largest)
+    changed = True
+    while changed:
+        changed = False
+        for i in order:
+            for s in range(size[i]):
+                cost[s] = unary[offset[i] + s]
+            for a in range(near_offset[i], near_offset[i + 1]):
+                j, e = near_node[a], near_edge[a]
+                for s in range(size[i]):
+                    if ei[e] == i:
+                        cost[s] += tables[table[e] + s * size[j] + x[j]]
+                    else:
+                        cost[s] += tables[table[e] + x[j] * size[i] + s]
+            was = x[i]
+            for s in range(size[i]):
+                if cost[s] < cost[x[i]] - 0.5:
+                    back = x[i]
+                    _move(i, s, x, load, item_offset, item_start, item_end, item_usage, usage)
+                    if not _fits_at(i, load, capacity, item_offset, item_start, item_end):
+                        _move(i, back, x, load, item_offset, item_start, item_end, item_usage, usage)
+            if x[i] != was:
+                changed = True
+            for a in range(near_offset[i], near_offset[i + 1]):
+                j, e = near_node[a], near_edge[a]
+                if j < i:
+                    continue
+                for l in range(size[j]):
+                    other[l] = unary[offset[j] + l]
+                for b in range(near_offset[j], near_offset[j + 1]):
+                    h, f = near_node[b], near_edge[b]
+                    if h == i:
+                        continue
+                    for l in range(size[j]):
+                        if ei[f] == j:
+                            other[l] += tables[table[f] + l * size[h] + x[h]]
+                        else:
+                            other[l] += tables[table[f] + x[h] * size[j] + l]
+                first = ei[e] == i
+                best_gain = 0.5
+                here = tables[table[e] + x[i] * size[j] + x[j]] if first else tables[table[e] + x[j] * size[i] + x[i]]
+                # `cost` holds this edge at x[j]; without it, node i alone costs:
+                now = cost[x[i]] - here + other[x[j]] + here
+                i0, j0 = x[i], x[j]
+                for s in range(size[i]):
+                    at_j = tables[table[e] + s * size[j] + j0] if first else tables[table[e] + j0 * size[i] + s]
+                    alone = cost[s] - at_j
+                    for l in range(size[j]):
+                        if s == x[i] or l == x[j]:
+                            continue
+                        both = tables[table[e] + s * size[j] + l] if first else tables[table[e] + l * size[i] + s]
+                        gain = now - (alone + other[l] + both)
+                        if gain <= best_gain:
+                            continue
+                        bi, bj = x[i], x[j]
+                        _move(i, s, x, load, item_offset, item_start, item_end, item_usage, usage)
+                        _move(j, l, x, load, item_offset, item_start, item_end, item_usage, usage)
+                        if _fits_at(i, load, capacity, item_offset, item_start, item_end) and _fits_at(
+                            j, load, capacity, item_offset, item_start, item_end
+                        ):
+                            best_gain = gain
+                        else:
+                            _move(i, bi, x, load, item_offset, item_start, item_end, item_usage, usage)
+                            _move(j, bj, x, load, item_offset, item_start, item_end, item_usage, usage)
+                if x[i] != i0 or x[j] != j0:
+                    changed = True
+                    break

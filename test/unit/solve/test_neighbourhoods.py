@@ -1,0 +1,71 @@
+"""Large neighbourhood search, for networks that are too large for an ILP."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pcg.solve import ilp, neighbourhoods
+from pcg.solve.ilp import first_guess, solve
+from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.trws import ascend
+
+ROWS, COLUMNS, CHOICES = 3, 40, 6
+
+
+def grid(seed: int) -> Network:
+    """Three chains side by side; a twentieth of the pairs is forbidden.  Node `ROWS * column + row`."""
+    rng = np.random.default_rng(seed)
+    network = Network()
+    for _ in range(ROWS * COLUMNS):
+        network.add(rng.integers(0, 10, CHOICES) * 1e-6)
+    for i in range(ROWS * COLUMNS):
+        for j in ([i + 1] if (i + 1) % ROWS else []) + [i + ROWS]:
+            if j < ROWS * COLUMNS:
+                m = rng.integers(0, 20, (CHOICES, CHOICES)) * 1e-6
+                m[rng.random(m.shape) < 0.05] = FORBIDDEN
+                network.connect(i, j, m)
+    network.settle()
+    return network
+
+
+def optimum(network: Network) -> float:
+    """By dynamic programming over columns."""
+    u, p = network.unary, network.pair
+    best = np.zeros((CHOICES,) * ROWS)
+    for start in range(0, ROWS * COLUMNS, ROWS):
+        for row in range(ROWS):
+            if start:
+                m = p[start - ROWS + row][start + row]
+                best = np.moveaxis((np.moveaxis(best, row, -1)[..., None] + m).min(axis=-2), -1, row)
+        for row in range(ROWS):
+            best = best + u[start + row].reshape([-1 if r == row else 1 for r in range(ROWS)])
+            if row + 1 < ROWS:
+                m = p[start + row][start + row + 1]
+                best = best + m.reshape([CHOICES if r in (row, row + 1) else 1 for r in range(ROWS)])
+    return float(best.min())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_comes_near_the_optimum(seed, monkeypatch):
+    """With tables of two nodes, so that others are conditioned on; the same input gives the same solution."""
+    monkeypatch.setattr(neighbourhoods, "_TABLE", 6.0**3)
+    network = grid(seed)
+    found = ascend(network, first_guess(network), sweeps=5)
+    better = neighbourhoods.search(network, found)
+    assert better.cost < found.cost and better.bound == found.bound
+    assert better.cost == pytest.approx(network.cost(better.x))
+    assert optimum(network) - 1e-12 <= better.cost <= 1.02 * optimum(network)
+    assert neighbourhoods.search(network, found).x == better.x
+
+
+def test_a_large_network_is_solved_without_an_ilp(monkeypatch):
+    network = grid(0)
+    assert solve(network).variables > 0
+    monkeypatch.setattr(ilp, "_SMALL", 100)
+    monkeypatch.setattr(ilp, "_LARGE", 100)
+    solution = solve(network)
+    assert solution.variables == 0
+    assert solution.bound - 1e-12 <= optimum(network) <= solution.cost + 1e-12
+    assert solution.cost == pytest.approx(network.cost(solution.x))
+    assert solution.cost <= 1.01 * optimum(network)
