@@ -6,7 +6,7 @@ import numpy as np
 
 from pcg.search.quotient import Quotient
 from pcg.solve.ilp import first_guess
-from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.network import Network
 from pcg.solve.reduce import reduce
 
 
@@ -46,9 +46,10 @@ def _batch(quotient: Quotient, c: int) -> int:
 
 def _complete(network: Network, fixed: dict[int, int]) -> list[int]:
     """A good solution with some choices fixed: exact elimination, then greedy on the core."""
-    pinned = network.penalised(
-        {c: np.where(np.arange(len(network.unary[c])) == k, 0.0, FORBIDDEN) for c, k in fixed.items()}
-    )
+    masks = [np.ones(len(u), dtype=bool) for u in network.unary]
+    for c, k in fixed.items():
+        masks[c][:] = np.arange(len(masks[c])) == k
+    pinned = network.restrict(masks)
     reduction = reduce(pinned)
     x = reduction.expand(first_guess(reduction.core) if reduction.core.unary else [])
-    return pinned.icm(x)
+    return [fixed.get(c, k) for c, k in enumerate(pinned.icm(x))]

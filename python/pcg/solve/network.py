@@ -102,7 +102,13 @@ class Network:
         """This network with only the choices that `masks` leave open."""
         self.settle()
         unary = [u[k] for u, k in zip(self.unary, masks, strict=True)]
-        pair = [{j: m[masks[i]][:, masks[j]] for j, m in row.items()} for i, row in enumerate(self.pair)]
+        part = [not k.all() for k in masks]
+        pair = [dict(row) for row in self.pair]
+        for i, row in enumerate(pair):
+            for j, m in row.items():
+                if i < j and (part[i] or part[j]):
+                    row[j] = m = m[masks[i]][:, masks[j]]
+                    pair[j][i] = m.T
         return Network(unary, pair, self.unit)
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:

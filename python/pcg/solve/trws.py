@@ -159,7 +159,7 @@ def ascend(
     network.settle()
     flat = Pairwise.of(network.unary, network.pair)
     messages = TreeReweighted(flat, len(flat.tables) > _ENTRIES or len(flat.ei) > _EDGES)
-    best, cost = list(x), network.cost(x)
+    best, cost = list(x), flat.energy(np.array(x, dtype=np.int64))
     bound = -np.inf
     looks = [bound] * _LOOKS
     for _ in range(0, sweeps, _SWEEPS):
@@ -167,9 +167,9 @@ def ascend(
         bound = max(bound, found)
         if bound > cutoff:
             break
-        guess = flat.icm(rounded, network.noise).tolist() if messages.compiled else network.icm(rounded.tolist())
-        if (c := network.cost(guess)) < cost:
-            best, cost = guess, c
+        guess = flat.icm(rounded, network.noise) if messages.compiled else np.array(network.icm(rounded.tolist()))
+        if (c := flat.energy(guess)) < cost:
+            best, cost = guess.tolist(), c
         if cost - bound <= gap * cost or bound - looks[-_LOOKS] <= patience * (cost - bound):
             break
         looks.append(bound)
