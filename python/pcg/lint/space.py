@@ -159,7 +159,7 @@ class Space:
         #: Per variable of the core: which of its choices some variant may use.
         self._open = [np.ones(len(u), dtype=bool) for u in self._core.unary]
         starts = [self.quotient.per_class(x) for _, x in plans]
-        starts += [x for _, x in pure_plans(self.quotient, self.network)]
+        starts += [x for _, x in pure_plans(self.quotient, self.network)[0]]
         self._seeds = [self.base.project(x) for x in starts]
         self._known: dict[tuple, Figures] = {}
         self.solved = 0

@@ -41,10 +41,15 @@ def optimize(
     phases["costs"] = time.perf_counter() - start
     start = time.perf_counter()
     known = [(name, quotient.per_class(x)) for name, x in plans]
-    known += [("replication", replication(quotient))] if quick else pure_plans(quotient, network)
+    reduction = None
+    if quick:
+        known.append(("replication", replication(quotient)))
+    else:
+        pure, reduction = pure_plans(quotient, network)
+        known += pure
     solution = solve(
         network, [x for _, x in known], progress=progress, cutoff=cutoff, quick=quick, depth=0 if quick else 1,
-        patience=1e-2 if quick else 1e-5, enough=1e-3 if quick else 0.0,
+        patience=1e-2 if quick else 1e-5, enough=1e-3 if quick else 0.0, reduction=reduction,
     )  # fmt: skip
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start

@@ -7,7 +7,7 @@ import numpy as np
 from pcg.search.quotient import Quotient
 from pcg.solve.ilp import first_guess
 from pcg.solve.network import Network
-from pcg.solve.reduce import reduce
+from pcg.solve.reduce import Reduction, reduce
 
 
 def replication(quotient: Quotient) -> list[int]:
@@ -15,18 +15,22 @@ def replication(quotient: Quotient) -> list[int]:
     return [_replicated(quotient, c) for c in range(quotient.classes)]
 
 
-def pure_plans(quotient: Quotient, network: Network) -> list[tuple[str, list[int]]]:
-    """Name and choice per class of each, completed as well as possible."""
+def pure_plans(quotient: Quotient, network: Network) -> tuple[list[tuple[str, list[int]]], Reduction]:
+    """Name and choice per class of each, completed as well as possible; and the network without all but arguments.
+
+    That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.
+    """
     replicated = replication(quotient)
     plans = [("replication", replicated)]
     data = {quotient.class_of[n] for n in quotient.data}
     arguments = {quotient.class_of[n] for n in quotient.arguments}
+    reduction = reduce(network, arguments)
     if data:
         dp = {c: _batch(quotient, c) if c in data else replicated[c] for c in arguments}
-        plans.append(("data parallelism", _complete(network, dp)))
+        plans.append(("data parallelism", _complete(network, reduction, dp)))
         tp = {c: replicated[c] for c in data}
-        plans.append(("tensor parallelism", _complete(network, tp)))
-    return plans
+        plans.append(("tensor parallelism", _complete(network, reduction, tp)))
+    return plans, reduction
 
 
 def _replicated(quotient: Quotient, c: int) -> int:
@@ -44,12 +48,14 @@ def _batch(quotient: Quotient, c: int) -> int:
     return best
 
 
-def _complete(network: Network, fixed: dict[int, int]) -> list[int]:
+def _complete(network: Network, reduction: Reduction, fixed: dict[int, int]) -> list[int]:
     """A good solution with some choices fixed: exact elimination, then greedy on the core."""
-    masks = [np.ones(len(u), dtype=bool) for u in network.unary]
-    for c, k in fixed.items():
-        masks[c][:] = np.arange(len(masks[c])) == k
-    pinned = network.restrict(masks)
-    reduction = reduce(pinned)
-    x = reduction.expand(first_guess(reduction.core) if reduction.core.unary else [])
-    return [fixed.get(c, k) for c, k in enumerate(pinned.icm(x))]
+    core = reduction.core
+    masks = [np.ones(len(u), dtype=bool) for u in core.unary]
+    for p, c in enumerate(reduction.kept):
+        if c in fixed:
+            masks[p] = reduction.choices[c] == fixed[c]
+    pinned = reduce(core.restrict(masks))
+    inside = pinned.expand(first_guess(pinned.core) if pinned.core.unary else [])
+    x = reduction.expand([int(np.flatnonzero(m)[k]) for m, k in zip(masks, inside, strict=True)])
+    return network.icm(x, fixed)

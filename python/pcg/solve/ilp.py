@@ -59,13 +59,14 @@ def solve(
     cutoff: float = np.inf,
     patience: float = 1e-5,
     enough: float = 0.0,
+    reduction: Reduction | None = None,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice, or the core is so large
     that large neighbourhood search takes the place of the ILP; the returned `bound` tells.  `quick` leaves out both.
     Once it is proved that any solution costs more than `cutoff`, the best so far is returned.  `patience`: see
-    `ascend`; it may also end at a relative gap of `enough`.
+    `ascend`; it may also end at a relative gap of `enough`.  `reduction`: of the network, to go on from.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -73,6 +74,9 @@ def solve(
     core = network
     bound = -np.inf
     best: list[int] | None = None
+    if reduction is not None:
+        layers.append((reduction, [np.ones(len(u), dtype=bool) for u in reduction.core.unary]))
+        constant, core = reduction.constant, reduction.core
     for _ in range(8):
         reduction = reduce(core)
         constant += reduction.constant

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -129,11 +129,15 @@ class Network:
         other.unary = [_finite(u, other.forbidden) for u in other.unary]
         return other
 
-    def icm(self, x: Sequence[int]) -> list[int]:
-        """Iterated conditional modes (Besag 1986): improve `x` node by node until none helps, in a fixed order."""
+    def icm(self, x: Sequence[int], fixed: Collection[int] = ()) -> list[int]:
+        """Iterated conditional modes (Besag 1986): improve `x` node by node until none helps, in a fixed order.
+
+        Nodes that are `fixed` keep their choices.
+        """
         noise = self.noise
         best = list(x)
-        work = set(range(len(self.unary)))
+        free = set(range(len(self.unary))).difference(fixed)
+        work = free
         while work:
             changed: set[int] = set()
             for i in sorted(work):
@@ -144,7 +148,7 @@ class Network:
                 if c[k] < c[best[i]] - noise:
                     best[i] = k
                     changed |= self.pair[i].keys()
-            work = changed
+            work = changed & free
         return best
 
 

@@ -109,7 +109,7 @@ class UnityOptimizer:
             network = self.quotient.network()
             self._forward = forward(self.quotient.graph, self.quotient.arguments, self.quotient.data)
         with self._phase("pure plans"):
-            plans = pure_plans(self.quotient, network)
+            plans, _ = pure_plans(self.quotient, network)
             self._known = [x for _, x in sorted(plans, key=lambda p: -network.cost(p[1]))]
         return network, plans
 
