@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
@@ -14,6 +15,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
+from pcg.search.pure_plans import pure_plans
 
 #: Arithmetic is slow and links are quick, so even small programs are worth splitting.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e8, latency=1e-7))
@@ -70,6 +72,20 @@ def test_never_worse_than_the_pure_plans() -> None:
             "replication", "data parallelism", "tensor parallelism"
         }  # fmt: skip
         assert all(found.outcome.seconds <= a.seconds * (1 + 1e-9) for a in found.outcome.alternatives)
+
+
+def test_pure_plans_fix_the_arguments() -> None:
+    _, found = search(MLP.format(b=4096, d=64, h=64), "a=2,b=2")
+    assert found.built is not None
+    quotient = found.built.quotient(CostModel(SLOW, Mesh.parse("a=2,b=2")))
+    plans, reduction = pure_plans(quotient, quotient.network())
+    layouts = {
+        name: [str(quotient.tables[c].outs[0][x[c]]) for c in map(quotient.class_of.__getitem__, quotient.arguments)]
+        for name, x in plans
+    }
+    assert layouts["data parallelism"] == ["[-, -]", "[-, -]", "[a+b, -]"]
+    assert layouts["tensor parallelism"][2] == "[-, -]" and layouts["replication"] == ["[-, -]"] * 3
+    assert {quotient.class_of[n] for n in quotient.arguments} <= set(reduction.kept)
 
 
 def test_the_same_input_gives_the_same_plan() -> None:

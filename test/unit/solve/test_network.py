@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pcg.solve import trws
 from pcg.solve.ilp import _kernel_search, solve
 from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.pairwise import Pairwise
 from pcg.solve.reduce import reduce
 from pcg.solve.trws import Bounded, ascend
 
@@ -58,6 +59,41 @@ def test_reduction_keeps_an_optimum(network: Network) -> None:
     x = reduction.expand(list(inner))
     assert network.cost(x) == pytest.approx(brute_force(network), abs=1e-12)
     assert reduction.constant + core.cost(inner) == pytest.approx(network.cost(x), abs=1e-9)
+
+
+@given(networks(), st.data())
+@settings(max_examples=50, deadline=None)
+def test_solve_goes_on_from_a_reduction(network: Network, data: st.DataObject) -> None:
+    keep = data.draw(st.sets(st.integers(0, len(network.unary) - 1)))
+    reduction = reduce(network, keep)
+    assert keep <= set(reduction.kept)
+    starts = [[data.draw(st.integers(0, len(u) - 1)) for u in network.unary]]
+    found = solve(network, starts, reduction=reduction)
+    assert found.cost == pytest.approx(brute_force(network), rel=1e-3, abs=1e-9)
+    assert network.cost(found.x) == pytest.approx(found.cost)
+    assert found.bound <= brute_force(network) + 1e-9
+
+
+@given(networks(), st.data())
+@settings(max_examples=50, deadline=None)
+def test_restriction_leaves_costs_as_they_are(network: Network, data: st.DataObject) -> None:
+    kept = [sorted(data.draw(st.sets(st.integers(0, len(u) - 1), min_size=1))) for u in network.unary]
+    masks = [np.isin(np.arange(len(u)), k) for u, k in zip(network.unary, kept, strict=True)]
+    part = network.restrict(masks)
+    for x in itertools.islice(itertools.product(*(range(len(k)) for k in kept)), 50):
+        assert part.cost(x) == network.cost([k[i] for k, i in zip(kept, x, strict=True)])
+
+
+@given(networks(), st.data())
+@settings(max_examples=50, deadline=None)
+def test_compiled_descent_is_descent(network: Network, data: st.DataObject) -> None:
+    x = [data.draw(st.integers(0, len(u) - 1)) for u in network.unary]
+    best = network.icm(x)
+    assert network.cost(best) <= network.cost(x)
+    found = Pairwise.of(network.unary, network.pair).icm(x, network.noise)
+    assert network.cost(found.tolist()) == pytest.approx(network.cost(best))
+    fixed = data.draw(st.sets(st.integers(0, len(x) - 1)))
+    assert all(network.icm(x, fixed)[i] == x[i] for i in fixed)
 
 
 @given(networks())
