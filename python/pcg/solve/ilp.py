@@ -24,6 +24,8 @@ from pcg.solve.trws import NEAR, Bounded, ascend
 _SMALL, _LARGE = 4000, 12000
 #: Sweeps of the ascent, and those where no ILP follows: on ResNet-50 150 leave a gap of 0.6%, 400 of 0.4% in 4 s more.
 _SWEEPS, _FEW_SWEEPS = 400, 150
+#: Relative gap from which a quick solution of a large core is improved.  Chosen: what candidates for a mesh differ by.
+_QUICK_GAP = 0.01
 #: What is forbidden costs in an ILP.  Chosen: costs are scaled so that this is the largest number that HiGHS sees.
 _HIGHS = 1e10
 
@@ -64,7 +66,7 @@ def solve(
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice, or the core is so large
-    that large neighbourhood search takes the place of the ILP; the returned `bound` tells.  `quick` leaves out both.
+    that large neighbourhood search takes the place of the ILP; the returned `bound` tells.  `quick` leaves out the ILP.
     Once it is proved that any solution costs more than `cutoff`, the best so far is returned.  `patience`: see
     `ascend`; it may also end at a relative gap of `enough`.  `reduction`: of the network, to go on from.
     """
@@ -93,8 +95,12 @@ def solve(
         near = max(NEAR, enough * abs(constant + cost) / cost) if cost > 0 else NEAR
         sweeps = _SWEEPS if size <= _LARGE else _FEW_SWEEPS
         found = ascend(core, guess, sweeps=sweeps, patience=patience, cutoff=cutoff - constant, gap=near)
-        if depth and constant + found.bound <= cutoff and found.cost - found.bound > gap * abs(found.cost + constant):
-            found = _kernel_search(core, found, depth) if size <= _SMALL else neighbourhoods.search(core, found)
+        apart = (found.cost - found.bound) / max(abs(found.cost + constant), 1e-300)
+        if constant + found.bound <= cutoff:
+            if size > _LARGE and apart > (_QUICK_GAP if quick else gap):
+                found = neighbourhoods.search(core, found)
+            elif depth and apart > gap:
+                found = _kernel_search(core, found, depth) if size <= _SMALL else neighbourhoods.search(core, found)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
         if bound > cutoff:

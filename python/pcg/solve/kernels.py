@@ -144,23 +144,27 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
                 if (j > i) != forward:
                     continue
                 q = size[j]
-                for l in range(q):
-                    fresh[l] = np.inf
+                # Slices, as an index that may be negative keeps loops from doing several entries at a time.
                 if ei[e] == i:
+                    best_of = fresh[:q]
+                    best_of[:] = np.inf
+                    come = to_i[at_i[e] : at_i[e + 1]]
                     for s in range(k):
-                        c = scaled[s] - to_i[at_i[e] + s]
-                        p = table[e] + s * q
+                        c = scaled[s] - come[s]
+                        row = tables[table[e] + s * q : table[e] + (s + 1) * q]
                         for l in range(q):
-                            d = c + tables[p + l]
-                            if d < fresh[l]:
-                                fresh[l] = d
+                            best_of[l] = min(best_of[l], c + row[l])
                 else:
+                    own = total[:k]  # no longer needed
+                    come = to_j[at_j[e] : at_j[e + 1]]
+                    for s in range(k):
+                        own[s] = scaled[s] - come[s]
                     for l in range(q):
-                        p = table[e] + l * k
+                        row = tables[table[e] + l * k : table[e] + (l + 1) * k]
+                        least = np.inf
                         for s in range(k):
-                            d = scaled[s] - to_j[at_j[e] + s] + tables[p + s]
-                            if d < fresh[l]:
-                                fresh[l] = d
+                            least = min(least, own[s] + row[s])
+                        fresh[l] = least
                 low = fresh[:q].min()
                 bound += low
                 if ei[e] == i:
