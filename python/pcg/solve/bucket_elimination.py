@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve import kernels
 from pcg.solve.pairwise import Pairwise
 
 #: Neighbours up to which a node is eliminated.  Chosen: those of one choice are in no table's size, only in its scope.
@@ -39,6 +38,8 @@ class EliminationOrder:
         """The best assignment under `unary` among those that agree with `x` outside `free`."""
         out = x.copy()
         if self.free:
+            from pcg.solve import kernels
+
             at = network.size, network.offset
             kernels.eliminate(*self.arrays, *at, unary, network.tables, np.empty(self.entries), out)
         return out

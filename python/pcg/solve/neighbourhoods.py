@@ -40,14 +40,14 @@ def search(core: Network, found: Bounded) -> Bounded:
             m[k] = True  # a node whose every choice lifts the bound keeps the one it has
         kept = [np.flatnonzero(m) for m in masks]
         inside = [int(np.searchsorted(own, k)) for own, k in zip(kept, found.x, strict=True)]
-        x = [int(own[k]) for own, k in zip(kept, _descend(core.restrict(masks), inside, rng), strict=True)]
+        x = [int(own[k]) for own, k in zip(kept, _improve(core.restrict(masks), inside, rng), strict=True)]
         x = core.icm(x)
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
     return found
 
 
-def _descend(network: Network, start: list[int], rng: random.Random) -> list[int]:
+def _improve(network: Network, start: list[int], rng: random.Random) -> list[int]:
     """The best of some neighbourhoods, each of the best before; until none is left or some in turn are no better."""
     flat = Pairwise.of(network.unary, network.pair)
     best = np.array(start, dtype=np.int64)
