@@ -8,6 +8,7 @@ Where choices take memory, the other one must take no more at any step.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,8 +29,9 @@ def undominated(
     if not good.any():
         return np.ones(len(unary), dtype=bool)
     if compiled:
-        left = with_memory(unary[good], [m[good] for m in edges], _NO_MEMORY[:, : good.sum()], 2 * limit, noise)
-        good[good] = left
+        if not good.all():
+            unary, edges = unary[good], [m[good] for m in edges]
+        good[good] = with_memory(unary, edges, _NO_MEMORY[:, : len(unary)], 2 * limit, noise)
         return good
     n = len(unary)
     # worst[k, q] = how much choosing k instead of q can cost at most.
@@ -58,6 +60,8 @@ def with_memory(
     """
     from pcg.solve import kernels
 
-    costs = np.ascontiguousarray(np.concatenate([np.zeros((len(unary), 0)), *edges], axis=1))
-    ends = np.cumsum([0, *(m.shape[1] for m in edges)])
-    return kernels.undominated(unary, costs, ends, usage, forbidden, noise)  # type: ignore[no-any-return]
+    ends = [0, *itertools.accumulate(m.shape[1] for m in edges)]
+    costs = np.empty((len(unary), ends[-1]))
+    for start, end, m in zip(ends, ends[1:], edges, strict=False):
+        costs[:, start:end] = m
+    return kernels.undominated(unary, costs, np.array(ends), usage, forbidden, noise)  # type: ignore[no-any-return]

@@ -100,7 +100,7 @@ class Elimination:
             for axis, m in enumerate(tables):
                 total = total[..., None] + m.reshape(len(m), *(1,) * axis, -1)
             pick = total.argmin(axis=0)
-            best = np.take_along_axis(total, pick[None], axis=0)[0]
+            best = total.min(axis=0)
             choice = np.zeros(sizes, dtype=np.int64)
             choice[np.ix_(*(self.choices[j] for j in neighbours))] = self.choices[i][pick]
             self._trail.append(_Follows(i, neighbours, choice))
