@@ -174,7 +174,10 @@ class Mesh:
 
     def axes_size(self, names: Iterable[str]) -> int:
         """Product of the sizes of `names` (1 for none)."""
-        return math.prod(self.axis_size(n) for n in names)
+        size = 1
+        for n in names:
+            size *= self.axis_size(n)
+        return size
 
     def order(self, names: Iterable[str]) -> tuple[str, ...]:
         """`names` in mesh order."""
