@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from pcg.cost import CostModel
 from pcg.ir import annotation, shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
@@ -112,8 +113,21 @@ class Search(Transformation):
                 cache.planner, cache.text = planner, text
             self._fit(module, planner, limit)
             return
+        self._write(func, built, outcome, model)
+
+    def write(self, module: ir.Operation, outcome: Outcome) -> None:
+        """Make `module` the plan that `outcome` has chosen, as a run that found it would."""
+        mesh, func = self._mesh(module.operation), entry_of(module)
+        state = state_of(func)
+        annotation.record(func, "search", state)
+        model = cost_model(module, self.machine, mesh, self.gradient_overlap, self.other_overlap)
+        self.built = built = Builder(model, Tables.on(mesh)).build(func, state)
+        peak = built.lifetimes.peak(built.graph, outcome.choice, mesh)[0]
+        self._write(func, built, dataclasses.replace(outcome, peak_bytes=peak), model)
+
+    def _write(self, func: ir.Operation, built: Built, outcome: Outcome, model: CostModel) -> None:
         self.outcome = outcome = as_measured(outcome, built, ReshardCosts(model))
-        commit(func, built, outcome.choice, tables)
+        commit(func, built, outcome.choice, Tables.on(model.mesh))
         rejected = "; ".join(
             f"{a.name} {_figures(a.seconds, a.peak_bytes)}{'' if a.fits else ' (does not fit)'}"
             for a in outcome.alternatives

@@ -26,15 +26,18 @@ from pcg.machine import Cluster, Machine, mapping
 from pcg.planning.baseline import Baseline
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.evaluate import Context, evaluate, replace_mesh
-from pcg.planning.memory_plans import mark_own_reshards
+from pcg.planning.memory_plans import graph_of_copy, mark_own_reshards
 from pcg.planning.progress import Progress
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.rewrite.refine_mesh import RefineMesh
-from pcg.search.build import Built
+from pcg.search.build import Builder, Built
+from pcg.search.commit import commit
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
+from pcg.search.relink import relink
 from pcg.search.roles import state_of
+from pcg.search.table import Tables
 
 #: Overlap fractions (of the time of gradients' collectives, of that of others) that searches assume, besides the given.
 #: A choice: each costs a search and a simulation; docs/quality.md has which of them wins where.
@@ -44,6 +47,8 @@ MANY_TABLES = 0.1
 #: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves part of the time
 #: of the update and sends as many bytes.  A choice: the update is much less than half of a step.
 _ZERO_CUTOFF = 2.0
+#: Decisions of all plans that relinking simulates.  A choice: on 40,000 it takes half a minute.
+_RELINKED_NODES = 40_000
 #: Plans that the remark names beside the chosen one.  A choice.
 _NAMED = 12
 
@@ -79,6 +84,7 @@ class Select(Transformation):
         ("auto", "declared", "any"),
     )  # fmt: skip
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
+    relinked: int = option(16, "how many plans are simulated that take parts of another search's plan; 0: none")
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
@@ -127,6 +133,7 @@ class Select(Transformation):
             elif not annotated and self.candidates == "all":
                 for plan in plans.on_mesh(mesh, self._kinds(module)):
                     self._baseline(module, plan, ())
+            self._relink(module, mesh)
         self._choose(module, func)
 
     def _choose(self, module: ir.Operation, func: ir.Operation) -> None:
@@ -230,6 +237,41 @@ class Select(Transformation):
             return False
         self._try(name, "unity" if unity else "search", copy, mappings, search)
         return True
+
+    def _relink(self, module: ir.Operation, mesh: Mesh) -> None:
+        """Try the best plan with parts of the others that the search has found on `mesh`."""
+        found = [
+            c for c in self.tried
+            if c.search is not None and c.search.algorithm == "exact" and not c.search.fitted
+            and c.search.outcome is not None and shardings.mesh_of(c.module) == mesh
+        ]  # fmt: skip
+        found.sort(key=lambda c: (not c.fits, c.seconds))
+        best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
+        if len(found) < 2 or found[0] is not best or best.search is None or best.search.outcome is None:
+            return
+        base = clone_module(module).operation
+        model = cost_model(base, self.machine, mesh)
+        built = Builder(model, Tables.on(mesh)).build(entry_of(base), state_of(entry_of(base)))
+        context = Context(self.machine, self.search.backend, self.donated)
+
+        def seconds(choice: list[int]) -> float:
+            self._progress(f"{best.name}, with parts of others")
+            copy = clone_module(base).operation
+            commit(entry_of(copy), graph_of_copy(built, base, copy), choice, Tables.on(mesh))
+            try:
+                step = evaluate(copy, context).step
+            except PcgError:
+                return math.inf
+            return step.seconds if step.peak_bytes <= self._limit else math.inf
+
+        plans_ = [c.search.outcome.choice for c in found if c.search is not None and c.search.outcome is not None]
+        most = min(self.relinked, _RELINKED_NODES // len(built.graph.nodes))
+        choice, taken = relink(built.graph, plans_[0], plans_[1:], best.seconds, seconds, most)
+        if taken < best.seconds:
+            copy = clone_module(module).operation
+            search = dataclasses.replace(best.search)
+            search.write(copy, dataclasses.replace(best.search.outcome, choice=choice))
+            self._try(f"{best.name} relinked", "search", copy, (), search)
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the baselines on every mesh of as many devices, and the search on the best one's mesh."""
