@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from torch_mlir import ir
 
 from pcg.baselines import plans
@@ -38,6 +39,7 @@ from pcg.search.outcome import SIMULATION, Alternative, Outcome
 from pcg.search.relink import relink
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
+from pcg.solve.pairwise import Pairwise
 
 #: Overlap fractions (of the time of gradients' collectives, of that of others) that searches assume, besides the given.
 #: A choice: each costs a search and a simulation; docs/quality.md has which of them wins where.
@@ -252,6 +254,7 @@ class Select(Transformation):
         base = clone_module(module).operation
         model = cost_model(base, self.machine, mesh)
         built = Builder(model, Tables.on(mesh)).build(entry_of(base), state_of(entry_of(base)))
+        most = min(self.relinked, _RELINKED_NODES // len(built.graph.nodes))
         context = Context(self.machine, self.search.backend, self.donated)
 
         def seconds(choice: list[int]) -> float:
@@ -264,9 +267,13 @@ class Select(Transformation):
                 return math.inf
             return step.seconds if step.peak_bytes <= self._limit else math.inf
 
-        plans_ = [c.search.outcome.choice for c in found if c.search is not None and c.search.outcome is not None]
-        most = min(self.relinked, _RELINKED_NODES // len(built.graph.nodes))
-        choice, taken = relink(built.graph, plans_[0], plans_[1:], best.seconds, seconds, most)
+        network = built.quotient(model).discrete().network()
+        flat = Pairwise.of(network.unary, network.pair)
+        first, *others = [x.choice for c in found if c.search is not None and (x := c.search.outcome) is not None]
+        choice, taken = relink(
+            built.graph, first, others, best.seconds, most=most,
+            estimate=lambda choice: flat.energy(np.array(choice)), simulate=seconds,
+        )  # fmt: skip
         if taken < best.seconds:
             copy = clone_module(module).operation
             search = dataclasses.replace(best.search)
