@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -64,6 +65,15 @@ def seconds_of(name: str, plan: plans.BaselinePlan, machine: Any) -> float:
     return simulate(module, CostModel(machine, plan.mesh)).seconds
 
 
+def finish(module: Any, machine: Any) -> None:
+    """The passes behind pcg-select."""
+    rest = Pipeline("pcg-search,dist-insert-reshards,pcg-recompute,dist-verify,dist-fuse-collectives,pcg-lower-spmd")
+    for p in rest.python_passes:
+        if hasattr(p, "machine"):
+            p.machine = machine
+    rest.run(module)
+
+
 @pytest.mark.parametrize("name", ["wide", "long", pytest.param("clicks", marks=pytest.mark.exhaustive)])
 def test_no_baseline_is_faster(name: str) -> None:
     machine = Machine.of(pcg.Cluster.parse(CLUSTER))
@@ -78,11 +88,7 @@ def test_no_baseline_is_faster(name: str) -> None:
     times = [seconds_of(name, plan, machine) for plan in others]
     assert select.chosen.seconds <= min(times) * (1 + 1e-12) and min(times) < max(times)
     # What the following passes make of it takes the time that was promised.
-    rest = Pipeline("pcg-search,dist-insert-reshards,pcg-recompute,dist-verify,dist-fuse-collectives,pcg-lower-spmd")
-    for p in rest.python_passes:
-        if hasattr(p, "machine"):
-            p.machine = machine
-    rest.run(module)
+    finish(module, machine)
     assert simulate(module, CostModel(machine, mesh)).seconds == pytest.approx(select.chosen.seconds, rel=1e-12)
 
 
@@ -111,6 +117,30 @@ def test_any_mesh_is_no_worse_than_the_given_one_and_the_same_each_time() -> Non
     names = [c.name for c in reported]
     assert len(set(names)) == len(names) and len(names) >= len(table.tried)
     assert {"search", "search gradient-overlap=0.5 other-overlap=0.5", "unity", "unity on d0=2,d1=4"} <= set(names)
+
+
+@pytest.mark.slow
+def test_parts_of_other_searches_make_the_best_plan_faster() -> None:
+    machine = Machine.of(pcg.Cluster.parse(CLUSTER))
+    text = (Path(__file__).parents[2] / "examples/transformer_step.mlir").read_text()
+
+    def run(relinked: int) -> tuple[SelectPass, Any]:
+        module = load_module(text, make_context(), "step")
+        Pipeline("prepare").run(module)
+        shardings.set_mesh(module, pcg.Mesh.of({"a": 4, "b": 2}))
+        select = SelectPass(machine=machine, candidates="search", relinked=relinked)
+        select.run(module.operation)
+        return select, module
+
+    alone, _ = run(0)
+    better, module = run(8)
+    assert alone.chosen is not None and better.chosen is not None and better.outcome is not None
+    assert better.chosen.name == f"{alone.chosen.name} relinked"
+    assert better.chosen.seconds < alone.chosen.seconds
+    assert len(better.tried) == len(alone.tried) + 1
+    finish(module, machine)
+    model = CostModel(machine, pcg.Mesh.of({"a": 4, "b": 2}))
+    assert simulate(module, model).seconds == pytest.approx(better.chosen.seconds, rel=1e-12)
 
 
 def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:
