@@ -254,7 +254,9 @@ class Select(Transformation):
         base = clone_module(module).operation
         model = cost_model(base, self.machine, mesh)
         built = Builder(model, Tables.on(mesh)).build(entry_of(base), state_of(entry_of(base)))
-        most = min(self.relinked, _RELINKED_NODES // len(built.graph.nodes))
+        most = min(self.relinked, _RELINKED_NODES // max(1, len(built.graph.nodes)))
+        if most <= 0:
+            return
         context = Context(self.machine, self.search.backend, self.donated)
 
         def seconds(choice: list[int]) -> float:

@@ -28,7 +28,7 @@ def relink(
     Args:
       graph: the decisions.
       choice: the best plan, a choice per node; it takes `seconds` by simulation.
-      others: other plans of the same graph, those tried first first.
+      others: other plans of the same graph, in the order in which their parts are tried.
       estimate: seconds of a plan if nothing overlaps; parts that change these, either way, are tried first.
       simulate: seconds of a plan; infinite if it is none.
       most: simulations that may be made.

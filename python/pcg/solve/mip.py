@@ -4,7 +4,6 @@ same solution."""
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,8 +76,11 @@ def _highs() -> Any:
     """An instance of HiGHS that has printed nothing: 1.16 writes its name to the process's stdout when it is made."""
     import highspy
 
-    sys.stdout.flush()
-    stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        stdout = os.dup(1)
+    except OSError:  # there is none
+        return highspy.Highs()
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, 1)
         return highspy.Highs()
