@@ -110,6 +110,16 @@ def test_impossible_goals_are_refused(src, dst, text):
         steps(src, dst)
 
 
+@pytest.mark.parametrize(("step", "spec"), [
+    (AllGather(2, ("data",)), "[data, -]"), (AllGather(-1, ("data",)), "[-, data]"), (Slice(2, ("data",)), "[-, -]"),
+    (Slice(-1, ("data",)), "[-, -]"), (ReduceScatter(2, ("data",), "sum"), "[-, -] sum(data)"),
+    (AllToAll(2, 0, ("data",)), "[data, -]"), (AllToAll(0, -1, ("data",)), "[-, data]"),
+], ids=str)  # fmt: skip
+def test_a_step_along_no_dimension_is_refused(step, spec):
+    with pytest.raises(ReshardError, match="has no dimension (2|-1)"):
+        step.apply(parse(spec))
+
+
 def test_different_kinds_of_partial_are_reduced_apart():
     src, dst = parse("[-, -] max(data) sum(model)"), parse("[-, -]")
     assert set(plan(src, dst, (64, 64), 4, MESH, UniformLink(1e-6))) == {

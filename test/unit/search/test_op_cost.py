@@ -68,3 +68,21 @@ def test_whole_ops_take_as_long_as_their_kernels_in_the_simulator(func):
     rule = rule_for(dot)
     alone = costs.seconds(dot, rule, next(iter(rule.strategies(mesh))))
     assert task.seconds == alone + model.machine.device.kernel_overhead
+
+
+def test_padding_is_work():
+    """Seven rows on two devices are four on each: the work is split into 7/4 parts."""
+    text = "func.func @main(%x: tensor<7x8xf32>) -> tensor<7x8xf32> {\n"
+    text += "  %0 = stablehlo.tanh %x : tensor<7x8xf32>\n  return %0 : tensor<7x8xf32>\n}"
+    module = load_module(text, make_context(), "<test>")
+    op = next(op for op in walk(entry(module)) if op.name == "stablehlo.tanh")
+    table = Tables.on(MESH).of_rule(rule_for(op))
+    parts = {str(spec): float(n) for spec, n in zip(table.outs[0].specs, table.parts[_firsts(table)], strict=True)}
+    assert parts["[-, -]"] == 1 and parts["[-, x+y]"] == 8
+    assert parts["[x, -]"] == pytest.approx(7 / 4) and parts["[x, y]"] == pytest.approx(7 / 4 * 4)
+
+
+def _firsts(table):
+    """The first strategy of every layout of the result."""
+    ids = table.outs[0].ids.tolist()
+    return [ids.index(i) for i in range(len(table.outs[0].specs))]
