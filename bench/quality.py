@@ -71,7 +71,8 @@ from pcg.passes.pcg_search import SearchPass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
-from pcg.planning.select import Candidate, unity_meshes
+from pcg.planning.attempt import Candidate
+from pcg.planning.select import unity_meshes
 from pcg.rules import rule_for, traits
 from pcg.rules.traits import Trait
 from pcg.simulate import simulate
@@ -206,8 +207,8 @@ class Cell:
 
 def report(plan: Candidate) -> None:
     """A plan that pcg-select has estimated, as a line of JSON."""
-    mesh = shardings.mesh_of(plan.module)
-    found = {"label": plan.name, "group": plan.group, **plan.found, "fits": plan.fits, "mesh": str(mesh), "where": ""}
+    found = {"label": plan.name, "group": plan.group, **plan.found, "fits": plan.fits}
+    found |= {"mesh": str(plan.mesh), "where": ""}
     print(json.dumps(found), flush=True)
 
 

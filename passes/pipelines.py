@@ -25,14 +25,15 @@ class Settings:
     """What is fixed for all passes of a pipeline: a pass takes what it has a field of the same name for.
 
     `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
-    that is chosen is made of; `budget`: how many variants of annotations the linter estimates.  None leaves the pass
-    its own default.
+    that is chosen is made of; `budget`: how many variants of annotations the linter estimates; `jobs`: in how many
+    processes candidates are evaluated.  None leaves the pass its own default.
     """
 
     machine: Machine | None = None
     memory_limit: Bytes | None = None
     devices: int | None = None
     budget: int | None = None
+    jobs: int | None = None
 
     def of(self, cls: type[Pass]) -> dict[str, Any]:
         """The settings that passes of a class take, as arguments of their constructor."""

@@ -50,6 +50,10 @@ def parser() -> argparse.ArgumentParser:
         "--devices", type=integer(1), metavar="N",
         help="number of devices; the mesh and its device mapping on the cluster are searched",
     )
+    g.add_argument(
+        "--jobs", type=integer(1), metavar="N",
+        help="processes that evaluate candidates for a large program side by side; default: as many as there are cores",
+    )
     g.add_argument("--memory-limit", metavar="BYTES", help="bytes per device, such as 16GiB, where a pass has a limit")
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")

@@ -20,7 +20,7 @@ from pcg.machine import Machine
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
-from pcg.planning.select import Candidate
+from pcg.planning.attempt import Candidate
 from pcg.simulate import simulate
 from support.training import assert_trees_close, mlp
 

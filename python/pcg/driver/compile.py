@@ -151,8 +151,9 @@ def choose_mesh(
         strategies=("slowest", "alone"), devices=some, memory_limit=limit, machine=Machine.of(cluster)
     )
     chosen = ChooseMeshPass(
-        devices=count or 0, memory_limit=limit, machine=Machine.of(cluster), refine=refinement
-    )
+        devices=count or 0, memory_limit=limit, machine=Machine.of(cluster), refine=refinement,
+        jobs=options.search.get("jobs", 0),
+    )  # fmt: skip
     run(module, [groups, chosen], [], {})
     strategy = str(options.strategy)
     if mesh is None and strategy == "select":

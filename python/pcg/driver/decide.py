@@ -34,8 +34,9 @@ from pcg.planning.search import SELECTED
 STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
 #: Baselines, which are strategies too: `pcg-baseline` says what they are.
 BASELINES = (*PLANS, *SYNONYMS)
-#: Options of which propagation has nothing to choose: what they demand is checked when the program is lowered.
-_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "planner_cache")
+#: Options of which propagation has nothing to choose: what they demand is checked when the program is lowered.  And
+#: `jobs`, of which a single search makes no use, but the choice of its mesh does.
+_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "planner_cache", "jobs")
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,20 @@ class PcgError(Exception):
         copy.args = (copy._text(),)
         return copy
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A location belongs to the context of a program, which stays in its process; its text does not.
+        where = None if self.location is None else file_position(self.location)
+        return _restored, (type(self), {**self.__dict__, "location": where})
+
     def _text(self) -> str:
         return self.message if self.location is None else f"{file_position(self.location)}: {self.message}"
+
+
+def _restored(cls: type[PcgError], state: dict[str, Any]) -> PcgError:
+    error = cls.__new__(cls)
+    error.__dict__.update(state)
+    error.args = (error._text(),)
+    return error
 
 
 def location_of(where: Any) -> ir.Location | str:

@@ -54,6 +54,12 @@ def frames_of_text(text: str) -> Iterator[Frame]:
         yield Frame(m[2], int(m[3]), int(m[4]), m[1] or "")
 
 
+def parse_location(text: str, context: ir.Context) -> ir.Location:
+    """The location that is printed as `text`."""
+    with context:
+        return ir.Module.parse(f"module {{}} {text}").operation.location
+
+
 def user_frame(location: ir.Location) -> Frame | None:
     """The innermost line of the user's program, None if the location has no line."""
     return next(frames(location), None)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from torch_mlir import ir
 
 from pcg.ir.errors import location_of
+from pcg.ir.locations import parse_location
 
 
 class Bytes(int):
@@ -55,6 +56,15 @@ class Transformation(abc.ABC):
     def __post_init__(self) -> None:
         self.statistics: Counter[str] = Counter()
         self.remarks: list[tuple[ir.Location, str]] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "remarks": [(str(location), text) for location, text in self.remarks]}
+
+    def here(self, context: ir.Context) -> None:
+        """Put the places of remarks that were made in another process into `context`."""
+        self.remarks = [
+            (parse_location(where, context) if isinstance(where, str) else where, text) for where, text in self.remarks
+        ]
 
     @abc.abstractmethod
     def run(self, module: ir.Operation) -> None:

@@ -12,19 +12,17 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Bytes, Transformation, option
-from pcg.ir.walk import entry, entry_of
+from pcg.ir.walk import entry
 from pcg.layout import Mesh
-from pcg.machine import ClusterError, DeviceKind, Machine, mapping
-from pcg.planning.evaluate import replace_mesh
+from pcg.machine import ClusterError, Machine, mapping
 from pcg.planning.progress import Progress
 from pcg.planning.search import check_possible
 from pcg.planning.target import limit_of
+from pcg.planning.workers import JOBS, Workers
+from pcg.planning.workspace import Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
-from pcg.search.build import Builder, Built
 from pcg.search.optimize import optimize
-from pcg.search.outcome import DoesNotFit, Outcome
-from pcg.search.roles import state_of
-from pcg.search.table import Tables
+from pcg.search.outcome import DoesNotFit
 
 #: Of candidates whose fastest plan does not fit, so many of the fastest are searched again under the limit; more only
 #: until one fits.  A choice: each costs a search.
@@ -36,13 +34,57 @@ _WORTH = 1e-3
 
 
 @dataclass(frozen=True)
-class _Estimate:
-    """Seconds per step of a plan and a bound for all plans; its bytes per device, and the least that was found."""
+class Estimate:
+    """Seconds per step of a plan and a bound for all plans; its bytes per device, and the least that was found.
+
+    `failure` is why there is no plan.
+    """
 
     seconds: float = math.inf
     bound: float = math.inf
     peak: float = math.inf
     needed: float = math.inf
+    failure: PcgError | None = None
+
+
+@dataclass(frozen=True)
+class EstimateMeshes:
+    """A task: good plans on meshes with the same axes, in several device mappings; if `within`, within their limits.
+
+    `limits` are bytes per device.
+    Plans that are proved to be slower than `cutoff` seconds, or than one before that fits, are not looked for.
+    """
+
+    meshes: Sequence[Mesh]
+    refine: RefineMesh | None
+    machine: Machine
+    limits: Sequence[float]
+    within: bool = False
+    cutoff: float = math.inf
+
+    def __call__(self, workspace: Workspace) -> list[Estimate]:
+        best, found = self.cutoff, []
+        for mesh, limit in zip(self.meshes, self.limits, strict=True):
+            allowed = limit if self.within else math.inf
+            found.append(self._estimate(workspace, mesh, best * (1 - _WORTH), allowed))
+            if found[-1].peak <= limit:
+                best = min(best, found[-1].seconds)
+        return found
+
+    def _estimate(self, workspace: Workspace, mesh: Mesh, cutoff: float, limit: float) -> Estimate:
+        entered = entry(workspace.module)
+        try:
+            on = workspace.on(self.meshes[0], self.refine)
+            model = CostModel(self.machine, Mesh(on.mesh.axes, mesh.device_ids))
+            outcome = optimize(on.quotient(on.graph(model), model), limit=limit, cutoff=cutoff, quick=True)
+            if outcome.bound <= cutoff:
+                check_possible(on.func, outcome)
+        except DoesNotFit as error:
+            return Estimate(needed=error.needed, failure=error.at(entered))
+        except PcgError as error:
+            return Estimate(failure=error)
+        seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
+        return Estimate(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
 
 
 @dataclass
@@ -52,6 +94,7 @@ class ChooseMesh(Transformation):
     devices: int = option(0, "number of devices that the mesh is made of; 0: all usable ones of the cluster")
     max_axes: int = option(2, "meshes have no more axes: each makes a search many times longer")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
+    jobs: int = JOBS
     machine: Machine = field(default_factory=Machine.default)
     refine: RefineMesh | None = field(default_factory=lambda: RefineMesh(reshapes=True, max_axes=2))
     """What refines the mesh before the search, as the pipelines do; its options are read."""
@@ -61,7 +104,6 @@ class ChooseMesh(Transformation):
         self.chosen: mapping.DeviceMapping | None = None
         self.bound = math.inf
         """No plan on any candidate takes less, in seconds per step; infinite where there was nothing to choose."""
-        self._programs: dict[tuple[tuple[str, int], ...], _OnAxes] = {}
 
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError where no candidate has a plan, or the mesh does not go on the cluster."""
@@ -79,9 +121,8 @@ class ChooseMesh(Transformation):
         self.statistics["candidates"] = len(candidates)
         best = math.inf
         if len(candidates) > 1:
-            with Progress(True, "pcg-choose-mesh") as progress:
-                best = self._best(module, candidates, progress)
-            self._programs.clear()
+            with Progress(True, "pcg-choose-mesh") as progress, Workers(module, self.jobs) as workers:
+                best = self._best(module, candidates, progress, workers)
         else:
             self.chosen = candidates[0]
         assert self.chosen is not None
@@ -106,112 +147,57 @@ class ChooseMesh(Transformation):
         return mapping.device_mappings(cluster, mesh)
 
     def _best(
-        self, module: ir.Operation, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None]
-    ) -> float:
+        self, module: ir.Operation, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None],
+        workers: Workers,
+    ) -> float:  # fmt: skip
         """Choose among several candidates; seconds of the best one's plan, infinite if none fits as it is."""
-        best, excluded = math.inf, 0
-        free: list[tuple[float, int, float]] = []
-        failures: list[PcgError] = []
-        for n, c in enumerate(candidates):
-            progress(f"mesh {n + 1} of {len(candidates)}: {c}")
-            found = self._estimate(module, c.mesh, best * (1 - _WORTH), math.inf, failures)
-            self.bound = min(self.bound, found.bound)
-            excluded += found.seconds == math.inf
-            if found.seconds < math.inf:
-                free.append((found.seconds, n, found.peak))
-                if found.peak <= self._limit(c.mesh):
-                    best, self.chosen = found.seconds, c
-        self.statistics["excluded by bound"] = excluded
-        if not free and self.chosen is None:
-            raise failures[0]
+        by_axes: dict[tuple[tuple[str, int], ...], list[mapping.DeviceMapping]] = {}
+        for c in candidates:
+            by_axes.setdefault(c.mesh.axes, []).append(c)
+        groups = [(group, workers.start(self._task(group))) for group in by_axes.values()]
+        best, failure = math.inf, None
+        free: list[tuple[float, int, float, mapping.DeviceMapping]] = []
+        for group, running in groups:
+            progress(f"mesh {group[0].mesh.origin}, {len(group)} of {len(candidates)} candidates")
+            for c, found in zip(group, running.result(), strict=True):
+                self.bound = min(self.bound, found.bound)
+                failure = failure or found.failure
+                if found.seconds < math.inf:
+                    free.append((found.seconds, len(free), found.peak, c))
+                    if found.seconds < best * (1 - _WORTH) and found.peak <= self._limit(c.mesh):
+                        best, self.chosen = found.seconds, c
+        self.statistics["excluded by bound"] = len(candidates) - len(free)
+        if not free and failure is not None:
+            raise failure
         # The fastest plan that ignores memory may have a neighbour that fits and is still the fastest.
+        free.sort()
+        unfit = [(s, c) for s, _, peak, c in free if s < best * (1 - _WORTH) and peak > self._limit(c.mesh)]
         least = math.inf
-        for rank, (seconds, n, peak) in enumerate(sorted(free)):
-            if rank >= _FITTED and best < math.inf:
+        for first in range(0, len(unfit), _FITTED):
+            some = unfit[first : first + _FITTED]
+            for seconds, c, running in [(s, c, workers.start(self._task([c], best, within=True))) for s, c in some]:
+                if seconds >= best * (1 - _WORTH):
+                    running.cancel()
+                    continue
+                progress(f"mesh within the memory limit: {c}")
+                (found,) = running.result()
+                if found.seconds < best * (1 - _WORTH):
+                    best, self.chosen = found.seconds, c
+                elif best == math.inf and found.needed < least * (1 - _WORTH):
+                    # None fits so far: then the search trades time for memory on the one that needs the least.
+                    least, self.chosen = found.needed, c
+            if best < math.inf:
                 break
-            c = candidates[n]
-            if seconds >= best * (1 - _WORTH) or peak <= self._limit(c.mesh):
-                continue
-            progress(f"mesh within the memory limit: {c}")
-            found = self._estimate(module, c.mesh, best * (1 - _WORTH), self._limit(c.mesh), failures)
-            if found.seconds < best:
-                best, self.chosen = found.seconds, c
-            elif best == math.inf and found.needed < least * (1 - _WORTH):
-                # None fits so far: then the search trades time for memory on the one that needs the least.
-                least, self.chosen = found.needed, c
         return best
+
+    def _task(
+        self, group: Sequence[mapping.DeviceMapping], cutoff: float = math.inf, within: bool = False
+    ) -> EstimateMeshes:
+        limits = [self._limit(c.mesh) for c in group]
+        return EstimateMeshes([c.mesh for c in group], self.refine, self.machine, limits, within, cutoff)
 
     def _limit(self, mesh: Mesh) -> float:
         """Bytes that a device of `mesh` has, or may use."""
         machine = Machine.of(self.machine.cluster, mesh) if self.machine.cluster is not None else self.machine
         limit = limit_of(self.memory_limit, machine)
         return math.inf if limit is None else float(limit)
-
-    def _estimate(
-        self, module: ir.Operation, mesh: Mesh, cutoff: float, limit: float, failures: list[PcgError]
-    ) -> _Estimate:
-        """A good plan on `mesh` within `limit` bytes; `failures` gets why there is none."""
-        try:
-            if mesh.axes not in self._programs:
-                self._programs[mesh.axes] = _OnAxes.of(module, mesh, self.refine)
-            outcome = self._programs[mesh.axes].plan(mesh, self.machine, cutoff, limit)
-        except DoesNotFit as error:
-            failures.append(error.at(entry(module)))
-            return _Estimate(needed=error.needed)
-        except PcgError as error:
-            failures.append(error)
-            return _Estimate()
-        seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
-        return _Estimate(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
-
-
-@dataclass
-class _OnAxes:
-    """The program on meshes with the same axes: the strategies of its ops do not depend on the device mapping."""
-
-    module: ir.Operation
-    """The owner of `func`."""
-    func: ir.Operation
-    axes: tuple[tuple[str, int], ...]
-    """Those of the refined mesh."""
-    state: dict[int, int]
-    builder: Builder | None = None
-    built: Built | None = None
-    classed: Sequence[int] = ()
-    device: DeviceKind | None = None
-    """The kind of device that `built` is for."""
-
-    @classmethod
-    def of(cls, module: ir.Operation, mesh: Mesh, refine: RefineMesh | None) -> _OnAxes:
-        """`module` on `mesh`; it stays as it is.
-
-        Raises:
-          PcgError: its layouts do not go with the mesh, or there is nothing to place.
-        """
-        copy = module.clone().operation
-        replace_mesh(copy, mesh)
-        if refine is not None:
-            RefineMesh(refine.reshapes, refine.max_axes).run(copy)
-        func, refined = entry_of(copy), shardings.mesh_of(copy)
-        assert refined is not None
-        return cls(copy, func, refined.axes, state_of(func))
-
-    def plan(self, mesh: Mesh, machine: Machine, cutoff: float, limit: float) -> Outcome:
-        """A good plan on `mesh`; see `optimize` for `cutoff`.
-
-        Raises:
-          DoesNotFit: no plan that was found takes at most `limit` bytes.
-          PcgError: the layouts that are fixed contradict each other.
-        """
-        model = CostModel(machine, Mesh(self.axes, mesh.device_ids))
-        device = model.machine.device
-        if self.built is None or self.builder is None or self.device != device:
-            self.builder = Builder(model, Tables.on(model.mesh))
-            built = self.built = self.builder.build(self.func, self.state)
-            self.classed, self.device = built.graph.classes(), device
-        else:
-            built = self.builder.elsewhere(self.built, model)
-        outcome = optimize(built.quotient(model, self.classed), limit=limit, cutoff=cutoff, quick=True)
-        if outcome.bound <= cutoff:
-            check_possible(self.func, outcome)
-        return outcome

@@ -124,7 +124,8 @@ def graph_of_copy(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
         built, ops=[(ops[o], n) for o, n in built.ops], free=[ops[o] for o in built.free],
         layout_nodes=[(values[v], n) for v, n in built.layout_nodes], carries=[(ops[o], n) for o, n in built.carries],
         barriers=[(ops[o], n) for o, n in built.barriers], constraints=[(ops[o], n) for o, n in built.constraints],
-        values={}, exchanging=[],
+        endless=[ops[o] for o in built.endless], exchanges=[replace(x, op=ops[x.op]) for x in built.exchanges],
+        values={},
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch_mlir import ir
 
@@ -24,6 +25,7 @@ from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
 from pcg.planning.memory_plans import Microbatched, graph_of_copy, mark_own_reshards, write_plan
 from pcg.planning.progress import Progress
 from pcg.planning.target import cost_model, limit_of, planned_mesh
+from pcg.planning.workspace import OnMesh
 from pcg.search.build import Builder, Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier
@@ -67,6 +69,8 @@ class Search(Transformation):
     """Whether a good plan is enough: the gap to the bound may be larger."""
     planner_cache: PlannerCache | None = field(default_factory=lambda: None)
     """The planner of a search for another memory limit, which this one takes up and leaves in turn."""
+    shared: OnMesh | None = field(default_factory=lambda: None)
+    """The program, read already; what is searched is a copy of it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,6 +78,9 @@ class Search(Transformation):
         self.built: Built | None = None
         self.fitted = False
         """Whether the fastest plan did not fit, and time was traded for memory."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "built": None, "shared": None}
 
     def run(self, module: ir.Operation) -> None:
         module = module.operation
@@ -97,12 +104,11 @@ class Search(Transformation):
         if cache is not None and limit is not None and (planner := cache.of(text)) is not None:
             self._fit(module, planner, limit)
             return
-        tables = Tables.on(mesh)
         with Progress(self.progress) as progress:
             start = time.perf_counter()
-            self.built = built = Builder(model, tables, progress).build(func, state)
+            self.built = built = self._graph(module, model, progress)
             build_seconds = time.perf_counter() - start
-            quotient = built.quotient(model)
+            quotient = built.quotient(model) if self.shared is None else self.shared.quotient(built, model)
             self.outcome = outcome = self._optimize(func, quotient, None if unlimited else limit, progress)
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
@@ -121,9 +127,17 @@ class Search(Transformation):
         state = state_of(func)
         annotation.record(func, "search", state)
         model = cost_model(module, self.machine, mesh, self.gradient_overlap, self.other_overlap)
-        self.built = built = Builder(model, Tables.on(mesh)).build(func, state)
+        self.built = built = self._graph(module, model)
         peak = built.lifetimes.peak(built.graph, outcome.choice, mesh)[0]
         self._write(func, built, dataclasses.replace(outcome, peak_bytes=peak), model)
+
+    def _graph(
+        self, module: ir.Operation, model: CostModel, progress: Callable[[str], None] = lambda _: None
+    ) -> Built:
+        if self.shared is not None:
+            return self.shared.graph_of(module, model)
+        func = entry_of(module)
+        return Builder(model, Tables.on(model.mesh), progress).build(func, state_of(func))
 
     def _write(self, func: ir.Operation, built: Built, outcome: Outcome, model: CostModel) -> None:
         self.outcome = outcome = as_measured(outcome, built, ReshardCosts(model))

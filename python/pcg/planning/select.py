@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,29 +15,26 @@ from pcg.baselines import plans
 from pcg.baselines.layouts import read_program
 from pcg.baselines.plans import BaselinePlan, ModelTraits
 from pcg.baselines.tensor import experts, tables
-from pcg.ir import annotation, shardings
-from pcg.ir.clone import clone_module, take_contents
+from pcg.ir import annotation
+from pcg.ir.clone import take_contents
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine, mapping
-from pcg.planning.baseline import Baseline
+from pcg.planning.attempt import Attempt, BaselineAttempt, Candidate, Choice, Common, SearchAttempt
 from pcg.planning.choose_mesh import CHOSEN
-from pcg.planning.evaluate import Context, evaluate, replace_mesh
-from pcg.planning.memory_plans import graph_of_copy, mark_own_reshards
+from pcg.planning.evaluate import Context
+from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.progress import Progress
-from pcg.planning.propagation import Propagate
 from pcg.planning.search import SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
+from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
-from pcg.search.build import Builder, Built
-from pcg.search.commit import commit
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
 from pcg.search.relink import relink
 from pcg.search.roles import state_of
-from pcg.search.table import Tables
 from pcg.solve.pairwise import Pairwise
 
 #: Overlap fractions (of the time of gradients' collectives, of that of others) that searches assume, besides the given.
@@ -56,27 +52,6 @@ _NAMED = 12
 
 
 @dataclass
-class Candidate:
-    """A plan, written in a copy of the program, and its simulated step."""
-
-    name: str
-    module: ir.Operation
-    seconds: float
-    peak_bytes: float
-    fits: bool
-    group: str
-    """The kind of plan: `search`, `unity`, or a kind of baseline."""
-    found: Mapping[str, float]
-    """The simulated step, as by `Simulation.to_dict`."""
-    search: Search | None = None
-    """The search that found it; None for a baseline."""
-
-    def __str__(self) -> str:
-        size = f"{1e6 * self.seconds:.1f} us, {self.peak_bytes / 2**20:.1f} MiB"
-        return f"{self.name} {size}" + ("" if self.fits else " (does not fit)")
-
-
-@dataclass
 class Select(Transformation):
     """Choose among plans by simulating them: those of the search, and the baselines."""
 
@@ -87,6 +62,7 @@ class Select(Transformation):
     )  # fmt: skip
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
     relinked: int = option(8, "how many plans are simulated that take parts of another search's plan; 0: none")
+    jobs: int = JOBS
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
@@ -108,8 +84,6 @@ class Select(Transformation):
         self.chosen: Candidate | None = None
         self.outcome: Outcome | None = None
         """The chosen plan with times by simulation; `alternatives` are the others."""
-        self.built: Built | None = None
-        """The graph of the search that found the chosen plan, if one did."""
 
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError where no candidate fits."""
@@ -122,19 +96,21 @@ class Select(Transformation):
         func, mesh = entry_of(module), planned_mesh(module)
         limit = limit_of(self.memory_limit, cost_model(module, self.machine, mesh).machine)
         self._limit = math.inf if limit is None else float(limit)
+        self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit)
         self._seen: dict[str, Candidate] = {}
         self._seconds_of: dict[str, float] = {}
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
         mark_own_reshards(module)
-        with Progress(self.search.progress, "pcg-select") as self._progress:
-            self._searches(module, mesh, "")
+        # A planner that is left for the next search is of this process.
+        jobs = 1 if self.search.planner_cache is not None else self.jobs
+        with Progress(self.search.progress, "pcg-select") as self._progress, Workers(module, jobs) as self._workers:
+            self._searches(None, "")
             if not annotated and free:
                 self._other_meshes(module, mesh)
             elif not annotated and self.candidates == "all":
-                for plan in plans.on_mesh(mesh, self._kinds(module)):
-                    self._baseline(module, plan, ())
+                self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, self._kinds(module))])
             self._relink(module, mesh)
         self._choose(module, func)
 
@@ -154,7 +130,7 @@ class Select(Transformation):
         alternatives = [Alternative(c.name, c.seconds, c.peak_bytes, c.fits) for c in others]
         if found is not None and best.search is not None:
             # A bound on the sum of times is none on the time of a step in which they overlap.
-            self.built = best.search.built
+            best.search.here(module.context)
             self.outcome = dataclasses.replace(
                 found, seconds=best.seconds, peak_bytes=best.peak_bytes, bound=0.0, alternatives=alternatives,
                 named=best.name, by=SIMULATION,
@@ -164,7 +140,7 @@ class Select(Transformation):
             self.outcome = Outcome(
                 [], best.seconds, 0.0, best.peak_bytes, alternatives, 0, 0, named=best.name, by=SIMULATION
             )
-        take_contents(module, best.module)
+        take_contents(module, best.written.module(module.context))
         with module.context:
             module.attributes[SELECTED] = ir.UnitAttr.get()
         func = entry_of(module)
@@ -194,9 +170,11 @@ class Select(Transformation):
 
     # -- candidates ----------------------------------------------------------------------------
 
-    def _searches(self, module: ir.Operation, mesh: Mesh, where: str) -> None:
+    def _searches(self, mesh: Mesh | None, where: str) -> None:
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
         plain = self.search.gradient_overlap, self.search.other_overlap
+        refine = None if mesh is None else self.refine
+        attempts: list[Attempt] = []
         for gradient, other in dict.fromkeys((plain, *OVERLAPS)):
             fractions = (("gradient-overlap", gradient), ("other-overlap", other))
             name = "search" + "".join(f" {n}={v:g}" for n, v in fractions if v) + where
@@ -204,107 +182,91 @@ class Select(Transformation):
                 self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=gradient,
                 other_overlap=other, progress=False, quick=(gradient, other) != plain,
             )  # fmt: skip
-            if not self._search(module, mesh, name, search) or search.algorithm != "exact":
-                return  # what does not fit does not depend on the overlap
-            if search.fitted:
-                break  # fitting takes long, and memory decides more than overlap does
-        if self.candidates == "all":
-            self._unity(module, mesh, where, ())
+            attempts.append(SearchAttempt(self._now(), name, "search", search=search, mesh=mesh, refine=refine))
+        (first, running), *others = [(a, self._workers.start(a)) for a in attempts]
+        unity = [self._unity(mesh, where, ())] if self.candidates == "all" else []
+        found = self._finish(first, running)
+        if found is None or found.algorithm != "exact":  # what does not fit does not depend on the overlap
+            for _, p in (*others, *unity):
+                p.cancel()
+            return
+        for a, p in others:
+            # Fitting takes long, and memory decides more than overlap does.
+            p.cancel() if found.fitted else self._finish(a, p)
+        for a, p in unity:
+            self._finish(a, p)
 
-    def _unity(self, module: ir.Operation, mesh: Mesh, where: str, mappings: Sequence[Mesh]) -> None:
-        """Try the plan of Unity's algorithm on `mesh`, in the best of `mappings`."""
+    def _unity(self, mesh: Mesh | None, where: str, mappings: Sequence[Mesh]) -> tuple[Attempt, Pending]:
+        """Begin with the plan of Unity's algorithm on `mesh`, in the best of `mappings`."""
         search = dataclasses.replace(
             self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False, algorithm="unity"
         )
-        self._search(module, mesh, "unity" + where, search, mappings)
-
-    def _search(
-        self, module: ir.Operation, mesh: Mesh, name: str, search: Search, mappings: Sequence[Mesh] = ()
-    ) -> bool:
-        """Try what one search finds on `mesh`; False if that is nothing."""
-        self._progress(name)
-        copy = clone_module(module).operation
-        unity = search.algorithm == "unity" and self.search.algorithm != "unity"
-        try:
-            if shardings.mesh_of(copy) != mesh:
-                replace_mesh(copy, mesh)
-                if self.refine is not None and not unity:
-                    RefineMesh(self.refine.reshapes, self.refine.max_axes).run(copy)
-            search.run(copy)
-        except PcgError as error:
-            if unity:
-                self._dropped.append(f"{name} is no candidate: {error.message}")
-            else:
-                self._failures.append(error)
-            return False
-        self._try(name, "unity" if unity else "search", copy, mappings, search)
-        return True
+        attempt = SearchAttempt(self._now(), "unity" + where, "unity", mappings, search=search, mesh=mesh)
+        return attempt, self._workers.start(attempt)
 
     def _relink(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the best plan with parts of the others that the search has found on `mesh`."""
         found = [
             c for c in self.tried
             if c.search is not None and c.search.algorithm == "exact" and not c.search.fitted
-            and c.search.outcome is not None and shardings.mesh_of(c.module) == mesh
+            and c.search.outcome is not None and c.mesh == mesh
         ]  # fmt: skip
         found.sort(key=lambda c: (not c.fits, c.seconds))
         best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
         if len(found) < 2 or found[0] is not best or best.search is None or best.search.outcome is None:
             return
-        base = clone_module(module).operation
-        model = cost_model(base, self.machine, mesh)
-        built = Builder(model, Tables.on(mesh)).build(entry_of(base), state_of(entry_of(base)))
+        model, on = cost_model(module, self.machine, mesh), self._workers.workspace.on()
+        built = on.graph(model)
         most = min(self.relinked, _RELINKED_NODES // max(1, len(built.graph.nodes)))
         if most <= 0:
             return
-        context = Context(self.machine, self.search.backend, self.donated)
-
-        def seconds(choice: list[int]) -> float:
-            self._progress(f"{best.name}, with parts of others")
-            copy = clone_module(base).operation
-            commit(entry_of(copy), graph_of_copy(built, base, copy), choice, Tables.on(mesh))
-            try:
-                step = evaluate(copy, context).step
-            except PcgError:
-                return math.inf
-            return step.seconds if step.peak_bytes <= self._limit else math.inf
-
         network = built.quotient(model).discrete().network()
         flat = Pairwise.of(network.unary, network.pair)
+
+        def seconds(choices: list[list[int]]) -> list[float]:
+            self._progress(f"{best.name}, with parts of others")
+            running = [self._workers.start(Choice(self._common, choice)) for choice in choices]
+            return [p.result() for p in running]
+
         first, *others = [x.choice for c in found if c.search is not None and (x := c.search.outcome) is not None]
         choice, taken = relink(
             built.graph, first, others, best.seconds, most=most,
             estimate=lambda choice: flat.energy(np.array(choice)), simulate=seconds,
         )  # fmt: skip
         if taken < best.seconds:
-            copy = clone_module(module).operation
+            known = dataclasses.replace(best.search.outcome, choice=choice)
             search = dataclasses.replace(best.search)
-            search.write(copy, dataclasses.replace(best.search.outcome, choice=choice))
-            self._try(f"{best.name} relinked", "search", copy, (), search)
+            attempt = SearchAttempt(self._now(), f"{best.name} relinked", "search", search=search, known=known)
+            self._finish(attempt, self._workers.start(attempt))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the baselines on every mesh of as many devices, and the search on the best one's mesh."""
         cluster = self.machine.cluster
+        unity = []
+        if cluster is not None and self.candidates == "all":
+            for small in unity_meshes(cluster):
+                mapped = [p.mesh for p in mapping.device_mappings(cluster, small)][: self.places]
+                unity.append(self._unity(mapped[0], f" on {small}", mapped))
         mappings: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
+        baselines = []
         for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
             axes = plan.mesh.axes
             if axes not in mappings:
                 at = mapping.device_mappings(cluster, plan.mesh)[: self.places] if cluster is not None else ()
                 mappings[axes] = [p.mesh for p in at] or [plan.mesh]
-            self._baseline(module, plan, mappings[axes])
+            baselines.append((plan, mappings[axes]))
+        self._baselines(baselines)
         tried = {tuple(n for _, n in mesh.origin.axes)}
         fitting = [c for c in self.tried if c.fits]
         best = min(fitting, key=lambda c: c.seconds, default=None)
         devices = mesh.device_ids
         line = Mesh.of({"d0": mesh.size}, devices and sorted(devices))
-        for other in (shardings.mesh_of(best.module) if best is not None else None, line):
+        for other in (best.mesh if best is not None else None, line):
             if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
                 tried.add(sizes)
-                self._searches(module, other.origin, f" on {other.origin}")
-        if cluster is not None and self.candidates == "all":
-            for other in unity_meshes(cluster):
-                mapped = [p.mesh for p in mapping.device_mappings(cluster, other)][: self.places]
-                self._unity(module, mapped[0], f" on {other}", mapped)
+                self._searches(other.origin, f" on {other.origin}")
+        for a, p in unity:
+            self._finish(a, p)
 
     def _kinds(self, module: ir.Operation) -> ModelTraits:
         """Which kinds of baseline suit the program."""
@@ -317,47 +279,50 @@ class Select(Transformation):
         counts = frozenset(program.shapes[a][d] for a, d in experts(program.weight_uses).items())
         return ModelTraits(many, stacks, counts)
 
-    def _baseline(self, module: ir.Operation, plan: BaselinePlan, mappings: Sequence[Mesh]) -> None:
-        """Try one baseline: on its mesh, or on that mesh in the best of `mappings`."""
-        base = plan.without_zero
-        rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]
-        best = min((c.seconds for c in rivals), default=math.inf)
-        if base != plan and self._seconds_of.get(base.label, 0.0) > _ZERO_CUTOFF * best:
-            self.statistics["slow plans left out"] += 1
-            return
-        self._progress(plan.label)
-        copy = clone_module(module).operation
-        if mappings:
-            replace_mesh(copy, mappings[0])
-        baseline = Baseline(plan.plan, plan.model, plan.experts, plan.zero)
-        try:
-            baseline.run(copy)
-            Propagate(engine="dataflow", machine=self.machine, measured=False).run(copy)
-            tried = self._try(plan.label, plan.group, copy, mappings, cutoff=_ZERO_CUTOFF * best)
-            self._seconds_of[plan.label] = tried.seconds
-        except PcgError as error:
-            self._dropped.append(f"{plan.label} is no candidate: {error.message}")
+    def _baselines(self, found: Iterable[tuple[BaselinePlan, Sequence[Mesh]]]) -> None:
+        """Try baselines, each on its mesh, or on that mesh in the best of several mappings; ZeRO variants last."""
+        found = list(found)
+        for zero in (False, True):
+            attempts = []
+            for plan, mappings in found:
+                if zero != (plan.without_zero != plan):
+                    continue
+                rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]
+                most = _ZERO_CUTOFF * min((c.seconds for c in rivals), default=math.inf)
+                if zero and self._seconds_of.get(plan.without_zero.label, 0.0) > most:
+                    self.statistics["slow plans left out"] += 1
+                    continue
+                attempts.append(BaselineAttempt(self._now(), plan.label, plan.group, mappings, most, plan=plan))
+            for a, p in [(a, self._workers.start(a)) for a in attempts]:
+                self._finish(a, p)
 
     # -- simulation ----------------------------------------------------------------------------
 
-    def _try(
-        self, name: str, group: str, placed: ir.Operation, mappings: Sequence[Mesh], search: Search | None = None,
-        cutoff: float = math.inf,
-    ) -> Candidate:  # fmt: skip
-        """Simulate a program with layouts, in the best of `mappings` (see `evaluate`); each program once."""
-        key = hashlib.sha256(placed.get_asm(print_generic_op_form=True, assume_verified=True).encode()).hexdigest()
-        if key in self._seen:
-            self.report(dataclasses.replace(self._seen[key], name=name, group=group))
-            return self._seen[key]
-        context = Context(self.machine, self.search.backend, self.donated)
-        done = evaluate(placed, context, mappings, cutoff)
-        peak = done.step.peak_bytes
-        fits = peak <= self._limit
-        found = Candidate(name, done.module, done.step.seconds, peak, fits, group, done.step.to_dict(), search)
-        self._seen[key] = found
-        self.tried.append(found)
-        self.report(found)
-        return found
+    def _now(self) -> Common:
+        return dataclasses.replace(self._common, seen=frozenset(self._seen))
+
+    def _finish(self, attempt: Attempt, pending: Pending) -> Search | None:
+        """Take in what an attempt found; the search that did, None where there is no plan."""
+        self._progress(attempt.name)
+        try:
+            tried = pending.result()
+        except PcgError as error:
+            if attempt.group == "search":
+                self._failures.append(error)
+            else:
+                self._dropped.append(f"{attempt.name} is no candidate: {error.message}")
+            return None
+        found = self._seen.get(tried.key, tried.candidate)
+        assert found is not None
+        if isinstance(attempt, BaselineAttempt):
+            self._seconds_of[attempt.name] = found.seconds
+        if tried.key in self._seen:
+            self.report(dataclasses.replace(found, name=attempt.name, group=attempt.group))
+        else:
+            self._seen[tried.key] = found
+            self.tried.append(found)
+            self.report(found)
+        return tried.search
 
 
 def unity_meshes(cluster: Cluster) -> list[Mesh]:

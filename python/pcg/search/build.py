@@ -35,6 +35,26 @@ from pcg.solve.network import FORBIDDEN
 _TIE = 1e-3
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """An op whose local form sends something: `seconds` of that per strategy of its node, and `rest`, of all else.
+
+    `unmasked` is `rest` without the masks of its operands, where these are in it.
+    """
+
+    op: ir.Operation
+    rule: FactorRule
+    node: int
+    seconds: np.ndarray
+    rest: np.ndarray
+    unmasked: np.ndarray | None = None
+
+    @property
+    def in_all(self) -> np.ndarray:
+        """Seconds of the op per strategy."""
+        return self.rest + self.seconds
+
+
 @dataclass
 class Built:
     """The graph of a function and how to find one in the other.
@@ -70,8 +90,7 @@ class Built:
     """Where a value generated on each device is read, as edges without a source: a reader of partial sums masks it."""
     unmasked: dict[int, np.ndarray] = field(default_factory=dict)
     """Seconds of nodes without the masks of their operands, where these are in them."""
-    exchanging: list[tuple[ir.Operation, FactorRule, int, np.ndarray]] = field(default_factory=list)
-    """Ops whose local form sends something, their nodes, and the seconds of that per strategy."""
+    exchanges: list[Exchange] = field(default_factory=list)
 
     @property
     def lifetimes(self) -> Lifetimes:
@@ -101,6 +120,7 @@ class Builder:
     _aliased: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
     """Values that loops carry unchanged: from when to when they are aliased to the loop's buffer."""
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
+    _exchanging: list[tuple[ir.Operation, FactorRule, int]] = field(default_factory=list)
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
     graph: Graph = field(init=False)
@@ -140,6 +160,10 @@ class Builder:
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
         self._mark_deferred()
+        built.exchanges = [self._exchange(op, rule, n) for op, rule, n in self._exchanging]
+        for x in built.exchanges:
+            graph.nodes[x.node].seconds = x.in_all
+        built.unmasked.update(_unmasked(built.exchanges))
         end = self._clock + 1
         held = set(built.arguments)
         for i in donated_of(func):  # free once it has been read, by itself or through its layout node
@@ -159,25 +183,26 @@ class Builder:
         return built
 
     def elsewhere(self, built: Built, model: CostModel) -> Built:
-        """What `build` would make of the same function where its mesh lies elsewhere, on devices of the same kind.
+        """What `build` would make of the same function with the costs of `model`.
 
-        It is for finding good plans: the seconds of an op may differ in the last digits.
+        Its mesh has the same axes, on devices of the same kind; where it lies and what overlaps may differ.
         """
         self.model = model
         self.costs = OpCost(model, self.costs.fusion)
-        seconds: dict[int, np.ndarray] = {}
-        unmasked = dict(built.unmasked)
-        exchanging = []
-        for op, rule, n, before in built.exchanging:
-            node = built.graph.nodes[n]
-            sent = node.times * self.costs.exchanges(op, rule, node.table)
-            seconds[n] = node.seconds + (sent - before)
-            if n in unmasked:
-                unmasked[n] = unmasked[n] + (sent - before)
-            exchanging.append((op, rule, n, sent))
+        exchanges = [replace(x, seconds=self._sent(x.op, x.rule, x.node)) for x in built.exchanges]
         return replace(
-            built, graph=built.graph.with_seconds(seconds), unmasked=unmasked, exchanging=exchanging
-        )
+            built, graph=built.graph.with_seconds({x.node: x.in_all for x in exchanges}),
+            unmasked={**built.unmasked, **_unmasked(exchanges)}, exchanges=exchanges,
+        )  # fmt: skip
+
+    def _exchange(self, op: ir.Operation, rule: FactorRule, node: int) -> Exchange:
+        rest, unmasked = self.graph.nodes[node].seconds, self.built.unmasked.get(node)
+        return Exchange(op, rule, node, self._sent(op, rule, node), rest, unmasked)
+
+    def _sent(self, op: ir.Operation, rule: FactorRule, node: int) -> np.ndarray:
+        """Seconds of what the local form of an op sends, per strategy."""
+        n = self.graph.nodes[node]
+        return n.times * self.costs.exchanges(op, rule, n.table)
 
     def _mark_deferred(self) -> None:
         """Find the edges behind the last contraction: what is sent there is needed only at the end of the step."""
@@ -282,9 +307,7 @@ class Builder:
         else:
             seconds = times * self.costs.compute(op, rule, table)
         if rule.exchanges:
-            sent = times * self.costs.exchanges(op, rule, table)
-            built.exchanging.append((op, rule, node, sent))
-            seconds = seconds + sent
+            self._exchanging.append((op, rule, node))
         if (bad := self.choices.ruled_out(op, table)) is not None:
             seconds = np.where(bad, FORBIDDEN, seconds)
         self.graph.nodes[node].seconds = seconds
@@ -399,6 +422,11 @@ class Builder:
     def _touch(self, nodes: list[int]) -> None:
         for n in nodes:
             self._last[(n, 0)] = self._clock
+
+
+def _unmasked(exchanges: Sequence[Exchange]) -> dict[int, np.ndarray]:
+    """Seconds per strategy without the masks of operands, of the nodes where these are counted."""
+    return {x.node: x.unmasked + x.seconds for x in exchanges if x.unmasked is not None}
 
 
 def adds(value: ir.Value) -> bool:

@@ -176,10 +176,11 @@ class Tally:
     def inside(self) -> dict[int, tuple[float, float]]:
         """Per node (seconds, bytes) of what the local form of its op sends."""
         mesh, found = self.reshard_costs.model.mesh, {}
-        for op, rule, n, each in self.built.exchanging:
+        for e in self.built.exchanges:
+            n = e.node
             a = (self.nodes[n].table.assignments or ())[self.choice[n]]
-            wire = sum(x.wire_elements(a, mesh) * describe(op.operands[x.operand])[1] for x in rule.exchanges)
-            found[n] = float(each[self.choice[n]]), self.nodes[n].times * wire
+            wire = sum(x.wire_elements(a, mesh) * describe(e.op.operands[x.operand])[1] for x in e.rule.exchanges)
+            found[n] = float(e.seconds[self.choice[n]]), self.nodes[n].times * wire
         return found
 
     def terms(self) -> Terms:

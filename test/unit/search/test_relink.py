@@ -30,22 +30,36 @@ def test_parts_are_judged_one_by_one():
     """Of two parts that are apart in the graph one saves time and the other does not."""
     plans = []
 
-    def simulate(plan):
-        plans.append(plan)
-        return 10.0 - 2 * (plan[0] + plan[1]) + 3 * plan[3]
+    def simulate(found):
+        plans.extend(found)
+        return [10.0 - 2 * (plan[0] + plan[1]) + 3 * plan[3] for plan in found]
 
     chain = graph(4, [(0, 1), (1, 2), (2, 3)])
     found = relink(chain, [0, 0, 0, 0], [[1, 1, 0, 1]], 10.0, estimate=sum, simulate=simulate, most=9)
     assert found == ([1, 1, 0, 0], 6.0)
-    assert plans == [[1, 1, 0, 0], [1, 1, 0, 1]]
+    assert plans == [[1, 1, 0, 0], [0, 0, 0, 1]]
+
+
+def test_parts_that_save_time_are_taken_together():
+    """Of two plans with other choices for a node the one that saves more counts; all parts may be too many."""
+    apart, others = graph(4, []), [[1, 1, 1, 0], [2, 0, 0, 0]]
+
+    def found(limit):
+        def simulate(plans):
+            return [10.0 - [0, 1, 3][p[0]] - p[1] - 0.5 * p[2] + 5 * (sum(p) > limit) for p in plans]
+
+        return relink(apart, [0] * 4, others, 10.0, estimate=sum, simulate=simulate, most=16)
+
+    assert found(9) == ([2, 1, 1, 0], 5.5)
+    assert found(3) == ([2, 1, 0, 0], 6.0)
 
 
 def test_what_changes_the_estimate_comes_first():
     plans = []
 
-    def simulate(plan):
-        plans.append(plan)
-        return 10.0
+    def simulate(found):
+        plans.extend(found)
+        return [10.0] * len(found)
 
     apart = graph(3, [])
     weight = np.array([0.0, 5.0, 1e-9])
@@ -64,9 +78,9 @@ def test_it_is_never_worse_and_counts_its_simulations(data):
     choice, others = data.draw(plan), data.draw(st.lists(plan, max_size=3))
     costs = {}
 
-    def simulate(found):
-        assert all(k in {choice[i], *(o[i] for o in others)} for i, k in enumerate(found))
-        return costs.setdefault(tuple(found), data.draw(st.one_of(st.floats(0, 10), st.just(float("inf")))))
+    def simulate(plans):
+        assert all(k in {choice[i], *(o[i] for o in others)} for plan in plans for i, k in enumerate(plan))
+        return [costs.setdefault(tuple(plan), data.draw(st.floats(0, 10) | st.just(float("inf")))) for plan in plans]
 
     most = data.draw(st.integers(0, 5))
     found, seconds = relink(graph(n, edges), choice, others, 5.0, estimate=sum, simulate=simulate, most=most)

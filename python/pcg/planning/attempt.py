@@ -1,0 +1,197 @@
+"""One plan for a program: made in a copy of it, lowered and simulated."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import hashlib
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg.baselines.plans import BaselinePlan
+from pcg.ir.clone import clone_module
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import entry_of
+from pcg.layout import Mesh
+from pcg.planning.baseline import Baseline
+from pcg.planning.evaluate import Context, evaluate, replace_mesh
+from pcg.planning.propagation import Propagate
+from pcg.planning.search import Search
+from pcg.planning.target import cost_model
+from pcg.planning.workspace import Workspace
+from pcg.rewrite.refine_mesh import RefineMesh
+from pcg.search.commit import commit
+from pcg.search.outcome import Outcome
+from pcg.search.table import Tables
+
+
+class Written:
+    """A program with layouts; as bytecode where it goes to another process."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self._module: ir.Operation | None = module
+        self._bytecode = b""
+
+    def module(self, context: ir.Context) -> ir.Operation:
+        """The program, in `context` or in that in which it was made."""
+        if self._module is None:
+            with context:
+                self._module = ir.Module.parse(self._bytecode).operation
+        return self._module
+
+    def bytecode(self) -> bytes:
+        """The program, locations included."""
+        if self._module is None:
+            return self._bytecode
+        text = io.BytesIO()
+        self._module.write_bytecode(text)
+        return text.getvalue()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_module": None, "_bytecode": self.bytecode()}
+
+
+@dataclass
+class Candidate:
+    """A plan, written in a copy of the program, and its simulated step."""
+
+    name: str
+    written: Written
+    mesh: Mesh
+    seconds: float
+    peak_bytes: float
+    fits: bool
+    group: str
+    """The kind of plan: `search`, `unity`, or a kind of baseline."""
+    found: Mapping[str, float]
+    """The simulated step, as by `Simulation.to_dict`."""
+    search: Search | None = None
+    """The search that found it; None for a baseline."""
+
+    def __str__(self) -> str:
+        size = f"{1e6 * self.seconds:.1f} us, {self.peak_bytes / 2**20:.1f} MiB"
+        return f"{self.name} {size}" + ("" if self.fits else " (does not fit)")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of an attempt: equal programs with layouts have equal keys, `candidate` is None where one is known.
+
+    `search` found the plan, if a search did.
+    """
+
+    key: str
+    candidate: Candidate | None
+    search: Search | None
+
+
+@dataclass(frozen=True)
+class Common:
+    """What all attempts for a program have in common.
+
+    `limit`: bytes per device that a plan may need.  `seen`: keys of programs whose candidates are known.
+    """
+
+    context: Context
+    limit: float
+    seen: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Attempt(abc.ABC):
+    """A plan to be made and simulated, in the best of `mappings` of its mesh, if there are any (see `evaluate`)."""
+
+    common: Common
+    name: str
+    group: str
+    mappings: Sequence[Mesh] = ()
+    cutoff: float = math.inf
+
+    @abc.abstractmethod
+    def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
+        """A copy of the program with layouts, and the search that found them."""
+
+    def __call__(self, workspace: Workspace) -> Tried:
+        """Make the plan and simulate it.
+
+        Raises:
+          PcgError: there is no such plan.
+        """
+        module, search = self.write(workspace)
+        text = module.get_asm(print_generic_op_form=True, assume_verified=True)
+        key = hashlib.sha256(text.encode()).hexdigest()
+        if key in self.common.seen:
+            return Tried(key, None, search)
+        done = evaluate(module, self.common.context, self.mappings, self.cutoff)
+        step = done.step
+        fits = step.peak_bytes <= self.common.limit
+        found = Candidate(
+            self.name, Written(done.module), done.mesh, step.seconds, step.peak_bytes, fits, self.group, step.to_dict(),
+            search,
+        )  # fmt: skip
+        return Tried(key, found, search)
+
+
+@dataclass(frozen=True)
+class SearchAttempt(Attempt):
+    """What `search` finds on `mesh`, which is refined by `refine`, if given; or the plan `known` of that search."""
+
+    search: Search = dataclasses.field(default_factory=Search)
+    mesh: Mesh | None = None
+    """None: that of the program, as it is."""
+    refine: RefineMesh | None = None
+    known: Outcome | None = None
+
+    def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
+        on = workspace.on(self.mesh, self.refine)
+        copy = clone_module(on.module).operation
+        search = dataclasses.replace(self.search, shared=on)
+        if self.known is None:
+            search.run(copy)
+        else:
+            search.write(copy, self.known)
+        search.shared = None
+        return copy, search
+
+
+@dataclass(frozen=True)
+class BaselineAttempt(Attempt):
+    """The layouts of a baseline, propagated; on the mesh of the program or the first of `mappings`."""
+
+    plan: BaselinePlan | None = None
+
+    def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
+        assert self.plan is not None
+        copy = clone_module(workspace.module).operation
+        if self.mappings:
+            replace_mesh(copy, self.mappings[0])
+        Baseline(self.plan.plan, self.plan.model, self.plan.experts, self.plan.zero).run(copy)
+        Propagate(engine="dataflow", machine=self.common.context.machine, measured=False).run(copy)
+        return copy, None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A task: seconds of the step of a plan on the program's own mesh that is given as a choice per node of its graph.
+
+    Infinite where it is none, or does not fit.
+    """
+
+    common: Common
+    choice: Sequence[int]
+
+    def __call__(self, workspace: Workspace) -> float:
+        on = workspace.on()
+        copy = clone_module(on.module).operation
+        model = cost_model(copy, self.common.context.machine, on.mesh)
+        try:
+            commit(entry_of(copy), on.graph_of(copy, model), self.choice, Tables.on(on.mesh))
+            step = evaluate(copy, self.common.context).step
+        except PcgError:
+            return math.inf
+        return step.seconds if step.peak_bytes <= self.common.limit else math.inf

@@ -1,0 +1,126 @@
+"""Candidates for a large program are evaluated side by side, in processes of their own.
+
+The processes are those of loky (https://loky.readthedocs.io).  A task is sent to one with the program as bytecode, from
+which the process makes its own workspace; what a task finds does not depend on where it runs, so a plan does not depend
+on how many processes there are.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from torch_mlir import ir
+
+from pcg.ir.context import make_context
+from pcg.ir.transformation import option
+from pcg.ir.walk import walk
+from pcg.planning.workspace import Workspace
+
+R = TypeVar("R")
+#: What is to be done for a program.  It is pickled.
+Task = Callable[[Workspace], R]
+
+#: The option of what has tasks.
+JOBS = option(0, "processes that evaluate candidates for a large program; 0: as many as there are cores")
+#: Ops of a program for which processes are started.  Measured: one takes 1.2 s to start, a candidate for so many ops
+#: 0.3 s, and there are 20 to 50 of them.
+_LARGE = 500
+#: Seconds after which a process that has nothing to do ends.
+_IDLE = 20.0
+
+
+class Workers:
+    """Runs tasks for one program: in up to `jobs` processes (0: as many as there are cores) if it is large, else here.
+
+    Tasks that run here do so when their result is asked for, in the order in which that is.
+    """
+
+    def __init__(self, module: ir.Operation, jobs: int = 0) -> None:
+        self.workspace = Workspace(module)
+        self._jobs = 1 if sum(1 for _ in walk(module)) < _LARGE else _available(jobs)
+        self._pending: list[Pending] = []
+        self._program = b""
+        self._lenient = module.context.allow_unregistered_dialects
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for p in self._pending:
+            p.cancel()
+        if kind is not None and self._program:
+            self._executor().shutdown(wait=False, kill_workers=True)
+
+    def start(self, task: Task[R]) -> Pending[R]:
+        """Begin with a task, if not at once then when its result is asked for."""
+        future = None
+        if self._jobs > 1:
+            if not self._program:
+                text = io.BytesIO()
+                self.workspace.module.write_bytecode(text)
+                self._program = text.getvalue()
+            try:
+                future = self._executor().submit(_run, self._program, self._lenient, task)
+            except (OSError, BrokenProcessPool):  # no shared memory here, or a process was killed
+                self._jobs = 1
+        found = Pending(self.workspace, task, future)
+        self._pending.append(found)
+        return found
+
+    def _executor(self) -> Any:
+        from loky import get_reusable_executor
+
+        return get_reusable_executor(max_workers=self._jobs, timeout=_IDLE, initializer=_initialize)
+
+
+class Pending(Generic[R]):
+    """A task that was started."""
+
+    def __init__(self, workspace: Workspace, task: Task[R], future: Future[R] | None) -> None:
+        self._workspace, self._task, self._future = workspace, task, future
+
+    def result(self) -> R:
+        """What the task returns, or raises."""
+        if self._future is not None:
+            try:
+                return self._future.result()
+            except BrokenProcessPool:  # as where memory is short: then one after another, here
+                self._future = None
+        return self._task(self._workspace)
+
+    def cancel(self) -> None:
+        """Do not begin, if nothing was done yet."""
+        if self._future is not None:
+            self._future.cancel()
+
+
+def _available(jobs: int) -> int:
+    """How many processes there may be."""
+    from loky import cpu_count
+
+    return jobs or cpu_count()
+
+
+#: In a process of `Workers`: the program that the last task was for, and its workspace.
+_current: tuple[bytes, Workspace] | None = None
+
+
+def _initialize() -> None:
+    # Ctrl-C goes to all processes of a terminal; the one that waits for these ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(program: bytes, lenient: bool, task: Task[R]) -> R:
+    global _current
+    if _current is None or _current[0] != program:
+        with make_context(allow_unregistered=lenient):
+            _current = program, Workspace(ir.Module.parse(program).operation)
+    workspace = _current[1]
+    with workspace.module.context, ir.Location.unknown():
+        return task(workspace)

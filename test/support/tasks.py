@@ -1,0 +1,43 @@
+"""Tasks for `pcg.planning.workers`, importable in its processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import walk
+from pcg.planning.workspace import Workspace
+from pcg.search.outcome import DoesNotFit
+
+
+@dataclass(frozen=True)
+class Look:
+    """A task: where it runs, and the names of the ops it sees."""
+
+    def __call__(self, workspace: Workspace) -> tuple[int, list[str]]:
+        return os.getpid(), [op.name for op in walk(workspace.module)]
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A task that refuses the first op of the program."""
+
+    needed: float = 0.0
+
+    def __call__(self, workspace: Workspace) -> None:
+        op = next(op for op in walk(workspace.module) if op.name == "stablehlo.dot_general")
+        raise DoesNotFit(1.0, self.needed).at(op) if self.needed else PcgError("is refused", op)
+
+
+@dataclass(frozen=True)
+class EndsOther:
+    """A task that ends the process it runs in, if that is not `here`."""
+
+    here: int
+
+    def __call__(self, workspace: Workspace) -> int:
+        if os.getpid() != self.here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.here

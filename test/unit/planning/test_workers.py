@@ -1,0 +1,144 @@
+"""Candidates evaluated side by side, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch_mlir import ir
+
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.ir.walk import entry, walk
+from pcg.machine import Cluster, Machine
+from pcg.passes.pcg_choose_mesh import ChooseMeshPass
+from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pipeline import Pipeline
+from pcg.planning import workers
+from pcg.planning.workers import Workers
+from pcg.search.outcome import DoesNotFit
+from support.tasks import EndsOther, Fail, Look
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+STEP = """
+func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x32xf32>) -> tensor<64x32xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x32xf32>)
+      -> tensor<64x32xf32> loc("model.py":7:3)
+  %1 = stablehlo.tanh %0 : tensor<64x32xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x32xf32>)
+      -> tensor<64x32xf32>
+  return %2 : tensor<64x32xf32>
+}
+"""
+
+
+@pytest.fixture
+def module() -> ir.Operation:
+    return load_module(STEP, make_context(), "<test>").operation
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program is large enough for processes."""
+    monkeypatch.setattr(workers, "_LARGE", 0)
+
+
+def test_tasks_see_the_program_wherever_they_run(module: ir.Operation, large: None) -> None:
+    names = [op.name for op in walk(module)]
+    for jobs in (1, 2):
+        with Workers(module, jobs) as pool:
+            found = [p.result() for p in [pool.start(Look()) for _ in range(4)]]
+        assert [seen for _, seen in found] == [names] * 4
+        assert all((process == os.getpid()) == (jobs == 1) for process, _ in found)
+
+
+def test_small_programs_stay_here(module: ir.Operation) -> None:
+    with Workers(module, 2) as pool:
+        assert pool.start(Look()).result()[0] == os.getpid()
+
+
+def test_what_a_task_raises_has_its_place(module: ir.Operation, large: None) -> None:
+    for jobs in (1, 2):
+        with Workers(module, jobs) as pool:
+            with pytest.raises(PcgError) as plain:
+                pool.start(Fail()).result()
+            with pytest.raises(DoesNotFit) as fits:
+                pool.start(Fail(2.0)).result()
+        assert str(plain.value) == "model.py:7:3: is refused" and plain.value.message == "is refused"
+        assert fits.value.needed == 2.0 and str(fits.value).startswith("model.py:7:3: ")
+
+
+def test_where_processes_end_the_rest_is_done_here(module: ir.Operation, large: None) -> None:
+    with Workers(module, 2) as pool:
+        running = [pool.start(EndsOther(os.getpid())) for _ in range(3)]
+        assert [p.result() for p in running] == [os.getpid()] * 3
+        assert pool.start(EndsOther(os.getpid())).result() == os.getpid()
+    with Workers(module, 2) as pool:  # and the next program gets new ones
+        assert pool.start(Look()).result()[0] != os.getpid()
+
+
+def chosen(text: str, jobs: int, mesh: str = "") -> tuple[str, list[str], Any]:
+    """The program with the plan that is chosen, all remarks, and the pass that chose it."""
+    machine = Machine.of(Cluster.parse("preset:summit:nodes=2,sockets=2,gpus=2"))
+    module = load_module(text, make_context(), "<test>")
+    select = SelectPass(machine=machine, meshes="any", jobs=jobs)
+    passes = ["prepare", ChooseMeshPass(machine=machine, jobs=jobs), "dist-refine-mesh", select]
+    pipeline = Pipeline(passes)
+    pipeline.run(module)
+    text = module.operation.get_asm(enable_debug_info=True)
+    return text, [f"{location}: {text}" for _, location, text in pipeline.remarks()], select
+
+
+@pytest.mark.parametrize("name", ["mlp", pytest.param("transformer_step", marks=pytest.mark.slow)])
+def test_the_plan_does_not_depend_on_the_number_of_processes(name: str, large: None) -> None:
+    text = (EXAMPLES / f"{name}.mlir").read_text()
+    alone, beside = chosen(text, 1), chosen(text, 2)
+    assert alone[0] == beside[0] and alone[1] == beside[1]
+    assert [str(c) for c in alone[2].tried] == [str(c) for c in beside[2].tried]
+    assert len(alone[2].tried) > 8 and any("best of" in r for r in alone[1])
+
+
+def test_errors_are_pickled_with_the_text_of_their_place(module: ir.Operation) -> None:
+    func = entry(module)
+    assert func is not None
+    for error in (PcgError("wrong", "a.mlir:1:2"), PcgError("wrong"), DoesNotFit(1.0, 3.0).at(func)):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error) and str(copy) == str(error) and copy.message == error.message
+        assert vars(copy).keys() == vars(error).keys()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_processes_too(tmp_path: Path) -> None:
+    """Of a program that is being planned nothing runs on; no process says more than that it was interrupted."""
+    command = [
+        sys.executable, "-m", "pcg.tools.pcg_opt", "--auto-parallel", "--jobs=2",
+        "--cluster=preset:summit:nodes=2,sockets=2,gpus=2", str(EXAMPLES / "transformer_step.mlir"),
+    ]  # fmt: skip
+    running = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    group = os.getpgid(running.pid)
+    for _ in range(300):
+        members = subprocess.run(["pgrep", "-g", str(group)], capture_output=True, text=True).stdout.split()
+        if len(members) >= 3:
+            break
+        time.sleep(0.1)
+    assert len(members) >= 3, "no processes were started"
+    time.sleep(1.0)
+    os.killpg(group, signal.SIGINT)
+    _, error = running.communicate(timeout=60)
+    assert running.returncode != 0 and "Traceback" not in error, error
+    for _ in range(100):
+        left = subprocess.run(["pgrep", "-g", str(group)], capture_output=True, text=True).stdout.split()
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left
