@@ -61,7 +61,7 @@ class Select(Transformation):
         ("auto", "declared", "any"),
     )  # fmt: skip
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
-    relinked: int = option(8, "how many plans are simulated that take parts of another search's plan; 0: none")
+    relinked: int = option(12, "how many plans are simulated that take parts of another search's plan; 0: none")
     jobs: int = JOBS
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
