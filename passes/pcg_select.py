@@ -25,7 +25,10 @@ class SelectPass(Select, Pass):
       none of these.
 
     So by simulation the outcome is not worse than any of them.  Of equals the first counts, the searches before
-    others.  ZeRO variants of a plan that takes more than twice as long as the best so far are left out.
+    others.  ZeRO variants of a plan that takes more than twice as long as the best so far are left out.  At last
+    `relinked` plans are tried that are the best one, if a search found it, with parts of what other searches found.
+
+    Candidates for a large program are evaluated in `jobs` processes; the outcome does not depend on how many.
 
     Where the mesh was chosen (`pcg-choose-mesh`), not declared, the baselines have every mesh of as many devices, in
     several device mappings, and the search also has the mesh of the best of them and the one of a single axis, Unity's

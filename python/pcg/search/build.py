@@ -189,7 +189,7 @@ class Builder:
         """
         self.model = model
         self.costs = OpCost(model, self.costs.fusion)
-        exchanges = [replace(x, seconds=self._sent(x.op, x.rule, x.node)) for x in built.exchanges]
+        exchanges = [replace(x, seconds=self._exchange_seconds(x.op, x.rule, x.node)) for x in built.exchanges]
         return replace(
             built, graph=built.graph.with_seconds({x.node: x.in_all for x in exchanges}),
             unmasked={**built.unmasked, **_unmasked(exchanges)}, exchanges=exchanges,
@@ -197,9 +197,9 @@ class Builder:
 
     def _exchange(self, op: ir.Operation, rule: FactorRule, node: int) -> Exchange:
         rest, unmasked = self.graph.nodes[node].seconds, self.built.unmasked.get(node)
-        return Exchange(op, rule, node, self._sent(op, rule, node), rest, unmasked)
+        return Exchange(op, rule, node, self._exchange_seconds(op, rule, node), rest, unmasked)
 
-    def _sent(self, op: ir.Operation, rule: FactorRule, node: int) -> np.ndarray:
+    def _exchange_seconds(self, op: ir.Operation, rule: FactorRule, node: int) -> np.ndarray:
         """Seconds of what the local form of an op sends, per strategy."""
         n = self.graph.nodes[node]
         return n.times * self.costs.exchanges(op, rule, n.table)
