@@ -8,8 +8,9 @@ over the bandwidth of the slowest axis it crosses.  Everything is per device and
 
 from __future__ import annotations
 
+import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -37,6 +38,17 @@ _LEAST_SHARE = 1 / 32
 _COPIED = float(2**20)
 
 
+class Timing(enum.Enum):
+    """When a collective runs, which says what it can overlap with and whether a compiler combines it with others."""
+
+    CRITICAL = "critical"
+    """Something in the step waits for it."""
+    DEFERRED = "deferred"
+    """Only the update of state waits for it, as for the gradients of weights: the backward pass runs beside it."""
+    FINAL = "final"
+    """It is of a new value of state, as a gather of updated weights: at the end of the step, beside no compute."""
+
+
 @hashed_once
 @dataclass(frozen=True)
 class CostModel:
@@ -49,9 +61,9 @@ class CostModel:
     machine: Machine
     mesh: Mesh
     deferred_overlap: float = 0.0
-    """Overlap fraction of deferred collectives (see `deferred_link`), 0 to 1: the share that runs beside compute."""
+    """Overlap fraction of deferred collectives (see `Timing`), 0 to 1: the share that runs beside compute."""
     overlap: float = 0.0
-    """That of all other collectives."""
+    """That of critical ones."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -211,8 +223,16 @@ class CostModel:
         self._lines[axes, kind] = lines
         return lines
 
+    def link_at(self, timing: Timing) -> Callable[[Sequence[str], float, str], float]:
+        """`link`, `deferred_link` or `final_link`."""
+        return {Timing.CRITICAL: self.link, Timing.DEFERRED: self.deferred_link, Timing.FINAL: self.final_link}[timing]
+
     def deferred_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for one of many collectives that nothing waits for (deferred), such as those of gradients.
+        """As `final_link`, for deferred collectives."""
+        return self.final_link(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
+
+    def final_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `link`, for one of many collectives at the end of the step.
 
         XLA combines all-reduces (up to 30 MiB on GPUs), which then share launch and latency in proportion to bytes.
         Reduce-scatters and all-gathers are combined only along one dimension and only by some of its backends, so
@@ -222,4 +242,4 @@ class CostModel:
         if kind == "all_reduce":
             fixed = self._link(axes, 0.0, kind)
             seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / COMBINED)))
-        return seconds * (1.0 - self.deferred_overlap)
+        return seconds

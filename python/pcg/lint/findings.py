@@ -129,7 +129,7 @@ def _forced_reshards(space: Space, annotated: Figures) -> Iterator[Finding]:
             src, dst = nodes[e.src].table.outs[e.slot][choice[e.src]], nodes[e.dst].table.ins[e.index][choice[e.dst]]
             if src == dst:
                 continue
-            seconds, sent = space.resharding(src, dst, e.shape, e.itemsize, e.deferred)
+            seconds, sent = space.resharding(src, dst, e.shape, e.itemsize, e.timing)
             kinds = _kinds(space, src, dst, e.shape, e.itemsize)
             if not sent or not kinds:
                 continue

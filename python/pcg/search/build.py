@@ -28,6 +28,7 @@ from pcg.search.op_cost import OpCost
 from pcg.search.quotient import Quotient
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
+from pcg.search.timing import time_edges
 from pcg.solve.network import FORBIDDEN
 
 #: Share of the time to read an argument once that is added to a layout of it.  Chosen: far below any real difference
@@ -121,6 +122,8 @@ class Builder:
     """Values that loops carry unchanged: from when to when they are aliased to the loop's buffer."""
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
     _exchanging: list[tuple[ir.Operation, FactorRule, int]] = field(default_factory=list)
+    _loop_ends: dict[int, int] = field(default_factory=dict)
+    """Carried values of loops: the first node behind the loop."""
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
     graph: Graph = field(init=False)
@@ -159,7 +162,7 @@ class Builder:
                 node = self._node("result", "result", table)
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
-        self._mark_deferred()
+        time_edges(graph, built.arguments, self._loop_ends)
         built.exchanges = [self._exchange(op, rule, n) for op, rule, n in self._exchanging]
         for x in built.exchanges:
             graph.nodes[x.node].seconds = x.in_all
@@ -203,25 +206,6 @@ class Builder:
         """Seconds of what the local form of an op sends, per strategy."""
         n = self.graph.nodes[node]
         return n.times * self.costs.exchanges(op, rule, n.table)
-
-    def _mark_deferred(self) -> None:
-        """Find the edges behind the last contraction: what is sent there is needed only at the end of the step."""
-        nodes = enumerate(self.graph.nodes)
-        early = {n for n, node in nodes if traits.has(node.name, Trait.CONTRACTION) or node.times > 1}
-        into: dict[int, list[int]] = {}
-        for e in self.graph.edges:
-            into.setdefault(e.dst, []).append(e.src)
-        # What goes into an argument is its next value: nothing of this step waits for that.
-        arguments = set(self.built.arguments)
-        stack = list(early)
-        while stack:
-            for n in into.get(stack.pop(), ()):
-                if n not in early:
-                    early.add(n)
-                    if n not in arguments:
-                        stack.append(n)
-        for e in self.graph.edges:
-            e.deferred = e.dst not in early or e.dst in arguments
 
     @property
     def values(self) -> dict[ir.Value, Source]:
@@ -397,6 +381,7 @@ class Builder:
         self._sink(predicate, inner)
         for node, value in zip(carries, self._block(op.regions[1].blocks[0], inner), strict=True):
             self._connect(value, node, 0, inner)
+        self._loop_ends.update(dict.fromkeys(carries, len(self.graph.nodes)))
         self._touch(carries)
         for source in aliased:
             if not source.free:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.layout import ShardSpec
 from pcg.reshard.batch import TensorCosts
 from pcg.search.table import Port
@@ -44,7 +44,7 @@ class CostMatrices:
     """Seconds of redistributions by `model`, cached per tensor; `CostMatrices.by` also from one search to the next."""
 
     model: CostModel
-    _known: dict[tuple[tuple[int, ...], float, bool], _Known] = field(default_factory=dict)
+    _known: dict[tuple[tuple[int, ...], float, Timing], _Known] = field(default_factory=dict)
 
     @classmethod
     def by(cls, model: CostModel) -> CostMatrices:
@@ -52,16 +52,16 @@ class CostMatrices:
         return _shared(model, threading.get_ident())
 
     def between(
-        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, deferred: bool
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, timing: Timing
     ) -> np.ndarray:
         """Seconds per spec of `src` (rows) and of `dst` (columns); infinite where no chain of collectives exists.
 
-        `shape` is global, `itemsize` in bytes; `deferred` as in `pcg.search.graph.Edge`.
+        `shape` is global, `itemsize` in bytes.
         """
-        known = self._known.get((shape, itemsize, deferred))
+        known = self._known.get((shape, itemsize, timing))
         if known is None:
-            link = self.model.deferred_link if deferred else self.model.link
-            known = self._known[shape, itemsize, deferred] = _Known(TensorCosts(shape, itemsize, self.model.mesh, link))
+            costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))
+            known = self._known[shape, itemsize, timing] = _Known(costs)
         rows, columns = known.ids(src), known.ids(dst)
         where = np.ix_(rows, columns)
         found = known.seconds[where]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from pcg.cost import Timing
 from pcg.search.table import Table
 
 
@@ -55,8 +56,7 @@ class Edge:
     shape: tuple[int, ...]
     itemsize: float
     times: float
-    deferred: bool = False
-    """Whether nothing waits for it but the end of the step, so that a compiler sends it together with others."""
+    timing: Timing = Timing.CRITICAL
 
 
 @dataclass

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.layout import ShardSpec
@@ -80,7 +80,7 @@ def close_loop(built: Built, state: dict[int, int], func: ir.Operation) -> None:
         src, dst = built.results[result], built.arguments[argument]
         if src != dst:
             shape, itemsize, _ = describe(arguments[argument])
-            built.graph.edges.append(Edge(src, 0, dst, 0, shape, itemsize, 1.0, deferred=True))
+            built.graph.edges.append(Edge(src, 0, dst, 0, shape, itemsize, 1.0, Timing.FINAL))
 
 
 class Placed:

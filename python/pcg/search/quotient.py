@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.search.cost_matrices import CostMatrices
 from pcg.search.graph import Graph
 from pcg.search.memory import Lifetimes
@@ -92,20 +92,20 @@ class Quotient:
             network.add(u)
         grouped: dict[tuple, float] = {}
         for e in self.graph.edges:
-            key = (class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.deferred)
+            key = (class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.timing)
             grouped[key] = grouped.get(key, 0.0) + e.times
-        for (a, slot, b, index, shape, itemsize, deferred), times in grouped.items():
-            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, deferred)
+        for (a, slot, b, index, shape, itemsize, timing), times in grouped.items():
+            m = self.matrix(self.tables[a].outs[slot], self.tables[b].ins[index], shape, itemsize, timing)
             if m.any():
                 network.connect(a, b, times * m)
         network.settle()
         return network
 
     def matrix(
-        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, deferred: bool = False
+        self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, timing: Timing = Timing.CRITICAL
     ) -> np.ndarray:
         """Seconds of resharding, per strategy of the producer and of the consumer."""
-        return self.cost_matrices.between(src, dst, shape, itemsize, deferred)[src.ids][:, dst.ids]
+        return self.cost_matrices.between(src, dst, shape, itemsize, timing)[src.ids][:, dst.ids]
 
     # -- memory --------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.layout import ShardSpec
 from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
@@ -51,15 +51,14 @@ class ReshardCosts:
     _rows: dict[tuple, np.ndarray] = field(default_factory=dict)
 
     def __call__(
-        self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, deferred: bool = False
+        self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, timing: Timing = Timing.CRITICAL
     ) -> tuple[float, float]:
-        """(seconds, bytes that one device sends); `deferred` as in `Edge`."""
-        link = self.model.deferred_link if deferred else self.model.link
-        key = (src, dst, shape, itemsize, deferred)
+        """(seconds, bytes that one device sends)."""
+        key = (src, dst, shape, itemsize, timing)
         found = self._known.get(key)
         if found is None:
             try:
-                found = reshard_cost(src, dst, shape, itemsize, self.model.mesh, link)
+                found = reshard_cost(src, dst, shape, itemsize, self.model.mesh, self.model.link_at(timing))
             except ReshardError:
                 found = FORBIDDEN, 0.0
             self._known[key] = found
@@ -67,11 +66,11 @@ class ReshardCosts:
 
     def row(self, known: ShardSpec, table: Table, e: Edge, into: bool) -> np.ndarray:
         """Seconds between `known` and every choice of a value with `table`: to it if `into`, else from it."""
-        key = (known, table.index, e.shape, e.itemsize, e.deferred, into)
+        key = (known, table.index, e.shape, e.itemsize, e.timing, into)
         found = self._rows.get(key)
         if found is None:
             pairs = ((known, s) if into else (s, known) for s in table.outs[0].specs)
-            found = self._rows[key] = np.array([self(a, b, e.shape, e.itemsize, e.deferred)[0] for a, b in pairs])
+            found = self._rows[key] = np.array([self(a, b, e.shape, e.itemsize, e.timing)[0] for a, b in pairs])
         return found
 
 
@@ -161,7 +160,7 @@ class Tally:
             first = self.source_spec(self.feeds[e.src])
             if first == target and is_part(first, source):
                 return 0.0, 0.0
-        seconds, sent = self.reshard_costs(source, target, e.shape, e.itemsize, e.deferred)
+        seconds, sent = self.reshard_costs(source, target, e.shape, e.itemsize, e.timing)
         return e.times * seconds, e.times * sent
 
     def masks(self) -> list[tuple[float, float]]:

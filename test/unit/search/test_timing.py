@@ -1,0 +1,113 @@
+"""When collectives between two decisions run: critical, beside the backward pass, or at the end of the step."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel, Timing
+from pcg.ir.context import make_context
+from pcg.ir.walk import entry
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.search.build import Builder, Built
+from pcg.search.roles import state_of
+from pcg.search.table import Tables
+
+T = "tensor<32x32xf32>"
+
+
+def dot(a: str, b: str, dims: str) -> str:
+    left, right = dims.split("x")
+    return f"stablehlo.dot_general %{a}, %{b}, contracting_dims = [{left}] x [{right}] : ({T}, {T}) -> {T}"
+
+
+def built(text: str) -> tuple[Built, list[str]]:
+    """The graph of a program, and per node what it is of: the name of an op's location, or of an argument."""
+    module = ir.Module.parse(text)
+    func = entry(module)
+    assert func is not None
+    mesh = Mesh.parse("a=2,b=2")
+    found = Builder(CostModel(Machine.default(), mesh), Tables.on(mesh)).build(func, state_of(func))
+    names = [n.kind for n in found.graph.nodes]
+    for op, node in found.ops:
+        names[node] = op.location.name_str if isinstance(op.location, ir.NameLoc) else op.name
+    for i, node in enumerate(found.arguments):
+        names[node] = f"argument {i}"
+    return found, names
+
+
+def timings(text: str, src: str) -> set[Timing]:
+    """Those of the edges from the nodes that are named `src`."""
+    found, names = built(text)
+    assert src in names
+    return {e.timing for e in found.graph.edges if names[e.src] == src}
+
+
+STEP = f"""
+func.func @main(%w: {T}, %m: {T}, %v: {T}, %n: {T}, %x: {T}) -> ({T}, {T}, {T}, {T}) {{
+  %h = {dot("x", "w", "1x0")} loc("forward")
+  %y = {dot("h", "v", "1x0")} loc("forward")
+  %gv = {dot("h", "y", "0x0")} loc("gradient of v")
+  %dh = {dot("y", "v", "1x1")} loc("backward")
+  %gw = {dot("x", "dh", "0x0")} loc("gradient of w")
+  %tv = stablehlo.tanh %gv : {T} loc("clipped gradient of v")
+  %n1 = stablehlo.add %n, %tv : {T} loc("momentum of v")
+  %v1 = stablehlo.subtract %v, %n1 : {T} loc("new v")
+  %m1 = stablehlo.add %m, %gw : {T} loc("momentum of w")
+  %w1 = stablehlo.subtract %w, %m1 : {T} loc("new w")
+  return %w1, %m1, %v1, %n1 : {T}, {T}, {T}, {T}
+}}
+"""
+
+
+def test_gradients_are_deferred_and_new_weights_final() -> None:
+    with make_context(), ir.Location.unknown():
+        for critical in ("forward", "backward"):
+            assert timings(STEP, critical) == {Timing.CRITICAL}
+        # Two contractions come behind this gradient, and none behind the other.
+        assert timings(STEP, "gradient of v") == timings(STEP, "clipped gradient of v") == {Timing.DEFERRED}
+        assert timings(STEP, "gradient of w") == {Timing.FINAL}
+        for final in ("momentum of v", "new v", "momentum of w", "new w"):
+            assert timings(STEP, final) == {Timing.FINAL}
+
+
+def test_gradients_summed_in_a_loop() -> None:
+    """In the body of the loop a gradient can be sent beside the next product; behind it nothing is left to compute."""
+    text = f"""
+    func.func @main(%x: {T}, %w: {T}) -> {T} {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %four = stablehlo.constant dense<4> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %none = stablehlo.constant dense<0.0> : {T}
+      %r:3 = stablehlo.while(%i = %zero, %g = %none, %a = %x) : tensor<i32>, {T}, {T}
+      cond {{
+        %c = stablehlo.compare LT, %i, %four : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }} do {{
+        %d = {dot("a", "a", "0x0")} loc("gradient")
+        %s = stablehlo.add %g, %d : {T} loc("sum")
+        %b = {dot("a", "w", "1x0")} loc("backward")
+        %j = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %j, %s, %b : tensor<i32>, {T}, {T}
+      }}
+      %u = stablehlo.subtract %w, %r#1 : {T} loc("new w")
+      return %u : {T}
+    }}
+    """
+    with make_context(), ir.Location.unknown():
+        found, names = built(text)
+        assert timings(text, "gradient") == {Timing.DEFERRED} and timings(text, "backward") == {Timing.CRITICAL}
+        update = names.index("new w")
+        into = {names[e.src]: e.timing for e in found.graph.edges if e.dst == update}
+        assert into["carry"] == Timing.FINAL
+        again = [e.timing for e in found.graph.edges if names[e.src] == "carry" and names[e.dst] == "sum"]
+        assert again == [Timing.DEFERRED]
+
+
+def test_only_deferred_collectives_overlap_with_the_backward_pass() -> None:
+    mesh = Mesh.parse("a=2,b=2")
+    plain, beside = (CostModel(Machine.default(), mesh, share) for share in (0.0, 0.75))
+    for timing, share in ((Timing.CRITICAL, 1.0), (Timing.DEFERRED, 0.25), (Timing.FINAL, 1.0)):
+        for kind in ("all_reduce", "all_gather"):
+            got, want = (m.link_at(timing)(("a",), 1e6, kind) for m in (beside, plain))
+            assert got == share * want
