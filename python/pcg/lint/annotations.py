@@ -14,7 +14,7 @@ from pcg.ir.locations import operation_name, place
 from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.rules import rule_for
-from pcg.search.build import Built
+from pcg.search.built import Built
 from pcg.search.op_cost import describe
 from pcg.search.table import Table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from torch_mlir import ir
@@ -14,7 +14,7 @@ from pcg.machine.units import bytes_text
 from pcg.planning.evaluate import Context, lowered, memory_of, resharded
 from pcg.rewrite.accumulate import MICROBATCHES
 from pcg.rewrite.recompute import LIMIT, read_placed
-from pcg.search.build import Built
+from pcg.search.built import Built, graph_of_copy
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier, Point
 from pcg.search.outcome import Outcome
@@ -108,25 +108,6 @@ class MemoryPlan:
         if self.microbatches > 1:
             parts.append(f"{self.microbatches} microbatches")
         return ", ".join(parts)
-
-
-def graph_of_copy(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
-    """`built`, the graph of the program `old`, as the graph of its copy `new`."""
-    ops: dict[ir.Operation, ir.Operation] = {}
-    values: dict[ir.Value, ir.Value] = {}
-    for a, b in zip(walk(old), walk(new), strict=True):
-        ops[a] = b
-        values.update(zip(a.results, b.results, strict=True))
-        for r, s in zip(a.regions, b.regions, strict=True):
-            for x, y in zip(r.blocks, s.blocks, strict=True):
-                values.update(zip(x.arguments, y.arguments, strict=True))
-    return replace(
-        built, ops=[(ops[o], n) for o, n in built.ops], free=[ops[o] for o in built.free],
-        layout_nodes=[(values[v], n) for v, n in built.layout_nodes], carries=[(ops[o], n) for o, n in built.carries],
-        barriers=[(ops[o], n) for o, n in built.barriers], constraints=[(ops[o], n) for o, n in built.constraints],
-        endless=[ops[o] for o in built.endless], exchanges=[replace(x, op=ops[x.op]) for x in built.exchanges],
-        values={},
-    )  # fmt: skip
 
 
 def mark_own_reshards(module: ir.Operation) -> None:

@@ -22,11 +22,12 @@ from pcg.layout import Mesh, MeshError
 from pcg.machine import Machine
 from pcg.planning.evaluate import Context
 from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
-from pcg.planning.memory_plans import Microbatched, graph_of_copy, mark_own_reshards, write_plan
+from pcg.planning.memory_plans import Microbatched, mark_own_reshards, write_plan
 from pcg.planning.progress import Progress
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workspace import OnMesh
-from pcg.search.build import Builder, Built
+from pcg.search.build import Builder
+from pcg.search.built import Built, graph_of_copy
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize

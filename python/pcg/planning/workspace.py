@@ -13,10 +13,10 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind
 from pcg.planning.evaluate import replace_mesh
-from pcg.planning.memory_plans import graph_of_copy
 from pcg.planning.target import planned_mesh
 from pcg.rewrite.refine_mesh import RefineMesh
-from pcg.search.build import Builder, Built
+from pcg.search.build import Builder
+from pcg.search.built import Built, graph_of_copy
 from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables

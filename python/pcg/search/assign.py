@@ -19,7 +19,8 @@ from pcg.ir import shardings
 from pcg.ir.shardings import CONSTRAINTS
 from pcg.layout import ShardSpec
 from pcg.rules.factor import Assignment, FactorRule
-from pcg.search.build import Builder, Built
+from pcg.search.build import Builder
+from pcg.search.built import Built
 from pcg.search.choices import Annotated, Building, uses
 from pcg.search.commit import commit
 from pcg.search.measure import close_loop, keep_values

@@ -20,12 +20,11 @@ from pcg.rules import rule_for, traits
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import BRANCHES
 from pcg.rules.traits import Trait
+from pcg.search.built import Built, Exchange, unmasked_of
 from pcg.search.choices import Annotated, Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
-from pcg.search.memory import Lifetimes
 from pcg.search.op_cost import OpCost
-from pcg.search.quotient import Quotient
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
 from pcg.search.timing import time_edges
@@ -34,77 +33,6 @@ from pcg.solve.network import FORBIDDEN
 #: Share of the time to read an argument once that is added to a layout of it.  Chosen: far below any real difference
 #: between two plans, and far above rounding, so it decides between equal ones alone (decision 5).
 _TIE = 1e-3
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """An op whose local form sends something: `seconds` of that per strategy of its node, and `rest`, of all else.
-
-    `unmasked` is `rest` without the masks of its operands, where these are in it.
-    """
-
-    op: ir.Operation
-    rule: FactorRule
-    node: int
-    seconds: np.ndarray
-    rest: np.ndarray
-    unmasked: np.ndarray | None = None
-
-    @property
-    def in_all(self) -> np.ndarray:
-        """Seconds of the op per strategy."""
-        return self.rest + self.seconds
-
-
-@dataclass
-class Built:
-    """The graph of a function and how to find one in the other.
-
-    Lists pair what is in the IR with its node; `values` says where each value comes from, and
-    `live_ranges` is what the memory model needs.
-    """
-
-    graph: Graph
-    ops: list[tuple[ir.Operation, int]] = field(default_factory=list)
-    free: list[ir.Operation] = field(default_factory=list)
-    layout_nodes: list[tuple[ir.Value, int]] = field(default_factory=list)
-    carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
-    barriers: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
-    arguments: list[int] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
-    state: dict[int, int] = field(default_factory=dict)
-    """Result number -> argument number whose layout it keeps."""
-    constraints: list[tuple[ir.Operation, int]] = field(default_factory=list)
-    data: list[int] = field(default_factory=list)
-    """Nodes of those arguments that are data, not state or weights."""
-    live_ranges: list[tuple[int, int, float, int, int]] = field(default_factory=list)
-    """Values for the memory model: node, slot, global bytes, first and last position in program order."""
-    constants: float = 0.0
-    """Bytes of constants that every device holds."""
-    endless: list[ir.Operation] = field(default_factory=list)
-    """Loops whose bodies would run more than `MOST_RUNS` times per step, as which they are counted."""
-    values: dict[ir.Value, Source] = field(default_factory=dict)
-    reasons: dict[int, str] = field(default_factory=dict)
-    generated: set[int] = field(default_factory=set)
-    """Nodes of ops that compute a value from constants alone."""
-    masked: list[Edge] = field(default_factory=list)
-    """Where a value generated on each device is read, as edges without a source: a reader of partial sums masks it."""
-    unmasked: dict[int, np.ndarray] = field(default_factory=dict)
-    """Seconds of nodes without the masks of their operands, where these are in them."""
-    exchanges: list[Exchange] = field(default_factory=list)
-
-    @property
-    def lifetimes(self) -> Lifetimes:
-        """When values are alive."""
-        return Lifetimes(self.live_ranges, self.constants)
-
-    def quotient(self, model: CostModel, known: Sequence[int] = ()) -> Quotient:
-        """The decisions by class, with the costs of `model`; `known`: the class of each node where that is known."""
-        return Quotient(self.graph, model, self.lifetimes, self.arguments, self.data, known)
-
-    def rule_reason(self, node: int) -> str:
-        """Why the op of `node` can only run replicated; empty if it can be split."""
-        return self.reasons.get(node, "")
 
 
 @dataclass
@@ -166,7 +94,7 @@ class Builder:
         built.exchanges = [self._exchange(op, rule, n) for op, rule, n in self._exchanging]
         for x in built.exchanges:
             graph.nodes[x.node].seconds = x.in_all
-        built.unmasked.update(_unmasked(built.exchanges))
+        built.unmasked.update(unmasked_of(built.exchanges))
         end = self._clock + 1
         held = set(built.arguments)
         for i in donated_of(func):  # free once it has been read, by itself or through its layout node
@@ -195,7 +123,7 @@ class Builder:
         exchanges = [replace(x, seconds=self._exchange_seconds(x.op, x.rule, x.node)) for x in built.exchanges]
         return replace(
             built, graph=built.graph.with_seconds({x.node: x.in_all for x in exchanges}),
-            unmasked={**built.unmasked, **_unmasked(exchanges)}, exchanges=exchanges,
+            unmasked={**built.unmasked, **unmasked_of(exchanges)}, exchanges=exchanges,
         )  # fmt: skip
 
     def _exchange(self, op: ir.Operation, rule: FactorRule, node: int) -> Exchange:
@@ -407,11 +335,6 @@ class Builder:
     def _touch(self, nodes: list[int]) -> None:
         for n in nodes:
             self._last[(n, 0)] = self._clock
-
-
-def _unmasked(exchanges: Sequence[Exchange]) -> dict[int, np.ndarray]:
-    """Seconds per strategy without the masks of operands, of the nodes where these are counted."""
-    return {x.node: x.unmasked + x.seconds for x in exchanges if x.unmasked is not None}
 
 
 def adds(value: ir.Value) -> bool:

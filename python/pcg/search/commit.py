@@ -13,7 +13,7 @@ from pcg.propagate.engine import project
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
 from pcg.rules.registry import BRANCHES
-from pcg.search.build import Built
+from pcg.search.built import Built
 from pcg.search.table import Tables
 
 

@@ -19,7 +19,8 @@ from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.layout import ShardSpec
 from pcg.rules.factor import FactorRule, RuleError
-from pcg.search.build import Builder, Built
+from pcg.search.build import Builder
+from pcg.search.built import Built
 from pcg.search.choices import Building
 from pcg.search.graph import Edge
 from pcg.search.op_cost import describe

@@ -17,7 +17,7 @@ from pcg.cost import CostModel, Timing
 from pcg.layout import ShardSpec
 from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
-from pcg.search.build import Built
+from pcg.search.built import Built
 from pcg.search.commit import is_part
 from pcg.search.graph import Edge, Node
 from pcg.search.op_cost import describe

@@ -20,8 +20,8 @@ def time_edges(graph: Graph, arguments: Iterable[int], loop_ends: Mapping[int, i
 
     Critical is what goes, sooner or later, into a contraction.  Behind the last contraction of a training step come the
     gradients, which are computed from nothing but what the backward pass leaves, and the update of state, which reads
-    the state, too.  What is sent for a gradient is deferred, if enough of the backward pass is left when the gradient is
-    there; what is sent later is final.
+    the state, too.  What is sent for a gradient is deferred, if enough of the backward pass is left when the gradient
+    is there; what is sent later is final.
 
     Args:
       graph: nodes in program order.
@@ -32,16 +32,12 @@ def time_edges(graph: Graph, arguments: Iterable[int], loop_ends: Mapping[int, i
     early = _early(graph, arguments)
     updates = _updates(graph, arguments, early)
     behind = _contractions_behind(graph, early)
-    # By the last node that a value needs whose time is counted: updates stand behind all gradients in a program.
-    ready = [n + 1 if n in early else 0 for n in range(len(graph.nodes))]
-    for e in sorted(graph.edges, key=lambda e: e.dst):
-        # A value that a loop returns is there when the loop has ended.
-        end = loop_ends.get(e.src, 0)
-        at = max(ready[e.src], end if end <= e.dst else 0)
-        if e.dst not in early and e.src < e.dst:
-            ready[e.dst] = max(ready[e.dst], at)
+    for e in graph.edges:
+        # A value that a loop returns is there when the loop has ended; in the loop the next iteration follows.
+        at = loop_ends.get(e.src, e.src if e.times > 1 else e.src + 1)
+        beside = behind[min(at, e.dst)] >= _BESIDE
         e.timing = Timing.CRITICAL
-        if e.dst in arguments or e.src in updates or (e.dst not in early and behind[at] < _BESIDE):
+        if e.dst in arguments or e.src in updates or (e.dst not in early and not beside):
             e.timing = Timing.FINAL
         elif e.dst not in early:
             e.timing = Timing.DEFERRED

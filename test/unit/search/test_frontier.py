@@ -16,7 +16,8 @@ from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.pcg_normalize import NormalizePass
 from pcg.planning.fit_memory import microbatch_counts
-from pcg.search.build import Builder, Built
+from pcg.search.build import Builder
+from pcg.search.built import Built
 from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize
 from pcg.search.outcome import DoesNotFit
