@@ -68,8 +68,7 @@ def _early(graph: Graph, arguments: Collection[int]) -> set[int]:
 def _updates(graph: Graph, arguments: Collection[int], early: Collection[int]) -> set[int]:
     """What is computed from state and goes into no contraction."""
     copies = {e.dst for e in graph.edges if e.src in arguments and graph.nodes[e.dst].kind == "layout"}
-    late = [(e.src, e.dst) for e in graph.edges if e.dst not in early]
-    return _reached({*arguments, *copies}, late)
+    return _reached({*arguments, *copies}, ((e.src, e.dst) for e in graph.edges if e.dst not in early))
 
 
 def _contractions_behind(graph: Graph, early: Collection[int]) -> np.ndarray:
