@@ -45,6 +45,8 @@ class Timing(enum.Enum):
     """Something in the step waits for it."""
     DEFERRED = "deferred"
     """Only the update of state waits for it, as for the gradients of weights: the backward pass runs beside it."""
+    LOOPED = "looped"
+    """As deferred, inside of a loop: it is combined with none."""
     FINAL = "final"
     """It is of a new value of state, as a gather of updated weights: at the end of the step, beside no compute."""
 
@@ -61,7 +63,7 @@ class CostModel:
     machine: Machine
     mesh: Mesh
     deferred_overlap: float = 0.0
-    """Overlap fraction of deferred collectives (see `Timing`), 0 to 1: the share that runs beside compute."""
+    """Overlap fraction of deferred and looped collectives (see `Timing`), 0 to 1: what runs beside compute."""
     overlap: float = 0.0
     """That of critical ones."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
@@ -224,8 +226,13 @@ class CostModel:
         return lines
 
     def link_at(self, timing: Timing) -> Callable[[Sequence[str], float, str], float]:
-        """`link`, `deferred_link` or `final_link`."""
-        return {Timing.CRITICAL: self.link, Timing.DEFERRED: self.deferred_link, Timing.FINAL: self.final_link}[timing]
+        """The link that goes with a timing."""
+        links = {Timing.CRITICAL: self.link, Timing.LOOPED: self.looped_link, Timing.DEFERRED: self.deferred_link}
+        return links.get(timing, self.final_link)
+
+    def looped_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `link`, for collectives that run beside the next iteration of a loop."""
+        return self._link(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
 
     def deferred_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `final_link`, for deferred collectives."""

@@ -21,7 +21,7 @@ def time_edges(graph: Graph, arguments: Iterable[int], loop_ends: Mapping[int, i
     Critical is what goes, sooner or later, into a contraction.  Behind the last contraction of a training step come the
     gradients, which are computed from nothing but what the backward pass leaves, and the update of state, which reads
     the state, too.  What is sent for a gradient is deferred, if enough of the backward pass is left when the gradient
-    is there; what is sent later is final.
+    is there; what is sent later is final.  In a loop it is looped, or critical.
 
     Args:
       graph: nodes in program order.
@@ -36,11 +36,12 @@ def time_edges(graph: Graph, arguments: Iterable[int], loop_ends: Mapping[int, i
         # A value that a loop returns is there when the loop has ended; in the loop the next iteration follows.
         at = loop_ends.get(e.src, e.src if e.times > 1 else e.src + 1)
         beside = behind[min(at, e.dst)] >= _BESIDE
-        e.timing = Timing.CRITICAL
-        if e.dst in arguments or e.src in updates or (e.dst not in early and not beside):
-            e.timing = Timing.FINAL
-        elif e.dst not in early:
-            e.timing = Timing.DEFERRED
+        if e.dst in early and e.dst not in arguments:
+            e.timing = Timing.CRITICAL
+        elif e.times > 1:
+            e.timing = Timing.LOOPED if beside else Timing.CRITICAL
+        else:
+            e.timing = Timing.DEFERRED if beside and e.src not in updates and e.dst not in arguments else Timing.FINAL
 
 
 def _reached(starts: Collection[int], edges: Iterable[tuple[int, int]], ends: Collection[int] = ()) -> set[int]:

@@ -97,18 +97,18 @@ def test_gradients_summed_in_a_loop() -> None:
     """
     with make_context(), ir.Location.unknown():
         found, names = built(text)
-        assert timings(text, "gradient") == {Timing.DEFERRED} and timings(text, "backward") == {Timing.CRITICAL}
+        assert timings(text, "gradient") == {Timing.LOOPED} and timings(text, "backward") == {Timing.CRITICAL}
         update = names.index("new w")
         into = {names[e.src]: e.timing for e in found.graph.edges if e.dst == update}
         assert into["carry"] == Timing.FINAL
         again = [e.timing for e in found.graph.edges if names[e.src] == "carry" and names[e.dst] == "sum"]
-        assert again == [Timing.FINAL]
+        assert again == [Timing.CRITICAL]
 
 
 def test_only_deferred_collectives_overlap_with_the_backward_pass() -> None:
     mesh = Mesh.parse("a=2,b=2")
     plain, beside = (CostModel(Machine.default(), mesh, share) for share in (0.0, 0.75))
-    for timing, share in ((Timing.CRITICAL, 1.0), (Timing.DEFERRED, 0.25), (Timing.FINAL, 1.0)):
+    for timing, share in ((Timing.CRITICAL, 1), (Timing.LOOPED, 0.25), (Timing.DEFERRED, 0.25), (Timing.FINAL, 1)):
         for kind in ("all_reduce", "all_gather"):
             got, want = (m.link_at(timing)(("a",), 1e6, kind) for m in (beside, plain))
             assert got == share * want
