@@ -28,9 +28,9 @@ for the models of the paper.
 
 The batch is the zoo's per device (weak scaling). A plan must fit the memory of a device by the same simulation.
 Results are kept in a JSON file at once, so that the table can be made in pieces; --again estimates what is known again.
-Each side of a cell runs in a process of its own, which a limit of processor time ends: what it estimated by then is
-kept, and the best of that is given as `at most`. Models come in the order of `TIERS`, the cheap ones first on all
-clusters.
+Cells are made side by side, one for each core. Each side of one runs in a process of its own, which a limit of
+processor time ends: what it estimated by then is kept, and the best of that is given as `at most`. Models come in the
+order of `TIERS`, the cheap ones first on all clusters.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
+from loky import cpu_count
 from torch_mlir import ir
 
 from bench import quality_table
@@ -99,6 +102,8 @@ STACKED = ("dlrm", "dlrm_default", "xdl")
 _INSERT = "dist-insert-reshards,dist-verify"
 #: Places of one mesh that are estimated.
 _PLACES = 8
+#: Held by who reads or writes the file of results.
+_CACHE = threading.Lock()
 
 
 def cluster_of(name: str) -> Cluster:
@@ -122,7 +127,8 @@ class Cell:
     def __init__(self, model: str, cluster: str, **overrides: Any) -> None:
         self.cluster = cluster_of(cluster)
         self.machine = Machine.of(self.cluster)
-        self.settings = Settings(self.machine)
+        # Cells are made side by side, and each is limited in processor time.
+        self.settings = Settings(self.machine, jobs=1)
         step, args = ZOO[model].shapes(CLUSTERS[cluster][2], **overrides)
         # Weights and optimizer state make room for what follows them, as in any training loop.
         text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
@@ -152,7 +158,7 @@ class Cell:
     def plans(self) -> dict[str, Any]:
         """Our plan; every plan that was estimated on the way is printed when it is known."""
         start, cpu = time.perf_counter(), time.process_time()
-        select = SelectPass(meshes="any", by_kind=True, report=report, machine=self.machine)
+        select = SelectPass(meshes="any", by_kind=True, report=report, machine=self.machine, jobs=1)
         module, settings = self.copy(), self.settings
         search = SearchPass(machine=self.machine)
         self.run(
@@ -275,6 +281,26 @@ def apart(cell: dict[str, Any], label: str) -> bool:
     return group in SIDES[1:] and f"done {group}" in cell
 
 
+def complete(options: argparse.Namespace, model: str, cluster: str, limit: int) -> None:
+    """Estimate what the cache lacks of a cell, one side after the other, and put it there."""
+    for side in sides_of(model, options.sides):
+        with _CACHE:
+            known = load(options.cache).get(f"{model} {cluster}", {})
+        if not options.again and not needed(known, side, options.retry):
+            continue
+        start = time.perf_counter()
+        found, why = fill(model, cluster, side, options.time_limit or limit)
+        with _CACHE:
+            cache = load(options.cache)  # another cell, or another run, may have added to it
+            cell = cache.setdefault(f"{model} {cluster}", {})
+            if side == "plans":
+                for label in [k for k in cell if not apart(cell, k)]:
+                    del cell[label]
+            cell.update(found)
+            save(options.cache, cache)
+        print(f"{model} {cluster} {side}: {time.perf_counter() - start:.0f} s {why}", file=sys.stderr, flush=True)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -282,6 +308,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--clusters", nargs="+", default=list(CLUSTERS), choices=list(CLUSTERS))
     parser.add_argument("--sides", nargs="+", default=list(SIDES), choices=list(SIDES))
     parser.add_argument("--time-limit", type=int, help="processor seconds for a side of a cell; default: its tier's")
+    parser.add_argument("--jobs", type=int, default=0, help="cells made side by side; default: as many as cores")
     parser.add_argument("--cache", type=Path, default=ROOT / "bench" / "quality.json")
     parser.add_argument("--again", action="store_true", help="estimate also what the cache has")
     parser.add_argument("--retry", action="store_true", help="estimate again what failed or did not end in its time")
@@ -293,24 +320,12 @@ def main(argv: list[str] | None = None) -> int:
     if options.work:
         work(*options.work[:3], int(options.work[3]))
         return 0
-    cache = load(options.cache)
     tiers = () if options.show else ordered(options.models)
-    for cluster, model, side, limit in (
-        (c, m, s, t) for models, t in tiers for c in options.clusters for m in models
-        for s in sides_of(m, options.sides)
-    ):
-        if not options.again and not needed(cache.get(f"{model} {cluster}", {}), side, options.retry):
-            continue
-        start = time.perf_counter()
-        found, why = fill(model, cluster, side, options.time_limit or limit)
-        cache = load(options.cache)  # another run may have added to it
-        cell = cache.setdefault(f"{model} {cluster}", {})
-        if side == "plans":
-            for label in [k for k in cell if not apart(cell, k)]:
-                del cell[label]
-        cell.update(found)
-        save(options.cache, cache)
-        print(f"{model} {cluster} {side}: {time.perf_counter() - start:.0f} s {why}", file=sys.stderr, flush=True)
+    cells = [(m, c, t) for models, t in tiers for c in options.clusters for m in models]
+    with ThreadPoolExecutor(options.jobs or cpu_count()) as pool:
+        for done in [pool.submit(complete, options, *cell) for cell in cells]:
+            done.result()
+    cache = load(options.cache)
     models = [m for names, _ in ordered(options.models) for m in names]
     print(quality_table.text(cache, models, options.clusters, options.plans))
     if options.markdown:

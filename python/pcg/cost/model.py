@@ -48,7 +48,7 @@ class Timing(enum.Enum):
     LOOPED = "looped"
     """As deferred, inside of a loop: it is combined with none."""
     FINAL = "final"
-    """It is of a new value of state, as a gather of updated weights: at the end of the step, beside no compute."""
+    """It is of a new value of state, as a gather of updated weights: at the end of the step, beside little compute."""
 
 
 @hashed_once
@@ -65,7 +65,7 @@ class CostModel:
     deferred_overlap: float = 0.0
     """Overlap fraction of deferred and looped collectives (see `Timing`), 0 to 1: what runs beside compute."""
     overlap: float = 0.0
-    """That of critical ones."""
+    """That of critical and final ones."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -235,11 +235,15 @@ class CostModel:
         return self._link(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
 
     def deferred_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `final_link`, for deferred collectives."""
-        return self.final_link(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
+        """As `link`, for deferred collectives."""
+        return self._combined(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
 
     def final_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for one of many collectives at the end of the step.
+        """As `link`, for final collectives."""
+        return self._combined(axes, wire_bytes, kind) * (1.0 - self.overlap)
+
+    def _combined(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `_link`, for one of many collectives that nothing waits for until others are there.
 
         XLA combines all-reduces (up to 30 MiB on GPUs), which then share launch and latency in proportion to bytes.
         Reduce-scatters and all-gathers are combined only along one dimension and only by some of its backends, so
