@@ -18,7 +18,8 @@ class SelectPass(Select, Pass):
     shortest, among those that fit the memory of a device, becomes the program's.  Candidates are
 
     - `pcg-search` as it is, and with overlap fractions, the share of the time of collectives that overlaps compute: 0.1
-      and 0.5 for those of gradients (`gradient-overlap`), 0.5 and 0.8 for all (`other-overlap`, too);
+      and 0.5 for those of gradients (`gradient-overlap`), with those at the end of the step (`final-overlap`) or
+      without, 0.5 and 0.8 for all (`other-overlap`, too);
     - the plan of Unity's algorithm (`algorithm=unity`);
     - the baselines (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and hybrids of
       them, split tables and split experts, the axes of the mesh in each role.  A program that has annotations gets

@@ -65,7 +65,9 @@ class CostModel:
     deferred_overlap: float = 0.0
     """Overlap fraction of deferred and looped collectives (see `Timing`), 0 to 1: what runs beside compute."""
     overlap: float = 0.0
-    """That of critical and final ones."""
+    """That of critical ones."""
+    final_overlap: float = 0.0
+    """That of final ones."""
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -240,7 +242,7 @@ class CostModel:
 
     def final_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `link`, for final collectives."""
-        return self._combined(axes, wire_bytes, kind) * (1.0 - self.overlap)
+        return self._combined(axes, wire_bytes, kind) * (1.0 - self.final_overlap)
 
     def _combined(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `_link`, for one of many collectives that nothing waits for until others are there.

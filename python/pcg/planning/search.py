@@ -63,6 +63,9 @@ class Search(Transformation):
     ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
     disjoint: bool = option(False, "unity: also consider branches that run at the same time on disjoint devices")
     gradient_overlap: float = option(0.0, "share of the time of gradients' collectives that overlaps compute, 0 to 1")
+    final_overlap: float = option(
+        0.0, "share of the time of collectives at the end of the step, as gathers of new weights, that overlaps compute"
+    )
     other_overlap: float = option(0.0, "share of the time of all other collectives that overlaps compute, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
@@ -95,7 +98,7 @@ class Search(Transformation):
         func = entry_of(module)
         state = state_of(func)
         annotation.record(func, "search", state)
-        model = cost_model(module, self.machine, mesh, self.gradient_overlap, self.other_overlap)
+        model = self._model(module, mesh)
         limit = limit_of(self.memory_limit, model.machine)
         # Where time may be traded for memory, the search ignores memory at first: mostly its plan fits.
         trades = self.algorithm == "exact" and not self.quick and (self.recompute or self.accumulate)
@@ -127,10 +130,23 @@ class Search(Transformation):
         mesh, func = self._mesh(module.operation), entry_of(module)
         state = state_of(func)
         annotation.record(func, "search", state)
-        model = cost_model(module, self.machine, mesh, self.gradient_overlap, self.other_overlap)
+        model = self._model(module, mesh)
         self.built = built = self._graph(module, model)
         peak = built.lifetimes.peak(built.graph, outcome.choice, mesh)[0]
         self._write(func, built, dataclasses.replace(outcome, peak_bytes=peak), model)
+
+    @property
+    def overlaps(self) -> dict[str, float]:
+        """The overlap fractions, by option."""
+        return {
+            "gradient-overlap": self.gradient_overlap, "final-overlap": self.final_overlap,
+            "other-overlap": self.other_overlap,
+        }  # fmt: skip
+
+    def _model(self, module: ir.Operation, mesh: Mesh) -> CostModel:
+        return cost_model(
+            module, self.machine, mesh, self.gradient_overlap, self.other_overlap, self.final_overlap
+        )
 
     def _graph(
         self, module: ir.Operation, model: CostModel, progress: Callable[[str], None] = lambda _: None
@@ -213,7 +229,7 @@ class Search(Transformation):
                 self.remark(op, f"'{op.name}' runs replicated: {reason}")
 
     def _check_options(self, module: ir.Operation) -> None:
-        for name, share in (("gradient-overlap", self.gradient_overlap), ("other-overlap", self.other_overlap)):
+        for name, share in self.overlaps.items():
             if not 0 <= share <= 1:
                 raise PcgError(f"option '{name}' is {share:g}; allowed: 0 to 1", module)
         if self.algorithm not in ALGORITHMS:

@@ -37,9 +37,10 @@ from pcg.search.relink import relink
 from pcg.search.roles import state_of
 from pcg.solve.pairwise import Pairwise
 
-#: Overlap fractions (of the time of gradients' collectives, of that of others) that searches assume, besides the given.
+#: Overlap fractions (of the time of gradients' collectives, of those at the end of the step, of others) that searches
+#: assume, besides the given.
 #: A choice: each costs a search and a simulation; docs/quality.md has which of them wins where.
-OVERLAPS = ((0.1, 0.0), (0.5, 0.0), (0.5, 0.5), (0.8, 0.8))
+OVERLAPS = ((0.1, 0.1, 0.0), (0.5, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.8, 0.8, 0.8))
 #: Share of the state that must be embedding tables for plans that split these to be tried.  A choice.
 MANY_TABLES = 0.1
 #: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves part of the time
@@ -172,16 +173,16 @@ class Select(Transformation):
 
     def _searches(self, mesh: Mesh | None, where: str) -> None:
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
-        plain = self.search.gradient_overlap, self.search.other_overlap
+        plain = tuple(self.search.overlaps.values())
         refine = None if mesh is None else self.refine
         attempts: list[Attempt] = []
-        for gradient, other in dict.fromkeys((plain, *OVERLAPS)):
-            fractions = (("gradient-overlap", gradient), ("other-overlap", other))
-            name = "search" + "".join(f" {n}={v:g}" for n, v in fractions if v) + where
+        for shares in dict.fromkeys((plain, *OVERLAPS)):
+            gradient, final, other = shares
             search = dataclasses.replace(
                 self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=gradient,
-                other_overlap=other, progress=False, quick=(gradient, other) != plain,
+                final_overlap=final, other_overlap=other, progress=False, quick=shares != plain,
             )  # fmt: skip
+            name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
             attempts.append(SearchAttempt(self._now(), name, "search", search=search, mesh=mesh, refine=refine))
         (first, running), *others = [(a, self._workers.start(a)) for a in attempts]
         unity = [self._unity(mesh, where, ())] if self.candidates == "all" else []

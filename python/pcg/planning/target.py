@@ -24,15 +24,16 @@ def planned_mesh(module: ir.Operation) -> Mesh:
 
 
 def cost_model(
-    module: ir.Operation, machine: Machine, mesh: Mesh, gradient_overlap: float = 0.0, other_overlap: float = 0.0
-) -> CostModel:
+    module: ir.Operation, machine: Machine, mesh: Mesh, gradient_overlap: float = 0.0, other_overlap: float = 0.0,
+    final_overlap: float = 0.0,
+) -> CostModel:  # fmt: skip
     """The cost model of `mesh` on `machine`; see `Search` for the overlap fractions.
 
     Raises:
       PcgError: the mesh does not go on the machine's cluster; at the module.
     """
     try:
-        return CostModel(machine, mesh, gradient_overlap, other_overlap)
+        return CostModel(machine, mesh, gradient_overlap, other_overlap, final_overlap)
     except ClusterError as error:
         raise PcgError(str(error), module) from None
 

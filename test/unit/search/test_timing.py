@@ -107,8 +107,8 @@ def test_gradients_summed_in_a_loop() -> None:
 
 def test_deferred_and_other_collectives_overlap_each_with_their_own_fraction() -> None:
     mesh = Mesh.parse("a=2,b=2")
-    plain, beside = (CostModel(Machine.default(), mesh, *shares) for shares in ((0.0, 0.0), (0.75, 0.5)))
-    shares = {Timing.CRITICAL: 0.5, Timing.LOOPED: 0.25, Timing.DEFERRED: 0.25, Timing.FINAL: 0.5}
+    plain, beside = (CostModel(Machine.default(), mesh, *shares) for shares in ((0.0, 0.0, 0.0), (0.75, 0.5, 0.25)))
+    shares = {Timing.CRITICAL: 0.5, Timing.LOOPED: 0.25, Timing.DEFERRED: 0.25, Timing.FINAL: 0.75}
     for timing, share in shares.items():
         for kind in ("all_reduce", "all_gather"):
             got, want = (m.link_at(timing)(("a",), 1e6, kind) for m in (beside, plain))
