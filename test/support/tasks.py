@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 
 from pcg.ir.errors import PcgError
@@ -41,3 +42,13 @@ class EndsOther:
         if os.getpid() != self.here:
             os.kill(os.getpid(), signal.SIGKILL)
         return self.here
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """A task that takes some seconds."""
+
+    seconds: float
+
+    def __call__(self, workspace: Workspace) -> None:
+        time.sleep(self.seconds)

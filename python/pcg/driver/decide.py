@@ -34,9 +34,8 @@ from pcg.planning.search import SELECTED
 STRATEGIES = ("auto", "search", "select", "unity", "propagate", *ENGINES)
 #: Baselines, which are strategies too: `pcg-baseline` says what they are.
 BASELINES = (*PLANS, *SYNONYMS)
-#: Options of which propagation has nothing to choose: what they demand is checked when the program is lowered.  And
-#: `jobs`, of which a single search makes no use, but the choice of its mesh does.
-_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "planner_cache", "jobs")
+#: Options of which propagation has nothing to choose: what they demand is checked when the program is lowered.
+_CHECKED_LATER = ("memory_limit", "recompute", "accumulate", "planner_cache")
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,12 @@ def decide(
     check_strategy(strategy)
     if strategy == "auto":
         strategy = _default(module, options)
-    if strategy in BASELINES:
-        return _propagate_baseline(module, strategy, options, remarks, seconds)
     if strategy == "select":
         return select(module, options, remarks, seconds, on_cpu, donated)
+    # The choice of the mesh has several candidates, what follows has one.
+    options = dataclasses.replace(options, search={k: v for k, v in options.search.items() if k != "jobs"})
+    if strategy in BASELINES:
+        return _propagate_baseline(module, strategy, options, remarks, seconds)
     name = "pcg-search" if strategy in ("search", "unity") else "dist-propagate"
     cls = lookup(name)
     assert cls is not None

@@ -150,7 +150,8 @@ class SearchAttempt(Attempt):
     def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
         on = workspace.on(self.mesh, self.refine)
         copy = clone_module(on.module).operation
-        search = dataclasses.replace(self.search, shared=on)
+        search = dataclasses.replace(self.search)
+        search.shared = on
         if self.known is None:
             search.run(copy)
         else:

@@ -73,13 +73,13 @@ class Search(Transformation):
     """Whether a good plan is enough: the gap to the bound may be larger."""
     planner_cache: PlannerCache | None = field(default_factory=lambda: None)
     """The planner of a search for another memory limit, which this one takes up and leaves in turn."""
-    shared: OnMesh | None = field(default_factory=lambda: None)
-    """The program, read already; what is searched is a copy of it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.outcome: Outcome | None = None
         self.built: Built | None = None
+        self.shared: OnMesh | None = None
+        """The program, read already, if it is; what is searched is a copy of it."""
         self.fitted = False
         """Whether the fastest plan did not fit, and time was traded for memory."""
 

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from torch_mlir import ir
 
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.transformation import option
 from pcg.ir.walk import walk
 from pcg.planning.workspace import Workspace
@@ -39,9 +40,14 @@ class Workers:
     """Runs tasks for one program: in up to `jobs` processes (0: as many as there are cores) if it is large, else here.
 
     Tasks that run here do so when their result is asked for, in the order in which that is.
+
+    Raises:
+      PcgError: `jobs` is no such number.
     """
 
     def __init__(self, module: ir.Operation, jobs: int = 0) -> None:
+        if not isinstance(jobs, int) or jobs < 0:
+            raise PcgError(f"option 'jobs' is {jobs!r}; allowed: 0 or more", module)
         self.workspace = Workspace(module)
         self._jobs = 1 if sum(1 for _ in walk(module)) < _LARGE else _available(jobs)
         self._pending: list[Pending] = []
@@ -54,7 +60,7 @@ class Workers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for p in self._pending:
             p.cancel()
-        if kind is not None and self._program:
+        if any(p.running for p in self._pending):  # the end of the program would wait for it
             self._executor().shutdown(wait=False, kill_workers=True)
 
     def start(self, task: Task[R]) -> Pending[R]:
@@ -93,6 +99,11 @@ class Pending(Generic[R]):
             except BrokenProcessPool:  # as where memory is short: then one after another, here
                 self._future = None
         return self._task(self._workspace)
+
+    @property
+    def running(self) -> bool:
+        """Whether a process works on it."""
+        return self._future is not None and self._future.running()
 
     def cancel(self) -> None:
         """Do not begin, if nothing was done yet."""

@@ -11,9 +11,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 from torch_mlir import ir
 
+import pcg
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
@@ -25,7 +28,7 @@ from pcg.passes.pipeline import Pipeline
 from pcg.planning import workers
 from pcg.planning.workers import Workers
 from pcg.search.outcome import DoesNotFit
-from support.tasks import EndsOther, Fail, Look
+from support.tasks import EndsOther, Fail, Look, Sleep
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 STEP = """
@@ -142,3 +145,33 @@ def test_ctrl_c_ends_the_processes_too(tmp_path: Path) -> None:
             break
         time.sleep(0.1)
     assert not left
+
+
+@pytest.mark.parametrize("jobs", [-1, 1.5, "two"])
+def test_a_number_of_processes_that_is_none_is_refused(module: ir.Operation, jobs: Any) -> None:
+    with pytest.raises(PcgError, match=f"option 'jobs' is {jobs!r}; allowed: 0 or more"):
+        Workers(module, jobs)
+
+
+def test_nobody_waits_for_what_is_not_needed(module: ir.Operation, large: None) -> None:
+    with Workers(module, 2) as pool:
+        assert pool.start(Look()).result()[0] != os.getpid()
+        start = time.monotonic()
+        running = [pool.start(Sleep(600.0)) for _ in range(3)]
+        while not any(p.running for p in running):
+            assert time.monotonic() - start < 60
+            time.sleep(0.01)
+    with Workers(module, 2) as pool:  # those that slept were ended, and there are new ones
+        assert [pool.start(Look()).result()[0] != os.getpid() for _ in range(2)] == [True, True]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "search", "zero1"])
+def test_the_number_of_processes_from_python(strategy: str) -> None:
+    x = jax.ShapeDtypeStruct((64, 32), "float32")
+    w = jax.ShapeDtypeStruct((32, 32), "float32")
+    cluster = Cluster.parse("preset:summit:nodes=2,sockets=2,gpus=2")
+    plans = [
+        pcg.compile(lambda x, w: jnp.tanh(x @ w) @ w, cluster, strategy=strategy, **options).lower(x, w).compilation.plan
+        for options in ({}, {"jobs": 1}, {"jobs": 2})
+    ]
+    assert plans[0] == plans[1] == plans[2]
