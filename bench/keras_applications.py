@@ -21,12 +21,12 @@ MODELS = {
 }  # fmt: skip
 
 
-def shapes(name: str, batch: int) -> tuple[Callable[..., Any], tuple[Any, Any, Any, Any]]:
-    """The step and the shapes of weights, statistics, optimizer state, and (images, labels)."""
+def shapes(name: str, batch: int, edge: int = 0) -> tuple[Callable[..., Any], tuple[Any, Any, Any, Any]]:
+    """The step and the shapes of weights, statistics, optimizer state, and (images, labels); `edge`: of images."""
     os.environ["KERAS_BACKEND"] = "jax"
     import keras
 
-    size = MODELS[name]
+    size = edge or MODELS[name]
     model = getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=1000)
     optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
     optimizer.build(model.trainable_variables)

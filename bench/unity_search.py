@@ -45,7 +45,7 @@ from pcg.search.outcome import Outcome
 from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
-from pcg.search.unity import DecisionGraph, Dynamic, Effort, OutOfTime, Rules, UnityOptimizer
+from pcg.search.unity import DecisionGraph, Dynamic, OutOfTime, Rules, UnityOptimizer, Work
 
 #: What is left out, one more in each column.
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -81,7 +81,7 @@ def timed(search: Callable[[], Outcome]) -> tuple[Outcome, float]:
     return search(), time.perf_counter() - start
 
 
-def alone(problem: DecisionGraph, parts: Sequence[str], cap: float, repeat: int) -> tuple[float, Effort]:
+def alone(problem: DecisionGraph, parts: Sequence[str], cap: float, repeat: int) -> tuple[float, Work]:
     """Processor seconds of the dynamic program without `parts` (infinite: it was stopped), and what it did."""
     best = math.inf
     for _ in range(repeat):
@@ -92,11 +92,11 @@ def alone(problem: DecisionGraph, parts: Sequence[str], cap: float, repeat: int)
         try:
             dynamic.run()
         except OutOfTime:
-            return math.inf, dynamic.effort
+            return math.inf, dynamic.work
         best = min(best, time.process_time() - start)
         if best > 1:
             break
-    return best, dynamic.effort
+    return best, dynamic.work
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -121,9 +121,9 @@ def main(argv: list[str] | None = None) -> int:
             row += f"{seconds:>7.1f}{1e3 * outcome.seconds:>11.2f} |"
         problem = UnityOptimizer(made).problem()
         for parts in VARIANTS.values():
-            seconds, effort = alone(problem, parts, options.cap, options.repeat)
+            seconds, work = alone(problem, parts, options.cap, options.repeat)
             row += f"{f'> {options.cap:.0f}':>13}{'':>5}" if seconds == math.inf else f"{seconds:>13.3f}"
-            row += "" if seconds == math.inf else f"{effort.solved / 1e3:>5.0f}"
+            row += "" if seconds == math.inf else f"{work.solved / 1e3:>5.0f}"
         paper = PAPER.get(devices, ("", "")) if options.model == "resnext50" else ("", "")
         print(f"{row} |{paper[0]:>5}{paper[1]:>10}", flush=True)
     return 0

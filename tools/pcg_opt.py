@@ -54,7 +54,7 @@ class Job:
             raise UsageError(f"--memory-limit: {error}") from None
         cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         machine = Machine.of(cluster) if cluster is not None else None
-        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs)
+        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort)
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
@@ -80,6 +80,7 @@ class Job:
             ("--devices", "devices", "chooses a mesh; --auto-parallel has one"),
             ("--memory-limit", "memory_limit", "has a memory limit"),
             ("--jobs", "jobs", "evaluates candidates side by side"),
+            ("--effort", "effort", "searches for a plan"),
         ):
             if getattr(self.settings, setting) is not None and not p.takes(setting):
                 raise UsageError(f"{flag}: no pass of this pipeline {what}")

@@ -28,10 +28,14 @@ from pcg.search.outcome import DoesNotFit
 from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
 from pcg.search.terms import ReshardCosts, measured
+from pcg.solve.effort import DEFAULT
 from pcg.solve.ilp import first_guess, solve
 from pcg.solve.network import FORBIDDEN
 from pcg.solve.reduce import reduce
 from pcg.solve.trws import ascend
+
+#: Of every variant; many are alike, and the plans of those before are known.
+_EFFORT = replace(DEFAULT, patience=1e-3, small=0, large=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +241,7 @@ class Space:
         starts = [*self._seeds, *(self.base.restricted(f.choice) for f in near)]
         kept = [np.flatnonzero(m) for m in self._open]
         inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in starts if self._has(x)]
-        found = solve(core, inside, quick=True, patience=1e-3, cutoff=cutoff - self.base.constant).x
+        found = solve(core, inside, effort=_EFFORT, cutoff=cutoff - self.base.constant).x
         return self._figures(self.base.expand([int(kept[p][k]) for p, k in enumerate(found)]), penalties)
 
     def _has(self, x: Sequence[int]) -> bool:

@@ -23,6 +23,7 @@ from pcg.planning.workspace import Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.optimize import optimize
 from pcg.search.outcome import DoesNotFit
+from pcg.solve.effort import QUICK
 
 #: Of candidates whose fastest plan does not fit, so many of the fastest are searched again under the limit; more only
 #: until one fits.  A choice: each costs a search.
@@ -76,7 +77,7 @@ class EstimateMeshes:
         try:
             on = workspace.on(self.meshes[0], self.refine)
             model = CostModel(self.machine, Mesh(on.mesh.axes, mesh.device_ids))
-            outcome = optimize(on.quotient(on.graph(model), model), limit=limit, cutoff=cutoff, quick=True)
+            outcome = optimize(on.quotient(on.graph(model), model), limit=limit, cutoff=cutoff, effort=QUICK)
             if outcome.bound <= cutoff:
                 check_possible(on.func, outcome)
         except DoesNotFit as error:

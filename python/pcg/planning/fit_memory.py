@@ -25,6 +25,7 @@ from pcg.search.outcome import Alternative, DoesNotFit
 from pcg.search.recompute import Recomputation
 from pcg.search.roles import data_of, state_of
 from pcg.search.table import Tables
+from pcg.solve.effort import QUICK
 
 _NOTHING = Recomputation(0, frozenset(), 0.0, 0.0)
 #: Most microbatches that are tried.  A choice: each doubling costs a search.
@@ -163,7 +164,7 @@ class MemoryPlanner:
         func = entry_of(base)
         built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state_of(func))
         quotient = built.quotient(self.model)
-        outcome = optimize(quotient, progress=self.progress, quick=True)
+        outcome = optimize(quotient, progress=self.progress, effort=QUICK)
         return Microbatched(count, base, built, outcome, Frontier.of(quotient, outcome, self.progress))
 
     def _split(self, count: int) -> ir.Operation | None:

@@ -37,8 +37,13 @@ from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.search.terms import ReshardCosts, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
+from pcg.solve.effort import EFFORTS
 from pcg.solve.network import FORBIDDEN
 
+EFFORT = option(
+    "default", "when a plan is good enough: quick, if it costs at most 1% more than the bound; default, 0.1%, or 1% "
+    "where closing the rest takes long; proof, 0.001%, however long that takes", tuple(EFFORTS),
+)  # fmt: skip
 #: On a module: pcg-select has decided, the next search leaves it as it is.
 SELECTED = "pcg.selected"
 #: Share of the memory limit that a plan must need, as the search counts it, for its peak to be simulated as well.  A
@@ -60,6 +65,7 @@ class Search(Transformation):
         "accelerator", "whose use of memory counts: accelerator, or cpu for what XLA does there", ("accelerator", "cpu")
     )
     algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic program", ALGORITHMS)
+    effort: str = EFFORT
     ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
     disjoint: bool = option(False, "unity: also consider branches that run at the same time on disjoint devices")
     gradient_overlap: float = option(0.0, "share of the time of gradients' collectives that overlaps compute, 0 to 1")
@@ -69,8 +75,6 @@ class Search(Transformation):
     other_overlap: float = option(0.0, "share of the time of all other collectives that overlaps compute, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
-    quick: bool = field(default_factory=bool)
-    """Whether a good plan is enough: the gap to the bound may be larger."""
     planner_cache: PlannerCache | None = field(default_factory=lambda: None)
     """The planner of a search for another memory limit, which this one takes up and leaves in turn."""
 
@@ -93,7 +97,7 @@ class Search(Transformation):
         if SELECTED in module.attributes:
             del module.attributes[SELECTED]
             return
-        self._check_options(module)
+        self.check_options(module)
         mesh = self._mesh(module)
         func = entry_of(module)
         state = state_of(func)
@@ -101,7 +105,7 @@ class Search(Transformation):
         model = self._model(module, mesh)
         limit = limit_of(self.memory_limit, model.machine)
         # Where time may be traded for memory, the search ignores memory at first: mostly its plan fits.
-        trades = self.algorithm == "exact" and not self.quick and (self.recompute or self.accumulate)
+        trades = self.algorithm == "exact" and (self.recompute or self.accumulate)
         unlimited = trades and limit is not None
         cache = self.planner_cache if unlimited else None
         text = module.get_asm(print_generic_op_form=True, assume_verified=True) if cache is not None else ""
@@ -172,7 +176,7 @@ class Search(Transformation):
             if self.algorithm == "unity":
                 rules = Rules.without(self.ablation, disjoint=self.disjoint)
                 return UnityOptimizer(quotient, limit, progress, rules).run()
-            return optimize(quotient, limit=limit, progress=progress, quick=self.quick)
+            return optimize(quotient, limit=limit, progress=progress, effort=EFFORTS[self.effort])
         except DoesNotFit as error:
             raise error.at(func) from None
 
@@ -228,13 +232,16 @@ class Search(Transformation):
             if reason := built.rule_reason(node):
                 self.remark(op, f"'{op.name}' runs replicated: {reason}")
 
-    def _check_options(self, module: ir.Operation) -> None:
+    def check_options(self, module: ir.Operation) -> None:
+        """Raise PcgError for an option that is none."""
         for name, share in self.overlaps.items():
             if not 0 <= share <= 1:
                 raise PcgError(f"option '{name}' is {share:g}; allowed: 0 to 1", module)
         if self.algorithm not in ALGORITHMS:
             text = f"option 'algorithm' is {self.algorithm!r}; expected one of {', '.join(ALGORITHMS)}"
             raise PcgError(text, module)
+        if self.effort not in EFFORTS:
+            raise PcgError(f"option 'effort' is {self.effort!r}; expected one of {', '.join(EFFORTS)}", module)
         if self.algorithm != "unity" and (self.ablation or self.disjoint):
             raise PcgError("options 'ablation' and 'disjoint' are for algorithm=unity", module)
         try:

@@ -28,7 +28,7 @@ from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.progress import Progress
-from pcg.planning.search import SELECTED, Search
+from pcg.planning.search import EFFORT, SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
@@ -64,6 +64,7 @@ class Select(Transformation):
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
     relinked: int = option(12, "how many plans are simulated that take parts of another search's plan; 0: none")
     jobs: int = JOBS
+    effort: str = EFFORT
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
     memory_limit: Bytes | None = option(None, "bytes per device that a plan may need, as in pcg-search")
     machine: Machine = field(default_factory=Machine.default)
@@ -94,6 +95,7 @@ class Select(Transformation):
             del module.attributes[CHOSEN]
         if has_stages(module) or (self.machine.cluster is None and not self.generic):
             return
+        dataclasses.replace(self.search, effort=self.effort).check_options(module)
         func, mesh = entry_of(module), planned_mesh(module)
         limit = limit_of(self.memory_limit, cost_model(module, self.machine, mesh).machine)
         self._limit = math.inf if limit is None else float(limit)
@@ -180,8 +182,10 @@ class Select(Transformation):
             gradient, final, other = shares
             search = dataclasses.replace(
                 self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=gradient,
-                final_overlap=final, other_overlap=other, progress=False, quick=shares != plain,
+                final_overlap=final, other_overlap=other, progress=False, effort=self.effort,
             )  # fmt: skip
+            if shares != plain:
+                search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
             name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
             attempts.append(SearchAttempt(self._now(), name, "search", search=search, mesh=mesh, refine=refine))
         (first, running), *others = [(a, self._workers.start(a)) for a in attempts]

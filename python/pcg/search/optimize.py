@@ -11,12 +11,13 @@ from pcg.search.fit import fit
 from pcg.search.outcome import Alternative, Outcome
 from pcg.search.pure_plans import pure_plans, replication
 from pcg.search.quotient import Quotient
+from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import solve
 
 
 def optimize(
     quotient: Quotient, *, limit: float | None = None, plans: Sequence[tuple[str, Sequence[int]]] = (),
-    progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, quick: bool = False,
+    progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, effort: Effort = DEFAULT,
 ) -> Outcome:  # fmt: skip
     """The cheapest plan found, never worse than data parallelism, tensor parallelism or replication.
 
@@ -26,7 +27,8 @@ def optimize(
       plans: plans to start from besides, a name and a choice per node each.
       cutoff: seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the
         end.
-      quick: bounds and the plan found on the way to them are enough; of the pure plans only replication is tried.
+      effort: without an ILP (quick) bounds and the plan found on the way to them are enough; of the pure plans only
+        replication is tried then, and plans are not mixed to fit `limit`.
 
     Raises:
       DoesNotFit: no plan that was found fits in `limit`.
@@ -41,16 +43,15 @@ def optimize(
     phases["costs"] = time.perf_counter() - start
     start = time.perf_counter()
     known = [(name, quotient.per_class(x)) for name, x in plans]
-    reduction = None
+    reduction, quick = None, not effort.small
     if quick:
         known.append(("replication", replication(quotient)))
     else:
         pure, reduction = pure_plans(quotient, network)
         known += pure
     solution = solve(
-        network, [x for _, x in known], progress=progress, cutoff=cutoff, quick=quick, depth=0 if quick else 1,
-        patience=1e-2 if quick else 1e-5, enough=1e-3 if quick else 0.0, reduction=reduction,
-    )  # fmt: skip
+        network, [x for _, x in known], effort=effort, progress=progress, cutoff=cutoff, reduction=reduction
+    )
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start
     possible = network.seconds(chosen) < np.inf

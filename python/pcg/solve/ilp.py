@@ -14,19 +14,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcg.solve import neighbourhoods
+from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.mip import Rows
 from pcg.solve.network import Network
 from pcg.solve.reduce import Reduction, reduce
-from pcg.solve.trws import NEAR, Bounded, ascend
+from pcg.solve.trws import Bounded, ascend
 
-#: Choices up to which an ILP takes about a second, and above which it may not end: HiGHS took 12.7 s for 9,344
-#: (decision 1), more than 300 s for 47,670 (the training step of Keras' ResNet-50 on 2x4).
-_SMALL, _LARGE = 4000, 12000
-#: Sweeps of the ascent; where no ILP follows, as many as look at so many entries of edges, within limits.  On ResNet-50
-#: 150 leave a gap of 0.7% on two axes (400: 0.4%, in 4 s more), and 75 of 1.4% on three, where a sweep takes 0.13 s.
-_SWEEPS, _FEW_SWEEPS, _ENTRIES = 400, (50, 150), 5e9
-#: Relative gap from which a quick solution of a large core is improved.  Chosen: what candidates for a mesh differ by.
-_QUICK_GAP = 0.01
+#: Sweeps of the ascent of a core whose ILP is quick, and the first ones of another: as many as look at so many entries,
+#: within limits.  On Keras' ResNet-50 on 2x4 150 leave a gap of 0.7%, and 75 of 1.4% on three axes, at 0.13 s a sweep.
+_SWEEPS, _FIRST, _FIRST_ENTRIES = 400, (50, 150), 5e9
+#: Entries of edges that are looked at in about a second, which is spent on a gap that is good enough as well.
+_CHEAP = 2.5e8
 #: What is forbidden costs in an ILP.  Chosen: costs are scaled so that this is the largest number that HiGHS sees.
 _HIGHS = 1e10
 
@@ -54,22 +52,16 @@ def solve(
     network: Network,
     starts: Sequence[Sequence[int]] = (),
     *,
-    gap: float = 1e-3,
-    max_nodes: int = 2000,
-    quick: bool = False,
-    depth: int = 1,
+    effort: Effort = DEFAULT,
     progress: Callable[[str], None] = lambda _: None,
     cutoff: float = np.inf,
-    patience: float = 1e-5,
-    enough: float = 0.0,
     reduction: Reduction | None = None,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
-    Exact up to the relative `gap` unless `max_nodes` branch-and-bound nodes do not suffice, or the core is so large
-    that large neighbourhood search takes the place of the ILP; the returned `bound` tells.  `quick` leaves out the ILP.
-    Once it is proved that any solution costs more than `cutoff`, the best so far is returned.  `patience`: see
-    `ascend`; it may also end at a relative gap of `enough`.  `reduction`: of the network, to go on from.
+    Exact up to the relative gap of `effort`, unless its work does not suffice; the returned `bound` tells.  Once it is
+    proved that any solution costs more than `cutoff`, the best so far is returned.  `reduction`: of the network, to go
+    on from.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -92,19 +84,7 @@ def solve(
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
         projected = [_project(layers, s) for s in starts]
         guess = min([first_guess(core), *projected], key=core.cost)
-        cost = core.cost(guess)
-        near = max(NEAR, enough * abs(constant + cost) / cost) if cost > 0 else NEAR
-        sweeps = _SWEEPS
-        if size > _LARGE:
-            entries = sum(m.size for row in core.pair for m in row.values()) / 2
-            sweeps = int(np.clip(_ENTRIES / entries, *_FEW_SWEEPS))
-        found = ascend(core, guess, sweeps=sweeps, patience=patience, cutoff=cutoff - constant, gap=near)
-        apart = (found.cost - found.bound) / max(abs(found.cost + constant), 1e-300)
-        if constant + found.bound <= cutoff:
-            if size > _LARGE and apart > (_QUICK_GAP if quick else gap):
-                found = neighbourhoods.search(core, found)
-            elif depth and apart > gap:
-                found = _kernel_search(core, found, depth) if size <= _SMALL else neighbourhoods.search(core, found)
+        found = _bounded(core, guess, constant, effort, cutoff)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
         if bound > cutoff:
@@ -113,15 +93,15 @@ def solve(
         layers[-1] = (reduction, masks)
         core = core.restrict(masks)
         left = sum(map(len, core.unary))
-        closed = found.cost - found.bound <= gap * abs(found.cost + constant)
-        if quick or closed or left > 0.7 * size:
+        apart = _apart(found, constant)
+        if apart <= (effort.good if left > effort.small else effort.gap) or not effort.small or left > 0.7 * size:
             break
     count = 0
-    if core.unary and not closed and not quick and left <= _LARGE:
+    if core.unary and apart > effort.gap and left <= (effort.large if apart > effort.good else effort.small):
         count = left
         progress(f"solving an ILP of {len(core.unary)} decisions, {count} choices")
         inside = [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(masks, found.x, strict=True)]
-        x_core, ilp_bound = _branch_and_bound(core, inside, gap, max_nodes)
+        x_core, ilp_bound = _branch_and_bound(core, inside, effort.gap, effort.nodes)
         x_core = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x_core, strict=True)]
         best = _lift(layers, x_core)
         bound = max(bound, constant + ilp_bound)
@@ -131,7 +111,48 @@ def solve(
     return _best(network, Solution(best, network.cost(best), bound, count), starts)
 
 
-def _kernel_search(core: Network, found: Bounded, depth: int) -> Bounded:
+def _apart(found: Bounded, constant: float) -> float:
+    """The relative gap, of a network that costs `constant` besides."""
+    return (found.cost - found.bound) / max(abs(found.cost + constant), 1e-300)
+
+
+def _bounded(core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float) -> Bounded:
+    """A bound and a good solution of the core.
+
+    Ascent and neighbourhoods in turn, the ascent twice as long each time: on a deep network of few entries, as a
+    transformer of 12 layers, the bound closes in only when costs have gone through all of it several times.
+    """
+    cost, size = core.cost(guess), sum(map(len, core.unary))
+    near = max(effort.near, effort.near * abs(constant + cost) / cost) if cost > 0 else effort.near
+    entries = sum(m.size for row in core.pair for m in row.values()) / 2
+
+    def ascent(x: list[int], sweeps: int, since: Bounded | None = None) -> Bounded:
+        return ascend(
+            core, x, sweeps=sweeps, patience=effort.patience, cutoff=cutoff - constant, gap=near, since=since
+        )
+
+    def is_enough(found: Bounded, sweeps: int) -> bool:
+        enough = effort.gap if sweeps * entries < _CHEAP else effort.good
+        return constant + found.bound > cutoff or _apart(found, constant) <= enough
+
+    if size <= DEFAULT.small:
+        found = ascent(guess, _SWEEPS)
+        if not effort.depth or is_enough(found, 0):
+            return found
+        return _kernel_search(core, found)
+    sweeps = int(np.clip(_FIRST_ENTRIES / entries, *_FIRST))
+    found = ascent(guess, sweeps)
+    while True:
+        if is_enough(found, 0):
+            return found
+        found = neighbourhoods.search(core, found)
+        if is_enough(found, sweeps) or found.stalled or sweeps * entries >= effort.work:
+            return found
+        found = ascent(found.x, sweeps, found)
+        sweeps *= 2
+
+
+def _kernel_search(core: Network, found: Bounded) -> Bounded:
     """A better solution from the choices that lift the bound least: the rest is set aside, not ruled out.
 
     Kernel search (Angelelli, Mansini & Speranza 2010) by reduced costs: networks of ever more choices are solved.
@@ -143,7 +164,7 @@ def _kernel_search(core: Network, found: Bounded, depth: int) -> Bounded:
         for m, k in zip(masks, found.x, strict=True):
             m[k] = True  # a variable whose every choice lifts the bound keeps the one it has
         kept = [np.flatnonzero(m) for m in masks]
-        inner = solve(core.restrict(masks), quick=sum(map(len, kept)) > _SMALL, depth=0)
+        inner = solve(core.restrict(masks), effort=replace(DEFAULT, depth=0))
         x = core.icm([int(kept[i][k]) for i, k in enumerate(inner.x)])
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)

@@ -119,6 +119,8 @@ class Bounded:
     """Costs that differ by no more are the same."""
     unit: float
     """That of the network."""
+    stalled: bool = False
+    """Whether more sweeps would close little of the gap."""
     _messages: TreeReweighted | None = None
 
     def open(self, cost: float) -> list[np.ndarray]:
@@ -150,18 +152,24 @@ class Bounded:
 
 def ascend(
     network: Network, x: list[int], *, sweeps: int = 400, patience: float = 1e-5, cutoff: float = np.inf,
-    gap: float = NEAR,
+    gap: float = NEAR, since: Bounded | None = None,
 ) -> Bounded:  # fmt: skip
     """Raise the bound until 20 sweeps close less than `patience` of the gap, or it passes `cutoff`.
 
-    `x` is a known solution; it also ends once the best one met is within `gap` (relative) of the bound.
+    `x` is a known solution; it also ends once the best one met is within `gap` (relative) of the bound.  `since`: what
+    an ascent of the same network has reached, to go on from.
     """
-    network.settle()
-    flat = Pairwise.of(network.unary, network.pair)
-    messages = TreeReweighted(flat, len(flat.tables) > _ENTRIES or len(flat.ei) > _EDGES)
+    if since is None or since._messages is None:
+        network.settle()
+        flat = Pairwise.of(network.unary, network.pair)
+        messages = TreeReweighted(flat, len(flat.tables) > _ENTRIES or len(flat.ei) > _EDGES)
+        bound = -np.inf
+    else:
+        messages, bound = since._messages, since.bound
+        flat = messages.network
     best, cost = list(x), flat.energy(np.array(x, dtype=np.int64))
-    bound = -np.inf
-    looks = [bound] * _LOOKS
+    stalled = False
+    looks = [-np.inf] * _LOOKS
     for _ in range(0, sweeps, _SWEEPS):
         found, rounded = messages.run(flat.unary, _SWEEPS)
         bound = max(bound, found)
@@ -170,8 +178,9 @@ def ascend(
         guess = flat.icm(rounded, network.noise) if messages.compiled else np.array(network.icm(rounded.tolist()))
         if (c := flat.energy(guess)) < cost:
             best, cost = guess.tolist(), c
-        if cost - bound <= gap * cost or bound - looks[-_LOOKS] <= patience * (cost - bound):
+        stalled = bound - looks[-_LOOKS] <= patience * (cost - bound)
+        if stalled or cost - bound <= gap * cost:
             break
         looks.append(bound)
     rise = [r.copy() for r in flat.split(messages.rise)]
-    return Bounded(bound, best, cost, messages.level, rise, network.noise, network.unit, messages)
+    return Bounded(bound, best, cost, messages.level, rise, network.noise, network.unit, stalled, messages)

@@ -175,3 +175,18 @@ def test_the_number_of_processes_from_python(strategy: str) -> None:
         for options in ({}, {"jobs": 1}, {"jobs": 2})
     ]
     assert plans[0] == plans[1] == plans[2]
+
+
+@pytest.mark.parametrize("strategy", ["search", "auto"])
+def test_effort_from_python(strategy: str) -> None:
+    x = jax.ShapeDtypeStruct((64, 32), "float32")
+    w = jax.ShapeDtypeStruct((32, 32), "float32")
+    cluster = Cluster.parse("preset:summit:nodes=2,sockets=2,gpus=2")
+
+    def plan(effort: str) -> pcg.Plan:
+        planned = pcg.compile(lambda x, w: jnp.tanh(x @ w) @ w, cluster, strategy=strategy, effort=effort)
+        return planned.lower(x, w).compilation.plan
+
+    assert plan("quick") == plan("proof")
+    with pytest.raises(PcgError, match="option 'effort' is 'lots'; expected one of quick, default, proof"):
+        plan("lots")

@@ -24,6 +24,7 @@ from pcg.search.outcome import DoesNotFit
 from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
+from pcg.solve.effort import DEFAULT, QUICK, Effort
 
 #: Arithmetic is slow and links are slower, so that what splits weights costs time.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e7, latency=1e-6))
@@ -61,7 +62,7 @@ def quotient_of() -> Quotient:
 
 def frontier_of() -> Frontier:
     quotient = quotient_of()
-    return Frontier.of(quotient, optimize(quotient, quick=True))
+    return Frontier.of(quotient, optimize(quotient, effort=QUICK))
 
 
 def test_less_memory_takes_more_time() -> None:
@@ -134,11 +135,11 @@ def test_no_worse_than_a_full_search_for_that_limit_alone(share: float) -> None:
     assert found.seconds <= optimize(quotient_of(), limit=limit).seconds * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("quick", [True, False])
-def test_less_than_the_least_does_not_fit(quick: bool) -> None:
+@pytest.mark.parametrize("effort", [QUICK, DEFAULT])
+def test_less_than_the_least_does_not_fit(effort: Effort) -> None:
     least = frontier_of().least().peak
     with pytest.raises(DoesNotFit) as error:
-        optimize(quotient_of(), limit=0.99 * least, quick=quick)
+        optimize(quotient_of(), limit=0.99 * least, effort=effort)
     assert error.value.needed == pytest.approx(least)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pcg.solve import ilp, neighbourhoods
+from pcg.solve.effort import DEFAULT, QUICK
 from pcg.solve.ilp import first_guess, solve
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.trws import ascend
@@ -61,12 +64,11 @@ def test_it_comes_near_the_optimum(seed, monkeypatch):
 
 def test_a_large_network_is_solved_without_an_ilp(monkeypatch):
     network = grid(0)
-    monkeypatch.setattr(ilp, "_SMALL", 100)
-    monkeypatch.setattr(ilp, "_LARGE", 100)
-    solution = solve(network)
+    monkeypatch.setattr(ilp, "DEFAULT", replace(DEFAULT, small=100, large=100))
+    solution = solve(network, effort=ilp.DEFAULT)
     assert solution.variables == 0
     assert solution.bound - 1e-12 <= optimum(network) <= solution.cost + 1e-12
     assert solution.cost == pytest.approx(network.cost(solution.x))
     assert solution.cost <= 1.01 * optimum(network)
-    quick = solve(network, quick=True)
+    quick = solve(network, effort=QUICK)
     assert quick.variables == 0 and quick.cost <= 1.01 * optimum(network)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.solve import trws
+from pcg.solve import ilp, trws
+from pcg.solve.effort import DEFAULT
 from pcg.solve.ilp import _kernel_search, solve
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.pairwise import Pairwise
@@ -133,7 +135,7 @@ def test_starts_are_never_beaten_by_the_answer() -> None:
     for i, j in itertools.combinations(range(10), 2):
         network.connect(i, j, rng.random((4, 4)) * 1e-6)
     start = [int(k) for k in rng.integers(0, 4, 10)]
-    assert solve(network, [start], max_nodes=1).cost <= network.cost(start)
+    assert solve(network, [start], effort=replace(DEFAULT, nodes=1)).cost <= network.cost(start)
 
 
 def test_solve_is_deterministic() -> None:
@@ -150,19 +152,43 @@ def test_solve_is_deterministic() -> None:
 def test_kernel_search_keeps_a_choice_where_all_lift_the_bound() -> None:
     network = Network()
     network.add(np.array([2.0, 1.0]))
-    found = _kernel_search(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0), 1)
+    found = _kernel_search(network, Bounded(0.0, [0], 2.0, 0.0, [np.array([0.5, 0.5])], 0.0, 1.0))
     assert (found.x, found.cost) == ([1], 1.0)
 
 
-def test_impatient_ascent_waits_for_costs_to_go_through_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A long ladder: bounds rise slowly while messages travel, which is not the end of what can be had.
-    monkeypatch.setattr(trws, "_EDGES", 0)
+def ladder(count: int, choices: int = 4, noise: float = 0.1) -> Network:
+    """A long ladder: bounds rise slowly while messages travel from its ends, which is not the end of what can be had."""
     rng = np.random.default_rng(1)
     network = Network()
-    for i in range(120):
-        network.add(rng.random(4) * (10.0 if i in (0, 119) else 0.1))
-    for i in range(120):
-        for j in range(i + 1, min(i + 4, 120)):
-            network.connect(i, j, rng.random((4, 4)) * 0.3 + (1 - np.eye(4)) * rng.random())
+    for i in range(count):
+        network.add(rng.random(choices) * (10.0 if i in (0, count - 1) else noise))
+    for i in range(count):
+        for j in range(i + 1, min(i + 4, count)):
+            differ = (1 - np.eye(choices)) * rng.random()
+            network.connect(i, j, rng.random((choices, choices)) * 3 * noise + differ)
+    return network
+
+
+def test_ascent_goes_on_from_another() -> None:
+    network = ladder(30)
+    whole = trws.ascend(network, [0] * 30, sweeps=20, patience=0.0, gap=0.0)
+    part = trws.ascend(network, [0] * 30, sweeps=10, patience=0.0, gap=0.0)
+    assert part.bound < whole.bound
+    both = trws.ascend(network, part.x, sweeps=10, patience=0.0, gap=0.0, since=part)
+    assert both.bound == pytest.approx(whole.bound) and both.cost <= part.cost
+
+
+def test_a_deep_network_gets_as_many_sweeps_as_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ilp, "_FIRST", (5, 5))
+    network, effort = ladder(1000, 5, 0.01), replace(DEFAULT, large=0)
+    first = solve(network, effort=replace(effort, work=0.0))
+    assert first.cost > first.bound * 1.01
+    found = solve(network, effort=effort)
+    assert found.variables == 0 and found.cost <= found.bound * 1.001
+
+
+def test_impatient_ascent_waits_for_costs_to_go_through_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trws, "_EDGES", 0)
+    network = ladder(120)
     soon, late = (trws.ascend(network, [0] * 120, patience=p) for p in (1e-2, 1e-9))
     assert late.bound - soon.bound < 1e-2 * (late.cost - late.bound)

@@ -6,7 +6,7 @@ After "Unity: Accelerating DNN Training Through Joint Optimization of Algebraic 
 
 from __future__ import annotations
 
-from pcg.search.unity.dynamic import PARTS, Dynamic, Effort, OutOfTime, Rules
+from pcg.search.unity.dynamic import PARTS, Dynamic, OutOfTime, Rules, Work
 from pcg.search.unity.optimize import UnityOptimizer
 from pcg.search.unity.problem import DecisionGraph, Segment
 
@@ -14,5 +14,5 @@ from pcg.search.unity.problem import DecisionGraph, Segment
 ALGORITHMS = ("exact", "unity")
 
 __all__ = [
-    "ALGORITHMS", "PARTS", "DecisionGraph", "Dynamic", "Effort", "OutOfTime", "Rules", "Segment", "UnityOptimizer",
+    "ALGORITHMS", "PARTS", "DecisionGraph", "Dynamic", "OutOfTime", "Rules", "Segment", "UnityOptimizer", "Work",
 ]  # fmt: skip

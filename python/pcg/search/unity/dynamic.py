@@ -8,7 +8,7 @@ The optimum of a segment, for every choice of its source and of its sink, is a t
   that is reduced, not partial, over all layouts of that value.
 Tables of segments with the same structure are computed once (*cache*).
 
-What Unity computes sub-problem by sub-problem is done for all boundary choices at once; `Effort.solved` counts the
+What Unity computes sub-problem by sub-problem is done for all boundary choices at once; `Work.solved` counts the
 sub-problems.
 """
 
@@ -60,7 +60,7 @@ class Rules:
 
 
 @dataclass
-class Effort:
+class Work:
     """What a search did: tables computed and found in the cache, sub-problems solved, graph splits."""
 
     tables: int = 0
@@ -76,7 +76,7 @@ class Dynamic:
     pcg: DecisionGraph
     rules: Rules = Rules()
     until: float = float("inf")
-    effort: Effort = field(default_factory=Effort)
+    work: Work = field(default_factory=Work)
     _cache: dict[tuple, np.ndarray] = field(default_factory=dict)
 
     def run(self) -> tuple[float, list[int]]:
@@ -102,16 +102,16 @@ class Dynamic:
         if self.rules.cache:
             key = self.pcg.key(s)
             if (found := self._cache.get(key)) is not None:
-                self.effort.hits += 1
+                self.work.hits += 1
                 return found
         if time.perf_counter() > self.until:
             raise OutOfTime
         out = self._solve(s) if self.rules.dp else self._enumerate(s)
         if s.edge and s.sink in self.pcg.succ.get(s.source, ()):
             out = out + self._between(s)
-        self.effort.tables += 1
-        self.effort.splits += self.rules.split and (at := self._bottleneck(s)) is not None and at[1]
-        self.effort.solved += out.size
+        self.work.tables += 1
+        self.work.splits += self.rules.split and (at := self._bottleneck(s)) is not None and at[1]
+        self.work.solved += out.size
         if self.rules.cache:
             self._cache[key] = out
         return out
@@ -187,7 +187,7 @@ class Dynamic:
                 raise OutOfTime
 
         found = enumerate_segment(self.pcg, s, a, b, alarm)
-        self.effort.solved += found.tried
+        self.work.solved += found.tried
         return found.seconds, found.x
 
     # -- the plan ------------------------------------------------------------------------------

@@ -14,10 +14,11 @@ from pcg.search.pure_plans import pure_plans
 from pcg.search.quotient import Quotient
 from pcg.search.unity.axes import is_reduced, used_axes
 from pcg.search.unity.contract import Contraction, contract, spread
-from pcg.search.unity.dynamic import Dynamic, Effort, Rules
+from pcg.search.unity.dynamic import Dynamic, Rules, Work
 from pcg.search.unity.forward import Forward, forward
 from pcg.search.unity.problem import DecisionGraph
 from pcg.search.unity.shape import backbone
+from pcg.solve.effort import QUICK
 from pcg.solve.ilp import solve
 from pcg.solve.network import FORBIDDEN, Network
 
@@ -26,6 +27,8 @@ _MEMORY_STEPS = 10
 #: How often at most the costs that the series-parallel graph leaves out are added, as beside the plan found before.
 #: Chosen: a budget; the best plan of all rounds counts.
 _ROUNDS = 4
+#: The ascent goes on to the end: the plan it rounds to is the one that counts.
+_WARM = replace(QUICK, near=1e-5)
 #: How many searches there are at most.  Chosen: as for `_ROUNDS`.
 _SEARCHES = 3
 
@@ -54,7 +57,7 @@ class UnityOptimizer:
     progress: Callable[[str], None] = lambda _: None
     rules: Rules = Rules()
     seconds: float = np.inf
-    effort: Effort = field(default_factory=Effort, init=False)
+    work: Work = field(default_factory=Work, init=False)
     principals: int = field(default=0, init=False)
     """Nodes of the graph that is searched."""
     tied: int = field(default=0, init=False)
@@ -187,12 +190,12 @@ class UnityOptimizer:
         network, kept = task.network, task.contraction.principals
         expanded = task.contraction.expand(x)
         fixed = {n: np.where(np.arange(len(network.unary[n])) != expanded[n], FORBIDDEN, 0.0) for n in kept}
-        return solve(network.penalised(fixed), [expanded], quick=True, depth=0, patience=1e-2).x
+        return solve(network.penalised(fixed), [expanded], effort=_WARM).x
 
     def _dynamic(self, task: _Task, inner: Network) -> list[int]:
         self.runs += 1
         rules = replace(self.rules, disjoint=False)
-        return Dynamic(self._pcg(task, inner), rules, self._until, self.effort).run()[1]
+        return Dynamic(self._pcg(task, inner), rules, self._until, self.work).run()[1]
 
     def _pcg(self, task: _Task, inner: Network) -> DecisionGraph:
         reduced = [is_reduced(self.quotient.graph.nodes[n].table) for n in task.contraction.principals]
@@ -222,7 +225,7 @@ class UnityOptimizer:
             task.contraction.network, task.succ, (1 << len(names)) - 1, [uses[n] for n in principals],
             [is_reduced(nodes[n].table) for n in principals], self._spread(principals), on,
         )
-        seconds, x = Dynamic(pcg, self.rules, self._until, self.effort).run()
+        seconds, x = Dynamic(pcg, self.rules, self._until, self.work).run()
         missing = sum(float(task.contraction.network.pair[i][j][x[i], x[j]]) for i, j in task.left)
         return seconds + missing + task.contraction.constant, task.contraction.expand(x)
 

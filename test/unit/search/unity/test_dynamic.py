@@ -113,7 +113,7 @@ def test_what_is_left_out_costs_effort_but_not_the_optimum() -> None:
     found = {}
     for parts in ((), ("split",), ("cache",), ("split", "cache")):
         dynamic = Dynamic(chain(60), Rules.without(parts))
-        found[parts] = (dynamic.run()[0], dynamic.effort)
+        found[parts] = (dynamic.run()[0], dynamic.work)
     assert len({round(seconds, 9) for seconds, _ in found.values()}) == 1
     full, unsplit, uncached, neither = (effort for _, effort in found.values())
     assert full.tables < unsplit.tables < uncached.tables < neither.tables
@@ -122,25 +122,25 @@ def test_what_is_left_out_costs_effort_but_not_the_optimum() -> None:
 
 
 def test_without_dynamic_programming_the_effort_is_exponential() -> None:
-    efforts = {}
+    work = {}
     for parts in ((), ("dp",), ("dp", "split")):
         for length in (6, 9):
             pcg = chain(length)
             flat = DecisionGraph(Network([np.ones(3)] * length, [{} for _ in range(length)]), pcg.succ, reduced=pcg.reduced)
             dynamic = Dynamic(flat, Rules(**{p: p not in parts for p in ("split", "cache", "dp")}, threshold=3))
             assert dynamic.run()[0] == pytest.approx(length)
-            efforts[parts, length] = dynamic.effort.solved
-    assert efforts[(), 9] <= 2 * efforts[(), 6]
-    assert efforts[("dp", "split"), 9] >= 20 * efforts[("dp", "split"), 6]
-    assert efforts[(), 9] < efforts[("dp",), 9] < efforts[("dp", "split"), 9]
+            work[parts, length] = dynamic.work.solved
+    assert work[(), 9] <= 2 * work[(), 6]
+    assert work[("dp", "split"), 9] >= 20 * work[("dp", "split"), 6]
+    assert work[(), 9] < work[("dp",), 9] < work[("dp", "split"), 9]
 
 
 def test_equal_layers_are_solved_once() -> None:
     short, long = Dynamic(chain(24)), Dynamic(chain(48))
     short.run(), long.run()
     # Each further piece is known but for what is left to its right.
-    assert long.effort.tables - short.effort.tables <= 4
-    assert long.effort.hits > short.effort.hits
+    assert long.work.tables - short.work.tables <= 4
+    assert long.work.hits > short.work.hits
 
 
 def test_a_sequence_longer_than_the_stack() -> None:
