@@ -80,7 +80,7 @@ def work(name: str, side: str, mesh: str) -> dict[str, float]:
     os.environ["JAX_PLATFORMS"] = "cpu"
     start = time.perf_counter()
     import jax
-    from jax.sharding import NamedSharding
+    from jax.sharding import AxisType, NamedSharding
     from jax.sharding import PartitionSpec as P
 
     if side == "pcg":
@@ -94,7 +94,7 @@ def work(name: str, side: str, mesh: str) -> dict[str, float]:
         if side == "pcg":
             function: Any = pcg.compile(step, mesh)
         else:
-            on = jax.make_mesh((devices,), ("batch",))
+            on = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Auto,))
             split = [NamedSharding(on, P("batch") if x.shape and x.shape[0] % devices == 0 else P())
                      for x in jax.tree.leaves(args[-1])]  # fmt: skip
             whole = NamedSharding(on, P())

@@ -50,7 +50,7 @@ def compiled(name: str, mesh: str, out: Path) -> dict[str, float]:
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
-    from jax.sharding import NamedSharding
+    from jax.sharding import AxisType, NamedSharding
     from jax.sharding import PartitionSpec as P
 
     step: Any
@@ -65,7 +65,7 @@ def compiled(name: str, mesh: str, out: Path) -> dict[str, float]:
         step, args = ZOO[name].shapes(devices)
     out.write_text(jax.jit(step).lower(*args).as_text())
     jax.clear_caches()
-    on = jax.make_mesh((devices,), ("batch",))
+    on = jax.make_mesh((devices,), ("batch",), axis_types=(AxisType.Auto,))
 
     def layout(leaf: Any) -> NamedSharding:
         return NamedSharding(on, P("batch") if leaf.shape and leaf.shape[0] % devices == 0 else P())

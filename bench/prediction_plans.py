@@ -72,14 +72,16 @@ def _replicated(role: str, shape: tuple[int, ...], mesh: dict[str, int]) -> list
     return [() for _ in shape]
 
 
-def _data(*axes: str) -> Callable[..., list[tuple[str, ...]]]:
+def split_batch(*axes: str) -> Callable[..., list[tuple[str, ...]]]:
+    """The batch over `axes`, the rest whole."""
+
     def layout(role: str, shape: tuple[int, ...], mesh: dict[str, int]) -> list[tuple[str, ...]]:
         return _split(shape, 0, axes, mesh) if role == "batch" else [() for _ in shape]
 
     return layout
 
 
-def _tensor(data: tuple[str, ...], model: tuple[str, ...]) -> Callable[..., list[tuple[str, ...]]]:
+def tensor(data: tuple[str, ...], model: tuple[str, ...]) -> Callable[..., list[tuple[str, ...]]]:
     """The batch over `data`, the last dimension of every matrix over `model`."""
 
     def layout(role: str, shape: tuple[int, ...], mesh: dict[str, int]) -> list[tuple[str, ...]]:
@@ -90,7 +92,7 @@ def _tensor(data: tuple[str, ...], model: tuple[str, ...]) -> Callable[..., list
     return layout
 
 
-def _sharded_state(*axes: str) -> Callable[..., list[tuple[str, ...]]]:
+def sharded_state(*axes: str) -> Callable[..., list[tuple[str, ...]]]:
     """The batch over `axes`, and so are parameters and optimizer state, along their largest dimension."""
 
     def layout(role: str, shape: tuple[int, ...], mesh: dict[str, int]) -> list[tuple[str, ...]]:
@@ -122,14 +124,14 @@ def _random(seed: int) -> Callable[..., list[tuple[str, ...]]]:
 FLAT, TWO, FOUR = {"x": 8}, {"data": 2, "model": 4}, {"data": 4, "model": 2}
 PLANS = (
     PlanSpec("replicated", FLAT, _replicated),
-    PlanSpec("data 2", TWO, _data("data")),
-    PlanSpec("data 4", FOUR, _data("data")),
-    PlanSpec("data 8", FLAT, _data("x")),
-    PlanSpec("tensor 8", FLAT, _tensor((), ("x",)), "global"),
-    PlanSpec("tensor 8, dataflow", FLAT, _tensor((), ("x",))),
-    PlanSpec("data 2, tensor 4", TWO, _tensor(("data",), ("model",)), "global"),
-    PlanSpec("data 4, tensor 2", FOUR, _tensor(("data",), ("model",))),
-    PlanSpec("sharded state", FLAT, _sharded_state("x"), "global"),
+    PlanSpec("data 2", TWO, split_batch("data")),
+    PlanSpec("data 4", FOUR, split_batch("data")),
+    PlanSpec("data 8", FLAT, split_batch("x")),
+    PlanSpec("tensor 8", FLAT, tensor((), ("x",)), "global"),
+    PlanSpec("tensor 8, dataflow", FLAT, tensor((), ("x",))),
+    PlanSpec("data 2, tensor 4", TWO, tensor(("data",), ("model",)), "global"),
+    PlanSpec("data 4, tensor 2", FOUR, tensor(("data",), ("model",))),
+    PlanSpec("sharded state", FLAT, sharded_state("x"), "global"),
     PlanSpec("search 8", FLAT, None, "search"),
     PlanSpec("search 2x4", TWO, None, "search"),
     PlanSpec("random 1", TWO, _random(1)),

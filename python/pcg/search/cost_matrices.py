@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -58,10 +59,7 @@ class CostMatrices:
 
         `shape` is global, `itemsize` in bytes.
         """
-        known = self._known.get((shape, itemsize, timing))
-        if known is None:
-            costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))
-            known = self._known[shape, itemsize, timing] = _Known(costs)
+        known = self._tensor(shape, itemsize, timing)
         rows, columns = known.ids(src), known.ids(dst)
         where = np.ix_(rows, columns)
         found = known.seconds[where]
@@ -72,6 +70,22 @@ class CostMatrices:
             found[np.ix_(i, j)] = seconds
             known.seconds[where] = found
         return found
+
+
+    def row(
+        self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,
+        into: bool,
+    ) -> np.ndarray:  # fmt: skip
+        """Seconds from `known` to each of `specs` if `into`, else from each of them to it; infinite as in `between`."""
+        costs = self._tensor(shape, itemsize, timing).costs
+        return costs.matrix([known], specs)[0] if into else costs.matrix(specs, [known])[:, 0]
+
+    def _tensor(self, shape: tuple[int, ...], itemsize: float, timing: Timing) -> _Known:
+        known = self._known.get((shape, itemsize, timing))
+        if known is None:
+            costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))
+            known = self._known[shape, itemsize, timing] = _Known(costs)
+        return known
 
 
 @lru_cache(maxsize=8)

@@ -25,7 +25,7 @@ from pcg.search.choices import Building
 from pcg.search.graph import Edge
 from pcg.search.op_cost import describe
 from pcg.search.table import Table, Tables
-from pcg.search.terms import Measure, ReshardCosts, measured
+from pcg.search.terms import Measure, ReshardCosts, cheapest, measured
 
 
 class NotPlaced(PcgError):
@@ -71,7 +71,7 @@ def keep_values(built: Built, choice: list[int], reshard_costs: ReshardCosts) ->
             known = table.outs[e.slot][choice[other]] if into else table.ins[e.index][choice[other]]
             seconds_of[node] += e.times * reshard_costs.row(known, nodes[node].table, e, into)
     for node, seconds in seconds_of.items():
-        choice[node] = int(seconds.argmin())
+        choice[node] = cheapest(seconds)
 
 
 def close_loop(built: Built, state: dict[int, int], func: ir.Operation) -> None:

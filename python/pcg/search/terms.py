@@ -19,11 +19,15 @@ from pcg.reshard.planner import ReshardError
 from pcg.reshard.planner import cost as reshard_cost
 from pcg.search.built import Built
 from pcg.search.commit import is_part
+from pcg.search.cost_matrices import CostMatrices
 from pcg.search.graph import Edge, Node
 from pcg.search.op_cost import describe
 from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
 from pcg.solve.network import FORBIDDEN
+
+#: Relative difference of sums that is rounding.
+_SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,8 @@ class ReshardCosts:
         key = (known, table.index, e.shape, e.itemsize, e.timing, into)
         found = self._rows.get(key)
         if found is None:
-            pairs = ((known, s) if into else (s, known) for s in table.outs[0].specs)
-            found = self._rows[key] = np.array([self(a, b, e.shape, e.itemsize, e.timing)[0] for a, b in pairs])
+            matrices, specs = CostMatrices.by(self.model), table.outs[0].specs
+            found = self._rows[key] = matrices.row(known, specs, e.shape, e.itemsize, e.timing, into)
         return found
 
 
@@ -140,7 +144,7 @@ class Tally:
             into = e.dst == node
             seconds += e.times * self.reshard_costs.row(source if into else self.target_spec(e), table, e, into)
         self.nodes[node] = replace(self.nodes[node], table=table, seconds=np.zeros(len(table)))
-        self.choice[node] = int(seconds.argmin())
+        self.choice[node] = cheapest(seconds)
 
     def work(self, n: int) -> float:
         """Seconds of a node; what is computed from constants is computed wherever it is needed, at no cost."""
@@ -186,6 +190,11 @@ class Tally:
         """All terms."""
         work = [self.work(n) for n in range(len(self.nodes))]
         return Terms(work, self.inside(), [*map(self.resharding, self.edges), *self.masks()])
+
+
+def cheapest(seconds: np.ndarray) -> int:
+    """The first of the least sums; those that are equal but for rounding are the same."""
+    return int(np.flatnonzero(seconds <= seconds.min() * (1 + _SAME))[0])
 
 
 def measured(built: Built, choice: Sequence[int], reshard_costs: ReshardCosts) -> Measure:

@@ -19,6 +19,8 @@ _BEYOND, _NOISE = 2.0**13, 2.0**-46
 class Network:
     """Variables 0..n-1; `unary[i][k]` costs choice k of i; `pair[i][j][k, l]` costs k of i with l of j (both ways).
 
+    Edges may share a matrix, so none is changed in place.
+
     `FORBIDDEN` (infinity) may be among the costs that are added.  The first question turns it into `forbidden`, a
     number beyond what all that is allowed costs together, whatever that is: so differences stay numbers, two of them
     are worse than one, and no real cost is taken for one.
@@ -57,10 +59,13 @@ class Network:
         if self.unit:
             return
         edges = [(i, j, m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
-        self.unit = _unit(sum(_most(u) for u in self.unary) + sum(_most(m) for _, _, m in edges))
+        matrices = {_memory(m): m for _, _, m in edges}
+        most = {at: _most(m) for at, m in matrices.items()}
+        self.unit = _unit(sum(_most(u) for u in self.unary) + sum(most[_memory(m)] for _, _, m in edges))
         self.unary = [_finite(u, self.forbidden) for u in self.unary]
+        finite = {at: _finite(m, self.forbidden) for at, m in matrices.items()}
         for i, j, m in edges:
-            self.pair[i][j] = m = _finite(m, self.forbidden)
+            self.pair[i][j] = m = finite[_memory(m)]
             self.pair[j][i] = m.T
 
     @property
@@ -154,6 +159,11 @@ class Network:
 
 def _unit(most: float) -> float:
     return 2.0 ** math.ceil(math.log2(most)) if most > 0 else 1.0
+
+
+def _memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """The same for arrays and views that are one matrix in memory."""
+    return m.__array_interface__["data"][0], m.shape, m.strides
 
 
 def _most(costs: np.ndarray) -> float:

@@ -138,6 +138,24 @@ def test_starts_are_never_beaten_by_the_answer() -> None:
     assert solve(network, [start], effort=replace(DEFAULT, nodes=1)).cost <= network.cost(start)
 
 
+def test_edges_may_share_a_matrix() -> None:
+    rng = np.random.default_rng(3)
+    shared = rng.random((3, 3))
+    shared[0, 1] = FORBIDDEN
+    one, apart = Network(), Network()
+    for network, of in ((one, lambda m: m), (apart, np.copy)):
+        for u in np.random.default_rng(4).random((6, 3)):
+            network.add(u)
+        for i in range(5):
+            network.connect(i, i + 1, of(shared))
+        network.connect(0, 5, of(shared).T)
+    assert one.forbidden == apart.forbidden
+    assert one.pair[0][1] is one.pair[1][2] and one.pair[1][0].base is one.pair[0][1]
+    x = [0, 1, 2, 0, 1, 2]
+    assert one.cost(x) == apart.cost(x)
+    assert solve(one).x == solve(apart).x
+
+
 def test_solve_is_deterministic() -> None:
     rng = np.random.default_rng(2)
     network = Network()
