@@ -71,7 +71,6 @@ class CostMatrices:
             known.seconds[where] = found
         return found
 
-
     def row(
         self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,
         into: bool,

@@ -27,8 +27,7 @@ def optimize(
       plans: plans to start from besides, a name and a choice per node each.
       cutoff: seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the
         end.
-      effort: without an ILP (quick) bounds and the plan found on the way to them are enough; of the pure plans only
-        replication is tried then, and plans are not mixed to fit `limit`.
+      effort: if quick, of the pure plans only replication is tried, and plans are not mixed to fit `limit`.
 
     Raises:
       DoesNotFit: no plan that was found fits in `limit`.
@@ -43,8 +42,8 @@ def optimize(
     phases["costs"] = time.perf_counter() - start
     start = time.perf_counter()
     known = [(name, quotient.per_class(x)) for name, x in plans]
-    reduction, quick = None, not effort.small
-    if quick:
+    reduction = None
+    if effort.quick:
         known.append(("replication", replication(quotient)))
     else:
         pure, reduction = pure_plans(quotient, network)
@@ -59,7 +58,7 @@ def optimize(
         start = time.perf_counter()
         starts = [chosen, *(x for _, x in known)]
         known.append(("fastest, ignoring memory", chosen))
-        chosen = fit(quotient, limit, network, starts, quick=quick, progress=progress)
+        chosen = fit(quotient, limit, network, starts, quick=effort.quick, progress=progress)
         phases["memory"] = time.perf_counter() - start
     alternatives, named = [], ""
     for name, x in known:

@@ -28,6 +28,11 @@ class Effort:
     depth: int = 1
     """Whether kernel search looks for better solutions of a small core."""
 
+    @property
+    def quick(self) -> bool:
+        """Whether bounds, and solutions found on the way to them, are all that is wanted: no ILP."""
+        return not self.small
+
 
 #: An ILP of 4,000 choices takes about a second.  HiGHS took 12.7 s for 9,344 (decision 1), 20 s for 9,420 (BERT of 12
 #: layers on 2x4, to prove what 2,000 sweeps prove in 1.5 s), more than 300 s for 47,670 (Keras' ResNet-50 on 2x4).

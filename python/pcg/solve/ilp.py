@@ -94,7 +94,7 @@ def solve(
         core = core.restrict(masks)
         left = sum(map(len, core.unary))
         apart = _apart(found, constant)
-        if apart <= (effort.good if left > effort.small else effort.gap) or not effort.small or left > 0.7 * size:
+        if apart <= (effort.good if left > effort.small else effort.gap) or effort.quick or left > 0.7 * size:
             break
     count = 0
     if core.unary and apart > effort.gap and left <= (effort.large if apart > effort.good else effort.small):
