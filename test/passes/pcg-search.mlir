@@ -1,10 +1,13 @@
 // RUN: %pcg-opt %s --mesh x=4 --pcg-search --split-input-file | FileCheck %s
 // RUN: %pcg-opt %s --mesh x=4 --pcg-search --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %pcg-opt %s --mesh x=4 --pcg-search="time-limit=3600 effort=proof" --split-input-file | FileCheck %s
+// RUN: not %pcg-opt %s --mesh x=4 --pcg-search="time-limit=-1" --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIMIT
 // RUN: not %pcg-opt %s --mesh x=4 --pcg-search="memory-limit=1KiB" --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not %pcg-opt %s --pcg-search --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MESH
 
 // REMARK: remark: pcg-search: plan: {{.*}} us per step by estimate (bound {{.*}} us)
 // MEMORY: error: pcg-search: no plan fits in 1.00 KiB per device; the smallest one found needs
+// LIMIT: error: pcg-search: option 'time-limit' is -1; allowed: 0 or more
 // MESH: error: pcg-search: there is no mesh to plan for; give --mesh name=size,... or a dist.mesh
 
 // Large weights and a batch too small to split: columns of the first, rows of the second, one reduction.

@@ -39,6 +39,7 @@ from pcg.search.terms import ReshardCosts, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 from pcg.solve.effort import EFFORTS
 from pcg.solve.network import FORBIDDEN
+from pcg.solve.stop import Stop
 
 EFFORT = option(
     "default", "when a plan is good enough: quick, if it costs at most 1% more than the bound; default, 0.1%, or 1% "
@@ -66,6 +67,10 @@ class Search(Transformation):
     )
     algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic program", ALGORITHMS)
     effort: str = EFFORT
+    time_limit: float | None = option(
+        None, "seconds after which the search ends with the best plan so far, as it does after Ctrl-C; the plan then "
+        "depends on the machine",
+    )  # fmt: skip
     ablation: tuple[str, ...] = option((), f"parts of unity to leave out, of {', '.join(PARTS)}")
     disjoint: bool = option(False, "unity: also consider branches that run at the same time on disjoint devices")
     gradient_overlap: float = option(0.0, "share of the time of gradients' collectives that overlaps compute, 0 to 1")
@@ -84,6 +89,8 @@ class Search(Transformation):
         self.built: Built | None = None
         self.shared: OnMesh | None = None
         """The program, read already, if it is; what is searched is a copy of it."""
+        self._ended_by = ""
+        """What ended the search before its end."""
         self.fitted = False
         """Whether the fastest plan did not fit, and time was traded for memory."""
 
@@ -117,7 +124,11 @@ class Search(Transformation):
             self.built = built = self._graph(module, model, progress)
             build_seconds = time.perf_counter() - start
             quotient = built.quotient(model) if self.shared is None else self.shared.quotient(built, model)
-            self.outcome = outcome = self._optimize(func, quotient, None if unlimited else limit, progress)
+            # Ctrl-C while a candidate is searched for is for who compares candidates.
+            by_hand = self.shared is None and self.algorithm == "exact"
+            with Stop(self._left(start), by_hand=by_hand) as stop:
+                self.outcome = outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
+            self._ended_by = stop.why
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if unlimited and limit is not None and (outcome.peak_bytes > _NEAR * limit or cache is not None):
@@ -138,6 +149,10 @@ class Search(Transformation):
         self.built = built = self._graph(module, model)
         peak = built.lifetimes.peak(built.graph, outcome.choice, mesh)[0]
         self._write(func, built, dataclasses.replace(outcome, peak_bytes=peak), model)
+
+    def _left(self, start: float) -> float | None:
+        """Seconds that are left of the time limit."""
+        return None if self.time_limit is None else max(0.0, self.time_limit - (time.perf_counter() - start))
 
     @property
     def overlaps(self) -> dict[str, float]:
@@ -170,13 +185,13 @@ class Search(Transformation):
         self._report(func, built, outcome, f"per device; rejected: {rejected}")
 
     def _optimize(
-        self, func: ir.Operation, quotient: Quotient, limit: float | None, progress: Callable[[str], None]
+        self, func: ir.Operation, quotient: Quotient, limit: float | None, progress: Callable[[str], None], stop: Stop
     ) -> Outcome:
         try:
             if self.algorithm == "unity":
                 rules = Rules.without(self.ablation, disjoint=self.disjoint)
                 return UnityOptimizer(quotient, limit, progress, rules).run()
-            return optimize(quotient, limit=limit, progress=progress, effort=EFFORTS[self.effort])
+            return optimize(quotient, limit=limit, progress=progress, effort=EFFORTS[self.effort], stop=stop)
         except DoesNotFit as error:
             raise error.at(func) from None
 
@@ -221,7 +236,7 @@ class Search(Transformation):
         self.remark(
             func,
             f"plan: {1e6 * outcome.seconds:.1f} us per step by estimate (bound {1e6 * outcome.bound:.1f} us), "
-            f"{outcome.peak_bytes / 2**20:.1f} MiB {more}",
+            f"{outcome.peak_bytes / 2**20:.1f} MiB {more}" + (f"; ended by {self._ended_by}" if self._ended_by else ""),
         )
         if memory:
             self.remark(func, memory)
@@ -240,6 +255,10 @@ class Search(Transformation):
         if self.algorithm not in ALGORITHMS:
             text = f"option 'algorithm' is {self.algorithm!r}; expected one of {', '.join(ALGORITHMS)}"
             raise PcgError(text, module)
+        if self.time_limit is not None and self.time_limit < 0:
+            raise PcgError(f"option 'time-limit' is {self.time_limit:g}; allowed: 0 or more", module)
+        if self.time_limit is not None and self.algorithm != "exact":
+            raise PcgError("option 'time-limit' is for algorithm=exact", module)
         if self.effort not in EFFORTS:
             raise PcgError(f"option 'effort' is {self.effort!r}; expected one of {', '.join(EFFORTS)}", module)
         if self.algorithm != "unity" and (self.ablation or self.disjoint):

@@ -13,11 +13,13 @@ from pcg.search.pure_plans import pure_plans, replication
 from pcg.search.quotient import Quotient
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import solve
+from pcg.solve.stop import NEVER, Stop
 
 
 def optimize(
     quotient: Quotient, *, limit: float | None = None, plans: Sequence[tuple[str, Sequence[int]]] = (),
     progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, effort: Effort = DEFAULT,
+    stop: Stop = NEVER,
 ) -> Outcome:  # fmt: skip
     """The cheapest plan found, never worse than data parallelism, tensor parallelism or replication.
 
@@ -28,6 +30,7 @@ def optimize(
       cutoff: seconds that a plan must beat to be of use: one that is proved to take longer is not looked for to the
         end.
       effort: if quick, of the pure plans only replication is tried, and plans are not mixed to fit `limit`.
+      stop: asked now and then whether the best so far is to be returned.
 
     Raises:
       DoesNotFit: no plan that was found fits in `limit`.
@@ -49,7 +52,7 @@ def optimize(
         pure, reduction = pure_plans(quotient, network)
         known += pure
     solution = solve(
-        network, [x for _, x in known], effort=effort, progress=progress, cutoff=cutoff, reduction=reduction
+        network, [x for _, x in known], effort=effort, progress=progress, cutoff=cutoff, reduction=reduction, stop=stop
     )
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start

@@ -18,6 +18,7 @@ from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.mip import Rows
 from pcg.solve.network import Network
 from pcg.solve.reduce import Reduction, reduce
+from pcg.solve.stop import NEVER, Stop
 from pcg.solve.trws import Bounded, ascend
 
 #: Sweeps of the ascent of a core whose ILP is quick, and the first ones of another: as many as look at so many entries,
@@ -56,12 +57,13 @@ def solve(
     progress: Callable[[str], None] = lambda _: None,
     cutoff: float = np.inf,
     reduction: Reduction | None = None,
+    stop: Stop = NEVER,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative gap of `effort`, unless its work does not suffice; the returned `bound` tells.  Once it is
     proved that any solution costs more than `cutoff`, the best so far is returned.  `reduction`: of the network, to go
-    on from.
+    on from.  `stop`: asked now and then whether to return the best so far.
     """
     starts = [list(s) for s in starts]
     layers: list[tuple[Reduction, list[np.ndarray]]] = []
@@ -84,11 +86,13 @@ def solve(
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
         projected = [_project(layers, s) for s in starts]
         guess = min([first_guess(core), *projected], key=core.cost)
-        found = _bounded(core, guess, constant, effort, cutoff)
+        found = _bounded(core, guess, constant, effort, cutoff, stop)
         bound = max(bound, constant + found.bound)
         best = _lift(layers, found.x)
         if bound > cutoff:
             return Solution(best, network.cost(best), bound, 0)
+        if stop():
+            return _best(network, Solution(best, network.cost(best), bound, 0), starts)
         masks = found.open(found.cost)
         layers[-1] = (reduction, masks)
         core = core.restrict(masks)
@@ -101,7 +105,7 @@ def solve(
         count = left
         progress(f"solving an ILP of {len(core.unary)} decisions, {count} choices")
         inside = [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(masks, found.x, strict=True)]
-        x_core, ilp_bound = _branch_and_bound(core, inside, effort.gap, effort.nodes)
+        x_core, ilp_bound = _branch_and_bound(core, inside, effort.gap, effort.nodes, stop=stop)
         x_core = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x_core, strict=True)]
         best = _lift(layers, x_core)
         bound = max(bound, constant + ilp_bound)
@@ -116,7 +120,9 @@ def _apart(found: Bounded, constant: float) -> float:
     return (found.cost - found.bound) / max(abs(found.cost + constant), 1e-300)
 
 
-def _bounded(core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float) -> Bounded:
+def _bounded(
+    core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float, stop: Stop
+) -> Bounded:
     """A bound and a good solution of the core.
 
     Ascent and neighbourhoods in turn, the ascent twice as long each time: on a deep network of few entries, as a
@@ -128,12 +134,12 @@ def _bounded(core: Network, guess: list[int], constant: float, effort: Effort, c
 
     def ascent(x: list[int], sweeps: int, since: Bounded | None = None) -> Bounded:
         return ascend(
-            core, x, sweeps=sweeps, patience=effort.patience, cutoff=cutoff - constant, gap=near, since=since
+            core, x, sweeps=sweeps, patience=effort.patience, cutoff=cutoff - constant, gap=near, since=since, stop=stop
         )
 
     def is_enough(found: Bounded, sweeps: int) -> bool:
         enough = effort.gap if sweeps * entries < _CHEAP else effort.good
-        return constant + found.bound > cutoff or _apart(found, constant) <= enough
+        return constant + found.bound > cutoff or _apart(found, constant) <= enough or stop()
 
     if size <= DEFAULT.small:
         found = ascent(guess, _SWEEPS)
@@ -145,7 +151,7 @@ def _bounded(core: Network, guess: list[int], constant: float, effort: Effort, c
     while True:
         if is_enough(found, 0):
             return found
-        found = neighbourhoods.search(core, found)
+        found = neighbourhoods.search(core, found, stop)
         if is_enough(found, sweeps) or found.stalled or sweeps * entries >= effort.work:
             return found
         found = ascent(found.x, sweeps, found)
@@ -263,7 +269,8 @@ def _normalised(core: Network) -> tuple[list[np.ndarray], list[tuple[int, int, n
 
 
 def _branch_and_bound(
-    core: Network, guess: list[int], gap: float, max_nodes: int, limits: Sequence[Limit] = ()
+    core: Network, guess: list[int], gap: float, max_nodes: int, limits: Sequence[Limit] = (),
+    stop: Stop = NEVER,
 ) -> tuple[list[int], float]:
     """A solution no costlier than `guess`, and a bound on all."""
     unary, edges = _normalised(core)
@@ -294,7 +301,7 @@ def _branch_and_bound(
     start = np.zeros(count)
     start[[first[i] + k for i, k in enumerate(guess)]] = 1.0
     solved = rows.minimise(
-        np.concatenate(cost), np.zeros(count), np.ones(count), columns, gap=gap, nodes=max_nodes, start=start
+        np.concatenate(cost), np.zeros(count), np.ones(count), columns, gap=gap, nodes=max_nodes, start=start, stop=stop
     )
     if solved.values is None:
         return guess, offset

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pcg.solve.stop import NEVER, Stop
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -37,9 +39,10 @@ class Rows:
 
     def minimise(
         self, cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, integers: int, *, gap: float, nodes: int,
-        start: np.ndarray | None = None,
+        start: np.ndarray | None = None, stop: Stop = NEVER,
     ) -> Solved:  # fmt: skip
-        """The least cost, the first `integers` columns integer, to a relative `gap` or for `nodes` branchings."""
+        """The least cost, the first `integers` columns integer, to a relative `gap`, for `nodes` branchings or until
+        `stop` says so."""
         import highspy
 
         h = _highs()
@@ -62,6 +65,11 @@ class Rows:
             known = highspy.HighsSolution()
             known.col_value = list(start)
             h.setSolution(known)
+        if stop is not NEVER:
+            # Both are looked at between nodes and within most of what is done at the root, but not in presolve.
+            h.setOptionValue("time_limit", stop.left)
+            h.cbMipInterrupt.subscribe(lambda event: event.interrupt(stop()))
+            h.cbSimplexInterrupt.subscribe(lambda event: event.interrupt(stop()))
         if h.run() == highspy.HighsStatus.kError:
             # Another user of HiGHS in this process has started threads; beside them HiGHS refuses to run with fewer.
             highspy.Highs.resetGlobalScheduler(True)

@@ -18,6 +18,7 @@ import numpy as np
 from pcg.solve.bucket_elimination import elimination_order
 from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise
+from pcg.solve.stop import NEVER, Stop
 from pcg.solve.trws import NEAR, Bounded
 
 #: Choices per node that are kept, rounds with so many, and nodes near those conditioned on.  Measured on training
@@ -29,12 +30,12 @@ _KEPT, _ROUNDS, _NEARBY = (3.0, 4.5), 3, 600
 _TABLE, _TABLES = 1e5, 3e7
 
 
-def search(core: Network, found: Bounded) -> Bounded:
-    """A solution of `core` that costs no more than that of `found`; the same for the same input."""
+def search(core: Network, found: Bounded, stop: Stop = NEVER) -> Bounded:
+    """A solution of `core` that costs no more than that of `found`; the same for the same input, but for `stop`."""
     rng = random.Random(0)
     rises = np.sort(np.concatenate(found.rise)) if found.rise else np.zeros(0)
     for kept_per_node in _KEPT:
-        if found.cost - found.bound <= NEAR * found.cost:
+        if found.cost - found.bound <= NEAR * found.cost or stop():
             break
         most = rises[min(int(kept_per_node * len(found.rise)), len(rises) - 1)]
         masks = [r <= most for r in found.rise]
@@ -42,14 +43,14 @@ def search(core: Network, found: Bounded) -> Bounded:
             m[k] = True  # a node whose every choice lifts the bound keeps the one it has
         kept = [np.flatnonzero(m) for m in masks]
         inside = [int(np.searchsorted(own, k)) for own, k in zip(kept, found.x, strict=True)]
-        x = [int(own[k]) for own, k in zip(kept, _improve(core.restrict(masks), inside, rng), strict=True)]
+        x = [int(own[k]) for own, k in zip(kept, _improve(core.restrict(masks), inside, rng, stop), strict=True)]
         x = core.icm(x)
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
     return found
 
 
-def _improve(network: Network, start: list[int], rng: random.Random) -> list[int]:
+def _improve(network: Network, start: list[int], rng: random.Random, stop: Stop) -> list[int]:
     """The best of some neighbourhoods, each of the best before; until a round is no better than the one before it."""
     flat = Pairwise.of(network.unary, network.pair)
     best = np.array(start, dtype=np.int64)
@@ -62,10 +63,10 @@ def _improve(network: Network, start: list[int], rng: random.Random) -> list[int
             x = order.run(flat, flat.unary, best)
             if (c := flat.energy(x)) <= cost:  # solutions that cost the same lead to other neighbourhoods
                 best, cost = x, c
-            if not order.conditioned:
+            if not order.conditioned or stop():
                 break
             region = _near(flat, order.conditioned)
-        if cost >= before - network.noise or len(order.free) == flat.n:
+        if cost >= before - network.noise or len(order.free) == flat.n or stop():
             break
     return best.tolist()
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise
+from pcg.solve.stop import NEVER, Stop
 
 #: Relative gap at which ascent ends.  Chosen: a hundredth of the gap to which networks are solved.
 NEAR = 1e-5
@@ -152,12 +153,12 @@ class Bounded:
 
 def ascend(
     network: Network, x: list[int], *, sweeps: int = 400, patience: float = 1e-5, cutoff: float = np.inf,
-    gap: float = NEAR, since: Bounded | None = None,
+    gap: float = NEAR, since: Bounded | None = None, stop: Stop = NEVER,
 ) -> Bounded:  # fmt: skip
     """Raise the bound until 20 sweeps close less than `patience` of the gap, or it passes `cutoff`.
 
     `x` is a known solution; it also ends once the best one met is within `gap` (relative) of the bound.  `since`: what
-    an ascent of the same network has reached, to go on from.
+    an ascent of the same network has reached, to go on from.  `stop`: asked every few sweeps whether to end.
     """
     if since is None or since._messages is None:
         network.settle()
@@ -179,7 +180,7 @@ def ascend(
         if (c := flat.energy(guess)) < cost:
             best, cost = guess.tolist(), c
         stalled = bound - looks[-_LOOKS] <= patience * (cost - bound)
-        if stalled or cost - bound <= gap * cost:
+        if stalled or cost - bound <= gap * cost or stop():
             break
         looks.append(bound)
     rise = [r.copy() for r in flat.split(messages.rise)]
