@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ for _flag, _value in _XLA.items():
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
 
 _EXCLUDED = {"Inputs", "unit", "support"}
+
+
+@pytest.fixture
+def in_the_foreground() -> Iterator[None]:
+    """Python's handler of Ctrl-C, which it does not have where tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -43,6 +43,7 @@ def test_a_time_limit_gives_a_plan_that_is_no_worse_than_the_simple_ones() -> No
     assert "ended" not in remark(searched(time_limit=3600.0))
 
 
+@pytest.mark.usefixtures("in_the_foreground")
 def test_so_does_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     ascend, before = ilp.ascend, signal.getsignal(signal.SIGINT)
     seen = []

@@ -126,8 +126,10 @@ def test_ctrl_c_ends_the_processes_too(tmp_path: Path) -> None:
         "--cluster=preset:summit:nodes=2,sockets=2,gpus=2", str(EXAMPLES / "transformer_step.mlir"),
     ]  # fmt: skip
     running = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # What runs in the background ignores Ctrl-C, and hands that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     group = os.getpgid(running.pid)
     for _ in range(300):
         members = subprocess.run(["pgrep", "-g", str(group)], capture_output=True, text=True).stdout.split()

@@ -40,6 +40,7 @@ class After(Stop):
         return self.asked > self.times
 
 
+@pytest.mark.usefixtures("in_the_foreground")
 def test_the_first_ctrl_c_ends_the_search_the_second_the_program() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Stop() as stop:
