@@ -108,7 +108,11 @@ class TensorCosts:
         self._distances: dict[tuple[frozenset[int], float], _Distances | None] = {}
 
     def matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
-        """Seconds of each of `src` (rows) to each of `dst` (columns); infinite where there is no way."""
+        """Seconds of each of `src` (rows) to each of `dst` (columns); infinite where there is no way.
+
+        Raises:
+          ReshardError: a spec names an axis that the mesh lacks, or one twice.
+        """
         out = np.empty((len(src), len(dst)))
         for waiting, j in _grouped(dst, lambda s: s.partial).items():
             # Whatever is not partial over an axis becomes so by a mask, behind the rest.
@@ -180,6 +184,7 @@ class TensorCosts:
     def _kind(self, spec: ShardSpec) -> _Kind:
         kind = self._kinds.get(spec)
         if kind is None:
+            planner.check_spec(spec, self.mesh)
             uneven = spec.uneven_dims(self.shape, self.mesh) if spec.rank == len(self.shape) else ()
             padding = planner._padding(spec, self.shape, self.mesh) if uneven else 1.0
             kind = self._kinds[spec] = frozenset(uneven), padding

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pcg.layout import Mesh, ShardSpec
+from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.reshard import direct
 from pcg.reshard.layout_graph import (
     SAME,
@@ -74,8 +74,8 @@ def plan(
     before and its shard after.
 
     Raises:
-      ReshardError: ranks differ, or every plan exceeds the memory limit; the text then names the
-        least that would do.
+      ReshardError: ranks differ, a spec names an axis that the mesh lacks, or one twice, or every plan exceeds the
+        memory limit; the text then names the least that would do.
     """
     return _plan(src, dst, tuple(shape), itemsize, mesh, link_cost, _limit(memory_limit_bytes))
 
@@ -124,7 +124,7 @@ def _cost(
 ) -> tuple[float, float]:
     if src == dst:
         return 0.0, 0.0
-    _check(src, dst, shape)
+    _check(src, dst, shape, mesh)
     if masks := _masks(src, dst):
         seconds, wire = _cost(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory)
         return seconds + len(masks) * MASK_SECONDS, wire
@@ -141,7 +141,7 @@ def _plan(
 ) -> tuple[ReshardStep, ...]:
     if src == dst:
         return ()
-    _check(src, dst, shape)
+    _check(src, dst, shape, mesh)
     if masks := _masks(src, dst):
         return *_plan(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory), *masks
     problem = _Redistribution(src, dst, shape, itemsize, mesh)
@@ -181,9 +181,23 @@ def _padding(spec: ShardSpec, shape: Sequence[int], mesh: Mesh) -> float:
     return held / max(math.prod(shape), 1)
 
 
-def _check(src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...]) -> None:
+def _check(src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], mesh: Mesh) -> None:
     if not src.rank == dst.rank == len(shape):
         raise ReshardError(f"cannot redistribute {src} to {dst}: the tensor has {len(shape)} dimensions")
+    check_spec(src, mesh)
+    check_spec(dst, mesh)
+
+
+def check_spec(spec: ShardSpec, mesh: Mesh) -> None:
+    """Refuse a spec that is none on `mesh`: the graphs of layouts are shared, so it would be met by all after it.
+
+    Raises:
+      ReshardError: it names an unknown axis, or one twice.
+    """
+    try:
+        spec.check(mesh)
+    except SpecError as error:
+        raise ReshardError(f"cannot redistribute: {error}") from None
 
 
 class _Redistribution:

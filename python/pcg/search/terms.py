@@ -54,9 +54,6 @@ class ReshardCosts:
     _known: dict[tuple, tuple[float, float]] = field(default_factory=dict)
     _rows: dict[tuple, np.ndarray] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._matrices = CostMatrices(self.model)
-
     def __call__(
         self, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float, timing: Timing = Timing.CRITICAL
     ) -> tuple[float, float]:
@@ -76,8 +73,8 @@ class ReshardCosts:
         key = (known, table.index, e.shape, e.itemsize, e.timing, into)
         found = self._rows.get(key)
         if found is None:
-            specs = table.outs[0].specs
-            found = self._rows[key] = self._matrices.row(known, specs, e.shape, e.itemsize, e.timing, into)
+            matrices, specs = CostMatrices.by(self.model), table.outs[0].specs
+            found = self._rows[key] = matrices.row(known, specs, e.shape, e.itemsize, e.timing, into)
         return found
 
 

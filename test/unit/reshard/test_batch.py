@@ -44,6 +44,21 @@ def test_they_are_the_planners(text, sizes, late, data):
     np.testing.assert_allclose(found, want, rtol=1e-7, atol=1e-15)
 
 
+def test_what_is_no_layout_is_refused_and_leaves_the_shared_graph_as_it_is():
+    """The graph is that of all tensors with such limits: what is put into it, all of them meet."""
+    mesh = Mesh.parse("a=2,b=4")
+    link = CostModel(Machine.of(Cluster.preset("summit", nodes=2).take(8)), mesh).link
+    good, ill = ShardSpec.parse("[a, b]"), ShardSpec.parse("[a, a]")
+    for src, dst in ((good, ill), (ill, good)):
+        with pytest.raises(planner.ReshardError, match="axis 'a' is used twice"):
+            TensorCosts((8, 8), 4.0, mesh, link).matrix([src], [dst])
+        with pytest.raises(planner.ReshardError, match="axis 'a' is used twice"):
+            planner.cost(src, dst, (8, 8), 4.0, mesh, link)
+    np.testing.assert_array_equal(TensorCosts((8, 8), 4.0, mesh, link).matrix([good], [good]), 0.0)
+    every = list(specs(mesh, 2))
+    assert np.isfinite(TensorCosts((8, 8), 4.0, mesh, link).matrix(every, every)).all()
+
+
 def test_asking_again_for_more_gives_the_same():
     mesh, shape = Mesh.parse("a=2,b=4"), (8, 12)
     model = CostModel(Machine.default(), mesh)

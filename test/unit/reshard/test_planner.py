@@ -104,6 +104,9 @@ def test_a_whole_value_becomes_one_of_the_partial_sums():
 
 @pytest.mark.parametrize("src,dst,text", [
     ("[-]", "[-, -]", "2 dimensions"),
+    ("[-, -]", "[data, data]", r"axis 'data' is used twice in \[data, data\]"),
+    ("[data, -] sum(data)", "[-, -]", r"axis 'data' is used twice in \[data, -\] sum\(data\)"),
+    ("[-, -]", "[pipe, -]", "unknown axis 'pipe'"),
 ])  # fmt: skip
 def test_impossible_goals_are_refused(src, dst, text):
     with pytest.raises(ReshardError, match=text):
