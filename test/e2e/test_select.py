@@ -116,7 +116,7 @@ def test_any_mesh_is_no_worse_than_the_given_one_and_the_same_each_time() -> Non
     assert {c.group for c in reported} == {"search", "unity", "data", "zero", "megatron", "hybrid"}
     names = [c.name for c in reported]
     assert len(set(names)) == len(names) and len(names) >= len(table.tried)
-    assert {"search", "search gradient-overlap=0.5 final-overlap=0.5 other-overlap=0.5", "unity", "unity on d0=2,d1=4"} <= set(names)
+    assert {"search", "search gradient-overlap=0.5 final-overlap=0.5 branch-overlap=0.9", "unity", "unity on d0=2,d1=4"} <= set(names)
 
 
 @pytest.mark.slow

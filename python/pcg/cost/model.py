@@ -42,13 +42,31 @@ class Timing(enum.Enum):
     """When a collective runs, which says what it can overlap with and whether a compiler combines it with others."""
 
     CRITICAL = "critical"
-    """Something in the step waits for it."""
+    """All contractions of the step that are not done wait for it."""
+    BRANCH = "branch"
+    """Something waits for it, and contractions of other branches do not, as those of gradients in a backward pass."""
     DEFERRED = "deferred"
     """Only the update of state waits for it, as for the gradients of weights: the backward pass runs beside it."""
     LOOPED = "looped"
     """As deferred, inside of a loop: it is combined with none."""
     FINAL = "final"
     """It is of a new value of state, as a gather of updated weights: at the end of the step, beside little compute."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Shares of the time of collectives that overlap compute, 0 to 1, by their timing."""
+
+    gradient: float = 0.0
+    """Of deferred and looped ones."""
+    final: float = 0.0
+    branch: float = 0.0
+    other: float = 0.0
+    """Of critical ones."""
+
+
+#: All times are added up.
+NO_OVERLAP = Overlap()
 
 
 @hashed_once
@@ -62,12 +80,7 @@ class CostModel:
 
     machine: Machine
     mesh: Mesh
-    deferred_overlap: float = 0.0
-    """Overlap fraction of deferred and looped collectives (see `Timing`), 0 to 1: what runs beside compute."""
-    overlap: float = 0.0
-    """That of critical ones."""
-    final_overlap: float = 0.0
-    """That of final ones."""
+    overlap: Overlap = NO_OVERLAP
     _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -182,11 +195,11 @@ class CostModel:
         return self._measured.wait(group, work) if self._measured is not None else 0.0
 
     def link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """Seconds of one collective over `axes` that sends `wire_bytes` per device.
+        """Seconds of one critical collective over `axes` that sends `wire_bytes` per device.
 
         `kind` is the step's name (all_reduce, all_gather, reduce_scatter, all_to_all, permute, slice).
         """
-        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap)
+        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap.other)
 
     def _link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `link`, overlapped or not."""
@@ -229,20 +242,27 @@ class CostModel:
 
     def link_at(self, timing: Timing) -> Callable[[Sequence[str], float, str], float]:
         """The link that goes with a timing."""
-        links = {Timing.CRITICAL: self.link, Timing.LOOPED: self.looped_link, Timing.DEFERRED: self.deferred_link}
+        links = {
+            Timing.CRITICAL: self.link, Timing.BRANCH: self.branch_link, Timing.LOOPED: self.looped_link,
+            Timing.DEFERRED: self.deferred_link,
+        }  # fmt: skip
         return links.get(timing, self.final_link)
+
+    def branch_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
+        """As `link`, for collectives that run beside other branches."""
+        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap.branch)
 
     def looped_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `link`, for collectives that run beside the next iteration of a loop."""
-        return self._link(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
+        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap.gradient)
 
     def deferred_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `link`, for deferred collectives."""
-        return self._combined(axes, wire_bytes, kind) * (1.0 - self.deferred_overlap)
+        return self._combined(axes, wire_bytes, kind) * (1.0 - self.overlap.gradient)
 
     def final_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `link`, for final collectives."""
-        return self._combined(axes, wire_bytes, kind) * (1.0 - self.final_overlap)
+        return self._combined(axes, wire_bytes, kind) * (1.0 - self.overlap.final)
 
     def _combined(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `_link`, for one of many collectives that nothing waits for until others are there.

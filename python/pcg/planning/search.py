@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Overlap
 from pcg.ir import annotation, shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
@@ -77,6 +77,10 @@ class Search(Transformation):
     final_overlap: float = option(
         0.0, "share of the time of collectives at the end of the step, as gathers of new weights, that overlaps compute"
     )
+    branch_overlap: float = option(
+        0.0, "share of the time of collectives beside which other branches compute, as in a backward pass gradients of "
+        "weights, that overlaps this"
+    )  # fmt: skip
     other_overlap: float = option(0.0, "share of the time of all other collectives that overlaps compute, 0 to 1")
     progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
     machine: Machine = field(default_factory=Machine.default)
@@ -159,13 +163,11 @@ class Search(Transformation):
         """The overlap fractions, by option."""
         return {
             "gradient-overlap": self.gradient_overlap, "final-overlap": self.final_overlap,
-            "other-overlap": self.other_overlap,
+            "branch-overlap": self.branch_overlap, "other-overlap": self.other_overlap,
         }  # fmt: skip
 
     def _model(self, module: ir.Operation, mesh: Mesh) -> CostModel:
-        return cost_model(
-            module, self.machine, mesh, self.gradient_overlap, self.other_overlap, self.final_overlap
-        )
+        return cost_model(module, self.machine, mesh, Overlap(*self.overlaps.values()))
 
     def _graph(
         self, module: ir.Operation, model: CostModel, progress: Callable[[str], None] = lambda _: None

@@ -15,6 +15,7 @@ from pcg.baselines import plans
 from pcg.baselines.layouts import read_program
 from pcg.baselines.plans import BaselinePlan, ModelTraits
 from pcg.baselines.tensor import experts, tables
+from pcg.cost import Overlap
 from pcg.ir import annotation
 from pcg.ir.clone import take_contents
 from pcg.ir.errors import PcgError
@@ -37,10 +38,12 @@ from pcg.search.relink import relink
 from pcg.search.roles import state_of
 from pcg.solve.pairwise import Pairwise
 
-#: Overlap fractions (of the time of gradients' collectives, of those at the end of the step, of others) that searches
-#: assume, besides the given.
-#: A choice: each costs a search and a simulation; docs/quality.md has which of them wins where.
-OVERLAPS = ((0.1, 0.1, 0.0), (0.5, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.8, 0.8, 0.8))
+#: Overlap fractions that searches assume, besides the given.  A choice, as each costs a search and a simulation: of 22
+#: tried for 18 cells of docs/quality.md these six come closest to the best one (0.15% on average, 0.4% at most).
+OVERLAPS = (
+    Overlap(0.1, 0.1), Overlap(0.5, 0.5), Overlap(0.5, 0.5, 0.9), Overlap(0.7, 0.2, 0.7), Overlap(0.9, 0.0, 0.5),
+    Overlap(0.0, 0.0, 0.5),
+)  # fmt: skip
 #: Share of the state that must be embedding tables for plans that split these to be tried.  A choice.
 MANY_TABLES = 0.1
 #: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves part of the time
@@ -175,14 +178,14 @@ class Select(Transformation):
 
     def _searches(self, mesh: Mesh | None, where: str) -> None:
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
-        plain = tuple(self.search.overlaps.values())
+        plain = Overlap(*self.search.overlaps.values())
         refine = None if mesh is None else self.refine
         attempts: list[Attempt] = []
         for shares in dict.fromkeys((plain, *OVERLAPS)):
-            gradient, final, other = shares
             search = dataclasses.replace(
-                self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=gradient,
-                final_overlap=final, other_overlap=other, progress=False, effort=self.effort,
+                self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=shares.gradient,
+                final_overlap=shares.final, branch_overlap=shares.branch, other_overlap=shares.other, progress=False,
+                effort=self.effort,
             )  # fmt: skip
             if shares != plain:
                 search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import NO_OVERLAP, CostModel, Overlap
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.layout import Mesh
@@ -23,17 +23,14 @@ def planned_mesh(module: ir.Operation) -> Mesh:
     return mesh
 
 
-def cost_model(
-    module: ir.Operation, machine: Machine, mesh: Mesh, gradient_overlap: float = 0.0, other_overlap: float = 0.0,
-    final_overlap: float = 0.0,
-) -> CostModel:  # fmt: skip
-    """The cost model of `mesh` on `machine`; see `Search` for the overlap fractions.
+def cost_model(module: ir.Operation, machine: Machine, mesh: Mesh, overlap: Overlap = NO_OVERLAP) -> CostModel:
+    """The cost model of `mesh` on `machine`.
 
     Raises:
       PcgError: the mesh does not go on the machine's cluster; at the module.
     """
     try:
-        return CostModel(machine, mesh, gradient_overlap, other_overlap, final_overlap)
+        return CostModel(machine, mesh, overlap)
     except ClusterError as error:
         raise PcgError(str(error), module) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel, Timing
+from pcg.cost import CostModel, Overlap, Timing
 from pcg.ir.context import make_context
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
@@ -63,13 +63,35 @@ func.func @main(%w: {T}, %m: {T}, %v: {T}, %n: {T}, %x: {T}) -> ({T}, {T}, {T}, 
 
 def test_gradients_are_deferred_and_new_weights_final() -> None:
     with make_context(), ir.Location.unknown():
-        for critical in ("forward", "backward"):
-            assert timings(STEP, critical) == {Timing.CRITICAL}
+        assert timings(STEP, "forward") == {Timing.CRITICAL}
+        # The gradient of v can be computed while this is sent to that of w.
+        assert timings(STEP, "backward") == {Timing.BRANCH}
         # Two contractions come behind this gradient, and none behind the other.
         assert timings(STEP, "gradient of v") == timings(STEP, "clipped gradient of v") == {Timing.DEFERRED}
         assert timings(STEP, "gradient of w") == {Timing.FINAL}
         for final in ("momentum of v", "new v", "momentum of w", "new w"):
             assert timings(STEP, final) == {Timing.FINAL}
+
+
+def test_what_is_sent_in_one_of_two_branches_runs_beside_the_other() -> None:
+    """So does what is sent to one of them; where they meet, and before they part, there is nothing else to compute."""
+    text = f"""
+    func.func @main(%x: {T}, %a: {T}, %b: {T}, %c: {T}) -> {T} {{
+      %stem = {dot("x", "a", "1x0")} loc("stem")
+      %l = {dot("stem", "a", "1x0")} loc("left")
+      %r = {dot("stem", "b", "1x0")} loc("right")
+      %s = stablehlo.add %l, %r : {T} loc("sum")
+      %y = {dot("s", "c", "1x0")} loc("head")
+      return %y : {T}
+    }}
+    """
+    with make_context(), ir.Location.unknown():
+        found, names = built(text)
+        into = {(names[e.src], names[e.dst]): e.timing for e in found.graph.edges}
+        assert into["left", "sum"] == into["right", "sum"] == Timing.BRANCH
+        assert into["sum", "head"] == Timing.CRITICAL
+        assert into["stem", "layout"] == Timing.CRITICAL
+        assert into["layout", "left"] == into["layout", "right"] == Timing.BRANCH
 
 
 def test_gradients_summed_in_a_loop() -> None:
@@ -107,8 +129,12 @@ def test_gradients_summed_in_a_loop() -> None:
 
 def test_deferred_and_other_collectives_overlap_each_with_their_own_fraction() -> None:
     mesh = Mesh.parse("a=2,b=2")
-    plain, beside = (CostModel(Machine.default(), mesh, *shares) for shares in ((0.0, 0.0, 0.0), (0.75, 0.5, 0.25)))
-    shares = {Timing.CRITICAL: 0.5, Timing.LOOPED: 0.25, Timing.DEFERRED: 0.25, Timing.FINAL: 0.75}
+    overlap = Overlap(gradient=0.75, final=0.25, branch=0.875, other=0.5)
+    plain, beside = CostModel(Machine.default(), mesh), CostModel(Machine.default(), mesh, overlap)
+    shares = {
+        Timing.CRITICAL: 0.5, Timing.BRANCH: 0.125, Timing.LOOPED: 0.25, Timing.DEFERRED: 0.25, Timing.FINAL: 0.75,
+    }  # fmt: skip
+    assert set(shares) == set(Timing)
     for timing, share in shares.items():
         for kind in ("all_reduce", "all_gather"):
             got, want = (m.link_at(timing)(("a",), 1e6, kind) for m in (beside, plain))
