@@ -4,8 +4,8 @@
   python -m bench.overlap_fractions mlp --fractions 0,0,0,0 0.5,0.5,0.9,0
 
 A set of fractions is gradient, final, branch, other (options of `pcg-search`). For each model and cluster of
-`bench.quality`, the mesh is that of `pcg-choose-mesh`. At the end come the sets that `pcg-select` should have, one after
-the other: each time the one with which the best plan found is nearest to the best of all, on average over the cells.
+`bench.quality`, the mesh is that of `pcg-choose-mesh`. At the end come the sets that `pcg-select` should have, one by
+one: each time the one with which the best plan found is nearest to the best of all, on average over the cells.
 """
 
 from __future__ import annotations
