@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.hashing import hashed_once
@@ -249,6 +250,9 @@ class FactorRule:
         Raises:
           RuleError: there is none.
         """
+        return _inferred(self, tuple(operands), tuple(results), mesh)
+
+    def _infer(self, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], mesh: Mesh) -> Assignment:
         axes: list[tuple[str, ...] | None] = [None] * len(self.factors)
         tensors = [*zip(self.operands, operands, strict=True), *zip(self.results, results, strict=True)]
         for tensor, spec in tensors:
@@ -305,6 +309,14 @@ class FactorRule:
                 break
         if left:
             raise RuleError(f"dimension {d} cannot be split by {'+'.join(left)}")
+
+
+#: Layers repeat, and the layouts of an op are read when they are measured, verified and lowered.
+@lru_cache(maxsize=1 << 14)
+def _inferred(
+    rule: FactorRule, operands: tuple[ShardSpec, ...], results: tuple[ShardSpec, ...], mesh: Mesh
+) -> Assignment:
+    return rule._infer(operands, results, mesh)
 
 
 def factor_name(f: int) -> str:
