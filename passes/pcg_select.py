@@ -17,9 +17,9 @@ class SelectPass(Select, Pass):
     are made, each on a copy of the program, with its reshards, fused, lowered and simulated.  The one whose step is
     shortest, among those that fit the memory of a device, becomes the program's.  Candidates are
 
-    - `pcg-search` as it is, and with six sets of overlap fractions, the share of the time of collectives that overlaps
-      compute: of gradients' collectives (`gradient-overlap`), of those at the end of the step (`final-overlap`), and of
-      those beside which other branches compute (`branch-overlap`);
+    - `pcg-search` as it is, and with seven sets of overlap fractions, the share of the time of collectives that
+      overlaps compute: of gradients' collectives (`gradient-overlap`), of those at the end of the step
+      (`final-overlap`), of those beside which other branches compute (`branch-overlap`), and of others;
     - the plan of Unity's algorithm (`algorithm=unity`);
     - the baselines (`pcg-baseline`) that suit the program: data parallelism, ZeRO, tensor parallelism and hybrids of
       them, split tables and split experts, the axes of the mesh in each role.  A program that has annotations gets

@@ -12,17 +12,20 @@ import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 
 from pcg.layout import Mesh
 from pcg.layout.hashing import hashed_once
-from pcg.machine import Machine, collectives
+from pcg.machine import Cluster, Machine, collectives
 from pcg.machine.profile import Profile, Reordering
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 
+#: Lines by axes and kind of a collective; see `CostModel`.
+_Lines = dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]]
 #: A number, or one per strategy of an op.
 Amount = TypeVar("Amount", float, np.ndarray)
 
@@ -69,6 +72,12 @@ class Overlap:
 NO_OVERLAP = Overlap()
 
 
+@lru_cache(maxsize=256)
+def _lines_of(cluster: Cluster | None, mesh: Mesh) -> _Lines:
+    """What is known of the collectives on a mesh: models that differ in overlap, and of one program after another."""
+    return {}
+
+
 @hashed_once
 @dataclass(frozen=True)
 class CostModel:
@@ -81,9 +90,7 @@ class CostModel:
     machine: Machine
     mesh: Mesh
     overlap: Overlap = NO_OVERLAP
-    _lines: dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _lines: _Lines = field(default_factory=dict, init=False, repr=False, compare=False)
     """Collectives on the cluster: (seconds, seconds per wire byte) by each algorithm that may be the cheapest."""
     _measured: Profile | None = field(default=None, init=False, repr=False, compare=False)
     """The profile of the devices, if it was taken on as many as the mesh lies among: then its collectives apply."""
@@ -92,6 +99,7 @@ class CostModel:
         if self.machine.cluster is not None:
             # A mesh of several kinds of devices runs at the pace of the slowest of them.
             object.__setattr__(self, "machine", Machine.of(self.machine.cluster, self.mesh))
+            object.__setattr__(self, "_lines", _lines_of(self.machine.cluster, self.mesh))
         profile = self.machine.device.profile
         if profile is not None and self._block() <= profile.devices:
             object.__setattr__(self, "_measured", profile)
