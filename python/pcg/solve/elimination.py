@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve.equal import Equal
+
 #: Entries up to which the choice of an eliminated node is tabulated over those of its neighbours.  Chosen: above, the
 #: table takes longer than looking for the best choice once, when a solution is known.
 _TABULATED = 1 << 12
@@ -70,12 +72,13 @@ class Elimination:
         self.constant = 0.0
         """What the nodes that are out cost whatever the others choose."""
         self._trail: list[_Follows | _BestResponse] = []
+        self._equal = Equal()
 
     def connect(self, i: int, j: int, m: np.ndarray) -> None:
         """Add costs between two nodes."""
         if j in self.pair[i]:
             m = self.pair[i][j] + m
-        self.pair[i][j] = m
+        self.pair[i][j] = m = self._equal.one(m)
         self.pair[j][i] = m.T
 
     def disconnect(self, i: int, j: int) -> None:
@@ -87,7 +90,7 @@ class Elimination:
         self.unary[i] = self.unary[i][keep]
         self.choices[i] = self.choices[i][keep]
         for j, m in self.pair[i].items():
-            self.pair[i][j] = m = m[keep]
+            self.pair[i][j] = m = self._equal.one(m[keep])
             self.pair[j][i] = m.T
 
     def eliminate(self, i: int) -> tuple[int, ...]:

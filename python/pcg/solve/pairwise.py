@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve.equal import Equal
+
 
 @dataclass
 class Pairwise:
     """Choice k of node i costs `unary[offset[i] + k]`; edge e between i = `ei[e]` and j = `ej[e]` (i < j) costs
-    `tables[table[e] + k * size[j] + l]` for choices k and l."""
+    `tables[table[e] + k * size[j] + l]` for choices k and l; edges with the same costs have one table."""
 
     size: np.ndarray
     offset: np.ndarray
@@ -31,7 +33,7 @@ class Pairwise:
         """`unary[i]` per choice of node i, `pair[i][j]` per choice of i and of j, given both ways."""
         size = np.array([len(u) for u in unary], dtype=np.int64)
         ends: list[tuple[int, int]] = []
-        parts: list[np.ndarray] = []
+        tables, where = _Tables(), []
         near: list[list[tuple[int, int]]] = [[] for _ in size]
         for i, row in enumerate(pair):
             for j, t in row.items():
@@ -39,7 +41,7 @@ class Pairwise:
                     near[i].append((j, len(ends)))
                     near[j].append((i, len(ends)))
                     ends.append((i, j))
-                    parts.append(np.ascontiguousarray(t).ravel())
+                    where.append(tables.place(t))
         both = np.array(ends, dtype=np.int64).reshape(-1, 2)
         return cls(
             size,
@@ -47,8 +49,8 @@ class Pairwise:
             np.concatenate([np.zeros(0), *unary]),
             both[:, 0].copy(),
             both[:, 1].copy(),
-            offsets(size[both[:, 0]] * size[both[:, 1]])[:-1],
-            np.concatenate([np.zeros(0), *parts]),
+            np.array(where, dtype=np.int64),
+            np.concatenate([np.zeros(0), *map(np.ravel, tables.parts)]),
             near,
             offsets(np.array([len(a) for a in near], dtype=np.int64)),
             np.array([j for a in near for j, _ in a], dtype=np.int64),
@@ -83,6 +85,26 @@ class Pairwise:
             self.near_offset, self.near_node, self.near_edge, noise, best,
         )  # fmt: skip
         return best
+
+
+class _Tables:
+    """Tables one behind the other, equal ones once."""
+
+    def __init__(self) -> None:
+        self.parts: list[np.ndarray] = []
+        self._equal = Equal()
+        self._end = 0
+        self._starts: dict[int, int] = {}
+
+    def place(self, table: np.ndarray) -> int:
+        """Where a table starts."""
+        table = self._equal.one(np.ascontiguousarray(table))
+        start = self._starts.get(id(table))
+        if start is None:
+            start = self._starts[id(table)] = self._end
+            self.parts.append(table)
+            self._end += table.size
+        return start
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:
