@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -103,14 +104,16 @@ class Frontier:
         if self._least is None:
             weights: dict[tuple[int, int], float] = {}
             best = last = min(self.points, key=lambda p: (p.peak, p.seconds))
-            idle = 0
+            # The first answers to the peak of one plan may need more elsewhere than that plan: that is no end.
+            lowest, idle = math.inf, 0
             for k in range(1, _PLAYS + 1):
                 self.progress(f"least memory: {k - 1} plans so far")
                 for key, w in self.quotient.alive(last.choice).items():
                     weights[key] = weights.get(key, 0.0) + w
                 rate = _MEMORY * self.fastest.seconds / max(1.0, self.fastest.peak)
                 last = self._best_at(rate / k, weights, last)
-                idle = 0 if last.peak < best.peak * (1 - _IMPROVES) else idle + 1
+                idle = 0 if last.peak < lowest * (1 - _IMPROVES) else idle + 1
+                lowest = min(lowest, last.peak)
                 best = min(best, last, key=lambda p: (p.peak, p.seconds))
                 if idle == 2:
                     break

@@ -18,7 +18,7 @@ from pcg.passes.pcg_normalize import NormalizePass
 from pcg.planning.fit_memory import microbatch_counts
 from pcg.search.build import Builder
 from pcg.search.built import Built
-from pcg.search.frontier import Frontier
+from pcg.search.frontier import Frontier, Point
 from pcg.search.optimize import optimize
 from pcg.search.outcome import DoesNotFit
 from pcg.search.quotient import Quotient
@@ -179,3 +179,16 @@ def test_nodes_that_are_equivalent_are_one_decision_at_the_same_cost() -> None:
     assert quotient.per_node(x) == chosen.choice == discrete.per_class(chosen.choice)
     assert quotient.network().cost(x) == pytest.approx(discrete.network().cost(chosen.choice))
     assert quotient.peak(x) == discrete.peak(chosen.choice) > 0
+
+
+def test_the_least_is_looked_for_although_the_first_answers_need_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They make small what is alive at one peak, and other values large; each answer joins what is to be small."""
+    _keep, built, model = graph_of()
+    quotient = built.quotient(model)
+    outcome = optimize(quotient, effort=DEFAULT)
+    frontier = Frontier.of(quotient, outcome)
+    start = frontier.fastest
+    needs = iter([4.0, 3.0, 2.0, 0.5, 0.5, 0.5])
+    monkeypatch.setattr(frontier, "_best_at", lambda *_: Point(start.choice, start.seconds, next(needs) * start.peak))
+    assert frontier.least().peak == 0.5 * start.peak
+    assert next(needs, None) is None  # it ends when two answers need no less
