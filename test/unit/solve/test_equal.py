@@ -22,9 +22,9 @@ def test_equal_arrays_in_use_are_one():
     assert equal.one(np.arange(6.0).reshape(3, 2)) is not first
     other = np.arange(6.0)[::-1].reshape(2, 3).copy()  # the same sum
     assert equal.one(other) is other
-    turned = equal.one(np.arange(6.0).reshape(2, 3).T)  # another order in memory
-    assert turned.shape == (3, 2) and turned[1, 0] == 1
-    del first, other, turned
+    transposed = equal.one(np.arange(6.0).reshape(2, 3).T)  # another order in memory
+    assert transposed.shape == (3, 2) and transposed[1, 0] == 1
+    del first, other, transposed
     gc.collect()
     assert not equal._known
 
