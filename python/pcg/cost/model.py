@@ -256,6 +256,14 @@ class CostModel:
         }  # fmt: skip
         return links.get(timing, self.final_link)
 
+    def alike(self, timing: Timing) -> Timing:
+        """The first timing whose collectives cost the same: what is computed for one serves for the others."""
+        o = self.overlap
+        if timing in (Timing.FINAL, Timing.DEFERRED):
+            return Timing.DEFERRED if o.final == o.gradient else timing
+        shares = {Timing.CRITICAL: o.other, Timing.BRANCH: o.branch, Timing.LOOPED: o.gradient}
+        return next(other for other, share in shares.items() if share == shares[timing])
+
     def branch_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `link`, for collectives that run beside other branches."""
         return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap.branch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from torch_mlir import ir
 
 from pcg.cost import CostModel, Overlap, Timing
@@ -139,3 +141,15 @@ def test_deferred_and_other_collectives_overlap_each_with_their_own_fraction() -
         for kind in ("all_reduce", "all_gather"):
             got, want = (m.link_at(timing)(("a",), 1e6, kind) for m in (beside, plain))
             assert got == share * want
+
+
+def test_timings_are_alike_whose_collectives_cost_the_same() -> None:
+    mesh, found = Mesh.parse("a=2,b=2"), set()
+    for shares in itertools.product((0.0, 0.5), repeat=4):
+        model = CostModel(Machine.default(), mesh, Overlap(*shares))
+        costs = {t: tuple(model.link_at(t)(("a",), n, "all_reduce") for n in (1e3, 1e9)) for t in Timing}
+        for t in Timing:
+            assert costs[model.alike(t)] == costs[t] and model.alike(model.alike(t)) == model.alike(t)
+        found.add(len({model.alike(t) for t in Timing}))
+        assert len({model.alike(t) for t in Timing}) == len(set(costs.values()))
+    assert found == {2, 3, 4}
