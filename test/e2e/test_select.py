@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import pcg
+from bench.zoo import ZOO
 from pcg.baselines import plans
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
-from pcg.machine import Machine
+from pcg.machine import Machine, mapping
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
@@ -141,6 +142,22 @@ def test_parts_of_other_searches_make_the_best_plan_faster() -> None:
     finish(module, machine)
     model = CostModel(machine, pcg.Mesh.of({"a": 4, "b": 2}))
     assert simulate(module, model).seconds == pytest.approx(better.chosen.seconds, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_parts_of_our_plans_make_unitys_faster() -> None:
+    """It is a kind of its own: neither Unity's plan nor one that our search alone has found."""
+    cluster = pcg.Cluster.preset("summit", nodes=8).take(48)
+    step, args = ZOO["mlp"].shapes(48)
+    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text(), make_context(), "mlp")
+    Pipeline("prepare").run(module)
+    shardings.set_mesh(module, mapping.device_mappings(cluster, pcg.Mesh.of({"d0": 24, "d1": 2}))[1].mesh)
+    select = SelectPass(machine=Machine.of(cluster), relinked=4)
+    select.run(module.operation)
+    unity = next(c for c in select.tried if c.group == "unity")
+    assert all(c.seconds > unity.seconds for c in select.tried if c.group not in ("unity", "relinked"))
+    assert select.chosen is not None and select.chosen.seconds < unity.seconds
+    assert (select.chosen.name, select.chosen.group) == ("unity relinked", "relinked")
 
 
 def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:

@@ -67,7 +67,7 @@ class Candidate:
     peak_bytes: float
     fits: bool
     group: str
-    """The kind of plan: `search`, `unity`, or a kind of baseline."""
+    """The kind of plan: `search`, `unity`, `relinked` (Unity's with parts of others), or a kind of baseline."""
     found: Mapping[str, float]
     """The simulated step, as by `Simulation.to_dict`."""
     search: Search | None = None

@@ -51,6 +51,8 @@ MANY_TABLES = 0.1
 _ZERO_CUTOFF = 2.0
 #: Decisions of all plans that relinking simulates.  A choice: on 40,000 it takes half a minute.
 _RELINKED_NODES = 40_000
+#: The kind of a plan that takes parts of another search's plan, but for those of ours alone, which are of the search.
+RELINKED = "relinked"
 #: Plans that the remark names beside the chosen one.  A choice.
 _NAMED = 12
 
@@ -216,8 +218,7 @@ class Select(Transformation):
         """Try the best plan with parts of the others that the search has found on `mesh`."""
         found = [
             c for c in self.tried
-            if c.search is not None and c.search.algorithm == "exact" and not c.search.fitted
-            and c.search.outcome is not None and c.mesh == mesh
+            if c.search is not None and not c.search.fitted and c.search.outcome is not None and c.mesh == mesh
         ]  # fmt: skip
         found.sort(key=lambda c: (not c.fits, c.seconds))
         best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
@@ -244,7 +245,8 @@ class Select(Transformation):
         if taken < best.seconds:
             known = dataclasses.replace(best.search.outcome, choice=choice)
             search = dataclasses.replace(best.search)
-            attempt = SearchAttempt(self._now(), f"{best.name} relinked", "search", search=search, known=known)
+            group = best.group if best.group == "search" else RELINKED
+            attempt = SearchAttempt(self._now(), f"{best.name} relinked", group, search=search, known=known)
             self._finish(attempt, self._workers.start(attempt))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
