@@ -256,7 +256,7 @@ class CostModel:
         }  # fmt: skip
         return links.get(timing, self.final_link)
 
-    def alike(self, timing: Timing) -> Timing:
+    def same_cost(self, timing: Timing) -> Timing:
         """The first timing whose collectives cost the same: what is computed for one serves for the others."""
         o = self.overlap
         if timing in (Timing.FINAL, Timing.DEFERRED):

@@ -80,7 +80,7 @@ class CostMatrices:
         return costs.matrix([known], specs)[0] if into else costs.matrix(specs, [known])[:, 0]
 
     def _tensor(self, shape: tuple[int, ...], itemsize: float, timing: Timing) -> _Known:
-        timing = self.model.alike(timing)
+        timing = self.model.same_cost(timing)
         known = self._known.get((shape, itemsize, timing))
         if known is None:
             costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))

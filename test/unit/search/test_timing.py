@@ -143,13 +143,13 @@ def test_deferred_and_other_collectives_overlap_each_with_their_own_fraction() -
             assert got == share * want
 
 
-def test_timings_are_alike_whose_collectives_cost_the_same() -> None:
+def test_timings_whose_collectives_cost_the_same_share_one() -> None:
     mesh, found = Mesh.parse("a=2,b=2"), set()
     for shares in itertools.product((0.0, 0.5), repeat=4):
         model = CostModel(Machine.default(), mesh, Overlap(*shares))
         costs = {t: tuple(model.link_at(t)(("a",), n, "all_reduce") for n in (1e3, 1e9)) for t in Timing}
         for t in Timing:
-            assert costs[model.alike(t)] == costs[t] and model.alike(model.alike(t)) == model.alike(t)
-        found.add(len({model.alike(t) for t in Timing}))
-        assert len({model.alike(t) for t in Timing}) == len(set(costs.values()))
+            assert costs[model.same_cost(t)] == costs[t] and model.same_cost(model.same_cost(t)) == model.same_cost(t)
+        found.add(len({model.same_cost(t) for t in Timing}))
+        assert len({model.same_cost(t) for t in Timing}) == len(set(costs.values()))
     assert found == {2, 3, 4}
