@@ -55,6 +55,11 @@ class Timing(enum.Enum):
     FINAL = "final"
     """It is of a new value of state, as a gather of updated weights: at the end of the step, beside little compute."""
 
+    @property
+    def combined(self) -> bool:
+        """Whether nothing waits for it until others are there, so that a compiler may combine them."""
+        return self in (Timing.DEFERRED, Timing.FINAL)
+
 
 @dataclass(frozen=True)
 class Overlap:
@@ -249,36 +254,14 @@ class CostModel:
         return lines
 
     def link_at(self, timing: Timing) -> Callable[[Sequence[str], float, str], float]:
-        """The link that goes with a timing."""
-        links = {
-            Timing.CRITICAL: self.link, Timing.BRANCH: self.branch_link, Timing.LOOPED: self.looped_link,
-            Timing.DEFERRED: self.deferred_link,
-        }  # fmt: skip
-        return links.get(timing, self.final_link)
+        """As `link`, for collectives of a timing, as if nothing overlapped them (`exposed` is the share that counts)."""
+        return self._combined if timing.combined else self._link
 
-    def same_cost(self, timing: Timing) -> Timing:
-        """The first timing whose collectives cost the same: what is computed for one serves for the others."""
+    def exposed(self, timing: Timing) -> float:
+        """Share of the time of collectives that does not overlap compute, by their timing."""
         o = self.overlap
-        if timing in (Timing.FINAL, Timing.DEFERRED):
-            return Timing.DEFERRED if o.final == o.gradient else timing
-        shares = {Timing.CRITICAL: o.other, Timing.BRANCH: o.branch, Timing.LOOPED: o.gradient}
-        return next(other for other, share in shares.items() if share == shares[timing])
-
-    def branch_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for collectives that run beside other branches."""
-        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap.branch)
-
-    def looped_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for collectives that run beside the next iteration of a loop."""
-        return self._link(axes, wire_bytes, kind) * (1.0 - self.overlap.gradient)
-
-    def deferred_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for deferred collectives."""
-        return self._combined(axes, wire_bytes, kind) * (1.0 - self.overlap.gradient)
-
-    def final_link(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
-        """As `link`, for final collectives."""
-        return self._combined(axes, wire_bytes, kind) * (1.0 - self.overlap.final)
+        share = {Timing.CRITICAL: o.other, Timing.BRANCH: o.branch, Timing.FINAL: o.final}.get(timing, o.gradient)
+        return 1.0 - share
 
     def _combined(self, axes: Sequence[str], wire_bytes: float, kind: str) -> float:
         """As `_link`, for one of many collectives that nothing waits for until others are there.

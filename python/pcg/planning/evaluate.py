@@ -51,7 +51,7 @@ class Evaluation:
 def resharded(module: ir.Operation, context: Context) -> ir.Operation:
     """A copy of a program with layouts, with its redistributions."""
     copy = clone_module(module).operation
-    InsertReshards(machine=context.machine).run(copy)
+    InsertReshards(context.machine, explain=False).run(copy)
     return copy
 
 

@@ -33,6 +33,8 @@ class InsertReshards(Transformation):
     """Insert PCG operators where a value's layout is not what its consumer needs."""
 
     machine: Machine = field(default_factory=Machine.default)
+    explain: bool = field(default_factory=lambda: True)
+    """Whether ops that run replicated over axes by which an operand was split are counted and get remarks."""
 
     def run(self, module: ir.Operation) -> None:
         if has_stages(module):
@@ -45,7 +47,7 @@ class InsertReshards(Transformation):
             for func in functions(module):
                 if ir.StringAttr(func.attributes["sym_name"]).value in bodies:
                     continue
-                for found in replicated(func, mesh, self.machine):
+                for found in replicated(func, mesh, self.machine) if self.explain else ():
                     self.statistics["ops replicated over a split operand's axes"] += 1
                     self.remark(found.op, str(found))
                 for region in func.regions:

@@ -74,7 +74,8 @@ def rule_for(op: ir.Operation) -> FactorRule:
 
 
 def _without_zero(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.RankedTensorType) and str(value.type.element_type) == "f8E8M0FNU"
+    t = value.type
+    return isinstance(t, ir.RankedTensorType) and isinstance(t.element_type, ir.Float8E8M0FNUType)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from pcg.cost import CostModel, Timing
-from pcg.layout import ShardSpec
+from pcg.layout import Mesh, ShardSpec
+from pcg.machine import Machine
 from pcg.reshard.batch import TensorCosts
 from pcg.search.table import Port
 
@@ -40,17 +41,19 @@ class _Known:
         return found[1]
 
 
-@dataclass
+_Tensors = dict[tuple[tuple[int, ...], float, bool], _Known]
+
+
 class CostMatrices:
-    """Seconds of redistributions by `model`, cached per tensor; `CostMatrices.by` also from one search to the next."""
+    """Seconds of redistributions by `model`.
 
-    model: CostModel
-    _known: dict[tuple[tuple[int, ...], float, Timing], _Known] = field(default_factory=dict)
+    The cheapest way from one layout to another does not depend on the share of its time that overlaps compute.  So
+    costs are computed without overlap, once for all models of a thread that differ in it, and scaled.
+    """
 
-    @classmethod
-    def by(cls, model: CostModel) -> CostMatrices:
-        """The costs of `model`, shared by all searches of this thread."""
-        return _shared(model, threading.get_ident())
+    def __init__(self, model: CostModel) -> None:
+        self.model = model
+        self._tensors = _shared(model.machine, model.mesh, threading.get_ident())
 
     def between(
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, timing: Timing
@@ -69,7 +72,7 @@ class CostMatrices:
             seconds = known.costs.matrix([src.specs[n] for n in i], [dst.specs[n] for n in j])
             found[np.ix_(i, j)] = seconds
             known.seconds[where] = found
-        return found
+        return self._exposed(found, timing)
 
     def row(
         self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,
@@ -77,17 +80,25 @@ class CostMatrices:
     ) -> np.ndarray:  # fmt: skip
         """Seconds from `known` to each of `specs` if `into`, else from each of them to it; infinite as in `between`."""
         costs = self._tensor(shape, itemsize, timing).costs
-        return costs.matrix([known], specs)[0] if into else costs.matrix(specs, [known])[:, 0]
+        found = costs.matrix([known], specs)[0] if into else costs.matrix(specs, [known])[:, 0]
+        return self._exposed(found, timing)
+
+    def _exposed(self, seconds: np.ndarray, timing: Timing) -> np.ndarray:
+        """The part of `seconds` that does not overlap compute."""
+        share = self.model.exposed(timing)
+        if share == 1.0:
+            return seconds
+        return share * seconds if share else np.where(np.isinf(seconds), seconds, 0.0)
 
     def _tensor(self, shape: tuple[int, ...], itemsize: float, timing: Timing) -> _Known:
-        timing = self.model.same_cost(timing)
-        known = self._known.get((shape, itemsize, timing))
+        key = shape, itemsize, timing.combined
+        known = self._tensors.get(key)
         if known is None:
             costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))
-            known = self._known[shape, itemsize, timing] = _Known(costs)
+            known = self._tensors[key] = _Known(costs)
         return known
 
 
 @lru_cache(maxsize=8)
-def _shared(model: CostModel, _thread: int) -> CostMatrices:
-    return CostMatrices(model)
+def _shared(machine: Machine, mesh: Mesh, _thread: int) -> _Tensors:
+    return {}

@@ -33,10 +33,18 @@ class Fusion:
         self._fusions: dict[ir.Operation, frozenset[int]] = {}
         self._written: set[ir.Value] = set()
         self._reads: dict[ir.Operation, tuple[frozenset[int], ...]] = {}
-        ops = [op for op in walk(func) if op != func]
+        self._aliases: set[ir.Operation] = set()
+        self._roots: dict[ir.Value, ir.Value] = {}
+        """Of the results of aliases."""
+        _, *ops = walk(func)
         for number, op in enumerate(reversed(ops)):
-            if not self._alias(op):
+            if self._is_alias(op):
+                self._aliases.add(op)
+            else:
                 self._fusions[op] = self._place(op, number)
+        for op in ops:
+            if op in self._aliases:
+                self._roots[op.results[0]] = self.root(op.operands[0])
         seen: set[tuple[ir.Value, int]] = set()
         for op in ops:
             if op in self._fusions:
@@ -71,7 +79,7 @@ class Fusion:
 
     # -- which fusion --------------------------------------------------------------------------
 
-    def _alias(self, op: ir.Operation) -> bool:
+    def _is_alias(self, op: ir.Operation) -> bool:
         if traits.has(op.name, Trait.VIEW):
             return True
         if op.name != "stablehlo.transpose":
@@ -90,9 +98,7 @@ class Fusion:
 
     def root(self, value: ir.Value) -> ir.Value:
         """The value that has these bytes under its own name."""
-        while not isinstance(value.owner, ir.Block) and self._alias(value.owner.operation):
-            value = value.owner.operation.operands[0]
-        return value
+        return self._roots.get(value, value)
 
     def source(self, op: ir.Operation, operand: int) -> ir.Value:
         """The value that `op` reads for that operand: the root of it, or of what it is the transpose of."""
@@ -115,7 +121,7 @@ class Fusion:
         found = []
         for use in value.uses:
             op = use.owner.operation
-            if self._alias(op):
+            if op in self._aliases:
                 found += self._readers(op.results[0])
                 continue
             found.append(op)

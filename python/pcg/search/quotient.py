@@ -42,7 +42,7 @@ class Quotient:
     cost_matrices: CostMatrices = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cost_matrices = CostMatrices.by(self.model)
+        self.cost_matrices = CostMatrices(self.model)
 
     @cached_property
     def class_of(self) -> list[int]:

@@ -62,7 +62,9 @@ class ReshardCosts:
         found = self._known.get(key)
         if found is None:
             try:
-                found = reshard_cost(src, dst, shape, itemsize, self.model.mesh, self.model.link_at(timing))
+                link, exposed = self.model.link_at(timing), self.model.exposed(timing)
+                seconds, sent = reshard_cost(src, dst, shape, itemsize, self.model.mesh, link)
+                found = exposed * seconds, sent
             except ReshardError:
                 found = FORBIDDEN, 0.0
             self._known[key] = found
@@ -73,7 +75,7 @@ class ReshardCosts:
         key = (known, table.index, e.shape, e.itemsize, e.timing, into)
         found = self._rows.get(key)
         if found is None:
-            matrices, specs = CostMatrices.by(self.model), table.outs[0].specs
+            matrices, specs = CostMatrices(self.model), table.outs[0].specs
             found = self._rows[key] = matrices.row(known, specs, e.shape, e.itemsize, e.timing, into)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcg.cost import CostModel, Overlap
+from pcg.cost import CostModel, Overlap, Timing
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Cluster, ClusterError, Machine, collectives, mapping
 from pcg.reshard.planner import cost, plan
@@ -88,6 +88,6 @@ def test_shares_of_late_and_of_other_collectives_are_hidden_apart():
     for hidden, overlapped in ((0.5, 0.0), (0.0, 0.5), (0.25, 0.75)):
         m = CostModel(Machine.of(SUMMIT), mesh, Overlap(gradient=hidden, other=overlapped))
         for kind in KINDS:
-            seconds, late = (f(("data",), 1e7, kind) for f in (whole.link, whole.deferred_link))
+            seconds = whole.link(("data",), 1e7, kind)
             assert m.link(("data",), 1e7, kind) == pytest.approx((1 - overlapped) * seconds)
-            assert m.deferred_link(("data",), 1e7, kind) == pytest.approx((1 - hidden) * late)
+        assert m.exposed(Timing.DEFERRED) == 1 - hidden and m.exposed(Timing.CRITICAL) == 1 - overlapped

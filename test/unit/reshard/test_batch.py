@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Cluster, Machine
 from pcg.reshard import planner
@@ -36,7 +36,7 @@ MESHES = ["a=8", "a=2,b=4", "a=3,b=2", "a=2,b=2,c=2", "a=4,b=1"]
 def test_they_are_the_planners(text, sizes, late, data):
     mesh, shape = Mesh.parse(text), tuple(sizes)
     model = CostModel(Machine.default(), mesh)
-    link = model.deferred_link if late else model.link
+    link = model.link_at(Timing.DEFERRED if late else Timing.CRITICAL)
     every = list(specs(mesh, len(shape)))
     src, dst = (data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=8)) for _ in range(2))
     found = TensorCosts(shape, 4.0, mesh, link).matrix(src, dst)

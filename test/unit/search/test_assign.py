@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.ir.context import make_context
 from pcg.ir.walk import entry
 from pcg.machine import Machine
@@ -113,7 +113,7 @@ def test_measure_of_one_product_by_hand() -> None:
     size = 64 * 64 * 4
     assert found.bytes == size  # 2 (n-1)/n of it, n = 2
     # Nothing but the end of the step waits for it.
-    assert found.communication == pytest.approx(model.deferred_link(["x"], size, "all_reduce"))
+    assert found.communication == pytest.approx(model.link_at(Timing.DEFERRED)(["x"], size, "all_reduce"))
     touched = 2 * (64 * 16 * 4) + size
     arguments = 1e-3 * 2 * (64 * 16 * 4) / machine.device.memory_bandwidth
     assert found.compute == pytest.approx(

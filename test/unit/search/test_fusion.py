@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, Timing
 from pcg.ir.context import make_context
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
@@ -120,9 +120,10 @@ def test_readers_of_a_split_argument_share_its_gather() -> None:
 
 def test_reductions_that_nothing_waits_for_share_their_latency() -> None:
     model = CostModel(Machine.default(), Mesh.parse("x=8"))
+    deferred = model.link_at(Timing.DEFERRED)
     for kind in ("all_gather", "reduce_scatter", "all_to_all"):
-        assert model.deferred_link(["x"], 1e4, kind) == model.link(["x"], 1e4, kind)
+        assert deferred(["x"], 1e4, kind) == model.link(["x"], 1e4, kind)
     fixed = model.link(["x"], 0.0, "all_reduce")
-    assert model.deferred_link(["x"], 1e4, "all_reduce") == pytest.approx(model.link(["x"], 1e4, "all_reduce") - fixed * 31 / 32)
+    assert deferred(["x"], 1e4, "all_reduce") == pytest.approx(model.link(["x"], 1e4, "all_reduce") - fixed * 31 / 32)
     big = 64 * 2**20
-    assert model.deferred_link(["x"], big, "all_reduce") == model.link(["x"], big, "all_reduce")
+    assert deferred(["x"], big, "all_reduce") == model.link(["x"], big, "all_reduce")

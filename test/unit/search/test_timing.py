@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 from torch_mlir import ir
 
 from pcg.cost import CostModel, Overlap, Timing
 from pcg.ir.context import make_context
 from pcg.ir.walk import entry
-from pcg.layout import Mesh
+from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.search.build import Builder
 from pcg.search.built import Built
+from pcg.search.cost_matrices import CostMatrices
 from pcg.search.roles import state_of
-from pcg.search.table import Tables
+from pcg.search.table import Port, Tables
+from pcg.search.terms import ReshardCosts
 
 T = "tensor<32x32xf32>"
 
@@ -138,18 +141,25 @@ def test_deferred_and_other_collectives_overlap_each_with_their_own_fraction() -
     }  # fmt: skip
     assert set(shares) == set(Timing)
     for timing, share in shares.items():
+        assert beside.exposed(timing) == share and plain.exposed(timing) == 1.0
         for kind in ("all_reduce", "all_gather"):
-            got, want = (m.link_at(timing)(("a",), 1e6, kind) for m in (beside, plain))
-            assert got == share * want
+            assert beside.link_at(timing)(("a",), 1e6, kind) == plain.link_at(timing)(("a",), 1e6, kind)
 
 
-def test_timings_whose_collectives_cost_the_same_share_one() -> None:
-    mesh, found = Mesh.parse("a=2,b=2"), set()
-    for shares in itertools.product((0.0, 0.5), repeat=4):
+def test_costs_of_redistributions_are_those_of_the_planner_times_what_is_exposed() -> None:
+    mesh, shape = Mesh.parse("a=2,b=2"), (64, 64)
+    specs = [ShardSpec.of(dims) for dims in ([["a"], []], [[], ["b"]], [["a", "b"], []], [[], []])]
+    specs.append(ShardSpec.of([[], []], [("a", "sum"), ("b", "sum")]))
+    port = Port.of(specs)
+    found = set()
+    for shares in itertools.product((0.0, 0.5, 1.0), repeat=4):
         model = CostModel(Machine.default(), mesh, Overlap(*shares))
-        costs = {t: tuple(model.link_at(t)(("a",), n, "all_reduce") for n in (1e3, 1e9)) for t in Timing}
-        for t in Timing:
-            assert costs[model.same_cost(t)] == costs[t] and model.same_cost(model.same_cost(t)) == model.same_cost(t)
-        found.add(len({model.same_cost(t) for t in Timing}))
-        assert len({model.same_cost(t) for t in Timing}) == len(set(costs.values()))
-    assert found == {2, 3, 4}
+        matrices, single = CostMatrices(model), ReshardCosts(model)
+        for timing in Timing:
+            seconds = matrices.between(port, port, shape, 4.0, timing)
+            for i, src in enumerate(specs):
+                row = matrices.row(src, specs, shape, 4.0, timing, into=True)
+                np.testing.assert_array_equal(row, seconds[i])
+                np.testing.assert_allclose(row, [single(src, dst, shape, 4.0, timing)[0] for dst in specs], rtol=1e-9)
+            found.add(float(seconds.max()))
+    assert len(found) == 5  # combined or not, all, half or nothing of it
