@@ -254,7 +254,7 @@ class CostModel:
         return lines
 
     def link_at(self, timing: Timing) -> Callable[[Sequence[str], float, str], float]:
-        """As `link`, for collectives of a timing, as if nothing overlapped them (`exposed` is the share that counts)."""
+        """As `link`, for collectives of a timing, as if nothing overlapped them (`exposed`: the share that counts)."""
         return self._combined if timing.combined else self._link
 
     def exposed(self, timing: Timing) -> float:
