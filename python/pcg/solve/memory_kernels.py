@@ -60,6 +60,47 @@ def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  #
 
 
 @compiled
+def close_overfull(open_, size, offset, item_offset, item_start, item_end, item_usage, usage, capacity):  # type: ignore[no-untyped-def]
+    """Close choices that do not fit even if all other nodes take the least; False if nothing fits.
+
+    `open_` says of each choice of all nodes whether it may be made.
+    """
+    least = np.zeros(len(item_start), dtype=np.int64)
+    slack = np.empty(len(capacity), dtype=np.int64)
+    while True:
+        change = np.zeros(len(capacity) + 1, dtype=np.int64)
+        for i in range(len(size)):
+            for a in range(item_offset[i], item_offset[i + 1]):
+                found = np.int64(1) << 62
+                for k in range(size[i]):
+                    if open_[offset[i] + k]:
+                        found = min(found, usage[item_usage[a] + k])
+                if found == np.int64(1) << 62:
+                    return False
+                least[a] = found
+                change[item_start[a]] += found
+                change[item_end[a]] -= found
+        total = np.int64(0)
+        for t in range(len(capacity)):
+            total += change[t]
+            slack[t] = capacity[t] - total
+            if slack[t] < 0:
+                return False
+        closed = False
+        for i in range(len(size)):
+            for a in range(item_offset[i], item_offset[i + 1]):
+                room = np.int64(1) << 62
+                for t in range(item_start[a], item_end[a]):
+                    room = min(room, slack[t])
+                for k in range(size[i]):
+                    if open_[offset[i] + k] and usage[item_usage[a] + k] - least[a] > room:
+                        open_[offset[i] + k] = False
+                        closed = True
+        if not closed:
+            return True
+
+
+@compiled
 def penalise(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, multipliers):  # type: ignore[no-untyped-def]
     """Unary costs with `multipliers[t]` per byte live at step t."""
     out = unary.copy()

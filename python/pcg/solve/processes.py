@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from pcg.solve.branch_and_bound import BranchAndBound
 from pcg.solve.bucket_elimination import elimination_order
 from pcg.solve.local import LocalSearch
 from pcg.solve.model import Model, flatten
 from pcg.solve.problem import Infeasible, Problem
 from pcg.solve.reduce_problem import Contradiction, Reduced, reduce
 
-#: Share of the time for the lower bound, per process.
-_ASCENT = (0.25, 0.1)
+#: Shares of the time after which the lower bound is not raised any more, by process: by multipliers, and by branching.
+_ASCENT, _BRANCHING = (0.2, 0.1), (0.4, 0.0)
 #: Seconds kept for stopping the processes and expanding the answer: in any case, and of CPU (with a part per node).
 _RESERVE, _RESERVE_CPU, _RESERVE_NODE = 0.35, 0.1, 5e-6
 
@@ -177,6 +178,7 @@ def compile_all() -> None:
         s = LocalSearch(model, 0, time.monotonic() + 100)
         s.ascend(time.monotonic() + 100)
         start = np.zeros(model.n, dtype=np.int64)
+        BranchAndBound(s).run(time.monotonic() + 100)
         s.local_search(elimination_order(model, range(model.n), s.rng, 100, 100).run(model, model.unary, start))
         reduce(p)
     except Infeasible:
@@ -212,5 +214,6 @@ def _run(
     begun = time.monotonic()
     s = LocalSearch(model, seed, deadline, give_up, report, others)
     s.ascend(begun + _ASCENT[rank % len(_ASCENT)] * (deadline - begun))
+    BranchAndBound(s).run(begun + _BRANCHING[rank % len(_BRANCHING)] * (deadline - begun))
     s.improve()
     return s

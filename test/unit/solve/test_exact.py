@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import random
+from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.solve.branch_and_bound import BranchAndBound
 from pcg.solve.bucket_elimination import elimination_order
 from pcg.solve.local import LocalSearch
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem
 from pcg.solve.reduce_problem import Contradiction, reduce
-from support.solvefamily import layered, optimum, small
+from support.solvefamily import exact, layered, optimum, small
 
 #: What the family writes for what is not allowed.
 _FORBIDDEN = 10**18
@@ -140,6 +143,46 @@ def test_bounds_stay_below_the_optimum_with_any_multipliers(seed):
         bound, x = searcher.relaxed(multipliers, 8)
         assert bound + r.constant <= want + 1e-6
         assert all(0 <= k < size for k, size in zip(x, m.size, strict=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS, st.sampled_from([1, 3000, 1 << 28]))
+def test_branch_and_bound_proves_the_optimum(seed, memory):
+    p = small(seed, nodes=8, forbidden=0.1)
+    want = optimum(p)
+    if want is None or want >= _FORBIDDEN:
+        return
+    r = reduce(p, deadline=0.0)
+    m = flatten(r)
+    fitting = [np.array(x) for x in itertools.product(*map(range, m.size)) if m.fits(np.array(x, dtype=np.int64))]
+    s = LocalSearch(m, seed, np.inf)
+    s.offer(max((x for x in fitting if m.energy(x) < _FORBIDDEN), key=m.energy))
+    with mock.patch("pcg.solve.branch_and_bound._MEMORY", memory):
+        search = BranchAndBound(s)
+        search.run(np.inf)
+    assert s.bound + r.constant <= want + 1e-6  # also where branches are left
+    assert memory < 1 << 28 or not search.branches
+    if not search.branches:
+        assert s.bound == s.cost and round(s.cost + r.constant) == want
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_branch_and_bound_closes_the_gap_of_memory(seed):
+    """A knapsack: each tensor is kept, which takes memory, or costs something."""
+    rng = np.random.default_rng(seed)
+    n = 24
+    sizes, costs = rng.integers(50, 100, n), rng.integers(50, 100, n)
+    p = Problem(
+        [np.array([0, c]) for c in costs], [np.array([u, 0]) for u in sizes], np.array([[0, 1]] * n),
+        np.zeros((0, 2), dtype=np.int64), [], int(sizes.sum() // 3),
+    )  # fmt: skip
+    r = reduce(p, deadline=0.0)
+    s = LocalSearch(flatten(r), 0, np.inf)
+    relaxed = max(s.relaxed(np.array([k / 100]), 1)[0] for k in range(300))
+    s.offer(np.ones(n, dtype=np.int64))
+    BranchAndBound(s).run(np.inf)
+    assert relaxed + 0.5 < s.bound == s.cost
+    assert round(s.cost + r.constant) == exact(p)
 
 
 def test_message_passing_is_tight_on_a_tree():
