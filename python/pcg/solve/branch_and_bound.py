@@ -1,6 +1,6 @@
 """Best-first branch and bound over what choices take of memory, to raise the bound of the Lagrangian relaxation.
 
-With a price per byte and step (multipliers) the relaxation may mix choices that take much with choices that take
+With a cost per byte and step (multipliers) the relaxation may mix choices that take much with choices that take
 little: where one tensor of 10 MB and a limit of 8 MB meet, it takes 0.8 of it.  A branch allows only the choices of one
 node that take at most the average of the mix, the other only the rest; each mixes less, so its bound is higher.  The
 bound on all solutions is the least of the open branches.
@@ -11,8 +11,9 @@ In every branch
 - choices that take more than what is left if all other nodes take the least are closed, and those that lift the bound
   over the cost of the best known solution (reduced-cost fixing).
 
-The node that is split is the one whose choices, as often as the last steps took each, vary most in price (as the most
-fractional variable of a linear relaxation, from the average of subgradient steps: Barahona & Anbil 2000).
+The node that is split is the one whose choices, as often as the last steps took each, vary most in the cost of their
+memory (as the most fractional variable of a linear relaxation, from the average of subgradient steps: Barahona & Anbil
+2000).
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class BranchAndBound:
         """Until `until` (of time.monotonic), or until no branch is left, which proves the best assignment."""
         s, m = self.search, self.model
         self.until = until
-        self._ask_others()
+        self._take_shared()
         if m.n == 0 or s.best is None:
             return
         if not self.branches:
@@ -82,7 +83,7 @@ class BranchAndBound:
             everything = _Branch(s.bound, 0, np.ones(len(m.unary), np.bool_), s.multipliers, start, taken)
             self._add(everything, _ROOT_STEPS)
         while self.branches and self.bytes < _MEMORY and not self._out_of_time():
-            self._ask_others()
+            self._take_shared()
             best = heapq.heappop(self.branches)
             self.bytes -= best.bytes
             if best.bound < self._cutoff:
@@ -91,7 +92,7 @@ class BranchAndBound:
             self._raise_bound()
         self._raise_bound()
 
-    def _ask_others(self) -> None:
+    def _take_shared(self) -> None:
         s = self.search
         if s.others is not None and (found := s.others(s.cost)) is not None:
             s.offer(found)
@@ -179,14 +180,14 @@ class BranchAndBound:
             x = np.flatnonzero(branch.open) - m.offset
             self.search.offer(x)
             return []
-        price = m.penalised(branch.multipliers) - m.unary
+        cost = m.penalised(branch.multipliers) - m.unary
         share = np.where(branch.open, branch.taken, 0.0)
         share /= np.maximum(np.add.reduceat(share, m.offset), 1e-300)[self.node]
-        mean = np.add.reduceat(share * price, m.offset)
-        spread = np.add.reduceat(share * (price - mean[self.node]) ** 2, m.offset)
+        mean = np.add.reduceat(share * cost, m.offset)
+        spread = np.add.reduceat(share * (cost - mean[self.node]) ** 2, m.offset)
         i = int(np.argmax(np.where(count > 1, spread, -1.0)))
         own = slice(m.offset[i], m.offset[i] + m.size[i])
-        first = branch.open[own] & (price[own] <= mean[i])
+        first = branch.open[own] & (cost[own] <= mean[i])
         if not first.any() or (first == branch.open[own]).all():
             # Memory is not mixed: one choice, the one taken most in the node where choices are mixed most, or not.
             mixed = 1.0 - np.add.reduceat(share**2, m.offset)
