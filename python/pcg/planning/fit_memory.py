@@ -231,8 +231,16 @@ class MemoryPlanner:
                 if point is not None and (best := self._fitted(self._at(variant, point), limit)) is not None:
                     break
             best = best or least
-        if (point := variant.frontier.fit(max(aim, best.sharded.point.peak))) is not None:
-            best = _faster(best, self._fitted(self._at(variant, point), limit))
+        aim = max(aim, best.sharded.point.peak)
+        for _ in range(_ROUNDS):
+            if (point := variant.frontier.fit(aim)) is not None:
+                found = self._fitted(self._at(variant, point), limit)
+                best = found if found is not None and found.seconds < best.seconds else best
+            # What is left of the limit may be used, too.
+            more = _MARGIN * best.sharded.point.peak * limit / best.peak
+            if best.recomputes or more <= aim:
+                break
+            aim = more
         return best
 
     def _fitted(self, sharded: Sharded, limit: float) -> MemoryPlan | None:

@@ -6,10 +6,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pcg.search.outcome import Outcome
 from pcg.search.quotient import Quotient
+from pcg.search.relink import Change, changed, different_parts
 from pcg.solve.ilp import first_guess
 from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.pairwise import Pairwise
 from pcg.solve.reduce import reduce
 from pcg.solve.trws import ascend
 
@@ -31,6 +35,8 @@ _SWEEPS, _PATIENCE = 100, 1e-2
 #: Steps of a sweep, and costs of memory tried between the two steps that a limit lies between.  Chosen: a budget
 #: of solutions.
 _STEPS, _BETWEEN = 16, 3
+#: Faster plans whose parts are tried in one that fits, and parts of each.  A choice: each part is estimated alone.
+_RELINKED, _PARTS = 8, 64
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Frontier:
         self._over = False
         self._least: Point | None = None
         self._between: dict[tuple[int, float], Point] = {}
+        self._flat: Pairwise | None = None
 
     @classmethod
     def of(cls, quotient: Quotient, outcome: Outcome, progress: Callable[[str], None] = lambda _: None) -> Frontier:
@@ -91,6 +98,7 @@ class Frontier:
             at = next((i for i, s in enumerate(self._sweep) if s.point.peak <= limit), None)
             if at is not None and fine:
                 self._look_between(at, limit)
+                self._relink(limit)
         fitting = [p for p in self.points if p.peak <= limit]
         return min(fitting, key=lambda p: p.seconds, default=None)
 
@@ -187,6 +195,40 @@ class Frontier:
             else:
                 low = rate
 
+    def _relink(self, limit: float) -> None:
+        """Give the fastest plan within `limit` parts of faster plans, those first that save most per byte.
+
+        A small difference of the cost of memory may separate two plans that differ in many places: then no cost of
+        memory gives what lies between them, and much of the limit is left over.
+        """
+        assert self.network is not None
+        best = min((p for p in self.points if p.peak <= limit), key=lambda p: p.seconds)
+        faster = sorted((p for p in self.points if p.seconds < best.seconds), key=lambda p: p.peak)
+        for other in faster[:_RELINKED]:
+            parts = different_parts(self.network.pair, best.choice, other.choice)[:_PARTS]
+            changes = [tuple((n, other.choice[n]) for n in part) for part in parts]
+            alone = [self._changed(best, change) for change in changes]
+            worth = [
+                ((p.seconds - best.seconds) / max(p.peak - best.peak, 1.0), change)
+                for p, change in zip(alone, changes, strict=True)
+                if p.seconds < best.seconds
+            ]
+            for _, change in sorted(worth):
+                found = self._changed(best, change)
+                if found.peak <= limit and found.seconds < best.seconds:
+                    best = found
+            if best not in self.points:
+                self.points.append(best)
+
+    def _changed(self, point: Point, change: Change) -> Point:
+        """The plan with other choices of some classes."""
+        assert self.network is not None
+        x = changed(point.choice, change)
+        if self._flat is None:
+            self._flat = Pairwise.of(self.network.unary, self.network.pair)
+        seconds = self._flat.energy(np.array(x))
+        return Point(tuple(x), seconds if seconds < self.network.limit else math.inf, self.quotient.peak(x))
+
     def _best_at(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:
         """The best plan where a byte of `weights` costs `rate` seconds."""
         if self.network is None:
@@ -202,3 +244,4 @@ class Frontier:
         if point not in self.points:
             self.points.append(point)
         return point
+

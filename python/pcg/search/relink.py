@@ -8,7 +8,7 @@ simulated, and if that takes less, the part stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pcg.search.graph import Graph
 
@@ -42,19 +42,23 @@ def relink(
     """
     best = list(choice)
     before = estimate(best)
-    parts = ((other, part) for other in others for part in _parts(graph, choice, other))
+    near: list[set[int]] = [set() for _ in graph.nodes]
+    for e in graph.edges:
+        near[e.src].add(e.dst)
+        near[e.dst].add(e.src)
+    parts = ((other, part) for other in others for part in different_parts(near, choice, other))
     changes = dict.fromkeys(tuple((n, other[n]) for n in part) for other, part in parts)
-    more = {change: estimate(_changed(choice, change)) - before for change in changes}
+    more = {change: estimate(changed(choice, change)) - before for change in changes}
     queue = sorted(changes, key=lambda change: (abs(more[change]) < _CHANGE * before, min(0.0, more[change])))
     while queue and most > 0:
         wave = _apart(queue)[: min(_WAVE, most)]
         most -= len(wave)
-        found = simulate([_changed(best, change) for change in wave])
+        found = simulate([changed(best, change) for change in wave])
         good = sorted((s, n) for n, s in enumerate(found) if s < seconds * (1 - _WORTH))
         queue = [*(wave[n] for _, n in good[1:]), *(change for change in queue if change not in wave)]
         if good:
             seconds, n = good[0]
-            best = _changed(best, wave[n])
+            best = changed(best, wave[n])
     return best, seconds
 
 
@@ -70,21 +74,19 @@ def _apart(changes: Sequence[Change]) -> list[Change]:
     return found
 
 
-def _changed(choice: Sequence[int], change: Change) -> list[int]:
+def changed(choice: Sequence[int], change: Change) -> list[int]:
+    """A plan with other choices."""
     plan = list(choice)
     for n, k in change:
         plan[n] = k
     return plan
 
 
-def _parts(graph: Graph, choice: Sequence[int], other: Sequence[int]) -> list[list[int]]:
-    """The connected parts in which two plans differ, largest first."""
+def different_parts(
+    near: Sequence[Iterable[int]], choice: Sequence[int], other: Sequence[int]
+) -> list[list[int]]:
+    """The connected parts in which two plans differ, largest first; `near` are the neighbours of every node."""
     differ = {n for n, (a, b) in enumerate(zip(choice, other, strict=True)) if a != b}
-    near: dict[int, set[int]] = {n: set() for n in differ}
-    for e in graph.edges:
-        if e.src in differ and e.dst in differ:
-            near[e.src].add(e.dst)
-            near[e.dst].add(e.src)
     parts = []
     while differ:
         part, border = [], [min(differ)]
@@ -92,8 +94,8 @@ def _parts(graph: Graph, choice: Sequence[int], other: Sequence[int]) -> list[li
         while border:
             n = border.pop()
             part.append(n)
-            reached = near[n] & differ
+            reached = {m for m in near[n] if m in differ}
             differ -= reached
-            border += reached
+            border += sorted(reached)
         parts.append(sorted(part))
     return sorted(parts, key=len, reverse=True)

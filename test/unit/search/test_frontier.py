@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.solve.effort import DEFAULT, QUICK, Effort
+from pcg.solve.network import Network
 
 #: Arithmetic is slow and links are slower, so that what splits weights costs time.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e7, latency=1e-6))
@@ -92,6 +95,41 @@ def test_the_least_is_that_of_all_plans() -> None:
     assert least <= best
     assert [p.peak for p in frontier.low(3)][0] == least
     assert all(p.peak <= 1.1 * least for p in frontier.low(3))
+
+
+class Kept:
+    """Decisions for themselves, in place of a quotient: a value is kept, or computed for as much per byte as any."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes, self.arguments = sizes, ()
+        self.lifetimes = SimpleNamespace(constants=0.0, values=())
+
+    def network(self) -> Network:
+        network = Network()
+        for size in self.sizes:
+            network.add(np.array([1.0, 1.0 + size]))
+        network.settle()
+        return network
+
+    def peak(self, x: Sequence[int]) -> float:
+        return float(sum(size for size, k in zip(self.sizes, x, strict=True) if k == 0))
+
+    def alive(self, x: Sequence[int]) -> dict[tuple[int, int], float]:
+        return {(n, 0): float(size) for n, size in enumerate(self.sizes)}
+
+    def local_bytes(self, weights: Mapping[tuple[int, int], float], rate: float) -> dict[int, np.ndarray]:
+        return {n: np.array([rate * size, 0.0]) for (n, _), size in weights.items()}
+
+
+def test_the_limit_is_used_where_no_cost_of_memory_gives_a_plan_in_between() -> None:
+    sizes = [5, 8, 13, 7, 9, 6]
+    frontier = Frontier(Kept(sizes), Point((0,) * 6, 6.0, float(sum(sizes))))  # type: ignore[arg-type]
+    for limit in range(8, sum(sizes)):
+        found = frontier.fit(limit)
+        assert found is not None and found.peak <= limit
+        assert found.seconds == 6 + sum(sizes) - found.peak
+        # What is left over is too little for any value that is not kept.
+        assert all(found.peak + size > limit for size, k in zip(sizes, found.choice, strict=True) if k)
 
 
 LOOP = """
