@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -16,11 +17,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def report(stream: io.StringIO, seconds: float = 0.0, wanted: bool = True) -> str:
-    """What is written while a search of two steps runs, the first of which takes `seconds`."""
+def report(stream: io.StringIO, wanted: bool = True, until: Callable[[], bool] = lambda: True) -> str:
+    """What is written while a search of two steps runs, the first of which ends when `until` says so."""
     with contextlib.redirect_stderr(stream), planning_progress.Progress(wanted) as progress:
         progress("12 decisions")
-        time.sleep(seconds)
+        latest = time.monotonic() + 60
+        while not until() and time.monotonic() < latest:
+            time.sleep(0.01)
         progress("bounding 3 decisions")
     return stream.getvalue()
 
@@ -38,11 +41,13 @@ def test_plain_lines(monkeypatch):
 def test_one_line_on_a_terminal_that_vanishes(monkeypatch):
     monkeypatch.setattr(planning_progress, "_QUIET", 0.01)
     monkeypatch.setenv("TERM", "xterm")
-    text = report(Terminal(), 0.4)
-    assert "pcg-search: 12 decisions" in text, "a long step is shown without being reported again"
+    terminal, shown = Terminal(), "pcg-search: 12 decisions"
+    text = report(terminal, until=lambda: shown in terminal.getvalue())
+    assert shown in text, "a long step is shown without being reported again"
     assert text.endswith("\x1b[2K"), "the line is erased"
 
 
 def test_unwanted(monkeypatch):
     monkeypatch.setattr(planning_progress, "_QUIET", 0.0)
-    assert report(Terminal(), 0.05, wanted=False) == ""
+    start = time.monotonic()
+    assert report(Terminal(), wanted=False, until=lambda: time.monotonic() > start + 0.05) == ""
