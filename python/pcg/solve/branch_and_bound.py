@@ -29,8 +29,7 @@ from pcg.solve import memory_kernels
 from pcg.solve.local import LocalSearch
 from pcg.solve.trws import TreeReweighted
 
-#: Subgradient steps in the root and in a branch, and sweeps of message passing in each.  Chosen: on B, D and V of the
-#: contest twice as many steps in a branch raise the bound less in the same time.
+#: Subgradient steps in the root and in a branch, and sweeps of message passing in each.  Chosen, not tuned.
 _ROOT_STEPS, _STEPS, _SWEEPS = 100, 12, 3
 #: Weight of a step in the average of assignments.  Chosen: the last ten or so count.
 _WEIGHT = 0.15
@@ -74,8 +73,8 @@ class BranchAndBound:
         """Until `until` (of time.monotonic), or until no branch is left, which proves the best assignment."""
         s, m = self.search, self.model
         self.until = until
-        self._take_shared()
-        if m.n == 0 or s.best is None:
+        s.take_shared()
+        if m.n == 0 or s.best is None or self._out_of_time():
             return
         if not self.branches:
             start = self.messages.to_i.copy(), self.messages.to_j.copy()
@@ -83,7 +82,7 @@ class BranchAndBound:
             everything = _Branch(s.bound, 0, np.ones(len(m.unary), np.bool_), s.multipliers, start, taken)
             self._add(everything, _ROOT_STEPS)
         while self.branches and self.bytes < _MEMORY and not self._out_of_time():
-            self._take_shared()
+            s.take_shared()
             best = heapq.heappop(self.branches)
             self.bytes -= best.bytes
             if best.bound < self._cutoff:
@@ -91,11 +90,6 @@ class BranchAndBound:
                     self._add(part, _STEPS)
             self._raise_bound()
         self._raise_bound()
-
-    def _take_shared(self) -> None:
-        s = self.search
-        if s.others is not None and (found := s.others(s.cost)) is not None:
-            s.offer(found)
 
     def _out_of_time(self) -> bool:
         return time.monotonic() >= self.until or self.search.out_of_time()

@@ -77,6 +77,11 @@ class LocalSearch:
             self.report(cost, self.best, self.bound)
         return True
 
+    def take_shared(self) -> None:
+        """Take the best assignment of the other searchers, if it is better."""
+        if self.others is not None and (found := self.others(self.cost)) is not None:
+            self.offer(found)
+
     def local_search(self, x: np.ndarray) -> np.ndarray:
         """`x`, which fits, improved by changes of one node or of two along an edge."""
         m = self.model
@@ -191,9 +196,7 @@ class LocalSearch:
         moves = (self.oscillate, self.large_neighbourhoods)
         credit = [1.0, 1.0]
         while not self.out_of_time() and not self.proven():
-            found = self.others(self.cost) if self.others is not None else None
-            if found is not None:
-                self.offer(found)
+            self.take_shared()
             if self.best is None:
                 self.repair(self.multipliers)
                 continue
