@@ -27,8 +27,8 @@ class SelectPass(Select, Pass):
 
     So by simulation the outcome is not worse than any of them.  Of equals the first counts, the searches before
     others.  ZeRO variants of a plan that takes more than twice as long as the best so far are left out.  At last
-    `relinked` plans are tried that are the best one, if a search found it (Unity's is one), with parts of what other
-    searches found.
+    `relinked` plans are tried that are the best one with parts of what other searches found, and of the best baseline;
+    a baseline that is the best is improved in the same way, as a plan of the search.
 
     Candidates for a large program are evaluated in `jobs` processes; the outcome does not depend on how many.
 

@@ -178,16 +178,18 @@ class BaselineAttempt(Attempt):
 
 @dataclass(frozen=True)
 class Choice:
-    """A task: seconds of the step of a plan on the program's own mesh that is given as a choice per node of its graph.
+    """A task: seconds of the step of a plan that is given as a choice per node of the graph on `mesh`.
 
     Infinite where it is none, or does not fit.
     """
 
     common: Common
     choice: Sequence[int]
+    mesh: Mesh | None = None
+    refine: RefineMesh | None = None
 
     def __call__(self, workspace: Workspace) -> float:
-        on = workspace.on()
+        on = workspace.on(self.mesh, self.refine)
         copy = clone_module(on.module).operation
         model = cost_model(copy, self.common.context.machine, on.mesh)
         try:

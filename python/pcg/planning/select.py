@@ -27,6 +27,7 @@ from pcg.machine import Cluster, Machine, mapping
 from pcg.planning.attempt import Attempt, BaselineAttempt, Candidate, Choice, Common, SearchAttempt
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.evaluate import Context
+from pcg.planning.known_plans import known_plans
 from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT, SELECTED, Search
@@ -55,6 +56,7 @@ _RELINKED_NODES = 40_000
 RELINKED = "relinked"
 #: Plans that the remark names beside the chosen one.  A choice.
 _NAMED = 12
+_NOTHING_KNOWN = Outcome([], math.inf, 0.0, 0.0, [], 0, 0)
 
 
 @dataclass
@@ -119,7 +121,7 @@ class Select(Transformation):
                 self._other_meshes(module, mesh)
             elif not annotated and self.candidates == "all":
                 self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, self._kinds(module))])
-            self._relink(module, mesh)
+            self._relink(mesh)
         self._choose(module, func)
 
     def _choose(self, module: ir.Operation, func: ir.Operation) -> None:
@@ -185,9 +187,8 @@ class Select(Transformation):
         attempts: list[Attempt] = []
         for shares in dict.fromkeys((plain, *OVERLAPS)):
             search = dataclasses.replace(
-                self.search, machine=self.machine, memory_limit=self.memory_limit, gradient_overlap=shares.gradient,
-                final_overlap=shares.final, branch_overlap=shares.branch, other_overlap=shares.other, progress=False,
-                effort=self.effort,
+                self._quiet_search(), gradient_overlap=shares.gradient, final_overlap=shares.final,
+                branch_overlap=shares.branch, other_overlap=shares.other, effort=self.effort,
             )  # fmt: skip
             if shares != plain:
                 search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
@@ -206,25 +207,24 @@ class Select(Transformation):
         for a, p in unity:
             self._finish(a, p)
 
+    def _quiet_search(self) -> Search:
+        return dataclasses.replace(self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False)
+
     def _unity(self, mesh: Mesh | None, where: str, mappings: Sequence[Mesh]) -> tuple[Attempt, Pending]:
         """Begin with the plan of Unity's algorithm on `mesh`, in the best of `mappings`."""
-        search = dataclasses.replace(
-            self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False, algorithm="unity"
-        )
+        search = dataclasses.replace(self._quiet_search(), algorithm="unity")
         attempt = SearchAttempt(self._now(), "unity" + where, "unity", mappings, search=search, mesh=mesh)
         return attempt, self._workers.start(attempt)
 
-    def _relink(self, module: ir.Operation, mesh: Mesh) -> None:
-        """Try the best plan with parts of the others that the search has found on `mesh`."""
-        found = [
-            c for c in self.tried
-            if c.search is not None and not c.search.fitted and c.search.outcome is not None and c.mesh == mesh
-        ]  # fmt: skip
-        found.sort(key=lambda c: (not c.fits, c.seconds))
-        best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
-        if len(found) < 2 or found[0] is not best or best.search is None or best.search.outcome is None:
+    def _relink(self, mesh: Mesh) -> None:
+        """Try the best plan with parts of others: of those that the searches have found, and of the best baseline."""
+        order = sorted(self.tried, key=lambda c: (not c.fits, c.seconds))
+        best = order[0] if order else None
+        if best is None or not best.fits or (best.search is not None and best.search.fitted):
             return
-        model, on = cost_model(module, self.machine, mesh), self._workers.workspace.on()
+        at, refine = (None, None) if best.mesh == mesh else (best.mesh.origin, self.refine)
+        on = self._workers.workspace.on(at, refine)
+        model = cost_model(on.module, self.machine, on.mesh)
         built = on.graph(model)
         most = min(self.relinked, _RELINKED_NODES // max(1, len(built.graph.nodes)))
         if most <= 0:
@@ -234,19 +234,25 @@ class Select(Transformation):
 
         def seconds(choices: list[list[int]]) -> list[float]:
             self._progress(f"{best.name}, with parts of others")
-            running = [self._workers.start(Choice(self._common, choice)) for choice in choices]
+            running = [self._workers.start(Choice(self._common, choice, at, refine)) for choice in choices]
             return [p.result() for p in running]
 
-        first, *others = [x.choice for c in found if c.search is not None and (x := c.search.outcome) is not None]
+        plans = known_plans(on, built, network, order)
+        others = [plan for name, plan in plans.items() if name != best.name]
+        if best.name not in plans or (best.search is not None and not others):
+            return
         choice, taken = relink(
-            built.graph, first, others, best.seconds, most=most,
-            estimate=lambda choice: flat.energy(np.array(choice)), simulate=seconds,
+            built.graph, plans[best.name], others, best.seconds if best.search else seconds([plans[best.name]])[0],
+            most=most, estimate=lambda choice: flat.energy(np.array(choice)), simulate=seconds,
         )  # fmt: skip
-        if taken < best.seconds:
-            known = dataclasses.replace(best.search.outcome, choice=choice)
-            search = dataclasses.replace(best.search)
-            group = best.group if best.group == "search" else RELINKED
-            attempt = SearchAttempt(self._now(), f"{best.name} relinked", group, search=search, known=known)
+        # What the searches find is a kind of its own, of which the best counts.
+        all_kinds = best.search is not None or not self.by_kind
+        if taken < min((c.seconds for c in order if c.fits and (all_kinds or c.group == "search")), default=math.inf):
+            searches = (c.search for c in order if c.search is not None and c.name in plans)
+            search = dataclasses.replace(next(searches, None) or self._quiet_search())
+            known = dataclasses.replace(search.outcome or _NOTHING_KNOWN, choice=choice)
+            group, name = RELINKED if best.group == "unity" else "search", f"{best.name} relinked"
+            attempt = SearchAttempt(self._now(), name, group, search=search, mesh=at, refine=refine, known=known)
             self._finish(attempt, self._workers.start(attempt))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:

@@ -1,0 +1,95 @@
+"""Baselines as plans of the search: warm starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from bench.zoo import ZOO
+from pcg.baselines import plans
+from pcg.baselines.plans import ModelTraits
+from pcg.ir import shardings
+from pcg.ir.clone import clone_module
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.ir.walk import entry_of
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine, mapping
+from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pipeline import Pipeline
+from pcg.planning.attempt import BaselineAttempt, Common
+from pcg.planning.evaluate import Context, evaluate
+from pcg.planning.known_plans import known_plans
+from pcg.planning.target import cost_model
+from pcg.planning.workspace import Workspace
+from pcg.rewrite.refine_mesh import RefineMesh
+from pcg.search.commit import commit
+from pcg.search.table import Tables
+from pcg.search.warm_start import choices_of
+from support.training import mlp
+
+CLUSTER = Cluster.parse("preset:summit:nodes=2,sockets=2,gpus=2")
+MESH = Mesh.of({"data": 2, "model": 4})
+
+
+def prepared(width: int = 256, batch: int = 64) -> Any:
+    weights = {"first": np.zeros((width, 4 * width), np.float32), "second": np.zeros((4 * width, width), np.float32)}
+    data = np.zeros((batch, width), np.float32)
+    module = load_module(jax.jit(mlp).lower(weights, weights, data, data).as_text(), make_context(), "mlp")
+    Pipeline("prepare").run(module)
+    shardings.set_mesh(module, MESH)
+    return module.operation
+
+
+def arguments(module: Any) -> list[Any]:
+    return [shardings.get(a) for a in entry_of(module).regions[0].blocks[0].arguments]
+
+
+@pytest.mark.parametrize("label", ["data data=8", "megatron data=2,model=4", "zero1 data=8", "zero3 data=8"])
+def test_a_baseline_is_a_plan_of_the_search(label: str) -> None:
+    """As a plan of the search it keeps its arguments as they were, and is about as fast: on its mesh, refined or not."""
+    workspace, context = Workspace(prepared()), Context(Machine.of(CLUSTER))
+    plan = next(p for p in plans.on_devices(8, ModelTraits(False, frozenset(), frozenset())) if p.label == label)
+    candidate = BaselineAttempt(Common(context, 1e12), plan.label, plan.group, [plan.mesh], plan=plan)(workspace).candidate
+    assert candidate is not None
+    on = workspace.on(candidate.mesh, RefineMesh(reshapes=True, max_axes=2))
+    model = cost_model(on.module, context.machine, on.mesh)
+    built = on.graph(model)
+    found = known_plans(on, built, built.quotient(model).discrete().network(), [candidate])
+    copy = clone_module(on.module).operation
+    commit(entry_of(copy), on.graph_of(copy, model), found[candidate.name], Tables.on(on.mesh))
+    assert arguments(copy) == arguments(candidate.written.module(copy.context))
+    assert evaluate(copy, context).step.seconds <= 1.02 * candidate.seconds
+
+
+def test_another_program_is_no_plan() -> None:
+    one, other = prepared(), prepared()
+    block = entry_of(other).regions[0].blocks[0]
+    last = [op.operation for op in block.operations if op.operation.name == "stablehlo.subtract"][-1]
+    last.results[0].replace_all_uses_with(last.operands[0])
+    last.erase()
+    on = Workspace(one).on()
+    built = on.graph(cost_model(one, Machine.of(CLUSTER), MESH))
+    with pytest.raises(ValueError, match="expected"):
+        choices_of(built, on.func, entry_of(other))
+
+
+@pytest.mark.parametrize("by_kind", [False, True])
+def test_the_search_is_never_slower_than_a_baseline(by_kind: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the searches find nothing as fast, the best baseline is improved as a plan of theirs."""
+    monkeypatch.setattr("pcg.planning.select.OVERLAPS", ())
+    cluster = Cluster.preset("summit", nodes=2).take(8)
+    step, args = ZOO["mlp"].shapes(8)
+    module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text(), make_context(), "mlp")
+    Pipeline("prepare").run(module)
+    shardings.set_mesh(module, mapping.device_mappings(cluster, Mesh.of({"d0": 4, "d1": 2}))[0].mesh)
+    select = SelectPass(machine=Machine.of(cluster), by_kind=by_kind)
+    select.run(module.operation)
+    others = [c.seconds for c in select.tried if c.search is None and c.fits]
+    searched = {c.name: c.seconds for c in select.tried if c.group == "search"}
+    assert min(s for name, s in searched.items() if "relinked" not in name) > min(others)
+    assert min(searched.values()) <= min(others) * (1 + 1e-9)
+    assert select.chosen is not None and select.chosen.seconds <= min(others)
