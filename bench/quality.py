@@ -11,7 +11,7 @@ baselines, and takes the one whose step is shortest. What it estimates on the wa
   data       the batch split, the rest replicated           zero      zero1 and zero3, over all devices or an inner axis
   megatron   tensor parallelism over all devices            hybrid    data x tensor x ZeRO, all factorisations
   tables     embedding tables split, MLPs data parallel     experts   stacked experts split x tensor x ZeRO
-  whole      each table on one device, MLPs data parallel   search    the searches, warm starts from baselines among them
+  whole      each table on one device, MLPs data parallel   search    the searches, warm starts among them
   unity      Unity's algorithm
 
 Baselines are on every factorisation of the number of devices into their axes, each in the distinct places on the
