@@ -256,14 +256,19 @@ def check_static(module: ir.Module) -> None:
                         "allowed: static shapes (export or lower the program for fixed sizes)",
                         argument.location,
                     )
+    fine: set[ir.Type] = set()
     for op in walk(module.operation):
-        for i, result in enumerate(op.results):
-            if _is_dynamic(result.type):
+        types = [result.type for result in op.results]
+        if fine.issuperset(types):
+            continue
+        for i, type_ in enumerate(types):
+            if _is_dynamic(type_):
                 raise PcgError(
-                    f"result {i} of '{op.name}' is a {result.type}; "
+                    f"result {i} of '{op.name}' is a {type_}; "
                     "allowed: static shapes (export or lower the program for fixed sizes)",
                     op.location,
                 )
+        fine.update(types)
 
 
 def _is_dynamic(type_: ir.Type) -> bool:
