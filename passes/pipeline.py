@@ -130,15 +130,16 @@ class Pipeline:
         `before` and `after`, when given, are called around every element with its text and the module.
         """
         pm = passmanager.PassManager("builtin.module")
-        stale = False
+        stale, plain = False, False
         for e in self.elements:
             if before:
                 pm.add(_observer(before, str(e)), name="Observer", argument="observe")
             if isinstance(e, Pass):
-                pm.add(self._callable(e, stale), name=type(e).__name__, argument=str(e), description=summary(type(e)))
+                run = self._callable(e, stale, e.plain_axes and not plain)
+                pm.add(run, name=type(e).__name__, argument=str(e), description=summary(type(e)))
             else:
                 add_native(pm, e)
-            stale = not isinstance(e, Pass)
+            stale, plain = not isinstance(e, Pass), isinstance(e, Pass) and e.plain_axes
             if after:
                 pm.add(_observer(after, str(e)), name="Observer", argument="observe")
         return pm
@@ -170,14 +171,18 @@ class Pipeline:
                 if collecting:
                     gc.enable()
 
-    def _callable(self, p: Pass, stale: bool) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
-        """`p` as MLIR calls it; with `stale` behind a C++ pass, which may have changed what layouts are of."""
+    def _callable(self, p: Pass, stale: bool, parts: bool) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        """`p` as MLIR calls it.
+
+        With `stale` behind a C++ pass, which may have changed what layouts are of; with `parts` behind a pass that may
+        have left layouts that name parts of axes, which `p` does not take.
+        """
 
         def run(op: ir.Operation, external: passmanager.ExternalPass) -> None:
             try:
                 if stale:
                     check(op.operation)
-                if p.plain_axes:
+                if parts:
                     check_axes(op.operation)
                 p.run(op.operation)
             except (PcgError, MeshError, SpecError, ClusterError) as cause:

@@ -209,7 +209,8 @@ class Job:
             return buffer.getvalue()
         text = without_second_regions(
             module.operation.get_asm(
-                print_generic_op_form=self.args.mlir_print_op_generic, enable_debug_info=self.args.mlir_print_debuginfo
+                print_generic_op_form=self.args.mlir_print_op_generic,
+                enable_debug_info=self.args.mlir_print_debuginfo, assume_verified=self.args.verify_each,
             )
         )
         return text if text.endswith("\n") else text + "\n"
