@@ -58,7 +58,8 @@ class Job:
             raise UsageError(f"--memory-limit: {error}") from None
         cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         machine = Machine.of(cluster) if cluster is not None else None
-        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort)
+        explain = args.remarks or args.verify_diagnostics or args.mlir_pass_statistics
+        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort, explain)
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
