@@ -7,6 +7,7 @@ verification, timing and IR printing treat both kinds alike.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import re
 import threading
@@ -152,11 +153,9 @@ class Pipeline:
         """
         op = module.operation
         self.failure = None
-        with _RUNNING, op.context, ir.Location.unknown():
+        with _RUNNING, uncollected(), op.context, ir.Location.unknown():
             pm = self.build()
             pm.enable_verifier(verify)
-            collecting = gc.isenabled()
-            gc.disable()  # passes make many objects and few cycles; looking for those takes a seventh of the time
             try:
                 pm.run(op)
             except ir.MLIRError as error:
@@ -167,9 +166,6 @@ class Pipeline:
                 raise PcgError(
                     found[0].message if found else str(error), found[0].location if found else op.location
                 ) from None
-            finally:
-                if collecting:
-                    gc.enable()
 
     def _callable(self, p: Pass, stale: bool, parts: bool) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
         """`p` as MLIR calls it.
@@ -196,6 +192,18 @@ class Pipeline:
                 raise
 
         return run
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without garbage collection: passes make many objects and few cycles, and looking for those takes long."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def add_native(pm: passmanager.PassManager, text: str) -> None:

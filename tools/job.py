@@ -23,7 +23,7 @@ from pcg.ir.transformation import Bytes
 from pcg.ir.walk import body
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
-from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipeline import Pipeline, uncollected
 from pcg.passes.pipelines import Settings
 from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.options import UsageError
@@ -94,6 +94,7 @@ class Job:
         yield
         self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
+    @uncollected()
     def run(self, source: str | bytes) -> PartResult:
         """Process one part of the input."""
         out = PartResult()

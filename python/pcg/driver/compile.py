@@ -33,11 +33,13 @@ from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
+from pcg.passes.pipeline import uncollected
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of
 
 
+@uncollected()
 def compile_program(
     program: Program, mesh: Mesh, options: Options | None = None, *, devices: Sequence[Any] | None = None
 ) -> Compilation:
