@@ -54,13 +54,17 @@ def _once(read: Callable[[ir.Attribute], T]) -> Callable[[ir.Attribute], T]:
     they are, tell them apart.  The attributes themselves would be references to the context, which never ended then.
     """
 
+    name = f"pcg.{read.__name__}"
+
     @wraps(read)
     def known(attr: ir.Attribute) -> T:
-        found = attr.context.__dict__.setdefault(read.__name__, {})
-        key = hash(attr)
-        if key not in found:
-            found[key] = read(attr)
-        return found[key]
+        found = attr.context.__dict__.get(name)
+        if found is None:
+            found = attr.context.__dict__.setdefault(name, {})
+        made: T | None = found.get(hash(attr))
+        if made is None:
+            made = found[hash(attr)] = read(attr)
+        return made
 
     return known
 
@@ -156,10 +160,8 @@ def result_specs(op: ir.Operation) -> list[ShardSpec | None]:
     """Layouts of the results of an op, one each."""
     op = op.operation
     count, attrs = len(op.results), op.attributes
-    if SPECS not in attrs:
-        return [None] * count
-    specs = list(specs_in(attrs[SPECS])[:count])
-    return specs + [None] * (count - len(specs))
+    specs = list(specs_in(attrs[SPECS])) if SPECS in attrs else []
+    return specs if len(specs) == count else (specs + [None] * count)[:count]
 
 
 def set_result_specs(op: ir.Operation, specs: Sequence[ShardSpec | None], mesh: str = MESH) -> None:
