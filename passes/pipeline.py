@@ -7,6 +7,7 @@ verification, timing and IR printing treat both kinds alike.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import re
 import threading
@@ -130,15 +131,16 @@ class Pipeline:
         `before` and `after`, when given, are called around every element with its text and the module.
         """
         pm = passmanager.PassManager("builtin.module")
-        stale = False
+        stale, plain = False, False
         for e in self.elements:
             if before:
                 pm.add(_observer(before, str(e)), name="Observer", argument="observe")
             if isinstance(e, Pass):
-                pm.add(self._callable(e, stale), name=type(e).__name__, argument=str(e), description=summary(type(e)))
+                run = self._callable(e, stale, e.plain_axes and not plain)
+                pm.add(run, name=type(e).__name__, argument=str(e), description=summary(type(e)))
             else:
                 add_native(pm, e)
-            stale = not isinstance(e, Pass)
+            stale, plain = not isinstance(e, Pass), isinstance(e, Pass) and e.plain_axes
             if after:
                 pm.add(_observer(after, str(e)), name="Observer", argument="observe")
         return pm
@@ -151,11 +153,9 @@ class Pipeline:
         """
         op = module.operation
         self.failure = None
-        with _RUNNING, op.context, ir.Location.unknown():
+        with _RUNNING, uncollected(), op.context, ir.Location.unknown():
             pm = self.build()
             pm.enable_verifier(verify)
-            collecting = gc.isenabled()
-            gc.disable()  # passes make many objects and few cycles; looking for those takes a seventh of the time
             try:
                 pm.run(op)
             except ir.MLIRError as error:
@@ -166,18 +166,19 @@ class Pipeline:
                 raise PcgError(
                     found[0].message if found else str(error), found[0].location if found else op.location
                 ) from None
-            finally:
-                if collecting:
-                    gc.enable()
 
-    def _callable(self, p: Pass, stale: bool) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
-        """`p` as MLIR calls it; with `stale` behind a C++ pass, which may have changed what layouts are of."""
+    def _callable(self, p: Pass, stale: bool, parts: bool) -> Callable[[ir.Operation, passmanager.ExternalPass], None]:
+        """`p` as MLIR calls it.
+
+        With `stale` behind a C++ pass, which may have changed what layouts are of; with `parts` behind a pass that may
+        have left layouts that name parts of axes, which `p` does not take.
+        """
 
         def run(op: ir.Operation, external: passmanager.ExternalPass) -> None:
             try:
                 if stale:
                     check(op.operation)
-                if p.plain_axes:
+                if parts:
                     check_axes(op.operation)
                 p.run(op.operation)
             except (PcgError, MeshError, SpecError, ClusterError) as cause:
@@ -191,6 +192,18 @@ class Pipeline:
                 raise
 
         return run
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without garbage collection: passes make many objects and few cycles, and looking for those takes long."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def add_native(pm: passmanager.PassManager, text: str) -> None:

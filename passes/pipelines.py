@@ -26,7 +26,8 @@ class Settings:
 
     `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
     that is chosen is made of; `budget`: how many variants of annotations the linter estimates; `jobs`: in how many
-    processes candidates are evaluated; `effort`: when a plan is good enough.  None leaves the pass its own default.
+    processes candidates are evaluated; `effort`: when a plan is good enough; `explain`: whether anybody reads remarks.
+    None leaves the pass its own default.
     """
 
     machine: Machine | None = None
@@ -35,6 +36,7 @@ class Settings:
     budget: int | None = None
     jobs: int | None = None
     effort: str | None = None
+    explain: bool | None = None
 
     def of(self, cls: type[Pass]) -> dict[str, Any]:
         """The settings that passes of a class take, as arguments of their constructor."""

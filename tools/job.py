@@ -23,7 +23,7 @@ from pcg.ir.transformation import Bytes
 from pcg.ir.walk import body
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
-from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipeline import Pipeline, uncollected
 from pcg.passes.pipelines import Settings
 from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.options import UsageError
@@ -58,7 +58,8 @@ class Job:
             raise UsageError(f"--memory-limit: {error}") from None
         cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         machine = Machine.of(cluster) if cluster is not None else None
-        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort)
+        explain = args.remarks or args.verify_diagnostics or args.mlir_pass_statistics
+        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort, explain)
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
@@ -93,6 +94,7 @@ class Job:
         yield
         self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
+    @uncollected()
     def run(self, source: str | bytes) -> PartResult:
         """Process one part of the input."""
         out = PartResult()
@@ -209,7 +211,8 @@ class Job:
             return buffer.getvalue()
         text = without_second_regions(
             module.operation.get_asm(
-                print_generic_op_form=self.args.mlir_print_op_generic, enable_debug_info=self.args.mlir_print_debuginfo
+                print_generic_op_form=self.args.mlir_print_op_generic,
+                enable_debug_info=self.args.mlir_print_debuginfo, assume_verified=self.args.verify_each,
             )
         )
         return text if text.endswith("\n") else text + "\n"

@@ -33,11 +33,13 @@ from pcg.passes.pcg_choose_groups import ChooseGroupsPass
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
+from pcg.passes.pipeline import uncollected
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of
 
 
+@uncollected()
 def compile_program(
     program: Program, mesh: Mesh, options: Options | None = None, *, devices: Sequence[Any] | None = None
 ) -> Compilation:
@@ -67,7 +69,7 @@ def compile_program(
     state: Mapping[int, int]
     if isinstance(options.strategy, Plan):
         state = dict(options.strategy.state)
-        _apply_plan(options.strategy, module, mesh, program)
+        _apply_plan(options.strategy, module, mesh, program, identity)
     else:
         annotate(module, program, mesh, options)
         state = state_of(entry_function(module))
@@ -193,10 +195,11 @@ def estimate_of(report: Any, strategy: Any) -> dict[str, Any]:
     return {k: v for k, v in dict(report).items() if isinstance(v, bool | int | float | str)}
 
 
-def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program) -> None:
+def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program, identity: Sequence[str]) -> None:
     if plan.mesh.origin.axes != mesh.origin.axes:
         raise PlanError(f"plan of program {plan.program!r} is for mesh {plan.mesh.origin}; this mesh is {mesh.origin}")
-    plan_ir.check(plan, module)
+    if identity[0] != plan.fingerprint:
+        plan_ir.check(plan, module)  # says what differs
     if plan.constants != program.constant_digests:
         pairs = zip(program.arguments[len(program.inputs) :], program.constant_digests, strict=True)
         other = [f"{leaf.name} {leaf}" for (leaf, now), was in zip(pairs, plan.constants, strict=False) if now != was]

@@ -49,8 +49,9 @@ def write(plan: Plan, module: ir.Module) -> None:
         raise PlanError(f"the plan has {len(plan.arguments)} arguments and {len(plan.results)} results; the program "
                         f"has {len(arguments)} and {len(returned)}")  # fmt: skip
     shardings.set_signature_specs(function, [v.spec for v in plan.arguments], [v.spec for v in plan.results])
+    fine: set[tuple[ShardSpec | None, ir.Type]] = set()
     for n, d in enumerate(plan.operations):
-        op = _placed(d, ops, plan.mesh, f"operations[{n}]")
+        op = _placed(d, ops, plan.mesh, f"operations[{n}]", fine)
         if d.results is not None:
             shardings.set_result_specs(op, list(d.results))
             if "spec" in op.attributes and d.results[0] is not None:  # a constraint, now as it was decided
@@ -66,8 +67,10 @@ def write(plan: Plan, module: ir.Module) -> None:
         inserted.append(_insert_reshard(r, function, ops, inserted, plan.mesh, f"reshards[{n}]"))
 
 
-def _placed(d: Decision, ops: Sequence[ir.Operation], mesh: Mesh, at: str) -> ir.Operation:
-    """The op that a decision is about.
+def _placed(
+    d: Decision, ops: Sequence[ir.Operation], mesh: Mesh, at: str, fine: set[tuple[ShardSpec | None, ir.Type]]
+) -> ir.Operation:
+    """The op that a decision is about; `fine` are the layouts and types that are known to fit.
 
     Raises:
       PlanError: there is none, it is another one, or has other operands and results than there are layouts.
@@ -84,7 +87,9 @@ def _placed(d: Decision, ops: Sequence[ir.Operation], mesh: Mesh, at: str) -> ir
         if len(specs) != len(values):
             raise PlanError(f"{at}.{what} has {len(specs)} layouts; '{op.name}' has {len(values)} {what}")
         for i, (spec, value) in enumerate(zip(specs, values, strict=True)):
-            _fits(spec, value, mesh, f"{at}.{what}[{i}]")
+            if (key := (spec, value.type)) not in fine:
+                _fits(spec, value, mesh, f"{at}.{what}[{i}]")
+                fine.add(key)
     return op
 
 
@@ -312,8 +317,12 @@ def fingerprint(module: ir.Module) -> str:
 def operation_signature(module: ir.Module) -> list[str]:
     """Short digests of runs of `CHUNK` ops (names and result types)."""
     out, digest, n = [], hashlib.sha256(), 0
+    text: dict[tuple[ir.Type, ...], str] = {}
     for op in _operations(module):
-        digest.update(f"{op.name}:{','.join(str(r.type) for r in op.results)};".encode())
+        types = tuple([r.type for r in op.results])
+        if types not in text:
+            text[types] = ",".join(map(str, types))
+        digest.update(f"{op.name}:{text[types]};".encode())
         n += 1
         if n % CHUNK == 0:
             out.append(digest.hexdigest()[:8])

@@ -18,7 +18,7 @@ from pcg.ir import annotation, mesh_names, shardings
 from pcg.ir.check_lowered import check_lowered
 from pcg.ir.errors import PcgError
 from pcg.ir.identities import check_partial
-from pcg.ir.walk import body, entry, functions, walk
+from pcg.ir.walk import body, entry, functions, walk, with_depth
 from pcg.layout import Mesh, ShardSpec, SpecError, refine
 
 #: Regions inside of each other that passes follow.
@@ -62,12 +62,12 @@ def check_axes(module: ir.Module | ir.Operation) -> None:
     meshes = shardings.meshes_of(module)
     fine: set[ir.Attribute] = set()
     for op in walk(module.operation):
-        if not len(op.attributes):
+        attrs = op.attributes
+        every = [attrs[name] for name in mesh_names.LAYOUTS if name in attrs]
+        if fine.issuperset(every) and op.name != "func.func":
             continue
+        fine.update(every)
         for what, attr in mesh_names.layouts_at(op):
-            if attr in fine:
-                continue
-            fine.add(attr)
             mesh = meshes.get(shardings.mesh_symbol(attr))
             for axis in shardings.from_attr(attr).used_axes:
                 if mesh is not None and axis not in mesh.names:
@@ -149,8 +149,7 @@ class _Check:
                 attr = func.attributes[name]
                 if not isinstance(attr, wanted) or name == "pcg.microbatches" and attr.value < 1:
                     raise PcgError(f"{name} of function '{symbol}' is {_short(attr)}; allowed: {what}", func.location)
-        if blocks:
-            self.block(blocks[0])
+        self.ops(func)
 
     def signature(self, func: ir.Operation, what: str, own: ir.DictAttr, type_: ir.Type) -> None:
         """The attributes of one argument or result of a function."""
@@ -175,22 +174,13 @@ class _Check:
 
     # -- ops -------------------------------------------------------------------------------------
 
-    def block(self, block: ir.Block) -> None:
+    def ops(self, func: ir.Operation) -> None:
         """The ops of a function."""
-        stack = [(iter(list(block.operations)), 0)]
-        while stack:
-            ops, depth = stack.pop()
-            for view in ops:
-                op = view.operation
-                self.op(op)
-                if len(op.regions):
-                    if depth >= DEEPEST:
-                        text = f"'{op.name}' is nested {depth + 1} regions deep; allowed: {DEEPEST}"
-                        raise PcgError(text, op.location)
-                    stack.append((ops, depth))
-                    for region in op.regions:
-                        stack += [(iter(list(b.operations)), depth + 1) for b in region.blocks]
-                    break
+        for op, depth in with_depth(func):
+            self.op(op)
+            if depth >= DEEPEST and len(op.regions):
+                text = f"'{op.name}' is nested {depth + 1} regions deep; allowed: {DEEPEST}"
+                raise PcgError(text, op.location)
 
     def op(self, op: ir.Operation) -> None:
         name, self.at = op.name, op

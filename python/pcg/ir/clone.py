@@ -17,9 +17,10 @@ def clone_mapped(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Opera
 
 def remap(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
     """Replace operands of `op`, and what its regions read, by what `values` has for them."""
-    for i, v in enumerate(op.operands):
+    operands = op.operands
+    for i, v in enumerate(operands):
         if v in values:
-            op.operands[i] = values[v]
+            operands[i] = values[v]
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:

@@ -10,7 +10,7 @@ from pcg.ir import shardings
 from pcg.ir.check import DEEPEST
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import functions, walk
+from pcg.ir.walk import functions, with_depth
 
 #: Ops that a program may become: calls of calls multiply.
 MOST_OPS = 2_000_000
@@ -22,22 +22,21 @@ class Inliner:
     def __init__(self, module: ir.Operation) -> None:
         self.functions = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions(module)}
         self.inlined = 0
-        #: Ops, and regions inside of each other, of the functions that are done.
+        #: Ops, and regions inside of each other, of functions without what they call.
+        self._own: dict[str, tuple[int, int]] = {}
+        #: The same with what they call, of the functions that are done.
         self._size: dict[str, int] = {}
         self._depth: dict[str, int] = {}
 
     def run(self) -> None:
         """Raises PcgError at a call of a function that calls itself, is missing, or has no body."""
-        for symbol in self._callees_first():
-            func = self.functions[symbol]
-            for op in list(walk(func)):
-                callee = callee_of(op)
-                if callee is not None and not self._replace_by_chlo(op):
-                    self._inline(op, self.functions[callee])
-
-    def _callees_first(self) -> list[str]:
-        """The functions in the order of inlining; checks that it ends, and that what it makes is not too large."""
         calls = {symbol: self._calls(symbol) for symbol in self.functions}
+        for symbol in self._callees_first(calls):
+            for callee, op, _ in calls[symbol]:
+                self._inline(op, self.functions[callee])
+
+    def _callees_first(self, calls: dict[str, list[tuple[str, ir.Operation, int]]]) -> list[str]:
+        """The functions in the order of inlining; checks that it ends, and that what it makes is not too large."""
         order: list[str] = []
         active: list[tuple[str, Iterator[tuple[str, ir.Operation, int]]]] = []
         on_path: dict[str, None] = {}
@@ -66,21 +65,21 @@ class Inliner:
         return order
 
     def _calls(self, symbol: str) -> list[tuple[str, ir.Operation, int]]:
-        """(callee, call, how many regions it is in) of each call in a function."""
-        found = []
-        for op, depth in _deep(self.functions[symbol]):
+        """(callee, call, how many regions it is in) of each call in a function; CHLO ops take the place of theirs."""
+        found, size, deepest = [], 0, 0
+        for op, depth in with_depth(self.functions[symbol]):
+            size, deepest = size + 1, max(deepest, depth)
             callee = callee_of(op)
-            if callee is None or self._is_chlo(op):
+            if callee is None or self._replace_by_chlo(op):
                 continue
             if callee not in self.functions:
                 raise PcgError(f"call of @{callee}, which the module does not define", op)
             found.append((callee, op, depth))
+        self._own[symbol] = size, deepest
         return found
 
     def _measure(self, symbol: str, calls: list[tuple[str, ir.Operation, int]]) -> None:
-        size, deepest = 0, 0
-        for _, depth in _deep(self.functions[symbol]):
-            size, deepest = size + 1, max(deepest, depth)
+        size, deepest = self._own[symbol]
         for callee, op, depth in calls:
             size, deepest = size + self._size[callee], max(deepest, depth + self._depth[callee])
             if size > MOST_OPS:
@@ -133,20 +132,6 @@ class Inliner:
             old.replace_all_uses_with(new)
         call.erase()
         self.inlined += 1
-
-
-def _deep(func: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
-    """The ops in a function, and in how many regions inside of it each is."""
-    stack: list[tuple[Iterator[ir.OpView], int]] = [(iter(list(b.operations)), 0) for b in func.regions[0].blocks]
-    while stack:
-        ops, depth = stack.pop()
-        for view in ops:
-            op = view.operation
-            yield op, depth
-            if len(op.regions):
-                stack.append((ops, depth))
-                stack += [(iter(list(b.operations)), depth + 1) for r in op.regions for b in r.blocks]
-                break
 
 
 def _constrained(value: ir.Value, spec, at: ir.Operation) -> ir.Value:

@@ -19,7 +19,7 @@ from pcg.ir.walk import walk
 #: Attribute of ops, arguments and results.
 ON = "dist.mesh"
 #: Attributes of ops that hold layouts.
-_LAYOUTS = (shardings.SPECS, shardings.OPERAND_SPECS, "spec")
+LAYOUTS = (shardings.SPECS, shardings.OPERAND_SPECS, "spec")
 
 
 def mesh_name_of(value: ir.Value) -> str | None:
@@ -70,7 +70,7 @@ def layouts_at(op: ir.Operation) -> Iterator[tuple[str, ir.Attribute]]:
                 if shardings.SPEC in own:
                     yield f"the layout of {what} {i}", own[shardings.SPEC]
         return
-    for name in _LAYOUTS:
+    for name in LAYOUTS:
         if name in attrs:
             for i, attr in enumerate(attrs[name] if isinstance(attrs[name], ir.ArrayAttr) else [attrs[name]]):
                 if isinstance(attr, ShardSpecAttr):
@@ -124,7 +124,7 @@ def set_signature_meshes(func: ir.Operation, where: str, names: list[str | None]
 def rename(op: ir.Operation, old: str, new: str) -> None:
     """Move the layouts on an op, and on the ops in its regions, from the mesh called `old` to that called `new`."""
     for inner in walk(op):
-        for name in _LAYOUTS:
+        for name in LAYOUTS:
             if name in inner.attributes and "#dist.shard_spec" in (text := str(inner.attributes[name])):
                 with op.context:
                     renamed = text.replace(f"#dist.shard_spec<@{old},", f"#dist.shard_spec<@{new},")

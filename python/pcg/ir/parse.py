@@ -128,13 +128,10 @@ def _check_nesting(text: str, name: str) -> None:
         return
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     step = np.zeros(256, np.int8)
-    step[list(b"[({")], step[list(b"])}")] = 1, -1
-    angle = np.zeros(256, np.int8)
-    angle[list(b"<")], angle[list(b">")] = 1, -1
-    arrows = (data[1:] == ord(">")) & (data[:-1] == ord("-"))
-    steps = step[data].astype(np.int32) + angle[data]
-    steps[1:][arrows] = 0
-    if steps.cumsum().max() <= _NESTED:
+    step[list(b"[({<")], step[list(b"])}>")] = 1, -1
+    steps = step[data]
+    steps[1:][(data[1:] == ord(">")) & (data[:-1] == ord("-"))] = 0  # arrows
+    if steps.cumsum(dtype=np.int32).max() <= _NESTED:
         return
     depth = 0
     for m in _BRACKET.finditer(text):  # the same without texts and comments
@@ -256,14 +253,19 @@ def check_static(module: ir.Module) -> None:
                         "allowed: static shapes (export or lower the program for fixed sizes)",
                         argument.location,
                     )
+    fine: set[ir.Type] = set()
     for op in walk(module.operation):
-        for i, result in enumerate(op.results):
-            if _is_dynamic(result.type):
+        types = [result.type for result in op.results]
+        if fine.issuperset(types):
+            continue
+        for i, type_ in enumerate(types):
+            if _is_dynamic(type_):
                 raise PcgError(
-                    f"result {i} of '{op.name}' is a {result.type}; "
+                    f"result {i} of '{op.name}' is a {type_}; "
                     "allowed: static shapes (export or lower the program for fixed sizes)",
                     op.location,
                 )
+        fine.update(types)
 
 
 def _is_dynamic(type_: ir.Type) -> bool:

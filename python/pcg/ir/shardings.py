@@ -8,8 +8,9 @@ an op share `dist.specs`, one entry per result, `unit` for unknown.  Block argum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from torch_mlir import ir
 
@@ -17,6 +18,8 @@ from pcg.dialects.dist import ProcessMeshAttr, ShardSpecAttr, read_mesh
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import body
 from pcg.layout import Mesh, ShardSpec
+
+T = TypeVar("T")
 
 SPEC = "dist.spec"
 SPECS = "dist.specs"
@@ -44,7 +47,26 @@ def _text(spec: ShardSpec, mesh: str) -> str:
     return f"#dist.shard_spec<@{mesh}, [{dims}], {{{partial}}}>"
 
 
-_FROM_TEXT: dict[str, ShardSpec] = {}
+def _once(read: Callable[[ir.Attribute], T]) -> Callable[[ir.Attribute], T]:
+    """Keep what `read` makes of an attribute with its context.
+
+    Few attributes are on many ops.  A context has each of them once, and until its end: their hashes, which are where
+    they are, tell them apart.  The attributes themselves would be references to the context, which never ended then.
+    """
+
+    name = f"pcg.{read.__name__}"
+
+    @wraps(read)
+    def known(attr: ir.Attribute) -> T:
+        found = attr.context.__dict__.get(name)
+        if found is None:
+            found = attr.context.__dict__.setdefault(name, {})
+        made: T | None = found.get(hash(attr))
+        if made is None:
+            made = found[hash(attr)] = read(attr)
+        return made
+
+    return known
 
 
 def to_attr(spec: ShardSpec, mesh: str = MESH) -> ir.Attribute:
@@ -52,41 +74,39 @@ def to_attr(spec: ShardSpec, mesh: str = MESH) -> ir.Attribute:
     return ir.Attribute.parse(_text(spec, mesh))
 
 
+@_once
 def from_attr(attr: ir.Attribute) -> ShardSpec:
     """The spec an attribute denotes.
 
     Raises:
       ValueError: the attribute is not a well-formed `#dist.shard_spec`.
     """
-    text = str(attr)
-    spec = _FROM_TEXT.get(text)
-    if spec is None:
-        attr = attr.maybe_downcast()
-        if not isinstance(attr, ShardSpecAttr):
-            raise ValueError(f"{text} is not a #dist.shard_spec")
-        try:
-            dims = [[ir.StringAttr(a).value for a in ir.ArrayAttr(d)] for d in attr.dims.maybe_downcast()]
-            kinds = attr.partial.maybe_downcast()
-            partial = [(n.name, ir.StringAttr(kinds[n.name]).value) for n in _items(kinds)]
-        except (ValueError, TypeError):
-            raise ValueError(f'{text} is not a shard spec; write <@mesh, [["axis"], []], {{axis = "sum"}}>') from None
-        spec = _FROM_TEXT[text] = ShardSpec.of(dims, partial)
-        if len(_FROM_TEXT) > 65536:
-            _FROM_TEXT.clear()
-    return spec
+    own = attr.maybe_downcast()
+    if not isinstance(own, ShardSpecAttr):
+        raise ValueError(f"{attr} is not a #dist.shard_spec")
+    try:
+        dims = [[ir.StringAttr(a).value for a in ir.ArrayAttr(d)] for d in own.dims.maybe_downcast()]
+        kinds = own.partial.maybe_downcast()
+        partial = [(n.name, ir.StringAttr(kinds[n.name]).value) for n in _items(kinds)]
+    except (ValueError, TypeError):
+        raise ValueError(f'{attr} is not a shard spec; write <@mesh, [["axis"], []], {{axis = "sum"}}>') from None
+    return ShardSpec.of(dims, partial)
 
 
-def _items(attrs: ir.DictAttr) -> list[ir.NamedAttribute]:
-    return [attrs[i] for i in range(len(attrs))]
+@_once
+def specs_in(attr: ir.Attribute) -> tuple[ShardSpec | None, ...]:
+    """The layouts in a list of them; None where the list says `unit`."""
+    return tuple(None if isinstance(a, ir.UnitAttr) else from_attr(a) for a in attr)
 
 
+@_once
 def mesh_symbol(attr: ir.Attribute) -> str:
     """Name of the mesh a spec attribute refers to."""
     return ir.FlatSymbolRefAttr(ShardSpecAttr(attr).mesh.maybe_downcast()).value
 
 
-def _optional(attr: ir.Attribute | None) -> ShardSpec | None:
-    return None if attr is None or isinstance(attr, ir.UnitAttr) else from_attr(attr)
+def _items(attrs: ir.DictAttr) -> list[ir.NamedAttribute]:
+    return [attrs[i] for i in range(len(attrs))]
 
 
 def _array(specs: Sequence[ShardSpec | None], mesh: str) -> ir.ArrayAttr:
@@ -104,8 +124,8 @@ def get(value: ir.Value) -> ShardSpec | None:
         if SPECS not in attrs:
             stage = stage_of(result.owner)
             return None if stage is None else boundary_specs(stage, OUT_SPECS)[_element(result.owner)]
-        specs, i = attrs[SPECS], result.result_number
-        return _optional(specs[i]) if i < len(specs) else None
+        specs, i = specs_in(attrs[SPECS]), result.result_number
+        return specs[i] if i < len(specs) else None
     op, i = value.owner.owner.operation, value.arg_number
     if op.name == "func.func":
         return _function_spec(op, "arg_attrs", i)
@@ -140,10 +160,8 @@ def result_specs(op: ir.Operation) -> list[ShardSpec | None]:
     """Layouts of the results of an op, one each."""
     op = op.operation
     count, attrs = len(op.results), op.attributes
-    if SPECS not in attrs:
-        return [None] * count
-    specs = [_optional(a) for a in attrs[SPECS]][:count]
-    return specs + [None] * (count - len(specs))
+    specs = list(specs_in(attrs[SPECS])) if SPECS in attrs else []
+    return specs if len(specs) == count else (specs + [None] * count)[:count]
 
 
 def set_result_specs(op: ir.Operation, specs: Sequence[ShardSpec | None], mesh: str = MESH) -> None:
@@ -155,7 +173,7 @@ def set_result_specs(op: ir.Operation, specs: Sequence[ShardSpec | None], mesh: 
 def operand_specs(op: ir.Operation) -> list[ShardSpec | None] | None:
     """What the op needs of each operand; None if nothing was decided."""
     attrs = op.operation.attributes
-    return [_optional(a) for a in attrs[OPERAND_SPECS]] if OPERAND_SPECS in attrs else None
+    return list(specs_in(attrs[OPERAND_SPECS])) if OPERAND_SPECS in attrs else None
 
 
 def set_operand_specs(op: ir.Operation, specs: Sequence[ShardSpec | None] | None, mesh: str = MESH) -> None:
@@ -191,7 +209,7 @@ def boundary_specs(stage: ir.Operation, where: str) -> list[ShardSpec | None]:
     """Layouts of the inputs (`where` is `IN_SPECS`) or results (`OUT_SPECS`) of a stage."""
     stage = stage.operation
     if where in stage.attributes:
-        return [_optional(a) for a in stage.attributes[where]]
+        return list(specs_in(stage.attributes[where]))
     values = stage.operands if where == IN_SPECS else stage.results
     return [None] * ir.TupleType(values[0].type).num_types
 

@@ -19,22 +19,40 @@ def walk(root: ir.Operation) -> Iterator[ir.Operation]:
     root = root.operation
     yield root
     # Not recursive: nesting is bounded by the program, not by Python's stack.
-    stack: list[ir.Block | Iterator[ir.OpView]] = list(_blocks(root))[::-1]
+    stack = [_inner(root)]
     while stack:
-        top = stack.pop()
-        ops = iter(list(top.operations)) if isinstance(top, ir.Block) else top
-        for view in ops:
-            op = view.operation
-            if len(op.regions):
-                yield op
-                stack.append(ops)
-                stack += list(_blocks(op))[::-1]
-                break
+        for op in stack[-1]:
+            nested = len(op.regions)
             yield op
+            if nested:
+                stack.append(_inner(op))
+                break
+        else:
+            stack.pop()
+
+
+def _inner(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops in the blocks of an op."""
+    for block in _blocks(op):
+        yield from [view.operation for view in block.operations]
 
 
 def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
     return (block for region in op.regions for block in region.blocks)
+
+
+def with_depth(func: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
+    """The ops in a function, and in how many regions inside of it each is."""
+    stack = [(iter([o.operation for o in b.operations]), 0) for b in func.regions[0].blocks]
+    while stack:
+        ops, depth = stack.pop()
+        for op in ops:
+            nested = len(op.regions)
+            yield op, depth
+            if nested:
+                stack.append((ops, depth))
+                stack += [(iter([o.operation for o in b.operations]), depth + 1) for r in op.regions for b in r.blocks]
+                break
 
 
 def defining_op(value: ir.Value) -> ir.Operation | None:

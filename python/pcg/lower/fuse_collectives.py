@@ -36,12 +36,13 @@ class FuseCollectives(Transformation):
         if mesh is None:
             return
         with module.context:
-            for op in [op for op in walk(module) if op.name in PCG_OPERATORS]:
+            chains = [op for op in walk(module) if op.name in PCG_OPERATORS]
+            for op in chains:
                 if next(iter(op.results[0].uses), None) is None:
                     continue  # no use; removed with its chain, or below
                 if self.next(op) is None:
                     self.fuse(op, mesh)
-            for op in [op for op in walk(module) if op.name in PCG_OPERATORS][::-1]:
+            for op in reversed(chains):
                 if next(iter(op.results[0].uses), None) is None:
                     op.erase()
 

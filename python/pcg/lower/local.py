@@ -25,6 +25,7 @@ from pcg.layout import Mesh
 from pcg.layout.uneven import blocks, is_even
 from pcg.lower.collectives import CollectiveBuilder, per_device
 from pcg.lower.neutral import neutral
+from pcg.lower.shards import local_attributes
 from pcg.rules.blocks import counts_of
 from pcg.rules.factor import Assignment, FactorRule
 
@@ -174,12 +175,16 @@ class MeshContext(LocalContext):
 
     def mask_padding(self) -> None:
         """Replace the padding of operands by the neutral element where it could reach a result."""
-        for i, dims in enumerate(self.rule.operands):
+        kinds = {
+            f: self.rule.factors[f].padding
+            for f, axes in enumerate(self.assignment.axes)
+            if axes and self.rule.factors[f].padding not in ("", "any", "own") and self.padded(f)
+        }
+        for i, dims in enumerate(self.rule.operands) if kinds else ():
             for d, dim in enumerate(dims):
                 for f in dim:
-                    kind = self.rule.factors[f].padding
-                    if self.axes_of(f) and kind not in ("", "any", "own") and self.padded(f):
-                        self.operands[i] = self._masked(self.operands[i], d, f, kind)
+                    if f in kinds:
+                        self.operands[i] = self._masked(self.operands[i], d, f, kinds[f])
 
     def _masked(self, value: ir.Value, d: int, factor: int, kind: str) -> ir.Value:
         row = tensor([value.type.shape[d]], ir.IntegerType.get_signless(32))
@@ -192,13 +197,12 @@ def clone_local(
     op: ir.Operation, operands: Sequence[ir.Value], result_types: Sequence[ir.Type], attributes: dict[str, ir.Attribute]
 ) -> list[ir.Value]:
     """`op` again with other operands, result types and attributes; sharding attributes are dropped."""
-    attrs = {a.name: a.attr for a in op.attributes} if _named(op) else {n: op.attributes[n] for n in op.attributes}
-    attrs = {n: a for n, a in attrs.items() if not n.startswith("dist.")} | attributes
+    count = len(op.regions)
     new = ir.Operation.create(
-        op.name, results=list(result_types), operands=list(operands), attributes=attrs,
-        regions=len(op.regions), loc=op.location,
+        op.name, results=list(result_types), operands=list(operands), attributes=local_attributes(op) | attributes,
+        regions=count, loc=op.location,
     )
-    for old_region, new_region in zip(op.regions, new.regions, strict=True):
+    for old_region, new_region in zip(op.regions, new.regions, strict=True) if count else ():
         for block in old_region.blocks:
             clone_block(block, new_region)
     return list(new.results)
@@ -211,10 +215,6 @@ def clone_block(block: ir.Block, region: ir.Region) -> None:
     with ir.InsertionPoint(copy):
         for op in block.operations:
             clone_mapped(op.operation, values)
-
-
-def _named(op: ir.Operation) -> bool:
-    return any(not isinstance(a, str) for a in op.attributes)
 
 
 def local_forms() -> frozenset[str]:

@@ -42,6 +42,7 @@ class LowerSpmd(Transformation):
             lowering = SpmdLowering(mesh)
             arguments = main.regions[0].blocks[0].arguments
             in_specs = [lowering.shards.spec(a) for a in arguments]
+            inlined = manual_bodies(module)
             new = lowering.function(main)
             results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
             out_specs = [lowering.shards.spec(v) for v in results]
@@ -52,7 +53,6 @@ class LowerSpmd(Transformation):
             self.sources = lowering.sources
             joined = join_permutes(new, mesh.size)
             self.statistics["collectives"] += lowering.collectives.channels - joined
-            inlined = manual_bodies(module)
             main.erase()
             for op in list(module.regions[0].blocks[0].operations):
                 if op.operation.name == "dist.mesh":

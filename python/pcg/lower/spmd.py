@@ -40,11 +40,10 @@ class SpmdLowering:
         self.collectives = CollectiveBuilder(mesh)
         #: Channel of each collective -> number of the op it was lowered from, in the walk of the function.
         self.sources: dict[int, int] = {}
-        self._numbers: dict[ir.Operation, int] = {}
+        self._number = 0
 
     def function(self, func: ir.Operation) -> ir.Operation:
         """The lowered function, placed before `func`, under the same name."""
-        self._numbers = {op: n for n, op in enumerate(walk(func))}
         old = func.regions[0].blocks[0]
         results = self._function_results(func)
         arguments = [self.shards.local_type(a) for a in old.arguments]
@@ -83,6 +82,7 @@ class SpmdLowering:
         """Lower the ops of a block to the insertion point; returns the global operands of its terminator."""
         for op in block.operations:
             op = op.operation
+            self._number += 1
             if op.name in TERMINATORS:
                 ir.Operation.create(
                     op.name, operands=[self.shards.local[v] for v in op.operands], attributes=local_attributes(op),
@@ -94,7 +94,7 @@ class SpmdLowering:
 
     def op(self, op: ir.Operation) -> None:
         """Lower one op and map its results."""
-        name, first = op.name, self.collectives.channels
+        name, number, first = op.name, self._number, self.collectives.channels
         with op.location:
             if name in CONTROL_FLOW:
                 results: Sequence[ir.Value] = lower_control_flow(op, self.shards, self.block)
@@ -104,8 +104,9 @@ class SpmdLowering:
                 raise PcgError(f"'{name}' op cannot be lowered to one program per device", op)
             else:
                 results = self._ordinary(op)
+                self._number += sum(1 for _ in walk(op)) - 1 if len(op.regions) else 0
         for channel in range(first + 1, self.collectives.channels + 1):
-            self.sources.setdefault(channel, self._numbers.get(op, 0))  # ops inside of regions came first
+            self.sources.setdefault(channel, number)  # ops inside of regions came first
         self.shards.local.update(zip(op.results, results, strict=True))
 
     def _redistributed(self, op: ir.Operation) -> ir.Value:
@@ -127,8 +128,9 @@ class SpmdLowering:
         return value
 
     def _ordinary(self, op: ir.Operation) -> Sequence[ir.Value]:
-        have = [self.shards.spec(v) for v in op.operands]
-        want = [self.shards.spec(r) for r in op.results]
+        sources, made = list(op.operands), list(op.results)
+        have = [self.shards.spec(v) for v in sources]
+        want = [self.shards.spec(r) for r in made]
         if all(s.is_replicated for s in (*have, *want)) and op.name not in _NEVER_COPIED:
             return self._same(op)
         rule = rule_for(op)
@@ -140,15 +142,16 @@ class SpmdLowering:
                 f"'{op.name}' op with operands {_list(have)} and results {_list(want)}: {error}; "
                 f"its rule is {rule}{because}", op
             ) from None
-        types = [self.shards.local_type(r) for r in op.results]
-        operands = [self.shards.local[v] for v in op.operands]
+        types = [self.shards.local_type(r) for r in made]
+        operands = [self.shards.local[v] for v in sources]
         context = MeshContext(op, operands, types, rule, assignment, self.collectives)
         context.mask_padding()
         results = list(local_form_of(op)(context))
+        nested = len(op.regions)
         for result, type_ in zip(results, types, strict=True):
             if result.type != type_:
                 raise PcgError(f"the local form of '{op.name}' makes {result.type}, {type_} is needed", op)
-            if len(op.regions) and not isinstance(result.owner, ir.Block):
+            if nested and not isinstance(result.owner, ir.Block):
                 self._capture(result)
         return results
 

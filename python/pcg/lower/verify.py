@@ -55,6 +55,7 @@ class VerifyLayouts(Transformation):
         self.mesh: Mesh | None = None
         self.symbol = ""
         self._checked: set[tuple] = set()
+        self._lists: dict[tuple, tuple[ShardSpec | None, ...]] = {}
         self.specs: dict[ir.Value, ShardSpec | None] = {}
         block = func.regions[0].blocks[0]
         if not self.meshes:
@@ -144,17 +145,18 @@ class VerifyLayouts(Transformation):
         self._checked.add(key)
         return spec
 
-    def _array(self, op: ir.Operation, name: str, what: str, values: Sequence[ir.Value]) -> list[ShardSpec | None]:
+    def _array(self, op: ir.Operation, name: str, what: str, values: Sequence[ir.Value]) -> Sequence[ShardSpec | None]:
         attr = op.attributes[name] if name in op.attributes else None
-        if attr is None:
-            return [self._attr(op, f"{what} {i} of '{op.name}'", None, v.type) for i, v in enumerate(values)]
-        if not isinstance(attr, ir.ArrayAttr) or len(attr) != len(values):  # V5
-            have = len(attr) if isinstance(attr, ir.ArrayAttr) else str(attr)
-            raise PcgError(f"'{op.name}' has {len(values)} {what}s but {have} entries in {name}", op)
-        return [
-            self._attr(op, f"{what} {i} of '{op.name}'", a, v.type)
-            for i, (a, v) in enumerate(zip(attr, values, strict=True))
-        ]
+        types = [v.type for v in values]
+        key = (attr, *types)
+        if key not in self._lists:
+            if attr is not None and (not isinstance(attr, ir.ArrayAttr) or len(attr) != len(types)):  # V5
+                have = len(attr) if isinstance(attr, ir.ArrayAttr) else str(attr)
+                raise PcgError(f"'{op.name}' has {len(types)} {what}s but {have} entries in {name}", op)
+            pairs = zip([None] * len(types) if attr is None else attr, types, strict=True)
+            found = [self._attr(op, f"{what} {i} of '{op.name}'", a, type_) for i, (a, type_) in enumerate(pairs)]
+            self._lists[key] = tuple(found)
+        return self._lists[key]
 
     # -- ops -----------------------------------------------------------------------------------
 
@@ -165,8 +167,9 @@ class VerifyLayouts(Transformation):
             if name in TERMINATORS:
                 self._terminator(op, wanted)
                 continue
-            results = self._results(op)
-            self.specs.update(zip(op.results, results, strict=True))
+            values = list(op.results)
+            results = self._results(op, values)
+            self.specs.update(zip(values, results, strict=True))
             if name in CONTROL_FLOW:
                 self._control_flow(op, results)
             elif name in PCG_OPERATORS or name in DIST_COLLECTIVES:
@@ -177,28 +180,26 @@ class VerifyLayouts(Transformation):
             elif not name.startswith("pcg."):
                 self._ordinary(op, results)
 
-    def _results(self, op: ir.Operation) -> list[ShardSpec | None]:
+    def _results(self, op: ir.Operation, values: Sequence[ir.Value]) -> Sequence[ShardSpec | None]:
         if op.name in CONSTRAINTS and shardings.SPECS not in op.attributes:
-            return [self._attr(op, "spec", op.attributes["spec"], op.results[0].type)]
-        return self._array(op, shardings.SPECS, "result", op.results)
+            return [self._attr(op, "spec", op.attributes["spec"], values[0].type)]
+        return self._array(op, shardings.SPECS, "result", values)
 
-    def _operands(self, op: ir.Operation) -> list[ShardSpec | None]:
+    def _operands(self, op: ir.Operation) -> Sequence[ShardSpec | None]:
         """What the op gets: `dist.operand_specs` where a reshard is still to be inserted."""
         if shardings.OPERAND_SPECS in op.attributes:
             return self._array(op, shardings.OPERAND_SPECS, "operand", op.operands)
-        return [self._value(v) for v in op.operands]
-
-    def _value(self, value: ir.Value) -> ShardSpec | None:
-        return self.specs.get(value)
+        return [self.specs.get(v) for v in op.operands]
 
     def _ordinary(self, op: ir.Operation, results: Sequence[ShardSpec | None]) -> None:
         """V6: the op's rule has a strategy with these layouts."""
-        operands = self._operands(op)
-        known = [
-            s if s is not None else (None if isinstance(v.type, ir.RankedTensorType) else ShardSpec.replicated(0))
-            for s, v in zip((*operands, *results), (*op.operands, *op.results), strict=True)
-        ]
-        if any(s is None for s in known) or not any(s.used_axes for s in known if s is not None) and not is_manual(op):
+        known = [*self._operands(op), *results]
+        if any(s is None for s in known):
+            pairs = zip((*op.operands, *op.results), known, strict=True)
+            if any(s is None and isinstance(v.type, ir.RankedTensorType) for v, s in pairs):
+                return
+            known = [s or ShardSpec.replicated(0) for s in known]
+        if all(s.is_replicated for s in known if s is not None) and not is_manual(op):
             return
         rule = rule_for(op)
         count = len(op.operands)
@@ -213,7 +214,7 @@ class VerifyLayouts(Transformation):
 
     def _move(self, op: ir.Operation, result: ShardSpec | None) -> None:
         """V7: the operator makes its result's layout of its operand's."""
-        source = self._value(op.operands[0])
+        source = self.specs.get(op.operands[0])
         if source is None or result is None or self.mesh is None:
             return
         try:

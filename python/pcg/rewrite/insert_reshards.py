@@ -96,7 +96,7 @@ class _Inserter:
                 self.control_flow(op)
             elif op.name in CONSTRAINTS:
                 spec = shardings.from_attr(op.attributes["spec"])
-                self.need(op, 0, spec)
+                self.need(op, 0, op.operands[0], spec)
                 self.specs[op.results[0]] = spec
                 annotation.keep_on_operand(op)
                 self.constraints.append(op)
@@ -111,8 +111,8 @@ class _Inserter:
             raise PcgError(
                 f"'{op.name}' op has {len(op.operands)} operands but {len(needs)} dist.operand_specs", op
             )
-        for i, spec in enumerate(needs):
-            self.need(op, i, spec if spec is not None else ShardSpec.replicated(len(shape(op.operands[i]))))
+        for i, (value, spec) in enumerate(zip(op.operands, needs, strict=True)):
+            self.need(op, i, value, spec if spec is not None else ShardSpec.replicated(len(shape(value))))
         shardings.set_operand_specs(op, None)
 
     def terminator(self, op: ir.Operation, results: list[ShardSpec | None]) -> None:
@@ -122,24 +122,24 @@ class _Inserter:
                 spec = self.spec(value).without_partial()
                 if op.name == "func.return" and shardings.get(value) is not None:
                     shardings.set_function_result_spec(self.func, i, spec)
-            self.need(op, i, spec)
+            self.need(op, i, value, spec)
 
     def control_flow(self, op: ir.Operation) -> None:
         specs: list[ShardSpec | None] = [self.spec(r) for r in op.results]
         replicated: list[ShardSpec | None] = [ShardSpec.replicated(0)]
         if op.name == "stablehlo.while":
-            for i, spec in enumerate(specs):
-                self.need(op, i, spec)
+            for i, (value, spec) in enumerate(zip(op.operands, specs, strict=True)):
+                self.need(op, i, value, spec)
             self.visit(op.regions[0].blocks[0], replicated)
             self.visit(op.regions[1].blocks[0], specs)
         else:
-            self.need(op, 0, replicated[0])
+            self.need(op, 0, op.operands[0], replicated[0])
             for region in op.regions:
                 self.visit(region.blocks[0], specs)
         shardings.set_operand_specs(op, None)
 
-    def need(self, op: ir.Operation, i: int, spec: ShardSpec | None) -> None:
-        value = op.operands[i]
+    def need(self, op: ir.Operation, i: int, value: ir.Value, spec: ShardSpec | None) -> None:
+        """Note that `op` needs its operand `i`, `value`, in the layout `spec`."""
         if spec is not None and spec != self.spec(value):
             self.wanted.setdefault(value, {}).setdefault(spec, []).append((op, i))
 

@@ -14,12 +14,13 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, functions, is_private, walk
 from pcg.lower.local_collectives import alone
 from pcg.rules import traits
-from pcg.rules.collectives import NAMES as COLLECTIVES
-from pcg.rules.collectives import check_replicas, is_plain, why_refused
+from pcg.rules.collectives import NAMES, check_replicas, is_plain, why_refused
 from pcg.rules.custom_call import has_side_effect
 from pcg.rules.manual import manual_bodies
 from pcg.rules.registry import TERMINATORS
 from pcg.rules.traits import Trait
+
+_COLLECTIVES = frozenset(NAMES)
 
 
 @dataclass
@@ -38,10 +39,12 @@ class Normalize(Transformation):
         self._remove_functions(module)
         per_device = manual_bodies(module)
         for func in functions(module):
-            if ir.StringAttr(func.attributes["sym_name"]).value not in per_device:
-                self._collectives(func)
-            self._fold(func)
-            self._clean(list(walk(func))[:0:-1])
+            ops = list(walk(func))
+            if ir.StringAttr(func.attributes["sym_name"]).value not in per_device and self._collectives(ops):
+                ops = list(walk(func))
+            if self._fold(ops):
+                ops = list(walk(func))
+            self._clean(ops[:0:-1])
         self._remove_functions(module)  # bodies of manual computations that no op runs
 
     def _remove_functions(self, module: ir.Operation) -> None:
@@ -50,7 +53,7 @@ class Normalize(Transformation):
         named = {ir.StringAttr(f.attributes["sym_name"]).value: f for f in found}
         work = [f for f in found if not is_private(f)] or found
         kept = {ir.StringAttr(f.attributes["sym_name"]).value for f in work}
-        while work:
+        while work and len(kept) < len(named):
             for op in walk(work.pop()):
                 for symbol in _symbols(op):
                     if symbol in named and symbol not in kept:
@@ -61,9 +64,10 @@ class Normalize(Transformation):
                 func.erase()
                 self.statistics["functions removed"] += 1
 
-    def _collectives(self, func: ir.Operation) -> None:
-        """Remove the collectives that a program for one device has."""
-        for op in [o for o in walk(func) if o.name in COLLECTIVES]:
+    def _collectives(self, ops: list[ir.Operation]) -> bool:
+        """Remove the collectives that a program for one device has; whether there were any."""
+        found = False
+        for op in [o for o in ops if o.name in _COLLECTIVES]:
             if not is_plain(op) and not why_refused(op) or _is_manual(op):
                 continue
             with ir.InsertionPoint(op):
@@ -71,19 +75,25 @@ class Normalize(Transformation):
             for result, value in zip(op.results, values, strict=True):
                 result.replace_all_uses_with(value)
             op.erase()
+            found = True
             self.statistics["collectives removed"] += 1
+        return found
 
-    def _fold(self, func: ir.Operation) -> None:
-        """Remove ops that return an operand, and joins of what was split."""
-        for op in list(walk(func)):
+    def _fold(self, ops: list[ir.Operation]) -> bool:
+        """Remove ops that return an operand, and joins of what was split; whether there were any."""
+        found = False
+        for op in ops:
             if _is_identity(op):
-                op.results[0].replace_all_uses_with(op.operands[0])
-                op.erase()
-                self.statistics["ops folded"] += 1
+                value, what = op.operands[0], "ops folded"
             elif (value := as_pad(op)) is not None:
-                op.results[0].replace_all_uses_with(value)
-                op.erase()
-                self.statistics["ops joined"] += 1
+                what = "ops joined"
+            else:
+                continue
+            op.results[0].replace_all_uses_with(value)
+            op.erase()
+            found = True
+            self.statistics[what] += 1
+        return found
 
     def _clean(self, ops: list[ir.Operation]) -> None:
         """Users first: remove dead ops, and give each use of a free value its own copy."""
