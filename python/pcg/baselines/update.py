@@ -68,10 +68,10 @@ def _only_for(block: ir.Block, states: Container[ir.Value]) -> set[ir.Value]:
     """
     found: set[ir.Value] = set()
     for op in reversed([op.operation for op in block.operations]):
-        if len(op.results) == 1 and pointwise(op):
+        if len(op.results) == 1:
             value = op.results[0]
             users = (use.owner.operation for use in value.uses)
-            if all(value in states if u.name == "func.return" else _in(u, found) for u in users):
+            if all(value in states if u.name == "func.return" else _in(u, found) for u in users) and pointwise(op):
                 found.add(value)
     return found
 

@@ -30,6 +30,7 @@ _Lines = dict[tuple[tuple[str, ...], str], tuple[tuple[float, float], ...]]
 Amount = TypeVar("Amount", float, np.ndarray)
 
 _IN_ORDER = Reordering()
+_WINDOWED = Trait.READS_WINDOW | Trait.UPDATE
 #: Bytes up to which XLA combines independent all-reduces into one: the default of the GPU backend's flag
 #: `xla_gpu_all_reduce_combine_threshold_bytes`.
 COMBINED = 30 * 2**20
@@ -128,7 +129,7 @@ class CostModel:
     @staticmethod
     def touches(op_name: str, kind: str, index: int) -> bool:
         """Whether operand or result (`kind`) number `index` is read or written in full."""
-        if not traits.has(op_name, Trait.READS_WINDOW | Trait.UPDATE):
+        if not traits.has(op_name, _WINDOWED):
             return True
         return index in traits.reads(op_name) if kind == "operand" else traits.has(op_name, Trait.READS_WINDOW)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
 
 from pcg.baselines.plans import BaselinePlan
 from pcg.ir.clone import clone_module
@@ -54,6 +55,16 @@ class Written:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_module": None, "_bytecode": self.bytecode()}
+
+
+def digest(module: ir.Operation) -> str:
+    """A key that only equal programs have in common; where their ops come from does not count."""
+    copy = clone_module(module).operation  # whose values list their readers in the order of the program
+    with module.context:
+        passes = PassManager.parse("builtin.module(strip-debuginfo)")
+        passes.enable_verifier(False)
+        passes.run(copy)
+    return hashlib.sha256(Written(copy).bytecode()).hexdigest()
 
 
 @dataclass
@@ -123,11 +134,10 @@ class Attempt(abc.ABC):
           PcgError: there is no such plan.
         """
         module, search = self.write(workspace)
-        text = module.get_asm(print_generic_op_form=True, assume_verified=True)
-        key = hashlib.sha256(text.encode()).hexdigest()
+        key = digest(module)
         if key in self.common.seen:
             return Tried(key, None, search)
-        done = evaluate(module, self.common.context, self.mappings, self.cutoff)
+        done = evaluate(module, self.common.context, self.mappings, self.cutoff, workspace.works)
         step = done.step
         fits = step.peak_bytes <= self.common.limit
         found = Candidate(
@@ -194,7 +204,7 @@ class Choice:
         model = cost_model(copy, self.common.context.machine, on.mesh)
         try:
             commit(entry_of(copy), on.graph_of(copy, model), self.choice, Tables.on(on.mesh))
-            step = evaluate(copy, self.common.context).step
+            step = evaluate(copy, self.common.context, works=workspace.works).step
         except PcgError:
             return math.inf
         return step.seconds if step.peak_bytes <= self.common.limit else math.inf

@@ -20,7 +20,8 @@ from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rewrite.recompute import Recompute
 from pcg.rewrite.remat_barriers import InsertRematBarriers
 from pcg.search.recompute import Recomputation
-from pcg.simulate import Simulation, fastest_mapping, simulate
+from pcg.simulate import Simulation, simulate, simulate_mappings
+from pcg.simulate.kernels import OpWorks
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,14 @@ def memory_of(module: ir.Operation, model: CostModel, context: Context) -> Simul
 
 
 def evaluate(
-    module: ir.Operation, context: Context, mappings: Sequence[Mesh] = (), cutoff: float = math.inf
-) -> Evaluation:
+    module: ir.Operation, context: Context, mappings: Sequence[Mesh] = (), cutoff: float = math.inf,
+    works: OpWorks | None = None,
+) -> Evaluation:  # fmt: skip
     """A step of a program with layouts on its mesh, or on the fastest of the same mesh in several device mappings.
 
     The first of `mappings` is that of the program.  The program is lowered for it and simulated on each of them, and
     then lowered again for the fastest one, as fusion and redistributions depend on the mapping; one that takes more
-    than `cutoff` seconds even there is not lowered again.
+    than `cutoff` seconds even there is not lowered again.  `works` is as in `simulate`.
 
     Raises:
       PcgError: it cannot be lowered; at the op's location.
@@ -92,18 +94,17 @@ def evaluate(
     assert mesh is not None
     local = lowered(resharded(module, context), context)
     models = [CostModel(context.machine, m) for m in (mesh, *mappings[1:])]
-    chosen = fastest_mapping(local, models, donated=context.donated)
-    assert chosen is not None
-    best, found = chosen
+    steps = simulate_mappings(local, models, donated=context.donated, works=works)
+    best = min(steps, key=lambda n: steps[n].seconds)
+    found = steps[0]
     if best:
         mapped = clone_module(module).operation
         replace_mesh(mapped, mappings[best])
-        if found.seconds > cutoff:
-            mesh, module = mappings[best], mapped
+        if steps[best].seconds > cutoff:
+            mesh, module, found = mappings[best], mapped, steps[best]
         else:
             relowered = lowered(resharded(mapped, context), context)
-            on_best = simulate(relowered, models[best], donated=context.donated)
-            found = simulate(local, models[0], donated=context.donated)
+            on_best = simulate(relowered, models[best], donated=context.donated, works=works)
             if on_best.seconds < found.seconds:
                 mesh, module, local, found = mappings[best], mapped, relowered, on_best
     if context.backend != "accelerator":

@@ -7,6 +7,7 @@ on how many processes there are.
 
 from __future__ import annotations
 
+import gc
 import io
 import signal
 from collections.abc import Callable
@@ -32,6 +33,9 @@ JOBS = option(0, "processes that evaluate candidates for a large program; 0: as 
 #: Ops of a program for which processes are started.  Measured: one takes 1.2 s to start, a candidate for so many ops
 #: 0.3 s, and there are 20 to 50 of them.
 _LARGE = 500
+#: Objects that are made before Python looks for cycles of them.  Measured: by default (700, 10, 10) it looks a tenth of
+#: the time, as graphs have millions of objects; so next to none, and no more memory is needed.
+_COLLECTED = (50_000, 10, 10)
 #: Seconds after which a process that has nothing to do ends.
 _IDLE = 20.0
 
@@ -55,9 +59,12 @@ class Workers:
         self._lenient = module.context.allow_unregistered_dialects
 
     def __enter__(self) -> Workers:
+        self._collected = gc.get_threshold()
+        gc.set_threshold(*_COLLECTED)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        gc.set_threshold(*self._collected)
         for p in self._pending:
             p.cancel()
         if any(p.running for p in self._pending):  # the end of the program would wait for it
@@ -125,6 +132,7 @@ _current: tuple[bytes, Workspace] | None = None
 def _initialize() -> None:
     # Ctrl-C goes to all processes of a terminal; the one that waits for these ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*_COLLECTED)
 
 
 def _run(program: bytes, lenient: bool, task: Task[R]) -> R:

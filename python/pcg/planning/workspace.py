@@ -20,6 +20,7 @@ from pcg.search.built import Built, graph_of_copy
 from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
+from pcg.simulate.kernels import OpWorks
 
 #: Meshes whose graphs are kept, the last ones used.  A choice: the graph of a large program takes a hundred MiB.
 _KEPT = 2
@@ -68,6 +69,8 @@ class Workspace:
     """A program to be planned, which stays as it is, on all the meshes that are tried."""
 
     module: ir.Operation
+    works: OpWorks = field(default_factory=OpWorks)
+    """What the simulator knows of ops of all candidates."""
     _on: dict[tuple[Mesh | None, tuple[bool, int] | None], OnMesh] = field(default_factory=dict)
 
     def on(self, mesh: Mesh | None = None, refine: RefineMesh | None = None) -> OnMesh:

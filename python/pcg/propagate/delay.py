@@ -69,14 +69,16 @@ def _candidates(problem: PropagationProblem, assignments: list[Assignment | None
     for n, (node, a) in enumerate(zip(problem.nodes, assignments, strict=True)):
         if a is None:
             continue
-        kinds = {node.rule.factors[f].reduce for f, axes in enumerate(a.axes) if axes and node.rule.factors[f].reduce}
-        kinds |= {node.rule.linear[k].kind for _, k in a.linear}
         if axis in a.used:
             for f, axes in enumerate(a.axes):
                 kind = node.rule.factors[f].reduce
                 if kind and axis in axes:
                     state.partial.update((v, kind) for v in node.results)
             continue
+        if not any(v in state.partial for v in node.operands):
+            continue
+        kinds = {node.rule.factors[f].reduce for f, axes in enumerate(a.axes) if axes and node.rule.factors[f].reduce}
+        kinds |= {node.rule.linear[k].kind for _, k in a.linear}
         for k, linear in enumerate(node.rule.linear):
             if not linear.operands or (kinds and kinds != {linear.kind}):
                 continue

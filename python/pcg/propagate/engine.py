@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
+from functools import lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.propagate.problem import PropagationProblem
@@ -46,6 +47,7 @@ def project(rule: FactorRule, tensor: DimFactors, dims: tuple[Axes, ...], mesh: 
     return found
 
 
+@lru_cache(maxsize=1 << 14)
 def passes_through(rule: FactorRule) -> bool:
     """Whether the op only maps operands to results: nothing is contracted, and no operand factor is lost."""
     if any(f.reduce for f in rule.factors):
@@ -75,10 +77,7 @@ class Engine:
         self._unchanged: set[tuple[int, bool, tuple[tuple[Axes, ...], ...], int]] = set()
         self._role = [-1] * len(problem.nodes)
         self._role_numbers: dict[tuple[tuple[bool, float, frozenset[int]], ...], int] = {}
-        cache: dict[int, bool] = {}
-        self.plain = [
-            node.structural or cache.setdefault(id(node.rule), passes_through(node.rule)) for node in problem.nodes
-        ]
+        self.plain = [node.structural or passes_through(node.rule) for node in problem.nodes]
 
     def run(self) -> list[ShardSpec]:
         """Layouts at the fixpoint."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.hashing import hashed_once
@@ -104,8 +104,9 @@ class Assignment:
     axes: tuple[tuple[str, ...], ...]
     linear: tuple[tuple[str, int], ...] = ()
 
-    @property
+    @cached_property
     def used(self) -> frozenset[str]:
+        """Axes that split something or are passed through."""
         return frozenset(a for f in self.axes for a in f) | frozenset(a for a, _ in self.linear)
 
 
@@ -139,21 +140,20 @@ class FactorRule:
 
         return ",".join(map(tensor, self.operands)) + "->" + ",".join(map(tensor, self.results))
 
-    # -- specs ---------------------------------------------------------------------------------
+    @cached_property
+    def sums(self) -> bool:
+        """Whether results may be partial sums."""
+        return any(f.reduce == "sum" for f in self.factors) or any(x.kind == "sum" for x in self.linear)
 
-    def _dims(self, tensor: DimFactors, a: Assignment) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(x for f in dim for x in a.axes[f]) for dim in tensor)
+    # -- specs ---------------------------------------------------------------------------------
 
     def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
         """Spec that operand `i` must have under `a`."""
-        partial = [(x, self.linear[k].kind) for x, k in a.linear if i in self.linear[k].operands]
-        return ShardSpec.of(self._dims(self.operands[i], a), partial)
+        return _specs(self, a)[0][i]
 
     def result_spec(self, i: int, a: Assignment) -> ShardSpec:
         """Spec that result `i` has under `a`."""
-        partial = [(x, self.linear[k].kind) for x, k in a.linear]
-        partial += [(x, f.reduce) for f, axes in zip(self.factors, a.axes, strict=True) if f.reduce for x in axes]
-        return ShardSpec.of(self._dims(self.results[i], a), partial)
+        return _specs(self, a)[1][i]
 
     # -- legality and enumeration --------------------------------------------------------------
 
@@ -309,6 +309,23 @@ class FactorRule:
                 break
         if left:
             raise RuleError(f"dimension {d} cannot be split by {'+'.join(left)}")
+
+
+@lru_cache(maxsize=1 << 14)
+def _specs(rule: FactorRule, a: Assignment) -> tuple[list[ShardSpec], list[ShardSpec]]:
+    """Specs of the operands and of the results of an op under `a`."""
+
+    def dims(tensor: DimFactors) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(x for f in dim for x in a.axes[f]) for dim in tensor)
+
+    passed = [(x, rule.linear[k]) for x, k in a.linear]
+    terms = [[(x, p.kind) for x, p in passed if i in p.operands] for i in range(len(rule.operands))]
+    partial = [(x, p.kind) for x, p in passed]
+    partial += [(x, f.reduce) for f, axes in zip(rule.factors, a.axes, strict=True) if f.reduce for x in axes]
+    return (
+        [ShardSpec.of(dims(t), own) for t, own in zip(rule.operands, terms, strict=True)],
+        [ShardSpec.of(dims(t), partial) for t in rule.results],
+    )
 
 
 #: Layers repeat, and the layouts of an op are read when they are measured, verified and lowered.

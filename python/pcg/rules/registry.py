@@ -60,22 +60,28 @@ def rule_for(op: ir.Operation) -> FactorRule:
     """The rule of `op`; an op without one gets a rule that replicates it and says why."""
     op_traits.load_all()
     op = op.operation
-    elements = float(sum(math.prod(shape(r)) for r in op.results))
     function = _RULES.get(op.name)
     if function is None:
         ranks = [len(shape(v)) for v in op.operands]
-        return replicated_rule(ranks, [len(shape(r)) for r in op.results], f"no rule for {op.name}", elements)
+        reason = f"no rule for {op.name}"
+        return replicated_rule(ranks, [len(shape(r)) for r in op.results], reason, _elements(op))
     found = function(op)
-    if op.results and all(is_bool(r.type) for r in op.results):
-        found = _disjunctions(found)
-    if any(_without_zero(v) for v in (*op.operands, *op.results)):
-        found = _without_sums(found)
-    return found if found.flops else replace(found, flops=elements)
+    if found.sums:  # what follows is of element types on which they are none
+        results = {r.type for r in op.results}
+        if results and all(map(is_bool, results)):
+            found = _disjunctions(found)
+        if any(map(_lacks_zero, results.union(v.type for v in op.operands))):
+            found = _without_sums(found)
+    return found if found.flops else replace(found, flops=_elements(op))
 
 
-def _without_zero(value: ir.Value) -> bool:
-    t = value.type
-    return isinstance(t, ir.RankedTensorType) and isinstance(t.element_type, ir.Float8E8M0FNUType)
+def _elements(op: ir.Operation) -> float:
+    """How many elements the results of `op` have."""
+    return float(sum(math.prod(shape(r)) for r in op.results))
+
+
+def _lacks_zero(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and isinstance(type_.element_type, ir.Float8E8M0FNUType)
 
 
 @lru_cache(maxsize=1024)

@@ -152,8 +152,11 @@ def load_all() -> None:
 
 def has(op_name: str, traits: Trait) -> bool:
     """Whether an op has a trait; of several (`Trait.TOKEN | Trait.HOST_IO`), any."""
-    load_all()
-    return bool(_BITS.get(op_name, 0) & traits._value_)
+    bits = _BITS.get(op_name)
+    if bits is None:
+        load_all()
+        bits = _BITS.get(op_name, 0)
+    return bits & traits._value_ != 0
 
 
 def of(op_name: str) -> Trait:

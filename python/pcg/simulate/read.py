@@ -7,8 +7,7 @@ bytes; collectives, loops and conditionals are tasks of their own.  Values that 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from torch_mlir import ir
 
@@ -20,11 +19,12 @@ from pcg.ir.loops import assumed_iterations
 from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.ir.walk import functions
 from pcg.machine.profile import Reordering
-from pcg.rules import rule_for, traits
+from pcg.rules import traits
 from pcg.rules.registry import BRANCHES
 from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import CollectiveCosts, element
+from pcg.simulate.kernels import Kernel, OpWork, OpWorks
 from pcg.simulate.reordering import (
     around_collective,
     matrix_reordering,
@@ -42,20 +42,6 @@ from pcg.simulate.task_graph import COMMUNICATION, COMPUTE, Task, TaskGraph
 _NO_TIME = Trait.GENERATOR | Trait.DEVICE_NUMBER | Trait.TOKEN
 
 
-@dataclass
-class _Kernel:
-    """A fusion while its ops come in."""
-
-    reads: dict[int, None] = field(default_factory=dict)
-    flops: float = 0.0
-    bytes: float = 0.0
-    parts: dict[str, float] = field(default_factory=dict)
-    """Operations by the op that does them."""
-    order: Reordering = Reordering()
-    in_place: bool = True
-    ops: int = 0
-
-
 class TaskReader:
     """Reads functions of one module as task graphs; `model` says what tasks cost.
 
@@ -63,11 +49,13 @@ class TaskReader:
     are copied into one order of dimensions, and gradients of pooling keep the indices of the maxima.
     """
 
-    def __init__(self, model: CostModel, module: ir.Operation | None = None, cpu: bool = False) -> None:
+    def __init__(
+        self, model: CostModel, module: ir.Operation | None = None, cpu: bool = False, works: OpWorks | None = None
+    ) -> None:
         self.model = model
         self.cpu = cpu
         self.collective_cost = CollectiveCosts(model)
-        self._flops_of: dict[tuple[Any, ...], float] = {}
+        self._work = works or OpWorks()
         self._runs = 1
         """How often the block that is read runs per step."""
         self.functions = (
@@ -92,7 +80,7 @@ class TaskReader:
 
     def _block(self, block: ir.Block, scope: Scope) -> ir.Operation:
         """Add the tasks of a block; returns its terminator."""
-        kernels: dict[int, _Kernel] = {}
+        kernels: dict[int, Kernel] = {}
         ops = [op.operation for op in block.operations]
         for op in ops[:-1]:
             name = op.name
@@ -114,37 +102,29 @@ class TaskReader:
                 self._ordinary(op, kernels, scope)
         return ops[-1]
 
-    def _ordinary(self, op: ir.Operation, kernels: dict[int, _Kernel], scope: Scope) -> None:
+    def _ordinary(self, op: ir.Operation, kernels: dict[int, Kernel], scope: Scope) -> None:
         """Put `op` into its kernels, and finish the one that it is the last op of."""
         numbers = self.fusion.kernels(op)
         if not numbers:
             return
-        model, name = self.model, op.name
-        flops = self._flops(op)
-        written = [self.fusion.writes(op, i) for i in range(len(op.results))]
-        touched = sum(
-            tensor_bytes(r.type) for i, r in enumerate(op.results) if written[i] and model.touches(name, "result", i)
-        )
-        window = len(op.operands) > 0 and not model.touches(name, "operand", 0)
+        name, work = op.name, self._work(op)
+        written = [n for i, n in enumerate(work.writes) if self.fusion.writes(op, i)]
+        order = Reordering() if name != "stablehlo.transpose" else self._transposed(op, scope)
         for n in numbers:
-            kernel = kernels.setdefault(n, _Kernel())
-            kernel.flops += flops
-            kernel.parts[name] = kernel.parts.get(name, 0.0) + flops
-            if name == "stablehlo.transpose" and not self._is_free_transpose(op, scope):
-                # A value that the same iteration computed is in a cache, where columns are as near as rows.
-                bytes_, order = tensor_bytes(op.results[0].type), kernel.order
-                if reorders(op) and scope.graph.inner != "loop":
-                    kernel.order = replace(
-                        order, transposed=order.transposed + bytes_,
-                        slab=max(order.slab, bytes_ / transposed_blocks(op)),
-                        stride=max(order.stride, read_stride(op), key=lambda n: n & -n),
-                    )  # fmt: skip
-                elif reorders(op, rows=True):
-                    kernel.order = replace(order, rows=order.rows + bytes_)
-            kernel.bytes += touched
-            kernel.ops += 1
-            kernel.in_place &= not traits.has(name, Trait.NONLOCAL)
-        for i, v in enumerate(op.operands):
+            kernel = kernels.get(n)
+            if kernel is None:
+                kernel = kernels[n] = Kernel()
+            kernel.add(name, work)
+            kernel.bytes += sum(written)
+            if order.transposed:
+                kernel.order = replace(
+                    kernel.order, transposed=kernel.order.transposed + order.transposed,
+                    slab=max(kernel.order.slab, order.slab),
+                    stride=max(kernel.order.stride, order.stride, key=lambda n: n & -n),
+                )  # fmt: skip
+            elif order.rows:
+                kernel.order = replace(kernel.order, rows=kernel.order.rows + order.rows)
+        for i, size in enumerate(work.reads):
             root = self.fusion.source(op, i)
             if not scope.knows(root):
                 continue
@@ -152,42 +132,34 @@ class TaskReader:
             for n in numbers:
                 kernels[n].reads[number] = None
             for n in self.fusion.inputs(op, i):
-                if model.touches(name, "operand", i):
-                    kernels[n].bytes += tensor_bytes(v.type)
-                elif i == 0 and window:
-                    kernels[n].bytes += tensor_bytes(op.results[0].type) if model.touches(name, "result", 0) else 0.0
+                kernels[n].bytes += size
         if self.cpu and name == "stablehlo.select_and_scatter":
             kernels[min(numbers)].reads.update(dict.fromkeys(self._pooling_buffers(op, scope)))
-        if any(written) or not op.results:
-            again = self.fusion.reads_again(op)
+        if written or not work.writes:
             kernel = kernels.pop(min(numbers))
-            kernel.bytes += 0.0 if again is None else tensor_bytes(op.operands[again].type)
-            self._finish(op, kernel, scope)
+            kernel.bytes += work.again
+            self._finish(op, kernel, work, scope)
 
-    def _is_free_transpose(self, op: ir.Operation, scope: Scope) -> bool:
-        """Whether a transpose costs nothing because a loop may carry values in any order of dimensions in memory.
+    def _transposed(self, op: ir.Operation, scope: Scope) -> Reordering:
+        """How a transpose reads what is in memory, if it costs anything.
 
-        Results of collectives are in the order of their dimensions.
+        In a loop it does not if the loop may carry its operand in any order of dimensions in memory; results of
+        collectives are in the order of their dimensions.  And a value that the same iteration computed is in a cache,
+        where columns are as near as rows.
         """
-        if scope.graph.inner != "loop":
-            return False
-        root = self.fusion.root(op.operands[0])
-        return isinstance(root.owner, ir.Block) or not traits.has(root.owner.operation.name, Trait.COLLECTIVE)
+        loop = scope.graph.inner == "loop"
+        if loop:
+            root = self.fusion.root(op.operands[0])
+            if isinstance(root.owner, ir.Block) or not traits.has(root.owner.operation.name, Trait.COLLECTIVE):
+                return Reordering()
+        size = tensor_bytes(op.results[0].type)
+        if reorders(op) and not loop:
+            return Reordering(transposed=size, slab=size / transposed_blocks(op), stride=read_stride(op))
+        return Reordering(rows=size if reorders(op, rows=True) else 0.0)
 
-    def _flops(self, op: ir.Operation) -> float:
-        """Operations of `op` by its factor rule, computed once per name and types where attributes do not matter."""
-        if traits.has(op.name, Trait.WORK_IN_ATTRIBUTES):
-            return rule_for(op).flops
-        key = op.name, *(v.type for v in op.operands), *(r.type for r in op.results)
-        if key not in self._flops_of:
-            self._flops_of[key] = rule_for(op).flops
-        return self._flops_of[key]
-
-    def _finish(self, op: ir.Operation, kernel: _Kernel, scope: Scope) -> None:
+    def _finish(self, op: ir.Operation, kernel: Kernel, work: OpWork, scope: Scope) -> None:
         reads = tuple(kernel.reads)
         writes = scope.results(op)
-        contracts = traits.has(op.name, Trait.CONTRACTION)
-        kind = element(op.operands[0] if contracts else op.results[0] if op.results else None)
         update = traits.has(op.name, Trait.UPDATE)
         over: dict[int, tuple[int, ...]] = {}
         if update:
@@ -195,7 +167,7 @@ class TaskReader:
             over = {writes[0]: (scope.number(updated),)} if scope.knows(updated) else {}
         elif kernel.in_place or op.name == "stablehlo.select_and_scatter":
             over = {w: reads for w in writes}
-        seconds = self.model.kernel(_root(op, kernel), kind, kernel.parts, kernel.bytes, kernel.order)
+        seconds = self.model.kernel(kernel.root(op), work.element, kernel.parts, kernel.bytes, kernel.order)
         if self.cpu and op.name == "stablehlo.dot_general":
             seconds += packing(op, self.model)
         scope.graph.tasks.append(
@@ -373,13 +345,6 @@ class TaskReader:
 
 def _short(op: ir.Operation) -> str:
     return op.name.removeprefix("stablehlo.")
-
-
-def _root(op: ir.Operation, kernel: _Kernel) -> str:
-    """The op whose measured rate a kernel has: a transpose only if nothing else is fused with it."""
-    if op.name == "stablehlo.transpose" and (not kernel.order.transposed or kernel.ops > 1):
-        return "stablehlo.copy"
-    return op.name
 
 
 def _type(value: ir.Value) -> str:
