@@ -54,6 +54,11 @@ class Port:
         return self._is_partial
 
     @cached_property
+    def waits_for(self) -> str | None:
+        """The reduction that some of the specs wait for."""
+        return next((k for s in self.specs for _, k in s.partial), None)
+
+    @cached_property
     def _is_partial(self) -> np.ndarray:
         return np.array([bool(s.partial) for s in self.specs])[self.ids]
 
@@ -171,6 +176,14 @@ class Tables:
             specs = dict.fromkeys(self._enumerate(tuple(shape), partial))
             specs.update(dict.fromkeys(extra))
             table = self._value_tables[key] = self._of_specs(list(specs))
+        return table
+
+    def of_port(self, shape: tuple[int, ...], port: Port) -> Table:
+        """What a value of `shape` that comes in the specs of `port` may be kept in."""
+        key = (shape, port)
+        table = self._value_tables.get(key)
+        if table is None:
+            table = self._value_tables[key] = self.of_value(shape, port.waits_for, port.specs)
         return table
 
     def fixed(self, spec: ShardSpec) -> Table:
