@@ -37,9 +37,12 @@ class Port:
 
     def find(self, spec: ShardSpec) -> int | None:
         """First strategy with `spec`, None if there is none."""
-        if spec not in self.specs:
-            return None
-        return int(np.flatnonzero(self.ids == self.specs.index(spec))[0])
+        found = self._numbers.get(spec)
+        return None if found is None else int((self.ids == found).argmax())
+
+    @cached_property
+    def _numbers(self) -> dict[ShardSpec, int]:
+        return {s: n for n, s in enumerate(self.specs)}
 
     def shards(self, mesh: Mesh) -> np.ndarray:
         """Into how many shards the tensor is split, per strategy."""
