@@ -42,11 +42,16 @@ def branches(inner: Sequence[int], succ: Edges) -> list[tuple[int, ...]]:
             i = root[i]
         return i
 
+    apart = len(root)
     for i in inner:
+        a = find(i)
         for j in succ.get(i, ()):
-            if j in root:
-                a, b = find(i), find(j)
-                root[max(a, b)] = min(a, b)
+            if j in root and (b := find(j)) != a:
+                a, b = min(a, b), max(a, b)
+                root[b] = a
+                apart -= 1
+        if apart == 1:
+            return [tuple(inner)]
     groups: dict[int, list[int]] = {}
     for i in inner:
         groups.setdefault(find(i), []).append(i)
@@ -126,14 +131,16 @@ class _Thinned:
         """Leave out the least edges of a segment until it has bottlenecks or branches."""
         succ, pred, inside = self.succ, self._pred, set(inner)
         place = {source: -1, **{i: p for p, i in enumerate(inner)}, sink: len(inner)}
-        over = np.zeros(len(inner), int)  # how many edges pass over each node
+        here = [(i, j) for i in (source, *inner) for j in succ[i] if j in place and (i != source or j != sink)]
+        change = [0] * (len(inner) + 1)
+        for i, j in here:
+            change[place[i] + 1] += 1
+            change[place[j]] -= 1
+        over = np.cumsum(change)[:-1]  # how many edges pass over each node
 
         def pass_over(i: int, j: int, more: int) -> None:
             over[place[i] + 1 : place[j]] += more
 
-        here = [(i, j) for i in (source, *inner) for j in succ[i] if j in place and (i != source or j != sink)]
-        for i, j in here:
-            pass_over(i, j, 1)
         for i, j in sorted((e for e in here if e in self.edges), key=lambda e: (self.edges[e], e)):
             # An edge at an end of the segment must not be its node's last: it would be put back.
             if (i == source and pred[j].isdisjoint(inside)) or (j == sink and succ[i].isdisjoint(inside)):
