@@ -7,7 +7,7 @@ as arrays: a search needs millions of pairs.  No MLIR here.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -94,17 +94,23 @@ class _Distances:
     keep: tuple[int, ...]
     hop_costs: np.ndarray
     rows: dict[int, np.ndarray]
-    nodes: dict[ShardSpec, int]
+    nodes: dict[int, int]
+    """The node of each layout, by number."""
 
 
 class TensorCosts:
-    """Seconds of redistributions of a tensor of global `shape`, `itemsize` bytes an element, on `mesh`."""
+    """Seconds of redistributions of a tensor of global `shape`, `itemsize` bytes an element, on `mesh`.
+
+    Layouts are numbered, as they are keys of what is known about them.
+    """
 
     def __init__(self, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost) -> None:
         self.shape, self.itemsize, self.mesh, self.link = shape, itemsize, mesh, link_cost
         elements, self.limits, _ = planner._divisors(shape, mesh)
         self.size = elements * itemsize
-        self._kinds: dict[ShardSpec, _Kind] = {}
+        self._specs: list[ShardSpec] = []
+        self._numbers: dict[ShardSpec, int] = {}
+        self._kinds: dict[int, _Kind] = {}
         self._distances: dict[tuple[frozenset[int], float], _Distances | None] = {}
 
     def matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
@@ -113,25 +119,35 @@ class TensorCosts:
         Raises:
           ReshardError: a spec names an axis that the mesh lacks, or one twice.
         """
-        out = np.empty((len(src), len(dst)))
-        for waiting, j in _grouped(dst, lambda s: s.partial).items():
+        return self.between([self.number(s) for s in src], [self.number(s) for s in dst])
+
+    def number(self, spec: ShardSpec) -> int:
+        """The number of a layout."""
+        found = self._numbers.setdefault(spec, len(self._specs))
+        if found == len(self._specs):
+            self._specs.append(spec)
+        return found
+
+    def between(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
+        """`matrix` of layouts given by their numbers."""
+        out, specs = np.empty((len(src), len(dst))), self._specs
+        for waiting, j in _grouped(specs[n].partial for n in dst).items():
             # Whatever is not partial over an axis becomes so by a mask, behind the rest.
-            groups = _grouped(src, lambda s, w=waiting: s.partial if w else ())  # type: ignore[misc]
-            for partial, i in groups.items():
+            for partial, i in _grouped(specs[n].partial if waiting else () for n in src).items():
                 into = [dst[n] for n in j]
                 masks = 0
                 if waiting and waiting != partial:
-                    steps = planner._masks(src[i[0]], into[0])
-                    into, masks = [planner._unmasked(s, steps) for s in into], len(steps)
+                    steps = planner._masks(specs[src[i[0]]], specs[into[0]])
+                    into, masks = [self.number(planner._unmasked(specs[n], steps)) for n in into], len(steps)
                 found = self._reduced_matrix([src[n] for n in i], into) + masks * planner.MASK_SECONDS
                 if len(i) == len(src) and len(j) == len(dst):
                     return found
                 out[np.array(i)[:, None], j] = found
         return out
 
-    def _reduced_matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
+    def _reduced_matrix(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
         """The matrix where no masks are needed."""
-        rows, columns = _grouped(src, self._kind), _grouped(dst, self._kind)
+        rows, columns = _grouped(map(self._kind, src)), _grouped(map(self._kind, dst))
         if len(rows) == len(columns) == 1:
             return self._block(src, dst, *self._both(*rows, *columns))
         out = np.empty((len(src), len(dst)))
@@ -148,20 +164,20 @@ class TensorCosts:
         return uneven, max(a[1], b[1]) if uneven else 1.0
 
     def _block(
-        self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec], uneven: frozenset[int], padding: float
+        self, src: Sequence[int], dst: Sequence[int], uneven: frozenset[int], padding: float
     ) -> np.ndarray:
         """The matrix of layouts of one kind on each side."""
-        known = self._distances_on(uneven, padding)
-        if known is None or {s.rank for s in (*src, *dst)} != {len(self.shape)}:
-            return np.array([[self._alone(a, b) for b in dst] for a in src])
+        known, specs, rank = self._distances_on(uneven, padding), self._specs, len(self.shape)
+        if known is None or any([len(specs[n].dims) != rank for n in (*src, *dst)]):
+            return np.array([[self._alone(specs[a], specs[b]) for b in dst] for a in src])
         arrays, nodes = known.arrays, known.nodes
-        if fresh := [s for s in (*src, *dst) if s not in nodes]:
-            nodes.update((s, self._node(s, known)) for s in fresh)
-            arrays.include([nodes[s] for s in fresh])
-        starts, ends = ([nodes[s] for s in side] for side in (src, dst))
+        if fresh := [n for n in (*src, *dst) if n not in nodes]:
+            nodes.update((n, self._node(specs[n], known)) for n in fresh)
+            arrays.include([nodes[n] for n in fresh])
+        starts, ends = [nodes[n] for n in src], [nodes[n] for n in dst]
         if new := sorted({n for n in starts if n not in known.rows or len(known.rows[n]) < arrays.nodes}):
             known.rows.update(zip(new, arrays.distances(new, self._hop_costs(known)), strict=True))
-        return np.stack([known.rows[n] for n in starts])[:, ends]
+        return np.array([known.rows[n] for n in starts])[:, ends]
 
     def _hop_costs(self, known: _Distances) -> np.ndarray:
         """Seconds of each hop of the graph."""
@@ -181,13 +197,14 @@ class TensorCosts:
         except ReshardError:
             return float("inf")
 
-    def _kind(self, spec: ShardSpec) -> _Kind:
-        kind = self._kinds.get(spec)
+    def _kind(self, number: int) -> _Kind:
+        kind = self._kinds.get(number)
         if kind is None:
+            spec = self._specs[number]
             planner.check_spec(spec, self.mesh)
             uneven = spec.uneven_dims(self.shape, self.mesh) if spec.rank == len(self.shape) else ()
             padding = planner._padding(spec, self.shape, self.mesh) if uneven else 1.0
-            kind = self._kinds[spec] = frozenset(uneven), padding
+            kind = self._kinds[number] = frozenset(uneven), padding
         return kind
 
     def _distances_on(self, uneven: frozenset[int], padding: float) -> _Distances | None:
@@ -210,9 +227,9 @@ class TensorCosts:
         return known.arrays.graph.node((dims, spec.partial))
 
 
-def _grouped(specs: Sequence[ShardSpec], key: Callable[[ShardSpec], _Key]) -> dict[_Key, list[int]]:
-    """Places of the specs by `key`."""
+def _grouped(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
+    """Where each of the keys is."""
     out: dict[_Key, list[int]] = {}
-    for n, spec in enumerate(specs):
-        out.setdefault(key(spec), []).append(n)
+    for n, key in enumerate(keys):
+        out.setdefault(key, []).append(n)
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,7 +26,7 @@ from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.op_cost import OpCost
 from pcg.search.roles import data_of, donated_of
-from pcg.search.table import Table, Tables
+from pcg.search.table import Port, Table, Tables
 from pcg.search.timing import time_edges
 from pcg.solve.network import FORBIDDEN
 
@@ -76,7 +76,7 @@ class Builder:
             self._define(node, 0, arg)
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
             if uses(arg) > 1:
-                layout_of[node] = self._layout_node(arg, None, table.outs[0].specs, 1.0)
+                layout_of[node] = self._layout_node(arg, table.outs[0], 1.0)
         built.data = [built.arguments[i] for i in data_of(func, state)]
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
@@ -236,16 +236,14 @@ class Builder:
             self._define(node, slot, result)
         if uses(result) < 2:
             return
-        port = self.graph.nodes[node].table.outs[slot]
-        kinds = [k for s in port.specs for _, k in s.partial]
-        layout_node = self._layout_node(result, kinds[0] if kinds else None, port.specs, times)
+        layout_node = self._layout_node(result, self.graph.nodes[node].table.outs[slot], times)
         if not self.model.in_place(self.graph.nodes[node].name):
             self._define(layout_node, 0, result)
 
-    def _layout_node(self, value: ir.Value, kind: str | None, specs: Sequence[ShardSpec], times: float) -> int:
+    def _layout_node(self, value: ir.Value, port: Port, times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""
         shape, _, _ = self.costs.describe(value)
-        node = self._node("layout", "layout", self.tables.of_value(shape, kind, specs), times)
+        node = self._node("layout", "layout", self.tables.of_port(shape, port), times)
         self._connect(value, node, 0, times)
         self.built.values[value] = Source(node)
         self.built.layout_nodes.append((value, node))

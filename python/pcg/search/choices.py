@@ -80,13 +80,13 @@ class Annotated:
         return now.tables.of_rule(rule)
 
     def ruled_out(self, op: ir.Operation, table: Table) -> np.ndarray | None:
-        bad = np.zeros(len(table), dtype=bool)
+        bad = None
         for i, spec in enumerate(shardings.result_specs(op)):
             if spec is not None:
                 other = np.array([s != spec for s in table.outs[i].specs])[table.outs[i].ids]
-                if not other.all():
-                    bad |= other
-        return bad if bad.any() else None
+                if other.any() and not other.all():
+                    bad = other if bad is None else bad | other
+        return bad
 
 
 def uses(value: ir.Value) -> int:

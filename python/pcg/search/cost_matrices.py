@@ -18,27 +18,25 @@ from pcg.search.table import Port
 
 @dataclass
 class _Known:
-    """Costs for one tensor: the specs seen so far are numbered; `seconds` is NaN for pairs not computed yet."""
+    """Costs for one tensor, by the numbers of specs; `seconds` is NaN for pairs not computed yet."""
 
     costs: TensorCosts
-    numbers: dict[ShardSpec, int] = field(default_factory=dict)
-    ports: dict[int, tuple[Port, np.ndarray]] = field(default_factory=dict)
+    numbers: dict[Port, np.ndarray] = field(default_factory=dict)
     seconds: np.ndarray = field(default_factory=lambda: np.full((16, 16), np.nan))
+    complete: set[tuple[Port, Port]] = field(default_factory=set)
+    """Ports between which all pairs are computed."""
 
-    def ids(self, port: Port) -> np.ndarray:
+    def numbers_of(self, port: Port) -> np.ndarray:
         """Numbers of the specs of a port."""
-        found = self.ports.get(id(port))
+        found = self.numbers.get(port)
         if found is None:
-            numbers = self.numbers
-            ids = np.array([numbers.setdefault(s, len(numbers)) for s in port.specs], np.intp)
-            # The port is kept, so that its id is not reused.
-            found = self.ports[id(port)] = port, ids
-            if len(numbers) > len(self.seconds):
-                grown = np.full((2 * len(numbers),) * 2, np.nan)
-                n = len(self.seconds)
+            found = self.numbers[port] = np.array([self.costs.number(s) for s in port.specs], np.intp)
+            n = len(self.seconds)
+            if (most := int(found.max(initial=0))) >= n:
+                grown = np.full((2 * most + 2,) * 2, np.nan)
                 grown[:n, :n] = self.seconds
                 self.seconds = grown
-        return found[1]
+        return found
 
 
 _Tensors = dict[tuple[tuple[int, ...], float, bool], _Known]
@@ -63,15 +61,16 @@ class CostMatrices:
         `shape` is global, `itemsize` in bytes.
         """
         known = self._tensor(shape, itemsize, timing)
-        rows, columns = known.ids(src), known.ids(dst)
-        where = np.ix_(rows, columns)
+        rows, columns = known.numbers_of(src), known.numbers_of(dst)
+        where = rows[:, None], columns
         found = known.seconds[where]
-        missing = np.isnan(found)
-        if missing.any():
+        if (src, dst) not in known.complete:
+            missing = np.isnan(found)
             i, j = np.flatnonzero(missing.any(axis=1)), np.flatnonzero(missing.any(axis=0))
-            seconds = known.costs.matrix([src.specs[n] for n in i], [dst.specs[n] for n in j])
-            found[np.ix_(i, j)] = seconds
-            known.seconds[where] = found
+            if len(i):
+                found[i[:, None], j] = known.costs.between(rows[i].tolist(), columns[j].tolist())
+                known.seconds[where] = found
+            known.complete.add((src, dst))
         return self._exposed(found, timing)
 
     def row(

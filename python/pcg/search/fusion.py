@@ -9,6 +9,8 @@ one; a cheap op is repeated in a few; anything else starts a fusion of its own. 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch_mlir import ir
 
 from pcg.ir.walk import walk
@@ -42,13 +44,12 @@ class Fusion:
                 self._aliases.add(op)
             else:
                 self._fusions[op] = self._place(op, number)
+        seen: dict[ir.Value, set[int]] = {}
         for op in ops:
-            if op in self._aliases:
+            if (fusions := self._fusions.get(op)) is None:
                 self._roots[op.results[0]] = self.root(op.operands[0])
-        seen: set[tuple[ir.Value, int]] = set()
-        for op in ops:
-            if op in self._fusions:
-                self._reads[op] = tuple(self._count(op, i, seen) for i in range(len(op.operands)))
+            else:
+                self._reads[op] = tuple(self._inputs(op, fusions, seen))
 
     @staticmethod
     def is_loop(op: ir.Operation) -> bool:
@@ -58,6 +59,11 @@ class Fusion:
     def reads(self, op: ir.Operation, operand: int) -> int:
         """How often `op` makes a fusion read that operand; for slices and gathers, that much of it as they yield."""
         return len(self.inputs(op, operand)) + (self.reads_again(op) == operand)
+
+    def all_reads(self, op: ir.Operation) -> list[int]:
+        """`reads` of all operands of an op that reads none again."""
+        found = self._reads.get(op)
+        return [0] * len(op.operands) if found is None else [len(kernels) for kernels in found]
 
     def inputs(self, op: ir.Operation, operand: int) -> frozenset[int]:
         """The kernels that read that operand from memory because of `op`; a kernel reads each of its inputs once."""
@@ -102,16 +108,22 @@ class Fusion:
 
     def source(self, op: ir.Operation, operand: int) -> ir.Value:
         """The value that `op` reads for that operand: the root of it, or of what it is the transpose of."""
-        root = self.root(op.operands[operand])
-        if not isinstance(root.owner, ir.Block) and root.owner.operation.name == "stablehlo.transpose":
-            return self.root(root.owner.operation.operands[0]) if self._orderless(op) else root
-        return root
+        return self._source(op, op.operands[operand])
+
+    def _source(self, op: ir.Operation, value: ir.Value) -> ir.Value:
+        root = self.root(value)
+        if not self._bare or isinstance(root, ir.BlockArgument):
+            return root
+        maker = root.owner.operation
+        return self.root(maker.operands[0]) if maker.name == "stablehlo.transpose" and self._orderless(op) else root
 
     def _orderless(self, reader: ir.Operation) -> bool:
         """Whether an op reads its operands in whichever order they lie: a sum over all dimensions, of squares too."""
+        if not self._bare:
+            return False
         if reader in self._closed:
             reader = next(iter(reader.results[0].uses)).owner.operation
-        elif not self._bare or reader.name != "stablehlo.reduce":
+        elif reader.name != "stablehlo.reduce":
             return False
         return len(ir.DenseI64ArrayAttr(reader.attributes["dimensions"])) == ir.RankedTensorType(
             reader.operands[0].type
@@ -125,7 +137,7 @@ class Fusion:
                 found += self._readers(op.results[0])
                 continue
             found.append(op)
-            if op.name == "stablehlo.transpose":
+            if self._bare and op.name == "stablehlo.transpose":
                 found += [r for r in self._readers(op.results[0]) if self._orderless(r)]
         return found
 
@@ -143,14 +155,11 @@ class Fusion:
         for reader in self._readers(op.results[0]):
             if op.name == "stablehlo.transpose" and self._orderless(reader):
                 continue
-            alone = traits.has(reader.name, Trait.UNFUSABLE)
-            if alone or reader not in self._fusions or reader.block != block:
+            theirs = None if traits.has(reader.name, Trait.UNFUSABLE) else self._fusions.get(reader)
+            if theirs is None or reader.block != block or self._refuses(reader, op):
                 into.clear()
                 break
-            if self._refuses(reader, op):
-                into.clear()
-                break
-            into |= self._fusions[reader]
+            into |= theirs
         if not into or len(into) > (1 if traits.has(op.name, Trait.EXPENSIVE) else _REPEATS):
             self._written.add(op.results[0])
             return own
@@ -166,13 +175,18 @@ class Fusion:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _count(self, op: ir.Operation, operand: int, seen: set[tuple[ir.Value, int]]) -> frozenset[int]:
-        root = self.source(op, operand)
-        if not isinstance(root.owner, ir.Block) and root not in self._written:
-            return frozenset()
-        fusions = self._fusions[op]
-        if operand == 0 and traits.has(op.name, Trait.READS_WINDOW):
-            return fusions
-        new = frozenset(f for f in fusions if (root, f) not in seen)
-        seen.update((root, f) for f in new)
-        return new
+    def _inputs(
+        self, op: ir.Operation, fusions: frozenset[int], seen: dict[ir.Value, set[int]]
+    ) -> Iterator[frozenset[int]]:
+        """`inputs` per operand; `seen` are the kernels that read a value already."""
+        window = traits.has(op.name, Trait.READS_WINDOW)
+        for i, value in enumerate(op.operands):
+            root = self._source(op, value)
+            if root not in self._written and not isinstance(root, ir.BlockArgument):
+                yield frozenset()
+            elif window and i == 0:
+                yield fusions
+            else:
+                before = seen.setdefault(root, set())
+                yield frozenset(f for f in fusions if f not in before)
+                before |= fusions

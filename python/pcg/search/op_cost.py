@@ -17,7 +17,9 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.types import element_bytes
+from pcg.rules import traits
 from pcg.rules.factor import Assignment, Exchange, FactorRule
+from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.search.table import Table, Tables
 
@@ -36,25 +38,24 @@ class OpCost:
         mesh = self.model.mesh
         element = "f32"
         through = []  # bytes of each tensor, as often as they go through memory
-        for kind, values in (("operand", op.operands), ("result", op.results)):
-            for i, value in enumerate(values):
-                shape, itemsize, element_ = self.describe(value)
-                through.append(self._touched(op, kind, i) * math.prod(shape) * itemsize)
-                element = element_ or element
+        for touched, value in zip(self._touched(op), (*op.operands, *op.results), strict=True):
+            shape, itemsize, element_ = self.describe(value)
+            through.append(touched * math.prod(shape) * itemsize)
+            element = element_ or element
         key = (op.name, table.index, element, *through)
         found = self._known.get(key)
         if found is not None:
             return found
-        touched = np.zeros(len(table))
+        total = np.zeros(len(table))
         for size, port in zip(through, (*table.ins, *table.outs), strict=True):
             if size:
-                touched += size / port.shards(mesh)
+                total += size / port.shards(mesh)
         flops = rule.flops / table.parts
         assignments = table.assignments
         if assignments is not None:
             for exchange in rule.exchanges:
                 flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
-        found = self._known[key] = self.model.seconds(op.name, element, flops, touched)
+        found = self._known[key] = self.model.seconds(op.name, element, flops, total)
         return found
 
     def exchanges(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
@@ -87,14 +88,17 @@ class OpCost:
             found = self._types[t] = describe(value)
         return found
 
-    def _touched(self, op: ir.Operation, kind: str, index: int) -> int:
-        """How often an operand or result goes through memory; windows of an operand are counted at the result."""
-        if not self.model.touches(op.name, kind, index):
-            return 0
-        if kind == "operand":
-            return self.fusion.reads(op, index)
-        window = len(op.operands) and not self.model.touches(op.name, "operand", 0)
-        return self.fusion.writes(op, index) + (self.fusion.reads(op, 0) if window else 0)
+    def _touched(self, op: ir.Operation) -> list[int]:
+        """How often each operand and result goes through memory; windows of an operand are counted at the result."""
+        touches, fusion, name = self.model.touches, self.fusion, op.name
+        operands, results = range(len(op.operands)), range(len(op.results))
+        if not traits.has(name, Trait.READS_WINDOW | Trait.UPDATE):
+            return [*fusion.all_reads(op), *(fusion.writes(op, i) for i in results)]
+        window = fusion.reads(op, 0) if operands and not touches(name, "operand", 0) else 0
+        return [
+            *(fusion.reads(op, i) if touches(name, "operand", i) else 0 for i in operands),
+            *(fusion.writes(op, i) + window if touches(name, "result", i) else 0 for i in results),
+        ]
 
 
 def describe(value: ir.Value) -> tuple[tuple[int, ...], float, str]:

@@ -37,9 +37,12 @@ class Port:
 
     def find(self, spec: ShardSpec) -> int | None:
         """First strategy with `spec`, None if there is none."""
-        if spec not in self.specs:
-            return None
-        return int(np.flatnonzero(self.ids == self.specs.index(spec))[0])
+        found = self._numbers.get(spec)
+        return None if found is None else int((self.ids == found).argmax())
+
+    @cached_property
+    def _numbers(self) -> dict[ShardSpec, int]:
+        return {s: n for n, s in enumerate(self.specs)}
 
     def shards(self, mesh: Mesh) -> np.ndarray:
         """Into how many shards the tensor is split, per strategy."""
@@ -52,6 +55,11 @@ class Port:
     def is_partial(self) -> np.ndarray:
         """Whether the tensor is partial, per strategy."""
         return self._is_partial
+
+    @cached_property
+    def waits_for(self) -> str | None:
+        """The reduction that some of the specs wait for."""
+        return next((k for s in self.specs for _, k in s.partial), None)
 
     @cached_property
     def _is_partial(self) -> np.ndarray:
@@ -171,6 +179,14 @@ class Tables:
             specs = dict.fromkeys(self._enumerate(tuple(shape), partial))
             specs.update(dict.fromkeys(extra))
             table = self._value_tables[key] = self._of_specs(list(specs))
+        return table
+
+    def of_port(self, shape: tuple[int, ...], port: Port) -> Table:
+        """What a value of `shape` that comes in the specs of `port` may be kept in."""
+        key = (shape, port)
+        table = self._value_tables.get(key)
+        if table is None:
+            table = self._value_tables[key] = self.of_value(shape, port.waits_for, port.specs)
         return table
 
     def fixed(self, spec: ShardSpec) -> Table:

@@ -100,6 +100,42 @@ class Terms:
         return Measure(compute + communication, compute, communication, sent)
 
 
+class Tallies:
+    """What the tallies of all plans of a graph share."""
+
+    def __init__(self, built: Built, reshard_costs: ReshardCosts) -> None:
+        self.built, self.reshard_costs, self.edges = built, reshard_costs, built.graph.edges
+        nodes = built.graph.nodes
+        self.around: list[list[int]] = [[] for _ in nodes]
+        """The edges at each node."""
+        self.layout_nodes = {node for _, node in built.layout_nodes}
+        self.feeds: dict[int, int] = {}
+        """Of each layout node the edge to it."""
+        self.kinds: list[int] = []
+        """Of each edge a number: those with the same cost between the same layouts have the same."""
+        known: dict[tuple, int] = {}
+        for i, e in enumerate(self.edges):
+            self.around[e.src].append(i)
+            if e.dst != e.src:
+                self.around[e.dst].append(i)
+            if e.dst in self.layout_nodes:
+                self.feeds[e.dst] = i
+            kind = (e.slot, e.index, e.shape, e.itemsize, e.timing, e.times)
+            self.kinds.append(known.setdefault(kind, len(known)))
+        arguments = set(built.arguments)
+        self.of_arguments = {node for node, i in self.feeds.items() if self.edges[i].src in arguments}
+        self.ends = {n: [self._end(i, n) for i in self.around[n]] for n in self.layout_nodes}
+        """Of each layout node the kinds of the edges at it, inverted for the one to it, and their other ends."""
+        self.kept: dict[tuple, tuple[Table, np.ndarray, int]] = {}
+        """How layout nodes are kept, by what is around them."""
+        self.sent: dict[tuple, tuple[float, float]] = {}
+        """(seconds, bytes that one device sends) of edges, by kind, and choice at both ends."""
+
+    def _end(self, edge: int, node: int) -> tuple[int, int]:
+        e, kind = self.edges[edge], self.kinds[edge]
+        return (~kind, e.src) if e.dst == node else (kind, e.dst)
+
+
 class Tally:
     """The terms of a plan, given as a choice for every node of a graph.
 
@@ -108,23 +144,13 @@ class Tally:
     computed in bears no mark of that, so its readers get it the cheapest way, as in any placed program.
     """
 
-    def __init__(self, built: Built, choice: Sequence[int], reshard_costs: ReshardCosts) -> None:
-        self.built, self.reshard_costs, self.edges = built, reshard_costs, built.graph.edges
-        self.nodes: list[Node] = list(built.graph.nodes)
+    def __init__(self, shared: Tallies, choice: Sequence[int]) -> None:
+        self.shared, self.built, self.reshard_costs = shared, shared.built, shared.reshard_costs
+        self.nodes: list[Node] = list(shared.built.graph.nodes)
         self.choice = list(choice)
-        self.around: list[list[Edge]] = [[] for _ in self.nodes]
-        """The edges at each node."""
-        for e in self.edges:
-            self.around[e.src].append(e)
-            if e.dst != e.src:
-                self.around[e.dst].append(e)
-        self.layout_nodes = {node for _, node in built.layout_nodes}
-        arguments = set(built.arguments)
-        self.feeds = {e.dst: e for e in self.edges if e.dst in self.layout_nodes}
-        """Of each layout node the edge to it."""
-        self.of_arguments = {node for node, e in self.feeds.items() if e.src in arguments}
-        for node in self.layout_nodes:
-            if self.target_spec(self.feeds[node]) == self.source_spec(self.feeds[node]):
+        for node in shared.layout_nodes:
+            feed = shared.edges[shared.feeds[node]]
+            if self.target_spec(feed) == self.source_spec(feed):
                 self.keep(node)
 
     def source_spec(self, e: Edge) -> ShardSpec:
@@ -137,16 +163,28 @@ class Tally:
 
     def keep(self, node: int) -> None:
         """Keep the value of a layout node in the layout that takes the least resharding."""
-        feed = self.feeds[node]
+        nodes, choice = self.nodes, self.choice
+        key = tuple([(kind, nodes[n].table, choice[n]) for kind, n in self.shared.ends[node]])
+        found = self.shared.kept.get(key)
+        if found is None:
+            found = self.shared.kept[key] = self._kept(node)
+        table, nothing, choice[node] = found
+        old = nodes[node]
+        nodes[node] = Node(old.kind, old.name, table, nothing, old.times, old.label)
+
+    def _kept(self, node: int) -> tuple[Table, np.ndarray, int]:
+        """What a layout node may be kept in, what it takes itself, and the cheapest choice."""
+        edges = self.shared.edges
+        feed = edges[self.shared.feeds[node]]
         source = self.source_spec(feed)
         kind = next((k for _, k in source.partial), None)
         table = Tables.on(self.reshard_costs.model.mesh).of_value(feed.shape, kind, (source,))
         seconds = np.zeros(len(table))
-        for e in self.around[node]:
+        for i in self.shared.around[node]:
+            e = edges[i]
             into = e.dst == node
             seconds += e.times * self.reshard_costs.row(source if into else self.target_spec(e), table, e, into)
-        self.nodes[node] = replace(self.nodes[node], table=table, seconds=np.zeros(len(table)))
-        self.choice[node] = cheapest(seconds)
+        return table, np.zeros(len(table)), cheapest(seconds)
 
     def work(self, n: int) -> float:
         """Seconds of a node; what is computed from constants is computed wherever it is needed, at no cost."""
@@ -157,15 +195,24 @@ class Tally:
             return float(self.built.unmasked[n][self.choice[n]])
         return seconds
 
-    def resharding(self, e: Edge) -> tuple[float, float]:
-        """(seconds, bytes that one device sends) of an edge."""
+    def resharding(self, edge: int) -> tuple[float, float]:
+        """(seconds, bytes that one device sends) of an edge, given by number."""
+        shared, e = self.shared, self.shared.edges[edge]
+        if e.src in shared.of_arguments:
+            source, target = self.source_spec(e), self.target_spec(e)
+            if self.source_spec(shared.edges[shared.feeds[e.src]]) == target and is_part(target, source):
+                return 0.0, 0.0
+        src, dst = self.nodes[e.src].table, self.nodes[e.dst].table
+        key = shared.kinds[edge], src, self.choice[e.src], dst, self.choice[e.dst]
+        found = shared.sent.get(key)
+        if found is None:
+            found = shared.sent[key] = self._sent(e)
+        return found
+
+    def _sent(self, e: Edge) -> tuple[float, float]:
         source, target = self.source_spec(e), self.target_spec(e)
         if source == target:
             return 0.0, 0.0
-        if e.src in self.of_arguments:
-            first = self.source_spec(self.feeds[e.src])
-            if first == target and is_part(first, source):
-                return 0.0, 0.0
         seconds, sent = self.reshard_costs(source, target, e.shape, e.itemsize, e.timing)
         return e.times * seconds, e.times * sent
 
@@ -191,7 +238,7 @@ class Tally:
     def terms(self) -> Terms:
         """All terms."""
         work = [self.work(n) for n in range(len(self.nodes))]
-        return Terms(work, self.inside(), [*map(self.resharding, self.edges), *self.masks()])
+        return Terms(work, self.inside(), [*map(self.resharding, range(len(self.shared.edges))), *self.masks()])
 
 
 def cheapest(seconds: np.ndarray) -> int:
@@ -201,7 +248,7 @@ def cheapest(seconds: np.ndarray) -> int:
 
 def measured(built: Built, choice: Sequence[int], reshard_costs: ReshardCosts) -> Measure:
     """What the plan costs that `choice`, for every node of a graph, is."""
-    return Tally(built, choice, reshard_costs).terms().measure()
+    return Tally(Tallies(built, reshard_costs), choice).terms().measure()
 
 
 def as_measured(outcome: Outcome, built: Built, reshard_costs: ReshardCosts) -> Outcome:
@@ -209,9 +256,11 @@ def as_measured(outcome: Outcome, built: Built, reshard_costs: ReshardCosts) -> 
 
     The search adds up the same costs, in another order, and for decisions that it makes together.
     """
-    found = measured(built, outcome.choice, reshard_costs).seconds
-    others = [
-        a if a.choice is None else replace(a, seconds=measured(built, a.choice, reshard_costs).seconds)
-        for a in outcome.alternatives
-    ]
+    shared = Tallies(built, reshard_costs)
+
+    def seconds(choice: Sequence[int]) -> float:
+        return Tally(shared, choice).terms().measure().seconds
+
+    found = seconds(outcome.choice)
+    others = [a if a.choice is None else replace(a, seconds=seconds(a.choice)) for a in outcome.alternatives]
     return replace(outcome, seconds=found, bound=min(outcome.bound, found), alternatives=others)

@@ -20,7 +20,7 @@ from pcg.search.fusion import Fusion
 from pcg.search.measure import placed_graph
 from pcg.search.op_cost import OpCost
 from pcg.search.table import Tables
-from pcg.search.terms import Measure, ReshardCosts, Tally, Terms
+from pcg.search.terms import Measure, ReshardCosts, Tallies, Tally, Terms
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,25 @@ class WhatIf:
         """
         self.mesh, reshard_costs = model.mesh, ReshardCosts(model)
         self._costs = OpCost(model, Fusion(func))
-        self._tally = Tally(*placed_graph(func, reshard_costs, state), reshard_costs)
+        built, choice = placed_graph(func, reshard_costs, state)
+        self._shared = Tallies(built, reshard_costs)
+        self._tally = Tally(self._shared, choice)
         self._terms = self._tally.terms()
-        self._number = {id(e): i for i, e in enumerate(self._tally.edges)}
-        self._nodes = dict(self._tally.built.ops)
+        self._nodes = dict(built.ops)
         self.now = self._terms.measure()
 
     def taking(self, op: ir.Operation, operand: int) -> Other | None:
         """The cheapest strategy of `op` that takes an operand in the layout it is computed in; None if none does."""
-        tally, n = self._tally, self._nodes.get(op)
+        shared, n = self._shared, self._nodes.get(op)
         if n is None:
             return None
-        edge = next((e for e in tally.around[n] if e.dst == n and e.index == operand), None)
+        around = (shared.edges[i] for i in shared.around[n])
+        edge = next((e for e in around if e.dst == n and e.index == operand), None)
         if edge is None:
             return None
-        if edge.src in tally.layout_nodes:
-            edge = tally.feeds[edge.src]
-        have, rule = tally.source_spec(edge), rule_for(op)
+        if edge.src in shared.layout_nodes:
+            edge = shared.edges[shared.feeds[edge.src]]
+        have, rule = self._tally.source_spec(edge), rule_for(op)
         found = [a for a in rule.strategies(self.mesh) if rule.factors and rule.operand_spec(operand, a) == have]
         others = (Other(op, a, self.measure(op, a)) for a in found)
         return min(others, key=lambda x: x.measure.seconds, default=None)
@@ -77,12 +79,13 @@ class WhatIf:
             wire = sum(self._costs.exchange(op, x, a)[1] for x in rule.exchanges)
             inside[n] = float(sends[0]), times * wire
         tally.nodes[n] = replace(tally.nodes[n], table=table, seconds=seconds)
-        kept = {m for e in tally.around[n] for m in (e.src, e.dst) if m in tally.layout_nodes}
+        around, edges = self._shared.around, self._shared.edges
+        kept = {m for i in around[n] for m in (edges[i].src, edges[i].dst) if m in self._shared.layout_nodes}
         for node in kept:
             tally.keep(node)
         work, resharding = list(self._terms.work), list(self._terms.resharding)
         work[n] = tally.work(n)
         for m in (n, *kept):
-            for e in tally.around[m]:
-                resharding[self._number[id(e)]] = tally.resharding(e)
+            for i in around[m]:
+                resharding[i] = tally.resharding(i)
         return Terms(work, inside, resharding).measure()

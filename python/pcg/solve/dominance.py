@@ -26,12 +26,13 @@ def undominated(
     Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.
     """
     good = unary < limit
-    if not good.any():
+    count = np.count_nonzero(good)
+    if not count:
         return np.ones(len(unary), dtype=bool)
     if compiled:
-        if not good.all():
+        if count < len(unary):
             unary, edges = unary[good], [m[good] for m in edges]
-        good[good] = with_memory(unary, edges, _NO_MEMORY[:, : len(unary)], 2 * limit, noise)
+        good[good] = with_memory(unary, edges, _NO_MEMORY[:, :count], 2 * limit, noise)
         return good
     n = len(unary)
     # worst[k, q] = how much choosing k instead of q can cost at most.
@@ -60,8 +61,8 @@ def with_memory(
     """
     from pcg.solve import kernels
 
-    ends = [0, *itertools.accumulate(m.shape[1] for m in edges)]
+    ends = [0, *itertools.accumulate([m.shape[1] for m in edges])]
     costs = np.empty((len(unary), ends[-1]))
-    for start, end, m in zip(ends, ends[1:], edges, strict=False):
-        costs[:, start:end] = m
+    if edges:
+        np.concatenate(edges, axis=1, out=costs)
     return kernels.undominated(unary, costs, np.array(ends), usage, forbidden, noise)  # type: ignore[no-any-return]

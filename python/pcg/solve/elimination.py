@@ -87,10 +87,11 @@ class Elimination:
 
     def restrict(self, i: int, keep: np.ndarray) -> None:
         """Leave node `i` the choices that the mask marks."""
-        self.unary[i] = self.unary[i][keep]
-        self.choices[i] = self.choices[i][keep]
+        at = np.flatnonzero(keep)
+        self.unary[i] = self.unary[i][at]
+        self.choices[i] = self.choices[i][at]
         for j, m in self.pair[i].items():
-            self.pair[i][j] = m = self._equal.one(m[keep])
+            self.pair[i][j] = m = self._equal.one(m.take(at, axis=0))
             self.pair[j][i] = m.T
 
     def eliminate(self, i: int) -> tuple[int, ...]:
@@ -101,11 +102,13 @@ class Elimination:
         if len(own) * math.prod(sizes) <= _TABULATED:
             total = own
             for axis, m in enumerate(tables):
-                total = total[..., None] + m.reshape(len(m), *(1,) * axis, -1)
-            pick = total.argmin(axis=0)
+                total = total[..., None] + (m[:, None] if axis else m)
             best = total.min(axis=0)
-            choice = np.zeros(sizes, dtype=np.int64)
-            choice[np.ix_(*(self.choices[j] for j in neighbours))] = self.choices[i][pick]
+            choice = self.choices[i][total.argmin(axis=0)]
+            if choice.size < math.prod(sizes):  # neighbours have lost some of theirs
+                left, choice = choice, np.zeros(sizes, dtype=np.int64)
+                first, *second = [self.choices[j] for j in neighbours]
+                choice[(first[:, None], *second) if second else first] = left
             self._trail.append(_Follows(i, neighbours, choice))
         else:
             # Neighbours may lose choices later: keep which ones they had.

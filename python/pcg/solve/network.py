@@ -58,14 +58,14 @@ class Network:
         """Compute `unit`, and put a number where infinity is."""
         if self.unit:
             return
-        edges = [(i, j, m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
-        matrices = {_memory(m): m for _, _, m in edges}
+        edges = [(i, j, _memory(m), m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
+        matrices = {at: m for _, _, at, m in edges}
         most = {at: _most(m) for at, m in matrices.items()}
-        self.unit = _unit(sum(_most(u) for u in self.unary) + sum(most[_memory(m)] for _, _, m in edges))
+        self.unit = _unit(sum(_most(u) for u in self.unary) + sum(most[at] for _, _, at, _ in edges))
         self.unary = [_finite(u, self.forbidden) for u in self.unary]
         finite = {at: _finite(m, self.forbidden) for at, m in matrices.items()}
-        for i, j, m in edges:
-            self.pair[i][j] = m = finite[_memory(m)]
+        for i, j, at, _ in edges:
+            self.pair[i][j] = m = finite[at]
             self.pair[j][i] = m.T
 
     @property
@@ -95,9 +95,15 @@ class Network:
     def cost(self, x: Sequence[int]) -> float:
         """Total cost of the assignment `x`, with `forbidden` for each forbidden choice or pair in it."""
         self.settle()
-        total = float(sum(u[k] for u, k in zip(self.unary, x, strict=True)))
+        total = 0.0
+        for u, k in zip(self.unary, x, strict=True):
+            total += u.item(k)
         for i, row in enumerate(self.pair):
-            total += float(sum(m[x[i], x[j]] for j, m in row.items() if i < j))
+            k, own = x[i], 0.0
+            for j, m in row.items():
+                if i < j:
+                    own += m.item(k, x[j])
+            total += own
         return total
 
     def copy(self) -> Network:
@@ -139,20 +145,20 @@ class Network:
 
         Nodes that are `fixed` keep their choices.
         """
-        noise = self.noise
+        noise, unary, pair = self.noise, self.unary, self.pair
         best = list(x)
-        free = set(range(len(self.unary))).difference(fixed)
+        free = {i for i, u in enumerate(unary) if len(u) > 1}.difference(fixed)
         work = free
         while work:
             changed: set[int] = set()
             for i in sorted(work):
-                c = self.unary[i].copy()
-                for j, m in self.pair[i].items():
-                    c += m[:, best[j]]
-                k = int(np.argmin(c))
-                if c[k] < c[best[i]] - noise:
+                c = unary[i]
+                for j, m in pair[i].items():
+                    c = c + m[:, best[j]]
+                k = int(c.argmin())
+                if k != best[i] and c[k] < c[best[i]] - noise:
                     best[i] = k
-                    changed |= self.pair[i].keys()
+                    changed |= pair[i].keys()
             work = changed & free
         return best
 

@@ -69,12 +69,13 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     def ready(i: int) -> bool:
         return e.alive[i] and free[i] and len(e.pair[i]) <= 2
 
+    limit, noise = network.limit, network.noise
     changed = set(range(len(free)))
     while changed:
         # Eliminate whatever can be, smallest index first; compare choices where something changed.
         for i in sorted(changed):
             if free[i] and len(e.unary[i]) > 1:
-                good = undominated(e.unary[i], list(e.pair[i].values()), network.limit, network.noise, e.compiled)
+                good = undominated(e.unary[i], list(e.pair[i].values()), limit, noise, e.compiled)
                 if not good.all():
                     e.restrict(i, good)
         touched: set[int] = set()

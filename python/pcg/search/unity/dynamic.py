@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -78,6 +79,9 @@ class Dynamic:
     until: float = float("inf")
     work: Work = field(default_factory=Work)
     _cache: dict[tuple, np.ndarray] = field(default_factory=dict)
+    _known: dict[Segment, np.ndarray] = field(default_factory=dict)
+    """Tables of the very same segments, to be found without a look at their costs."""
+    _bottlenecks: dict[Segment, tuple[int, bool] | None] = field(default_factory=dict)
 
     def run(self) -> tuple[float, list[int]]:
         """The least seconds, and the choice of every node.
@@ -100,9 +104,12 @@ class Dynamic:
         if not s.inner:
             return self._between(s)
         if self.rules.cache:
-            key = self.pcg.key(s)
-            if (found := self._cache.get(key)) is not None:
+            if (found := self._known.get(s)) is None:
+                key = self.pcg.key(s)
+                found = self._cache.get(key)
+            if found is not None:
                 self.work.hits += 1
+                self._known[s] = found
                 return found
         if time.perf_counter() > self.until:
             raise OutOfTime
@@ -113,7 +120,7 @@ class Dynamic:
         self.work.splits += self.rules.split and (at := self._bottleneck(s)) is not None and at[1]
         self.work.solved += out.size
         if self.rules.cache:
-            self._cache[key] = out
+            self._cache[key] = self._known[s] = out
         return out
 
     def _between(self, s: Segment) -> np.ndarray:
@@ -129,6 +136,11 @@ class Dynamic:
 
     def _bottleneck(self, s: Segment) -> tuple[int, bool] | None:
         """The bottleneck to split at, and whether that is a graph split, with only reduced values allowed."""
+        if s not in self._bottlenecks:
+            self._bottlenecks[s] = self._find_bottleneck(s)
+        return self._bottlenecks[s]
+
+    def _find_bottleneck(self, s: Segment) -> tuple[int, bool] | None:
         found = bottlenecks(s.source, s.sink, s.inner, self.pcg.succ)
         if not found:
             return None
@@ -142,9 +154,9 @@ class Dynamic:
         return self.rules.split and len(s.inner) > self.rules.threshold
 
     def _sequence(self, s: Segment, at: int, split: bool) -> tuple[Segment, Segment, np.ndarray]:
-        inner = tuple(i for i in s.inner if i < at)
-        before = Segment(s.source, at, inner, True, s.axes, from_split=s.from_split, to_split=split)
-        inner = tuple(i for i in s.inner if i > at)
+        place = bisect_left(s.inner, at)
+        before = Segment(s.source, at, s.inner[:place], True, s.axes, from_split=s.from_split, to_split=split)
+        inner = s.inner[place + 1 :]
         after = Segment(at, s.sink, inner, True, s.axes, s.dropped, from_split=split, to_split=s.to_split)
         return before, after, self.pcg.unary(at, s.axes)[self.pcg.open(at, split)]
 

@@ -117,12 +117,14 @@ class DecisionGraph:
     def key(self, s: Segment) -> tuple:
         """Equal for segments with the same structure and costs, wherever they are in the graph."""
         number = {s.source: 0, **{i: n for n, i in enumerate(s.inner, 1)}, s.sink: len(s.inner) + 1}
-        nodes = tuple(self._unary_id(i, s.axes) for i in s.inner)
+        nodes = tuple([self._unary_id(i, s.axes) for i in s.inner])
         edges = tuple(
-            (number[i], number[j], self._pair_id(i, j, s.axes, s.dropped if j == s.sink else 0))
-            for i in (s.source, *s.inner)
-            for j in self.succ.get(i, ())
-            if j in number and (s.edge or i != s.source or j != s.sink)
+            [
+                (number[i], number[j], self._pair_id(i, j, s.axes, s.dropped if j == s.sink else 0))
+                for i in (s.source, *s.inner)
+                for j in self.succ.get(i, ())
+                if j in number and (s.edge or i != s.source or j != s.sink)
+            ]
         )
         ends = self._end_id(s.source, s.from_split), self._end_id(s.sink, s.to_split)
         return (ends, nodes, edges, s.axes, s.dropped)
