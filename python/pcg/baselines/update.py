@@ -43,21 +43,21 @@ def update_groups(func: ir.Operation, state: Mapping[int, int]) -> list[UpdateGr
     for r, a in sorted(state.items()):
         own = UpdateGroup({a}, {r})
         for value in _region(returned[r], own, number, only):
-            if (other := owner.get(value)) is not None and other is not own:
-                _merge(own, other, owner)
-            owner[value] = own
-        argument = block.arguments[a]
-        if (other := owner.get(argument)) is not None and other is not own:
-            _merge(own, other, owner)
-        owner[argument] = own
+            _join(own, value, owner, block)
+        _join(own, block.arguments[a], owner, block)
     found: dict[int, UpdateGroup] = {id(g): g for g in owner.values()}
     return list(found.values())
 
 
-def _merge(into: UpdateGroup, other: UpdateGroup, owner: dict[ir.Value, UpdateGroup]) -> None:
-    for name in ("arguments", "results", "values", "gradients"):
-        getattr(into, name).update(getattr(other, name))
-    owner.update((v, into) for v, g in list(owner.items()) if g is other)
+def _join(group: UpdateGroup, value: ir.Value, owner: dict[ir.Value, UpdateGroup], block: ir.Block) -> None:
+    """Make `group` the owner of a value, and of all that its owner had."""
+    other = owner.get(value, group)
+    if other is not group:
+        owner.update(dict.fromkeys(other.values, group))
+        owner.update((block.arguments[a], group) for a in other.arguments)
+        for name in ("arguments", "results", "values", "gradients"):
+            getattr(group, name).update(getattr(other, name))
+    owner[value] = group
 
 
 def _only_for(block: ir.Block, states: Container[ir.Value]) -> set[ir.Value]:
