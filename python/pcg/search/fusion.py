@@ -114,8 +114,10 @@ class Fusion:
         root = self.root(value)
         if not self._bare or isinstance(root, ir.BlockArgument):
             return root
-        maker = root.owner.operation
-        return self.root(maker.operands[0]) if maker.name == "stablehlo.transpose" and self._orderless(op) else root
+        transpose = root.owner.operation
+        if transpose.name != "stablehlo.transpose" or not self._orderless(op):
+            return root
+        return self.root(transpose.operands[0])
 
     def _orderless(self, reader: ir.Operation) -> bool:
         """Whether an op reads its operands in whichever order they lie: a sum over all dimensions, of squares too."""

@@ -128,7 +128,7 @@ class Tallies:
         """Of each layout node the kinds of the edges at it, inverted for the one to it, and their other ends."""
         self.kept: dict[tuple, tuple[Table, np.ndarray, int]] = {}
         """How layout nodes are kept, by what is around them."""
-        self.sent: dict[tuple, tuple[float, float]] = {}
+        self.resharding: dict[tuple, tuple[float, float]] = {}
         """(seconds, bytes that one device sends) of edges, by kind, and choice at both ends."""
 
     def _end(self, edge: int, node: int) -> tuple[int, int]:
@@ -204,12 +204,12 @@ class Tally:
                 return 0.0, 0.0
         src, dst = self.nodes[e.src].table, self.nodes[e.dst].table
         key = shared.kinds[edge], src, self.choice[e.src], dst, self.choice[e.dst]
-        found = shared.sent.get(key)
+        found = shared.resharding.get(key)
         if found is None:
-            found = shared.sent[key] = self._sent(e)
+            found = shared.resharding[key] = self._resharding(e)
         return found
 
-    def _sent(self, e: Edge) -> tuple[float, float]:
+    def _resharding(self, e: Edge) -> tuple[float, float]:
         source, target = self.source_spec(e), self.target_spec(e)
         if source == target:
             return 0.0, 0.0
