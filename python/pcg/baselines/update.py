@@ -44,20 +44,21 @@ def update_groups(func: ir.Operation, state: Mapping[int, int]) -> list[UpdateGr
         own = UpdateGroup({a}, {r})
         for value in _region(returned[r], own, number, only):
             if (other := owner.get(value)) is not None and other is not own:
-                _merge(own, other, owner)
+                _merge(own, other, owner, block)
             owner[value] = own
         argument = block.arguments[a]
         if (other := owner.get(argument)) is not None and other is not own:
-            _merge(own, other, owner)
+            _merge(own, other, owner, block)
         owner[argument] = own
     found: dict[int, UpdateGroup] = {id(g): g for g in owner.values()}
     return list(found.values())
 
 
-def _merge(into: UpdateGroup, other: UpdateGroup, owner: dict[ir.Value, UpdateGroup]) -> None:
+def _merge(into: UpdateGroup, other: UpdateGroup, owner: dict[ir.Value, UpdateGroup], block: ir.Block) -> None:
     for name in ("arguments", "results", "values", "gradients"):
         getattr(into, name).update(getattr(other, name))
-    owner.update((v, into) for v, g in list(owner.items()) if g is other)
+    owner.update(dict.fromkeys(other.values, into))
+    owner.update((block.arguments[a], into) for a in other.arguments)
 
 
 def _only_for(block: ir.Block, states: Container[ir.Value]) -> set[ir.Value]:
