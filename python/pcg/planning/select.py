@@ -104,8 +104,8 @@ class Select(Transformation):
         func, mesh = entry_of(module), planned_mesh(module)
         limit = limit_of(self.memory_limit, cost_model(module, self.machine, mesh).machine)
         self._limit = math.inf if limit is None else float(limit)
-        self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit)
         self._seen: dict[str, Candidate] = {}
+        self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
         self._seconds_of: dict[str, float] = {}
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
@@ -192,7 +192,7 @@ class Select(Transformation):
             if shares != plain:
                 search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
             name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
-            attempts.append(SearchAttempt(self._now(), name, "search", search=search, mesh=mesh, refine=refine))
+            attempts.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
         (first, running), *others = [(a, self._workers.start(a)) for a in attempts]
         unity = [self._unity(mesh, where, ())] if self.candidates == "all" else []
         found = self._finish(first, running)
@@ -211,7 +211,7 @@ class Select(Transformation):
         search = dataclasses.replace(
             self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False, algorithm="unity"
         )
-        attempt = SearchAttempt(self._now(), "unity" + where, "unity", mappings, search=search, mesh=mesh)
+        attempt = SearchAttempt(self._common, "unity" + where, "unity", mappings, search=search, mesh=mesh)
         return attempt, self._workers.start(attempt)
 
     def _relink(self, module: ir.Operation, mesh: Mesh) -> None:
@@ -246,7 +246,7 @@ class Select(Transformation):
             known = dataclasses.replace(best.search.outcome, choice=choice)
             search = dataclasses.replace(best.search)
             group = best.group if best.group == "search" else RELINKED
-            attempt = SearchAttempt(self._now(), f"{best.name} relinked", group, search=search, known=known)
+            attempt = SearchAttempt(self._common, f"{best.name} relinked", group, search=search, known=known)
             self._finish(attempt, self._workers.start(attempt))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
@@ -302,14 +302,11 @@ class Select(Transformation):
                 if zero and self._seconds_of.get(plan.without_zero.label, 0.0) > most:
                     self.statistics["slow plans left out"] += 1
                     continue
-                attempts.append(BaselineAttempt(self._now(), plan.label, plan.group, mappings, most, plan=plan))
+                attempts.append(BaselineAttempt(self._common, plan.label, plan.group, mappings, most, plan=plan))
             for a, p in [(a, self._workers.start(a)) for a in attempts]:
                 self._finish(a, p)
 
     # -- simulation ----------------------------------------------------------------------------
-
-    def _now(self) -> Common:
-        return dataclasses.replace(self._common, seen=frozenset(self._seen))
 
     def _finish(self, attempt: Attempt, pending: Pending) -> Search | None:
         """Take in what an attempt found; the search that did, None where there is no plan."""
