@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,12 +105,16 @@ class Tried:
 class Common:
     """What all attempts for a program have in common.
 
-    `limit`: bytes per device that a plan may need.  `seen`: keys of programs whose candidates are known.
+    `limit`: bytes per device that a plan may need.  `seen`: keys of programs whose candidates are known by now; another
+    process knows those that were when it was given its task.
     """
 
     context: Context
     limit: float
-    seen: frozenset[str] = frozenset()
+    seen: Set[str] = frozenset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "seen": frozenset(self.seen)}
 
 
 @dataclass(frozen=True)

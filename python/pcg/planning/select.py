@@ -106,8 +106,8 @@ class Select(Transformation):
         func, mesh = entry_of(module), planned_mesh(module)
         limit = limit_of(self.memory_limit, cost_model(module, self.machine, mesh).machine)
         self._limit = math.inf if limit is None else float(limit)
-        self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit)
         self._seen: dict[str, Candidate] = {}
+        self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
         self._seconds_of: dict[str, float] = {}
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
@@ -193,7 +193,7 @@ class Select(Transformation):
             if shares != plain:
                 search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
             name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
-            attempts.append(SearchAttempt(self._now(), name, "search", search=search, mesh=mesh, refine=refine))
+            attempts.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
         (first, running), *others = [(a, self._workers.start(a)) for a in attempts]
         unity = [self._unity(mesh, where, ())] if self.candidates == "all" else []
         found = self._finish(first, running)
@@ -213,7 +213,7 @@ class Select(Transformation):
     def _unity(self, mesh: Mesh | None, where: str, mappings: Sequence[Mesh]) -> tuple[Attempt, Pending]:
         """Begin with the plan of Unity's algorithm on `mesh`, in the best of `mappings`."""
         search = dataclasses.replace(self._quiet_search(), algorithm="unity")
-        attempt = SearchAttempt(self._now(), "unity" + where, "unity", mappings, search=search, mesh=mesh)
+        attempt = SearchAttempt(self._common, "unity" + where, "unity", mappings, search=search, mesh=mesh)
         return attempt, self._workers.start(attempt)
 
     def _relink(self, mesh: Mesh) -> None:
@@ -252,7 +252,7 @@ class Select(Transformation):
             search = dataclasses.replace(next(searches, None) or self._quiet_search())
             known = dataclasses.replace(search.outcome or _NOTHING_KNOWN, choice=choice)
             group, name = RELINKED if best.group == "unity" else "search", f"{best.name} relinked"
-            attempt = SearchAttempt(self._now(), name, group, search=search, mesh=at, refine=refine, known=known)
+            attempt = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=known)
             self._finish(attempt, self._workers.start(attempt))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
@@ -308,14 +308,11 @@ class Select(Transformation):
                 if zero and self._seconds_of.get(plan.without_zero.label, 0.0) > most:
                     self.statistics["slow plans left out"] += 1
                     continue
-                attempts.append(BaselineAttempt(self._now(), plan.label, plan.group, mappings, most, plan=plan))
+                attempts.append(BaselineAttempt(self._common, plan.label, plan.group, mappings, most, plan=plan))
             for a, p in [(a, self._workers.start(a)) for a in attempts]:
                 self._finish(a, p)
 
     # -- simulation ----------------------------------------------------------------------------
-
-    def _now(self) -> Common:
-        return dataclasses.replace(self._common, seen=frozenset(self._seen))
 
     def _finish(self, attempt: Attempt, pending: Pending) -> Search | None:
         """Take in what an attempt found; the search that did, None where there is no plan."""
