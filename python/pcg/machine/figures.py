@@ -6,22 +6,13 @@ The bounds are far beyond any machine; within them no product or quotient in a c
 from __future__ import annotations
 
 from pcg.layout.brief import brief
-from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.errors import ClusterError
 
 #: Rates, bytes, sizes and times that are above 0.
 LEAST, MOST = 1e-30, 1e30
-#: Counts of what is not devices: ports, groups of processes.
-MOST_COUNT = MOST_DEVICES
 
 
 def positive(what: str, value: float, key: str = "") -> None:
     """Raise ClusterError unless `value` is a number above 0, within bounds."""
     if isinstance(value, bool) or not LEAST <= value <= MOST:
         raise ClusterError(f"{what} is {brief(value)}; allowed: a number above 0 ({LEAST:g} to {MOST:g})", key)
-
-
-def count(what: str, value: int, least: int = 1, most: int = MOST_DEVICES, key: str = "") -> None:
-    """Raise ClusterError unless `value` is a whole number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ClusterError(f"{what} is {brief(value)}; allowed: {least} or more, up to {most}", key)
