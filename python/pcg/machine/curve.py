@@ -12,8 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from pcg.layout.brief import brief
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import LEAST, MOST
+from pcg.machine.errors import LEAST, MOST, ClusterError
 
 #: One size or one per strategy of an op; seconds come back in the same form.
 Amount = TypeVar("Amount", float, np.ndarray)

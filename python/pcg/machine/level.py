@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import positive
+from pcg.machine.errors import ClusterError, positive
 
 #: Topology -> what it is.
 TOPOLOGIES = {

@@ -10,8 +10,7 @@ from typing import Any
 
 from pcg.layout.brief import brief
 from pcg.machine.curve import Curve
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import MOST
+from pcg.machine.errors import MOST, ClusterError
 from pcg.machine.profile import CLASSES, COLLECTIVES, VERSION, Profile, Rates
 from pcg.machine.toml_lines import check_keys, inside, of_type, quote, read
 
