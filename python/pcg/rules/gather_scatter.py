@@ -22,6 +22,7 @@ from pcg.rules.factor import FactorRule, Linear
 from pcg.rules.regions import is_neutral, reduction, returns_element
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
+from pcg.rules.values import optional
 
 _INDEX_VECTOR = "it holds the components of one index"
 _WINDOW = "the indices pick windows out of it, and a window may cross shards"
@@ -82,11 +83,6 @@ def _unfactored(*shapes: Sequence[int]) -> tuple[list[DimFactor], ...]:
     return tuple([()] * len(s) for s in shapes)
 
 
-def _promised(op: ir.Operation, name: str) -> bool:
-    """The value of an optional boolean attribute."""
-    return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
-
-
 def update_kind(op: ir.Operation) -> str | None:
     """The reduction by which a scatter accumulates its updates, None if it does something else."""
     return reduction(op.regions[0], len(op.results))
@@ -141,7 +137,7 @@ def scatter(op: ir.Operation) -> FactorRule:
     passes: list[Linear] = []
     if kind is not None:
         passes = [Linear(kind, updates if neutral else inputs | updates)]
-    elif returns_element(op.regions[0], count) and _promised(op, "unique_indices"):
+    elif returns_element(op.regions[0], count) and optional(op, "unique_indices", False):
         passes = [Linear("sum", inputs | updates)]
     operands = [*[tuple(a)] * count, tuple(b), *[tuple(r)] * count]
     return f.rule(operands, [tuple(a)] * count, passes, PER_ELEMENT)
