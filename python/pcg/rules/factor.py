@@ -252,42 +252,6 @@ class FactorRule:
         """
         return _inferred(self, tuple(operands), tuple(results), mesh)
 
-    def _infer(self, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], mesh: Mesh) -> Assignment:
-        axes: list[tuple[str, ...] | None] = [None] * len(self.factors)
-        tensors = [*zip(self.operands, operands, strict=True), *zip(self.results, results, strict=True)]
-        for tensor, spec in tensors:
-            for d, (dim, have) in enumerate(zip(tensor, spec.dims, strict=True)):
-                for f, part in self._distribute(dim, have, d, mesh):
-                    if axes[f] is None:
-                        axes[f] = part
-                    elif axes[f] != part:
-                        raise RuleError(
-                            f"factor {factor_name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
-                        )
-        found = tuple(x or () for x in axes)
-        reduced = {x for f, ax in enumerate(found) if self.factors[f].reduce for x in ax}
-        linear = []
-        for axis in mesh.names:
-            who = {i: k for i, s in enumerate(operands) for x, k in s.partial if x == axis}
-            if not who:
-                continue
-            for k, rule in enumerate(self.linear):
-                if rule.operands == frozenset(who) and set(who.values()) == {rule.kind}:
-                    linear.append((axis, k))
-                    break
-            else:
-                raise RuleError(f"operand {min(who)} is partial over {axis!r}, which the op cannot pass through")
-        a = Assignment(found, tuple(linear))
-        if why := self.why_illegal(a, mesh):
-            raise RuleError(why)
-        for i, spec in enumerate(results):
-            want = self.result_spec(i, a)
-            if want != spec:
-                raise RuleError(f"result {i} is {spec}, but its operands make it {want}")
-        for x in reduced & {x for x, _ in linear}:
-            raise RuleError(f"axis {x!r} is used twice")
-        return a
-
     def _distribute(
         self, dim: tuple[int, ...], have: tuple[str, ...], d: int, mesh: Mesh
     ) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -316,7 +280,37 @@ class FactorRule:
 def _inferred(
     rule: FactorRule, operands: tuple[ShardSpec, ...], results: tuple[ShardSpec, ...], mesh: Mesh
 ) -> Assignment:
-    return rule._infer(operands, results, mesh)
+    axes: list[tuple[str, ...] | None] = [None] * len(rule.factors)
+    tensors = [*zip(rule.operands, operands, strict=True), *zip(rule.results, results, strict=True)]
+    for tensor, spec in tensors:
+        for d, (dim, have) in enumerate(zip(tensor, spec.dims, strict=True)):
+            for f, part in rule._distribute(dim, have, d, mesh):
+                if axes[f] is None:
+                    axes[f] = part
+                elif axes[f] != part:
+                    raise RuleError(
+                        f"factor {factor_name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
+                    )
+    found = tuple(x or () for x in axes)
+    reduced = {x for f, ax in enumerate(found) if rule.factors[f].reduce for x in ax}
+    linear = []
+    for axis in mesh.names:
+        who = {i: k for i, s in enumerate(operands) for x, k in s.partial if x == axis}
+        if not who:
+            continue
+        if (way := Linear(min(who.values()), frozenset(who))) not in rule.linear or len(set(who.values())) > 1:
+            raise RuleError(f"operand {min(who)} is partial over {axis!r}, which the op cannot pass through")
+        linear.append((axis, rule.linear.index(way)))
+    a = Assignment(found, tuple(linear))
+    if why := rule.why_illegal(a, mesh):
+        raise RuleError(why)
+    for i, spec in enumerate(results):
+        want = rule.result_spec(i, a)
+        if want != spec:
+            raise RuleError(f"result {i} is {spec}, but its operands make it {want}")
+    for x in reduced & {x for x, _ in linear}:
+        raise RuleError(f"axis {x!r} is used twice")
+    return a
 
 
 def factor_name(f: int) -> str:
