@@ -30,13 +30,7 @@ _NETWORK = ("bandwidth", "latency", "ports", "oversubscription", "source")
 
 
 def loads(text: str, name: str = "cluster", path: str = "<text>") -> Description:
-    """The cluster that `text` describes; `name` unless it has one of its own.
-
-    Profiles that it names are read from beside `path`.
-
-    Raises:
-      ClusterError: not TOML, or not a description; the text names the file, the key, the value and what is allowed.
-    """
+    """See `Cluster.loads`; profiles that the text names are read from beside `path`."""
     return read(text, path, lambda doc: _cluster(doc, name, Path(path).parent))
 
 
