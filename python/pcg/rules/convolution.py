@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.blocks import other_dims
-from pcg.rules.build import DimFactor, Factors, Shape, linear
+from pcg.rules.build import Factors, Shape, linear, unfactored
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
@@ -78,9 +78,7 @@ def _convolution(
     lhs: Shape, rhs: Shape, out: Shape, n: ConvDims, groups: int, batch_groups: int, slides: tuple[Sliding, ...]
 ) -> FactorRule:
     f = Factors()
-    a: list[DimFactor] = [()] * len(lhs)
-    b: list[DimFactor] = [()] * len(rhs)
-    r: list[DimFactor] = [()] * len(out)
+    a, b, r = unfactored(lhs, rhs, out)
     g = f.new(groups if groups > 1 else batch_groups)
     batch = f.new(out[n.out_batch])
     features = f.new(out[n.out_feature] // max(groups, batch_groups))

@@ -10,14 +10,12 @@ factors if the updates are accumulated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.identities import neutral_element
 from pcg.ir.types import is_bool
-from pcg.rules.build import PER_ELEMENT, DimFactor, Factors, linear
+from pcg.rules.build import PER_ELEMENT, Factors, linear, unfactored
 from pcg.rules.factor import FactorRule, Linear
 from pcg.rules.regions import is_neutral, reduction, returns_element
 from pcg.rules.registry import rule, shape
@@ -53,7 +51,7 @@ def gather(op: ir.Operation) -> FactorRule:
     offset, collapsed, batching = n.offset_dims, set(n.collapsed_slice_dims), n.operand_batching_dims
     index_batching, picked, vector = n.start_indices_batching_dims, set(n.start_index_map), n.index_vector_dim
     f = Factors()
-    a, b, r = _unfactored(operand, indices, result)
+    a, b, r = unfactored(operand, indices, result)
     batch = [d for d in range(len(indices)) if d != vector]
     result_batch = [d for d in range(len(result)) if d not in set(offset)]
     for d, of in zip(batch, result_batch, strict=True):
@@ -77,10 +75,6 @@ def gather(op: ir.Operation) -> FactorRule:
             if e is not None:
                 r[e] = f.replicated(sizes[d], _WINDOW)
     return f.rule([tuple(a), tuple(b)], [tuple(r)], [linear(kind, 0)], PER_ELEMENT)
-
-
-def _unfactored(*shapes: Sequence[int]) -> tuple[list[DimFactor], ...]:
-    return tuple([()] * len(s) for s in shapes)
 
 
 def update_kind(op: ir.Operation) -> str | None:
@@ -107,7 +101,7 @@ def scatter(op: ir.Operation) -> FactorRule:
     spread = kind is not None and all(neutral_element(r.type.element_type, kind) is not None for r in op.results)
     neutral = kind is not None and adds_on(op, kind)
     f = Factors()
-    a, b, r = _unfactored(operand, indices, update)
+    a, b, r = unfactored(operand, indices, update)
     batch = [d for d in range(len(indices)) if d != vector]
     update_batch = [d for d in range(len(update)) if d not in set(windows)]
     for d, of in zip(batch, update_batch, strict=True):
