@@ -230,11 +230,8 @@ class FactorRule:
                 yield a
 
     def _worth_padding(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
-        for x, axes in zip(self.factors, a.axes, strict=True):
-            n = mesh.axes_size(axes)
-            if not x.divides(n) and (not uneven or x.size < 2 * n):
-                return False
-        return True
+        parts = zip(self.factors, map(mesh.axes_size, a.axes), strict=True)
+        return all(x.divides(n) or (uneven and x.size >= 2 * n) for x, n in parts)
 
     def local_sizes(self, a: Assignment, mesh: Mesh) -> list[int]:
         """Size of the part of every factor that a device holds, padding included."""
