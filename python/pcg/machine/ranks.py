@@ -71,21 +71,21 @@ def map_ranks(
     if method not in METHODS:
         raise ClusterError(f"unknown method {method!r} of rank mapping; allowed: {', '.join(METHODS)}")
     domains = _Domains(cluster, traffic)
-    cost = TrafficCost(cluster, traffic)
+    cost = domains.cost
     first = domains.in_order() if start is None else domains.checked(start)
     naive = cost.seconds(first)
     if method == "naive":
         return RankMapping(tuple(first), naive, naive, method)
     best, seconds = first, naive
-    found = _greedy(domains, cost)
+    found = _greedy(domains)
     if (time := cost.seconds(found)) < seconds * (1 - _GAIN):
         best, seconds = found, time
     if method == "greedy":
         return RankMapping(tuple(best), seconds, naive, method)
-    best, seconds = _improve(domains, cost, best, seconds)
+    best, seconds = _improve(domains, best, seconds)
     proved = False
     if method == "optimal" or (method == "auto" and traffic.processes <= _FEW):
-        best, seconds, proved = _optimal(domains, cost, best, seconds)
+        best, seconds, proved = _optimal(domains, best, seconds)
         method = "optimal" if proved else "local"
     return RankMapping(tuple(best), seconds, naive, "local" if method == "auto" else method, proved)
 
@@ -95,6 +95,7 @@ class _Domains:
 
     def __init__(self, cluster: Cluster, traffic: Traffic) -> None:
         self.cluster, self.traffic = cluster, traffic
+        self.cost = TrafficCost(cluster, traffic)
         n, usable = traffic.processes, cluster.devices
         if n > len(usable):
             raise ClusterError(f"{n} processes; cluster {cluster.name!r} has {len(usable)} usable devices")
@@ -194,11 +195,11 @@ class _Domains:
 
     # -- distance ------------------------------------------------------------------------------
 
-    def alone(self, cost: TrafficCost, a: int, b: int, amount: float) -> float:
+    def alone(self, a: int, b: int, amount: float) -> float:
         """Seconds of a lone transfer of `amount` bytes between two devices."""
         key = self._relation(a, b)
         if key not in self._near:
-            self._near[key] = cost.topology.step(np.array([a]), np.array([b]), 1.0)
+            self._near[key] = self.cost.topology.step(np.array([a]), np.array([b]), 1.0)
         latency, per_byte = self._near[key]
         return latency + amount * per_byte
 
@@ -213,7 +214,7 @@ class _Domains:
         return (i, i, same)
 
 
-def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
+def _greedy(domains: _Domains) -> list[int]:
     """Paddle's: the process with the most traffic next, as near as can be to its partners."""
     volume = domains.traffic.volume
     total = volume.sum(axis=1)
@@ -229,7 +230,7 @@ def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
         partners = [(found[q], volume[process, q]) for q in placed if volume[process, q]]
         # The first goes where most others find domains beside it, those without partners as well.
         def far(d: int, partners: list[tuple[int, float]] = partners, free: list[int] = free) -> tuple[float, ...]:
-            total = sum((domains.alone(cost, d, other, amount) for other, amount in partners), 0.0)
+            total = sum((domains.alone(d, other, amount) for other, amount in partners), 0.0)
             beside = [sum(x in range(b[0], b[0] + b[1]) for x in free) for b, *_ in domains.paths[d][-2:-1]]
             return total, -sum(beside), d
 
@@ -239,25 +240,25 @@ def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
     return found
 
 
-def _improve(domains: _Domains, cost: TrafficCost, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
+def _improve(domains: _Domains, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
     """Exchange two devices, or take a free one, while that lowers the time; then (for ties) what goes how far."""
     best = list(start)
-    score = seconds, _spread(domains, cost, best)
+    score = seconds, _spread(domains, best)
     tries = 0
     improved = True
     while improved and tries < _TRIES:
         improved = False
         for trial in _neighbours(domains, best):
             tries += 1
-            time = cost.seconds(trial)
+            time = domains.cost.seconds(trial)
             if time <= score[0] * (1 + _GAIN):
-                now = time, _spread(domains, cost, trial)
+                now = time, _spread(domains, trial)
                 if time < score[0] * (1 - _GAIN) or now[1] < score[1] * (1 - _GAIN):
                     best, score, improved = trial, (min(time, score[0]), now[1]), True
                     break
             if tries >= _TRIES:
                 break
-    return best, cost.seconds(best)
+    return best, domains.cost.seconds(best)
 
 
 def _neighbours(domains: _Domains, devices: list[int]) -> Iterator[list[int]]:
@@ -283,16 +284,14 @@ def _neighbours(domains: _Domains, devices: list[int]) -> Iterator[list[int]]:
                 yield trial
 
 
-def _spread(domains: _Domains, cost: TrafficCost, devices: Sequence[int]) -> float:
+def _spread(domains: _Domains, devices: Sequence[int]) -> float:
     """Seconds of all bytes between processes, each as if alone: what breaks ties."""
     volume = domains.traffic.volume
     pairs = zip(*np.nonzero(np.triu(volume)), strict=True)
-    return sum((domains.alone(cost, devices[p], devices[q], volume[p, q]) for p, q in pairs), 0.0)
+    return sum((domains.alone(devices[p], devices[q], volume[p, q]) for p, q in pairs), 0.0)
 
 
-def _optimal(
-    domains: _Domains, cost: TrafficCost, start: Sequence[int], seconds: float
-) -> tuple[list[int], float, bool]:
+def _optimal(domains: _Domains, start: Sequence[int], seconds: float) -> tuple[list[int], float, bool]:
     """Branch and bound from a known placement: (placement, seconds, whether it is proved to be the best)."""
     best, left = list(start), _NODES
     found = [-1] * len(best)
@@ -313,7 +312,7 @@ def _optimal(
                 return
             left -= 1
             found[process] = device
-            options.append((cost.seconds(found), device))
+            options.append((domains.cost.seconds(found), device))
         for time, device in sorted(options):
             if time >= seconds * (1 - _GAIN) or left <= 0:
                 break
@@ -324,6 +323,6 @@ def _optimal(
                 best, seconds = list(found), time
         found[process] = -1
 
-    if seconds > cost.seconds(found):
+    if seconds > domains.cost.seconds(found):
         search(0, [])
     return best, seconds, left > 0
