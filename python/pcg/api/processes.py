@@ -236,11 +236,11 @@ def _lowered(loaded: Program, text: str, module: ir.Module, remarks: list[Remark
     texts = {"stablehlo": text, "stages": str(module)}
     remarks += _run(module, ["lower-processes"])
     texts["processes"] = str(module)
-    programs = dict(process_modules(module))
-    text_of, messages = {n: str(m) for n, m in programs.items()}, _messages(programs)
+    modules = dict(process_modules(module))
+    programs, messages = {n: str(m) for n, m in modules.items()}, _messages(modules)
     remarks += _run(module, ["pcg-emulate-processes"])
     texts["emulated"] = str(module)
-    return ProcessPrograms(loaded, declared, texts, text_of, messages, tuple(remarks))
+    return ProcessPrograms(loaded, declared, texts, programs, messages, tuple(remarks))
 
 
 def _run(module: ir.Module, elements: list[Any]) -> list[Remark]:

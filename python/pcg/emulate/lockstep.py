@@ -35,7 +35,7 @@ class LockStep:
             if op.name in TERMINATORS:
                 return [self.of(v) for v in op.operands]
             if op.name in _COLLECTIVES:
-                self.bind(op.results, _COLLECTIVES[op.name](self, op))
+                self.bind(op.results[:1], _COLLECTIVES[op.name](self, op))
             elif op.name in CONTROL_FLOW and _communicates(op):
                 self.control_flow(op)
             elif _communicates(op):
