@@ -295,9 +295,9 @@ def _inferred(
         who = {i: k for i, s in enumerate(operands) for x, k in s.partial if x == axis}
         if not who:
             continue
-        if (way := Linear(min(who.values()), frozenset(who))) not in rule.linear or len(set(who.values())) > 1:
+        if (wanted := Linear(min(who.values()), frozenset(who))) not in rule.linear or len(set(who.values())) > 1:
             raise RuleError(f"operand {min(who)} is partial over {axis!r}, which the op cannot pass through")
-        linear.append((axis, rule.linear.index(way)))
+        linear.append((axis, rule.linear.index(wanted)))
     a = Assignment(found, tuple(linear))
     if why := rule.why_illegal(a, mesh):
         raise RuleError(why)

@@ -23,9 +23,9 @@ _FLOPS = {
 def norm(op: ir.Operation) -> FactorRule:
     sizes = shape(op.operands[0])
     feature = op.attributes["feature_index"].value
-    whole = op.name != "stablehlo.batch_norm_inference"
+    reduced = op.name != "stablehlo.batch_norm_inference"
     f = Factors()
-    row = tuple(f.replicated(n, _STATISTICS) if whole and d != feature else f.new(n) for d, n in enumerate(sizes))
+    row = tuple(f.replicated(n, _STATISTICS) if reduced and d != feature else f.new(n) for d, n in enumerate(sizes))
     operands, results = (
         [row, *((row[feature],) if len(shape(v)) == 1 else row for v in list(values)[1:])]
         for values in (op.operands, op.results)

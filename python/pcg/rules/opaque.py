@@ -52,7 +52,7 @@ _TRAITS = {
 
 
 @rule(*REASONS, traits=_TRAITS)
-def whole(op: ir.Operation) -> FactorRule:
+def replicated(op: ir.Operation) -> FactorRule:
     return run_replicated(op, REASONS[op.name])
 
 
