@@ -111,8 +111,6 @@ class Compiled:
         Raises:
           PcgError: the program cannot be placed; at the op's location.
         """
-        if self._program is not None and not args and not kwargs:
-            return self._module_executable()
         args, kwargs = self._bind(args, kwargs)
         return self._executable(args, kwargs)
 

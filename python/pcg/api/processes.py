@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from pcg.driver.module_program import entry_function
 from pcg.driver.program import Program, ProgramError, module_source
 from pcg.ir import shardings
 from pcg.ir.context import make_context
+from pcg.ir.emit import i64
 from pcg.ir.parse import load_module
 from pcg.ir.stages import has_stages
 from pcg.ir.walk import walk
@@ -41,10 +43,13 @@ from pcg.passes.pcg_map_ranks import MapRanksPass
 from pcg.passes.pcg_place_stages import PlaceStagesPass
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
+from pcg.rules.custom_call import target
 from pcg.simulate import ProcessSimulation, simulate_processes
 
 #: Stages of `ProcessPrograms.as_text`.
 STAGES = ("stablehlo", "stages", "processes", "emulated")
+#: (pass, where, text).
+Remark = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,7 @@ class ProcessPrograms:
     texts: Mapping[str, str] = field(repr=False)
     programs: Mapping[int, str] = field(repr=False)
     messages: tuple[Message, ...] = field(repr=False)
-    remarks: tuple[tuple[str, str, str], ...] = field(repr=False)
-    _call: list[Any] = field(default_factory=list, repr=False, compare=False)
+    remarks: tuple[Remark, ...] = field(repr=False)
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -113,6 +117,15 @@ class ProcessPrograms:
             machine = Machine.of(machine)
         return simulate_processes(module, machine or Machine.default(), **options)
 
+    @cached_property
+    def _emulated(self) -> Callable[..., Any]:
+        """What `emulate` runs, on flat arguments."""
+        from pcg.runtime import jax_compat
+
+        module = load_module(self.texts["emulated"], make_context(), "<emulated>")
+        text = module.operation.get_asm(print_generic_op_form=True, assume_verified=True)
+        return jax_compat.plain_function(text, self.program.results)
+
     def emulate(self, *args: Any, **kwargs: Any) -> Any:
         """What the processes compute together, on one device: takes and returns what the program does.
 
@@ -123,11 +136,6 @@ class ProcessPrograms:
 
         from pcg.runtime import jax_compat
 
-        if not self._call:
-            context = make_context()
-            module = load_module(self.texts["emulated"], context, "<emulated>")
-            text = module.operation.get_asm(print_generic_op_form=True, assume_verified=True)
-            self._call.append(jax_compat.plain_function(text, self.program.results))
         if self.program.in_tree is None:
             flat = list(args)
         else:
@@ -135,11 +143,10 @@ class ProcessPrograms:
             if tree != self.program.in_tree:
                 raise ProgramError(f"arguments {tree} are not those it was lowered for, {self.program.in_tree}")
         for leaf, value in zip(self.program.arguments, flat, strict=True):
-            if tuple(jax.numpy.shape(value)) != leaf.shape:
-                have = jax.numpy.shape(value)
+            if (have := jax.numpy.shape(value)) != leaf.shape:
                 raise ProgramError(f"argument {leaf.name} has shape {have}; it was lowered for {leaf}")
         with jax_compat.x64(self.program.has_64_bit):
-            found = self._call[0](*flat)
+            found = self._emulated(*flat)
         found = list(found) if isinstance(found, list | tuple) else [found]
         if self.program.out_tree is None:
             return found if len(found) != 1 else found[0]
@@ -177,99 +184,90 @@ def lower(
     own = dict(meshes or {})
     if not own and module_source(program) is None:
         raise MeshError("a function needs its meshes: {'first': pcg.Mesh.of({'x': 2}, [0, 1]), ...}")
-    loaded = _loaded(program, args, kwargs, own)
-    module = load_module(loaded.source, make_context(), loaded.path or "<program>")
+    loaded, module = _loaded(program, args, kwargs, own)
     for name, mesh in own.items():
         shardings.set_mesh(module, mesh, name)
     _import_constraints(module)
-    declared = shardings.meshes_of(module)
-    if not declared:
+    if not shardings.meshes_of(module):
         raise MeshError("the program declares no mesh; pass meshes, or declare them with dist.mesh")
     entry_function(module)
-    texts = {"stablehlo": str(module)}
-    remarks: list[tuple[str, str, str]] = []
-    _run(module, pipelines.split_meshes(Settings(machine), engine), remarks)
+    text, remarks = str(module), _run(module, pipelines.split_meshes(Settings(machine), engine))
     if cluster is not None:
-        _run(module, [MapRanksPass(machine=machine)], remarks)
-    return _lowered(loaded, module, texts, remarks)
+        remarks += _run(module, [MapRanksPass(machine=machine)])
+    return _lowered(loaded, text, module, remarks)
 
 
 def _loaded(
     program: Callable[..., Any] | str | bytes | Path, args: Any, kwargs: Mapping[str, Any],
     meshes: Mapping[str, Mesh] | None = None,
-) -> Program:  # fmt: skip
+) -> tuple[Program, ir.Module]:  # fmt: skip
     """A function traced, a module parsed."""
     source = module_source(program)
     if source is not None:
-        return load_program(source[0], path=source[1])
-    from pcg.frontend import jax_program
+        loaded = load_program(source[0], path=source[1])
+    else:
+        from pcg.frontend import jax_program
 
-    assert callable(program)
-    return jax_program.trace(program, args, kwargs, meshes=meshes)
+        assert callable(program)
+        loaded = jax_program.trace(program, args, kwargs, meshes=meshes)
+    return loaded, load_module(loaded.source, make_context(), loaded.path or "<program>")
 
 
 def _on_groups(
     program: Callable[..., Any] | str | bytes | Path, cluster: Cluster, args: Any, kwargs: Mapping[str, Any]
 ) -> ProcessPrograms:
     """A program for one device, on the groups of a cluster as pcg-choose-groups decides."""
-    loaded = _loaded(program, args, kwargs)
-    module = load_module(loaded.source, make_context(), loaded.path or "<program>")
+    loaded, module = _loaded(program, args, kwargs)
     entry_function(module)
-    texts = {"stablehlo": str(module)}
-    remarks: list[tuple[str, str, str]] = []
-    _run(module, ["prepare"], remarks)
+    text, remarks = str(module), _run(module, ["prepare"])
     machine = Machine.of(cluster)
-    _run(module, [ChooseGroupsPass(machine=machine), ChooseMeshPass(machine=machine)], remarks)
+    remarks += _run(module, [ChooseGroupsPass(machine=machine), ChooseMeshPass(machine=machine)])
     if not has_stages(module):
         # One mesh is best: the whole program is one stage on it.
         place = PlaceStagesPass(engine="search", machine=machine)
-        _run(module, ["dist-propagate-meshes", "pcg-split-meshes", place], remarks)
-    _run(module, ["dist-verify"], remarks)
-    return _lowered(loaded, module, texts, remarks)
+        remarks += _run(module, ["dist-propagate-meshes", "pcg-split-meshes", place])
+    remarks += _run(module, ["dist-verify"])
+    return _lowered(loaded, text, module, remarks)
 
 
-def _lowered(
-    loaded: Program, module: ir.Module, texts: dict[str, str], remarks: list[tuple[str, str, str]]
-) -> ProcessPrograms:
-    """The programs of the processes, from placed stages."""
+def _lowered(loaded: Program, text: str, module: ir.Module, remarks: list[Remark]) -> ProcessPrograms:
+    """The programs of the processes, from placed stages; `text` is the module as it came."""
     declared = shardings.meshes_of(module)
-    texts["stages"] = str(module)
-    _run(module, ["lower-processes"], remarks)
+    texts = {"stablehlo": text, "stages": str(module)}
+    remarks += _run(module, ["lower-processes"])
     texts["processes"] = str(module)
-    programs = {n: str(m) for n, m in process_modules(module)}
-    messages = _messages(module)
-    _run(module, ["pcg-emulate-processes"], remarks)
+    modules = dict(process_modules(module))
+    programs, messages = {n: str(m) for n, m in modules.items()}, _messages(modules)
+    remarks += _run(module, ["pcg-emulate-processes"])
     texts["emulated"] = str(module)
     return ProcessPrograms(loaded, declared, texts, programs, messages, tuple(remarks))
 
 
-def _run(module: ir.Module, elements: list[Any], remarks: list[tuple[str, str, str]]) -> None:
+def _run(module: ir.Module, elements: list[Any]) -> list[Remark]:
+    """Run passes; what they remark."""
     pipeline = Pipeline(elements)
     pipeline.run(module)
-    remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
+    return [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
 
 
 def _import_constraints(module: ir.Module) -> None:
     """The custom calls that `pcg.shard` is traced to, as `dist.constraint`."""
     for op in list(walk(module.operation)):
-        if op.name != "stablehlo.custom_call" or ir.StringAttr(op.attributes["call_target_name"]).value != "pcg.shard":
+        if op.name != "stablehlo.custom_call" or target(op) != "pcg.shard":
             continue
         found = json.loads(ir.StringAttr(op.attributes["backend_config"]).value)
         with module.context, op.location, ir.InsertionPoint(op):
-            attributes: dict[str, ir.Attribute] = {
-                "spec": shardings.to_attr(ShardSpec.parse(found["spec"]), found["mesh"])
-            }
+            attributes = {"spec": shardings.to_attr(ShardSpec.parse(found["spec"]), found["mesh"])}
             if found["open"]:
-                i64 = ir.IntegerType.get_signless(64)
-                attributes[shardings.OPEN] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in found["open"]])
+                attributes[shardings.OPEN] = ir.ArrayAttr.get([i64(d) for d in found["open"]])
             new = ir.Operation.create("dist.constraint", [op.results[0].type], list(op.operands), attributes)
         op.results[0].replace_all_uses_with(new.results[0])
         op.erase()
 
 
-def _messages(module: ir.Module) -> tuple[Message, ...]:
+def _messages(programs: Mapping[int, ir.Operation]) -> tuple[Message, ...]:
     found = []
-    for n, program in process_modules(module):
+    for n, program in programs.items():
         for op in walk(program):
             if op.name == "dist.send":
                 peer, tag = (int(ir.IntegerAttr(op.attributes[a]).value) for a in ("peer", "tag"))

@@ -9,8 +9,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names, result_names
 from pcg.ir.walk import entry, functions, walk
 from pcg.rules import traits
-from pcg.rules.custom_call import is_host_callback
-from pcg.rules.opaque import target
+from pcg.rules.custom_call import is_host_callback, target
 from pcg.rules.traits import Trait
 
 

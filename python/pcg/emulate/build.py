@@ -5,7 +5,7 @@ Slices and concatenations are not built by `pcg.ir.emit`, as those of the loweri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from torch_mlir import ir
@@ -58,10 +58,15 @@ def zeros(type_: ir.RankedTensorType) -> ir.Value:
     return value if i1 == type_ else create("stablehlo.convert", [value], type_)
 
 
+def flag_type() -> ir.RankedTensorType:
+    """0-d i1."""
+    return ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+
+
 def true() -> ir.Value:
     """0-d i1."""
-    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    return create("stablehlo.constant", [], scalar, value=ir.DenseElementsAttr.get_splat(scalar, ir.BoolAttr.get(True)))
+    value = ir.DenseElementsAttr.get_splat(flag_type(), ir.BoolAttr.get(True))
+    return create("stablehlo.constant", [], flag_type(), value=value)
 
 
 def padded_high(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
@@ -106,10 +111,9 @@ def same_bits(a: ir.Value, b: ir.Value) -> ir.Value:
         a, b = (create("stablehlo.bitcast_convert", [x], bits) for x in (a, b))
     elif element.is_signed or (element.is_signless and element.width > 1):
         order = "SIGNED"
-    i1 = ir.IntegerType.get_signless(1)
-    scalar = ir.RankedTensorType.get([], i1)
+    scalar = flag_type()
     equal = create(
-        "stablehlo.compare", [a, b], ir.RankedTensorType.get(a.type.shape, i1),
+        "stablehlo.compare", [a, b], tensor(a.type.shape, scalar),
         comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction EQ>"),
         compare_type=ir.Attribute.parse(f"#stablehlo<comparison_type {order}>"),
     )
@@ -122,3 +126,21 @@ def same_bits(a: ir.Value, b: ir.Value) -> ir.Value:
         both = create("stablehlo.and", list(block.arguments), scalar)
         ir.Operation.create("stablehlo.return", operands=[both])
     return reduce.result
+
+
+def all_agree(groups: Iterable[Sequence[ir.Value]]) -> ir.Value:
+    """0-d i1: whether the values of each group, if they are tensors, hold the same bits."""
+    agree = true()
+    for first, *others in groups:
+        for other in others:
+            if other != first and isinstance(other.type, ir.RankedTensorType):
+                agree = create("stablehlo.and", [agree, same_bits(first, other)], agree.type)
+    return agree
+
+
+def function(name: str, inputs: Sequence[ir.Type], results: Sequence[ir.Type], locs: Sequence[ir.Location]) -> ir.Block:
+    """The block of a new function; `locs`: where its arguments are from."""
+    kind = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
+    attributes = {"sym_name": ir.StringAttr.get(name), "function_type": kind}
+    new = ir.Operation.create("func.func", regions=1, attributes=attributes)
+    return new.regions[0].blocks.append(*inputs, arg_locs=list(locs))

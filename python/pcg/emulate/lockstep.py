@@ -35,7 +35,7 @@ class LockStep:
             if op.name in TERMINATORS:
                 return [self.of(v) for v in op.operands]
             if op.name in _COLLECTIVES:
-                self.bind(op, 0, _COLLECTIVES[op.name](self, op))
+                self.bind(op.results[:1], _COLLECTIVES[op.name](self, op))
             elif op.name in CONTROL_FLOW and _communicates(op):
                 self.control_flow(op)
             elif _communicates(op):
@@ -49,51 +49,42 @@ class LockStep:
         """A value on every device."""
         return [env[value] for env in self.env]
 
-    def bind(self, op: ir.Operation, i: int, values: Sequence[ir.Value]) -> None:
-        for env, value in zip(self.env, values, strict=True):
-            env[op.results[i]] = value
+    def bind(self, local: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+        """`values` are what each of the values `local` is, on one device after the other."""
+        every = iter(values)
+        for value in local:
+            for env in self.env:
+                env[value] = next(every)
 
     def control_flow(self, op: ir.Operation) -> None:
         """One loop or conditional for all devices; device 0 decides, for the predicate is replicated."""
         loop = op.name == "stablehlo.while"
-        count = len(op.results)
-        operands = [self.of(v) for v in op.operands]
+        operands = [x for v in op.operands for x in self.of(v)]
+
+        def emulate(i: int, arguments: list[ir.Value]) -> list[ir.Value]:
+            block = op.regions[i].blocks[0]
+            self.bind(block.arguments, arguments)
+            yielded = self.block(block)
+            return [yielded[0][0]] if loop and i == 0 else [x for v in yielded for x in v]
+
         types = [r.type for r in op.results for _ in range(self.devices)]
-        new = ir.Operation.create(
-            op.name, results=types, regions=len(op.regions), loc=op.location,
-            operands=[x for v in operands for x in v] if loop else [operands[0][0]],
-        )
-        for i, (old, region) in enumerate(zip(op.regions, new.regions, strict=True)):
-            old_block = old.blocks[0]
-            block = region.blocks.append(
-                *(types if loop else []), arg_locs=[op.location] * (len(types) if loop else 0)
-            )
-            for k, argument in enumerate(old_block.arguments):
-                for d, env in enumerate(self.env):
-                    env[argument] = block.arguments[k * self.devices + d]
-            with ir.InsertionPoint(block), op.location:
-                yielded = self.block(old_block)
-                decides = loop and i == 0
-                returned = [yielded[0][0]] if decides else [x for v in yielded for x in v]
-                ir.Operation.create("stablehlo.return", operands=returned)
-        for k in range(count):
-            self.bind(op, k, list(new.results)[k * self.devices : (k + 1) * self.devices])
+        self.bind(op.results, for_all(op, operands if loop else operands[:1], types, emulate))
 
     # -- collectives ---------------------------------------------------------------------------
 
     def in_groups(self, op: ir.Operation) -> Values:
         """Apply a collective (operands of a group -> results of the group) to each replica group."""
         operands = self.of(op.operands[0])
-        out: list[ir.Value | None] = [None] * self.devices
-        for group in np.array(ir.DenseIntElementsAttr(op.attributes["replica_groups"])).tolist():
-            for d, value in zip(group, GROUPED[op.name](op, [operands[d] for d in group]), strict=True):
-                out[d] = value
-        return [_present(v, d, op) for d, v in enumerate(out)]
+        out: dict[int, ir.Value] = {}
+        for group in table(op, "replica_groups"):
+            out.update(zip(group, GROUPED[op.name](op, [operands[d] for d in group]), strict=True))
+        if missing := [d for d in range(self.devices) if d not in out]:
+            raise PcgError(f"device {missing[0]} is in no replica group of '{op.name}'", op.location)
+        return [out[d] for d in range(self.devices)]
 
     def collective_permute(self, op: ir.Operation) -> Values:
         operands = self.of(op.operands[0])
-        pairs = np.array(ir.DenseIntElementsAttr(op.attributes["source_target_pairs"])).tolist()
-        source = {t: s for s, t in pairs}
+        source = {t: s for s, t in table(op, "source_target_pairs")}
         return [operands[source[d]] if d in source else zeros(op.results[0].type) for d in range(self.devices)]
 
     def partition_id(self, op: ir.Operation) -> Values:
@@ -101,6 +92,28 @@ class LockStep:
 
     def replica_id(self, op: ir.Operation) -> Values:
         return [constant_u32(0)] * self.devices
+
+
+def table(op: ir.Operation, name: str) -> list[list[int]]:
+    """Replica groups, or pairs of source and target."""
+    return np.array(ir.DenseIntElementsAttr(op.attributes[name])).tolist()
+
+
+def for_all(
+    op: ir.Operation, operands: list[ir.Value], types: list[ir.Type],
+    emulate: Callable[[int, list[ir.Value]], list[ir.Value]],
+) -> list[ir.Value]:  # fmt: skip
+    """The results of a loop or conditional like `op` that carries values of `types`, those of all that take part.
+
+    `emulate` does what region `i` does with its arguments, and returns what the region does.
+    """
+    carried = types if op.name == "stablehlo.while" else []
+    new = ir.Operation.create(op.name, results=types, operands=operands, regions=len(op.regions), loc=op.location)
+    for i, region in enumerate(new.regions):
+        block = region.blocks.append(*carried, arg_locs=[op.location] * len(carried))
+        with ir.InsertionPoint(block), op.location:
+            ir.Operation.create("stablehlo.return", operands=emulate(i, list(block.arguments)))
+    return list(new.results)
 
 
 def _all_reduce(op: ir.Operation, xs: Values) -> Values:
@@ -165,9 +178,3 @@ def _reduce(op: ir.Operation, values: Values) -> ir.Value:
     for value in values[1:]:
         total = create(body[0].name, [total, value], total.type)
     return total
-
-
-def _present(value: ir.Value | None, device: int, op: ir.Operation) -> ir.Value:
-    if value is None:
-        raise PcgError(f"device {device} is in no replica group of '{op.name}'", op.location)
-    return value

@@ -9,14 +9,13 @@ all.  Nothing here is shared with the lowering.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 from torch_mlir import ir
 
-from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, true, zeros
-from pcg.emulate.lockstep import GROUPED
+from pcg.emulate.build import all_agree, concatenate, flag_type, function, padded_high, slice_box, zeros
+from pcg.emulate.lockstep import GROUPED, for_all, table
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry, walk
@@ -25,6 +24,7 @@ from pcg.rules.registry import CONTROL_FLOW, TERMINATORS
 from pcg.rules.traits import Trait
 
 _PERMUTE = "stablehlo.collective_permute"
+_MESSAGES = ("dist.send", "dist.recv")
 
 
 class Deadlock(PcgError):
@@ -125,7 +125,7 @@ class Emulator:
             results = self.control_flow(runs, operands)
         elif first.name == _PERMUTE:
             ids = _ids(first)
-            source = {ids[t]: ids[s] for s, t in _table(first, "source_target_pairs")}
+            source = {ids[t]: ids[s] for s, t in table(first, "source_target_pairs")}
             results = {n: [operands[source[n]][0] if n in source else zeros(first.results[0].type)] for n in runs}
         else:
             made = GROUPED[first.name](first, [operands[n][0] for n in runs])
@@ -141,25 +141,20 @@ class Emulator:
         lead, first = next(iter(ops.items()))
         loop = first.name == "stablehlo.while"
         types = [r.type for op in ops.values() for r in op.results]
-        new = ir.Operation.create(
-            first.name, results=types, regions=len(first.regions),
-            operands=[v for n in ops for v in operands[n]] if loop else [operands[lead][0]],
-        )
-        for i, region in enumerate(new.regions):
-            locs = [first.location] * (len(types) if loop else 0)
-            block = region.blocks.append(*(types if loop else []), arg_locs=locs)
-            arguments = iter(block.arguments)
+        taken = [v for n in ops for v in operands[n]] if loop else [operands[lead][0]]
+
+        def emulate(i: int, arguments: list[ir.Value]) -> list[ir.Value]:
+            left = iter(arguments)
             inner = {}
             for n, op in ops.items():
                 old = op.regions[i].blocks[0]
-                env = dict(runs[n].env)
-                env.update((a, next(arguments)) for a in old.arguments)
+                env = runs[n].env | {a: next(left) for a in old.arguments}
                 inner[n] = _Run([o.operation for o in old.operations], env)
-            with ir.InsertionPoint(block):
-                self.run(inner)
-                ends = [inner[lead].ended] if loop and i == 0 else [r.ended for r in inner.values()]
-                ir.Operation.create("stablehlo.return", operands=[v for e in ends for v in e or ()])
-        every = iter(new.results)
+            self.run(inner)
+            ends = [inner[lead].ended] if loop and i == 0 else [r.ended for r in inner.values()]
+            return [v for e in ends for v in e or ()]
+
+        every = iter(for_all(first, taken, types, emulate))
         return {n: [next(every) for _ in op.results] for n, op in ops.items()}
 
 
@@ -175,16 +170,9 @@ def emulate_processes(
     Raises:
       PcgError: a deadlock, a piece of a result that nobody returns.
     """
-    results = list(signature.results)
-    if check_replicas:
-        results.append(ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)))
-    kind = ir.FunctionType.get(signature.inputs, results)
+    results = [*signature.results, *([flag_type()] if check_replicas else [])]
     with ir.InsertionPoint(module.regions[0].blocks[0]):
-        new = ir.Operation.create(
-            "func.func", regions=1,
-            attributes={"sym_name": ir.StringAttr.get("main"), "function_type": ir.TypeAttr.get(kind)},
-        )
-    block = new.regions[0].blocks.append(*kind.inputs, arg_locs=[module.location] * len(kind.inputs))
+        block = function("main", signature.inputs, results, [module.location] * len(signature.inputs))
     with ir.InsertionPoint(block):
         runs, places = {}, {}
         for n, program in programs.items():
@@ -207,9 +195,9 @@ def emulate_processes(
                 if all(size):
                     real = slice_box(value, [0] * len(size), size)
                     found[i].setdefault((tuple(start), tuple(limit)), []).append(real)
-        assembled = [_assemble(i, type_, found[i], new) for i, type_ in enumerate(signature.results)]
+        assembled = [_assemble(i, type_, found[i], block.owner) for i, type_ in enumerate(signature.results)]
         if check_replicas:
-            assembled.append(_replicas_agree(found))
+            assembled.append(all_agree(group for boxes in found for group in boxes.values()))
         ir.Operation.create("func.return", operands=assembled)
     return emulator.messages
 
@@ -232,17 +220,6 @@ def _assemble(i: int, type_: ir.Type, boxes: Mapping[tuple, list[ir.Value]], at:
     return build(0, list(boxes))
 
 
-def _replicas_agree(results: Sequence[Mapping[tuple, list[ir.Value]]]) -> ir.Value:
-    """0-d i1: whether processes that return the same box of a result return the same bits."""
-    agree = true()
-    for boxes in results:
-        for first, *others in boxes.values():
-            for other in others:
-                if other != first:
-                    agree = create("stablehlo.and", [agree, same_bits(first, other)], agree.type)
-    return agree
-
-
 def _boxes(func: ir.Operation, where: str, kind: str) -> list[tuple[int, list[int], list[int]]]:
     """(number, start, limit) of every argument or result."""
     found = []
@@ -257,7 +234,7 @@ def _boxes(func: ir.Operation, where: str, kind: str) -> list[tuple[int, list[in
 def _communicates(op: ir.Operation) -> bool:
     """Whether an op is, or has in its regions, one that other processes take part in."""
     inside = walk(op) if op.name in CONTROL_FLOW else [op]
-    return any(traits.has(o.name, Trait.COLLECTIVE) or o.name in ("dist.send", "dist.recv") for o in inside)
+    return any(traits.has(o.name, Trait.COLLECTIVE) or o.name in _MESSAGES for o in inside)
 
 
 def _ids(op: ir.Operation) -> list[int]:
@@ -267,10 +244,6 @@ def _ids(op: ir.Operation) -> list[int]:
     return list(ir.DenseI64ArrayAttr(op.attributes["pcg.members"]))
 
 
-def _table(op: ir.Operation, name: str) -> list[list[int]]:
-    return np.array(ir.DenseIntElementsAttr(op.attributes[name])).tolist()
-
-
 def _members(number: int, op: ir.Operation) -> list[int]:
     """The processes, in order, that synchronise at an op that process `number` has reached."""
     if op.name in CONTROL_FLOW:
@@ -278,13 +251,13 @@ def _members(number: int, op: ir.Operation) -> list[int]:
         for inner in walk(op):
             if traits.has(inner.name, Trait.COLLECTIVE):
                 every.update(_ids(inner))
-            elif inner.name in ("dist.send", "dist.recv"):
+            elif inner.name in _MESSAGES:
                 every.add(_number(inner, "peer"))
         return sorted(every)
     ids = _ids(op)
     if op.name == _PERMUTE:
         return ids
-    for group in _table(op, "replica_groups"):
+    for group in table(op, "replica_groups"):
         if number in (members := [ids[p] for p in group]):
             return members
     raise PcgError(f"process {number} is in no replica group of '{op.name}'", op.location)
@@ -302,19 +275,18 @@ def _communication(op: ir.Operation) -> list[str]:
     for inner in walk(op):
         if traits.has(inner.name, Trait.COLLECTIVE):
             found.append(" ".join(str(inner.attributes[n]) for n in names if n in inner.attributes))
-        elif inner.name in ("dist.send", "dist.recv"):
+        elif inner.name in _MESSAGES:
             found.append(f"tag {_number(inner, 'tag')}")
     return sorted(found)
 
 
 def _same_piece(recv: ir.Operation, send: ir.Operation, type_: ir.Type) -> None:
-    for name in ("start", "limit"):
-        if recv.attributes[name] != send.attributes[name] or recv.results[0].type != type_:
-            have = [f"{list(o.attributes['start'])} to {list(o.attributes['limit'])}" for o in (recv, send)]
-            raise PcgError(
-                f"process {_number(send, 'peer')} expects {recv.results[0].type}, box {have[0]}, but is sent {type_}, "
-                f"box {have[1]}", recv.location,
-            )
+    wanted, sent = (f"{list(o.attributes['start'])} to {list(o.attributes['limit'])}" for o in (recv, send))
+    if wanted != sent or recv.results[0].type != type_:
+        raise PcgError(
+            f"process {_number(send, 'peer')} expects {recv.results[0].type}, box {wanted}, but is sent {type_}, "
+            f"box {sent}", recv.location,
+        )
 
 
 def _number(op: ir.Operation, name: str) -> int:
@@ -322,7 +294,7 @@ def _number(op: ir.Operation, name: str) -> int:
 
 
 def _waits(op: ir.Operation) -> str:
-    if op.name in ("dist.send", "dist.recv"):
+    if op.name in _MESSAGES:
         what, preposition = ("to give", "to") if op.name == "dist.send" else ("for", "from")
         return f"{what} message {_number(op, 'tag')} {preposition} process {_number(op, 'peer')}"
     return f"for the others in '{op.name}'"

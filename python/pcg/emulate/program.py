@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from pcg.emulate.build import concatenate, create, padded_high, same_bits, slice_box, tensor, true
+from pcg.emulate.build import all_agree, concatenate, flag_type, function, padded_high, slice_box, tensor
 from pcg.emulate.lockstep import LockStep
 from pcg.ir.check_lowered import GLOBAL_TYPE
 from pcg.ir.errors import PcgError
@@ -82,29 +82,21 @@ def emulate_in_place(
         results = list(signature.results) if signature else [
             _global(t, s, mesh) for t, s in zip(returned, outs, strict=True)
         ]
-        flags = [ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))] if check_replicas else []
+        name = ir.StringAttr(func.attributes["sym_name"]).value
+        returns = [*results, flag_type()] if check_replicas else results
         with ir.InsertionPoint(func):
-            new = ir.Operation.create(
-                "func.func", regions=1,
-                attributes={
-                    "sym_name": func.attributes["sym_name"],
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, [*results, *flags])),
-                },
-            )
-        block = new.regions[0].blocks.append(*arguments, arg_locs=[a.location for a in old.arguments])
+            block = function(name, arguments, returns, [a.location for a in old.arguments])
         with ir.InsertionPoint(block):
             machine = LockStep(mesh.size)
             for argument, local, spec in zip(block.arguments, old.arguments, ins, strict=True):
                 for d, env in enumerate(machine.env):
                     env[local] = _shard(argument, local.type, spec, mesh, d)
-            shards = machine.block(old)
-            shards = [
-                [_real(v, t, s, mesh, d) for d, v in enumerate(values)]
-                for values, t, s in zip(shards, results, outs, strict=True)
-            ]
-            assembled = [_assemble(v, s, mesh) for v, s in zip(shards, outs, strict=True)]
+            shards = []
+            for values, type_, spec in zip(machine.block(old), results, outs, strict=True):
+                shards.append(_by_place([_real(v, type_, spec, mesh, d) for d, v in enumerate(values)], spec, mesh))
+            assembled = [_assemble(s, spec.shards(mesh)) for s, spec in zip(shards, outs, strict=True)]
             if check_replicas:
-                assembled.append(_replicas_agree(shards, outs, mesh))
+                assembled.append(all_agree(group for s in shards for group in s.values()))
             ir.Operation.create("func.return", operands=assembled)
         func.erase()
 
@@ -117,11 +109,6 @@ def _global(type_: ir.Type, spec: ShardSpec, mesh: Mesh) -> ir.Type:
     if not _is_tensor(type_):
         return type_
     return tensor([n * k for n, k in zip(type_.shape, spec.shards(mesh), strict=True)], type_)
-
-
-def _coordinates(spec: ShardSpec, mesh: Mesh, device: int) -> tuple[int, ...]:
-    """Which shard, per dimension, a device holds."""
-    return tuple(mesh.index(device, d) for d in spec.dims)
 
 
 def _shard(value: ir.Value, local: ir.Type, spec: ShardSpec, mesh: Mesh, device: int) -> ir.Value:
@@ -141,31 +128,21 @@ def _real(value: ir.Value, global_type: ir.Type, spec: ShardSpec, mesh: Mesh, de
     return slice_box(value, [0] * len(found), [n for _, n in found])
 
 
-def _assemble(shards: Sequence[ir.Value], spec: ShardSpec, mesh: Mesh) -> ir.Value:
-    """The global tensor of one value's shards."""
-    if not any(spec.dims):
-        return shards[0]
-    holder: dict[tuple[int, ...], ir.Value] = {}
-    for d, value in enumerate(shards):
-        holder.setdefault(_coordinates(spec, mesh, d), value)
-    counts = spec.shards(mesh)
+def _by_place(values: Sequence[ir.Value], spec: ShardSpec, mesh: Mesh) -> dict[tuple[int, ...], list[ir.Value]]:
+    """What the devices hold, by which shard it is per dimension."""
+    found: dict[tuple[int, ...], list[ir.Value]] = {}
+    for device, value in enumerate(values):
+        found.setdefault(tuple(mesh.index(device, d) for d in spec.dims), []).append(value)
+    return found
+
+
+def _assemble(shards: Mapping[tuple[int, ...], list[ir.Value]], counts: Sequence[int]) -> ir.Value:
+    """The global tensor of `counts` shards per dimension, of each of which the first is taken."""
 
     def build(prefix: tuple[int, ...]) -> ir.Value:
         d = len(prefix)
         if d == len(counts):
-            return holder[prefix]
+            return shards[prefix][0]
         return concatenate([build((*prefix, i)) for i in range(counts[d])], d)
 
     return build(())
-
-
-def _replicas_agree(shards: Sequence[Sequence[ir.Value]], specs: Sequence[ShardSpec], mesh: Mesh) -> ir.Value:
-    """0-d i1: whether devices that hold the same shard of a result hold the same bits."""
-    agree = true()
-    for values, spec in zip(shards, specs, strict=True):
-        holder: dict[tuple[int, ...], ir.Value] = {}
-        for d, value in enumerate(values):
-            first = holder.setdefault(_coordinates(spec, mesh, d), value)
-            if first != value and _is_tensor(value.type):
-                agree = create("stablehlo.and", [agree, same_bits(first, value)], agree.type)
-    return agree

@@ -42,7 +42,12 @@ _SLACK = 1 << 16
 
 def unit(element: str) -> float:
     """Largest relative error of one rounding to an element type (to that of its parts, if it is complex)."""
-    return 2.0 ** -SIGNIFICAND.get(element.removeprefix("complex<").removesuffix(">"), 24)
+    return 2.0 ** -SIGNIFICAND.get(_part_of(element), 24)
+
+
+def _part_of(element: str) -> str:
+    """The type of the parts of a complex number; other types are their own."""
+    return element.removeprefix("complex<").removesuffix(">")
 
 
 @dataclass(frozen=True)
@@ -160,8 +165,7 @@ class _Inserter:
         return create("stablehlo.complex", parts, value.type), users
 
     def _part(self, type_: ir.RankedTensorType, element: str, narrow: bool, seed: int) -> ir.Value:
-        element = element.removeprefix("complex<").removesuffix(">")
-        key, size = (element, narrow), int(np.prod(type_.shape, dtype=np.int64))
+        key, size = (_part_of(element), narrow), int(np.prod(type_.shape, dtype=np.int64))
         if key not in self.vectors:
             kind = ir.RankedTensorType.get([_SLACK], self.float)
             self.vectors[key] = self.block.add_argument(kind, ir.Location.unknown())

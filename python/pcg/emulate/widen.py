@@ -16,19 +16,20 @@ import re
 
 from torch_mlir import ir
 
+from pcg.ir.check_lowered import GLOBAL_TYPE
+from pcg.ir.emit import create
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import functions, walk
+from pcg.ir.walk import defining_op, functions, walk
 from pcg.lower.ordered import ordered, unordered
 from pcg.rules import traits
+from pcg.rules.custom_call import target
 from pcg.rules.traits import Trait
 
 #: Ops that mean the bits of their operands or results.
-_BITS = frozenset(
-    {
-        "stablehlo.constant", "chlo.constant", "chlo.constant_like", "stablehlo.bitcast_convert", "stablehlo.rng",
-        "stablehlo.custom_call",
-    }
-)  # fmt: skip
+_BITS = frozenset({
+    "stablehlo.constant", "chlo.constant", "chlo.constant_like", "stablehlo.bitcast_convert", "stablehlo.rng",
+    "stablehlo.custom_call",
+})  # fmt: skip
 #: Collectives that reduce.
 _REDUCING = frozenset({"stablehlo.all_reduce", "stablehlo.reduce_scatter"})
 #: LAPACK and BLAS routines of jaxlib in single precision: `lapack_spotrf_ffi`, `blas_ctrsm`.
@@ -59,16 +60,18 @@ def wide_element(element: str) -> str:
 
 def is_wide(module: ir.Module | ir.Operation) -> bool:
     """Whether widening would change nothing: no value of the program is a float narrower than f64."""
-    for op in walk(module.operation):
-        for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)):
-            if is_float(value.type) and "f64" not in str(value.type.element_type):
-                return False
-    return True
+    floats = (v.type for op in walk(module.operation) for v in _values(op) if is_float(v.type))
+    return all("f64" in str(t.element_type) for t in floats)
+
+
+def _values(op: ir.Operation) -> list[ir.Value]:
+    """The results of an op, and the arguments of the blocks in it."""
+    return [*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)]
 
 
 def stays_narrow(op: ir.Operation) -> bool:
     """Whether an op keeps its types."""
-    return op.name in _BITS and not (op.name == "stablehlo.custom_call" and _SINGLE.match(_target(op)))
+    return op.name in _BITS and not (op.name == "stablehlo.custom_call" and _SINGLE.match(target(op)))
 
 
 def widen(module: ir.Module | ir.Operation) -> None:
@@ -89,11 +92,9 @@ def widen(module: ir.Module | ir.Operation) -> None:
         for op, takes in narrow:
             _between_conversions(op, takes)
         for func in functions(root):
-            kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-            func.attributes["function_type"] = ir.TypeAttr.get(_wide_function(kind))
-        if "pcg.global_type" in root.attributes:
-            kind = ir.FunctionType(ir.TypeAttr(root.attributes["pcg.global_type"]).value)
-            root.attributes["pcg.global_type"] = ir.TypeAttr.get(_wide_function(kind))
+            _widen_signature(func.attributes, "function_type")
+        if GLOBAL_TYPE in root.attributes:
+            _widen_signature(root.attributes, GLOBAL_TYPE)
         try:
             root.verify()
         except ir.MLIRError as error:
@@ -101,13 +102,14 @@ def widen(module: ir.Module | ir.Operation) -> None:
             raise PcgError(f"cannot be computed in double precision: {said}") from None
 
 
-def _wide_function(kind: ir.FunctionType) -> ir.FunctionType:
-    return ir.FunctionType.get([wide_type(t) for t in kind.inputs], [wide_type(t) for t in kind.results])
+def _widen_signature(attributes: ir.OpAttributeMap, name: str) -> None:
+    kind = attributes[name].value
+    wide = ir.FunctionType.get([wide_type(t) for t in kind.inputs], [wide_type(t) for t in kind.results])
+    attributes[name] = ir.TypeAttr.get(wide)
 
 
 def _retype(op: ir.Operation) -> None:
-    values = [*op.results, *(a for r in op.regions for b in r.blocks for a in b.arguments)]
-    for value in values:
+    for value in _values(op):
         if "quant." in str(value.type):
             raise PcgError(f"'{op.name}' op has quantized values, which have no wider type", op.location)
         if (wide := wide_type(value.type)) != value.type:
@@ -116,7 +118,7 @@ def _retype(op: ir.Operation) -> None:
         del op.attributes["algorithm"]  # it fixes the arithmetic
     if op.name == "stablehlo.custom_call":
         op.attributes["call_target_name"] = ir.StringAttr.get(
-            _SINGLE.sub(lambda m: f"{m[1]}_{'d' if m[2] == 's' else 'z'}", _target(op))
+            _SINGLE.sub(lambda m: f"{m[1]}_{'d' if m[2] == 's' else 'z'}", target(op))
         )
 
 
@@ -126,12 +128,12 @@ def _between_conversions(op: ir.Operation, takes: list[ir.Type]) -> None:
         value = op.operands[i]
         if value.type != wanted:
             with ir.InsertionPoint(op), op.location:
-                op.operands[i] = ir.Operation.create("stablehlo.convert", [wanted], [value]).result
+                op.operands[i] = _convert(value, wanted)
     for result in op.results:
         if (wide := wide_type(result.type)) != result.type:
             with ir.InsertionPoint.after(op), op.location:
-                new = ir.Operation.create("stablehlo.convert", [wide], [result])
-            result.replace_all_uses_except(new.result, [new])
+                new = _convert(result, wide)
+            result.replace_all_uses_except(new, new.owner.operation)
 
 
 def _widen_order(op: ir.Operation) -> None:
@@ -165,7 +167,7 @@ def _widen_order(op: ir.Operation) -> None:
         scalar = ir.RankedTensorType.get([], i64)
         block = new.regions[0].blocks.append(scalar, scalar)
         with ir.InsertionPoint(block):
-            made = ir.Operation.create(reducer, results=[scalar], operands=list(block.arguments)).result
+            made = create(reducer, list(block.arguments), scalar)
             ir.Operation.create("stablehlo.return", operands=[made])
         y = unordered(new.result, ir.F64Type.get())
         for f in floats:
@@ -175,20 +177,16 @@ def _widen_order(op: ir.Operation) -> None:
     while unread:
         dead = unread.pop(0)
         if not any(True for r in dead.results for _ in r.uses):
-            behind = dict.fromkeys(o for v in dead.operands if (o := _defining(v)) is not None)
+            behind = dict.fromkeys(o for v in dead.operands if (o := defining_op(v)) is not None)
             dead.erase()
             unread += [o for o in behind if o not in unread]
 
 
-def _defining(value: ir.Value, name: str | None = None) -> ir.Operation | None:
+def _defining(value: ir.Value, name: str) -> ir.Operation | None:
     """The op that yields `value`, if it is one of this name."""
-    op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-    return op if op is not None and name in (None, op.name) else None
+    op = defining_op(value)
+    return op if op is not None and op.name == name else None
 
 
 def _convert(value: ir.Value, type_: ir.Type) -> ir.Value:
-    return value if value.type == type_ else ir.Operation.create("stablehlo.convert", [type_], [value]).result
-
-
-def _target(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["call_target_name"]).value
+    return value if value.type == type_ else create("stablehlo.convert", [value], type_)

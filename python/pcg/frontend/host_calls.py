@@ -50,8 +50,7 @@ def without_tokens(module: Any) -> None:
     with module.context, ir.Location.unknown():
         number = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
         for func in [op.operation for op in module.body.operations if op.operation.name == "func.func"]:
-            _entry(func, number)
-            _signature(func, number)
+            _retype(func, number, *_separate(func, number))
         for op in list(_walk(module.operation)):
             if traits.has(op.name, Trait.TOKEN):
                 _add_up(op, number)
@@ -86,16 +85,16 @@ def _add_up(op: Any, number: Any) -> None:
     op.erase()
 
 
-def _entry(func: Any, number: Any) -> None:
-    """A public function starts its own order: it neither takes nor returns a token."""
+def _separate(func: Any, number: Any) -> tuple[list[int], list[int]]:
+    """A public function starts its own order: it neither takes nor returns a token.  Returns which it did."""
     if "sym_visibility" in func.attributes and ir.StringAttr(func.attributes["sym_visibility"]).value == "private":
-        return
+        return [], []
     block = func.regions[0].blocks[0]
     *_, last = block.operations
     kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
     inputs, results = ([i for i, t in enumerate(types) if str(t) == _TOKEN] for types in (kind.inputs, kind.results))
     if not inputs and not results:
-        return
+        return [], []
     start = _zero(number, ir.InsertionPoint.at_block_begin(block))
     for i in reversed(inputs):
         block.arguments[i].set_type(number)
@@ -104,34 +103,25 @@ def _entry(func: Any, number: Any) -> None:
     kept = [v for i, v in enumerate(last.operation.operands) if i not in results]
     ir.Operation.create("func.return", operands=kept, loc=last.operation.location, ip=ir.InsertionPoint(last))
     last.operation.erase()
-    func.attributes["function_type"] = ir.TypeAttr.get(
-        ir.FunctionType.get(
-            [t for i, t in enumerate(kind.inputs) if i not in inputs],
-            [t for i, t in enumerate(kind.results) if i not in results],
-        )
-    )
-    for name, gone in (("arg_attrs", inputs), ("res_attrs", results)):
+    return inputs, results
+
+
+def _retype(func: Any, number: Any, inputs: list[int], results: list[int]) -> None:
+    """Make tokens numbers in the type of a function, and take out the arguments and results of these numbers."""
+    kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    sides = []
+    for types, gone, name in ((kind.inputs, inputs, "arg_attrs"), (kind.results, results, "res_attrs")):
+        sides.append([number if str(t) == _TOKEN else t for i, t in enumerate(types) if i not in gone])
         if name in func.attributes:
             rows = [row for i, row in enumerate(ir.ArrayAttr(func.attributes[name])) if i not in gone]
             func.attributes[name] = ir.ArrayAttr.get([_renumbered(ir.DictAttr(row), results) for row in rows])
+    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*sides))
 
 
 def _renumbered(row: Any, gone: list[int]) -> Any:
-    """Attributes of an argument; the number of the result that it shares memory with counts those that stay."""
-    attributes = {a.name: a.attr for a in row}
+    """Attributes of an argument without the mark; a result that it shares memory with is numbered among those left."""
+    attributes = {a.name: a.attr for a in row if a.name != _MARK}
     if _ALIAS in attributes:
         old = ir.IntegerAttr(attributes[_ALIAS])
         attributes[_ALIAS] = ir.IntegerAttr.get(old.type, old.value - sum(i < old.value for i in gone))
     return ir.DictAttr.get(attributes)
-
-
-def _signature(func: Any, number: Any) -> None:
-    """Numbers in place of tokens in the type of a function."""
-    kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    sides = [[number if str(t) == _TOKEN else t for t in side] for side in (kind.inputs, kind.results)]
-    func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*sides))
-    for name in ("arg_attrs", "res_attrs"):
-        if name in func.attributes:
-            rows = [ir.DictAttr(row) for row in ir.ArrayAttr(func.attributes[name])]
-            plain = [ir.DictAttr.get({a.name: a.attr for a in row if a.name != _MARK}) for row in rows]
-            func.attributes[name] = ir.ArrayAttr.get(plain)

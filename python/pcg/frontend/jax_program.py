@@ -37,18 +37,16 @@ def abstract(name: str, value: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(value.shape, dtype)
     try:
         aval = jax.typeof(value)
-        if jax_compat.is_reference(aval):
-            raise ProgramError(f"argument {name} is a mutable array (jax.new_ref); pass its value, return the new one")
-        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+        if not jax_compat.is_reference(aval):
+            return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
     except OverflowError as error:
         raise ProgramError(f"argument {name}: {error}") from None
-    except ProgramError:
-        raise
     except (TypeError, ValueError, AttributeError):
         raise ProgramError(
             f"argument {name} is {value!r:.60} of type {type(value).__name__}; expected a numpy or jax array or a"
             " number (name it in static_argnums if it is a constant of the program)"
         ) from None
+    raise ProgramError(f"argument {name} is a mutable array (jax.new_ref); pass its value, return the new one")
 
 
 def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
@@ -63,11 +61,11 @@ def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
 
 def leaf_names(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     """How a user reaches each leaf of `(args, kwargs)`: `params['w1']`, `batch[0]`."""
-    out = []
-    for name, value in [*zip(names, args, strict=True), *sorted(kwargs.items())]:
-        for path, _ in jax.tree_util.tree_flatten_with_path(value)[0]:
-            out.append(name + jax.tree_util.keystr(path))
-    return out
+    return [
+        name + jax.tree_util.keystr(path)
+        for name, value in [*zip(names, args, strict=True), *sorted(kwargs.items())]
+        for path, _ in jax.tree_util.tree_flatten_with_path(value)[0]
+    ]
 
 
 def leaf(name: str, aval: Any) -> Leaf:
@@ -140,11 +138,10 @@ def trace(
         # On several meshes a constant stays in the program, where it is used.
         hoisted = constants.hoist(traced.jaxpr) if meshes is None else None
         with annotate.tracing_for(target), jax_compat.any_order(traced.jaxpr):
-            if hoisted is None:
-                lowered = _not_too_deep(call.__name__, lambda: jax_compat.quietly(traced.lower))
-            else:
+            lower = traced.lower
+            if hoisted is not None:
                 lower = functools.partial(_lower_hoisted, hoisted, avals, traced.out_info, call.__name__, donated)
-                lowered = _not_too_deep(call.__name__, lower)
+            lowered = _not_too_deep(call.__name__, lambda: jax_compat.quietly(lower))
     out_flat, out_tree = jax.tree_util.tree_flatten_with_path(traced.out_info)
     values, apart = (hoisted.values, hoisted.names) if hoisted is not None else ((), ())
     module = lowered.compiler_ir("stablehlo")
@@ -190,4 +187,4 @@ def _lower_hoisted(
     call.__name__ = call.__qualname__ = name
     jitted = jax.jit(call, keep_unused=True, donate_argnums=sorted(donated))
     constant_avals = [abstract(n, v) for n, v in zip(hoisted.names, hoisted.values, strict=True)]
-    return jax_compat.quietly(lambda: jitted.lower(*avals, *constant_avals))
+    return jitted.lower(*avals, *constant_avals)

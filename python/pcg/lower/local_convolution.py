@@ -11,8 +11,9 @@ from pcg.layout.uneven import padded_size
 from pcg.lower.halo import with_halo
 from pcg.lower.local import LocalContext, local_form
 from pcg.lower.window_ranges import read_range
-from pcg.rules.convolution import conv_dims, conv_padding, conv_sliding
+from pcg.rules.convolution import conv_dims, conv_sliding
 from pcg.rules.halo import halo
+from pcg.rules.window import padding
 from pcg.rules.window_ranges import is_aligned, ranges
 
 
@@ -27,7 +28,7 @@ def convolution(ctx: LocalContext) -> Sequence[ir.Value]:
             changed[name] = ir.IntegerAttr.get(count.type, local)
     n = conv_dims(ctx.op)
     value = ctx.operands[0]
-    pads = conv_padding(ctx.op, len(n.spatial))
+    pads = padding(ctx.op, len(n.spatial))
     dilations = list(ctx.op.attributes["lhs_dilation"]) if "lhs_dilation" in ctx.op.attributes else []
     touched = False
     for d, s in enumerate(conv_sliding(ctx.op, n)):

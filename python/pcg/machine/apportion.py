@@ -20,24 +20,15 @@ def apportion(total: int, speeds: Mapping[str, float], units: Mapping[str, int] 
         raise ClusterError(f"{total} to share among {len(speeds)}; allowed: one each at least")
     if bad := [n for n, s in speeds.items() if not 0 < s < float("inf")]:
         raise ClusterError(f"the speed of {bad[0]!r} is {speeds[bad[0]]:g}; allowed: a number above 0")
-    found = dict.fromkeys(speeds, 0)
-    left = total
-    sizes = units or dict.fromkeys(speeds, 1)
+    singly = dict.fromkeys(speeds, 1)
+    sizes = units or singly
     if sum(sizes.values()) > total:
-        sizes = dict.fromkeys(speeds, 1)
-    for name in speeds:  # one unit each
-        found[name] = sizes[name]
-        left -= sizes[name]
-
-    def after(name: str, more: int) -> tuple[float, str]:
-        return (found[name] + more) / speeds[name], name
-
-    while left:
-        fitting = [n for n in speeds if sizes[n] <= left]
-        if not fitting:
-            sizes = dict.fromkeys(speeds, 1)
-            continue
-        name = min(fitting, key=lambda n: after(n, sizes[n]))
-        found[name] += sizes[name]
-        left -= sizes[name]
+        sizes = singly
+    found = {name: sizes[name] for name in speeds}
+    while left := total - sum(found.values()):
+        if fitting := [((found[n] + sizes[n]) / speeds[n], n) for n in speeds if sizes[n] <= left]:
+            _, name = min(fitting)
+            found[name] += sizes[name]
+        else:
+            sizes = singly
     return found

@@ -198,7 +198,7 @@ class Cluster(Description):
         """A cluster from TOML text; `name` unless it has one of its own.  `path`: where it is from, for messages.
 
         Raises:
-          ClusterError: it is not a valid description.
+          ClusterError: not TOML, or not a description; the text names the file, the key, the value and what is allowed.
         """
         from pcg.machine import toml
 

@@ -95,8 +95,8 @@ class GroupCollectives:
             case "all_to_all":
                 return self.all_to_all()
             case "permute":
-                latency, load = self.topology.step(self.in_order, np.roll(self.in_order, -1, axis=1), 1.0)
-                return (CostLine(latency, load, "direct"),)
+                step = self.topology.step(self.in_order, np.roll(self.in_order, -1, axis=1), 1.0)
+                return (CostLine(*step, "direct"),)
         allowed = "all_reduce, all_gather, reduce_scatter, all_to_all, permute"
         raise ValueError(f"unknown collective {kind!r}; allowed: {allowed}")
 
@@ -114,16 +114,15 @@ class GroupCollectives:
     def all_reduce(self) -> tuple[CostLine, ...]:
         """Per byte of the operand."""
         scattered = self.reduce_scatter()
-        lines = [CostLine(2 * x.start, 2 * x.per_byte, x.algorithm) for x in scattered]
-        lines.append(self._tree(self._primes(), 0, 1.0, "tree"))
+        lines = [x + x for x in scattered]  # gathered as it was scattered
+        lines.append(self._tree(self._primes(), 1.0, "tree"))
         if len(self.radices) > 1:
             # Reduce-scatter inside, trees across, all-gather inside.
             size, inner = 1.0, CostLine(0.0, 0.0, "hierarchical")
             for k in range(len(self.radices) - 1, 0, -1):
                 inner += min(self._phase(self.radices, k, size), key=lambda x: x.per_byte)
                 size /= self.radices[k]
-            across = self._tree(self.radices, 0, size, "hierarchical", last=1)
-            lines.append(CostLine(2 * inner.start, 2 * inner.per_byte, "hierarchical") + across)
+            lines.append(inner + inner + self._tree(self.radices, size, "hierarchical", last=1))
         return envelope(lines)
 
     def all_to_all(self) -> tuple[CostLine, ...]:
@@ -222,10 +221,10 @@ class GroupCollectives:
             total += CostLine(steps * latency, load, "torus")
         return total
 
-    def _tree(self, radices: Sequence[int], first: int, size: float, name: str, last: int | None = None) -> CostLine:
-        """All-reduce of whole vectors of `size` bytes along some radices, one after the other."""
+    def _tree(self, radices: Sequence[int], size: float, name: str, last: int | None = None) -> CostLine:
+        """All-reduce of whole vectors of `size` bytes along the radices before `last`, one after the other."""
         total = CostLine(0.0, 0.0, name)
-        for k in range(first, len(radices) if last is None else last):
+        for k in range(len(radices[:last])):
             x = self._along(radices, k)
             p = x.shape[-1]
             latency, load = self._to_all(x, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Iterable, Sequence
@@ -12,8 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from pcg.layout.brief import brief
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import LEAST, MOST
+from pcg.machine.errors import LEAST, MOST, ClusterError
 
 #: One size or one per strategy of an op; seconds come back in the same form.
 Amount = TypeVar("Amount", float, np.ndarray)
@@ -45,10 +45,10 @@ class Curve:
                 if isinstance(x, bool) or not LEAST <= x <= MOST:
                     text = f"a curve has the {what} {brief(x)}; allowed: finite numbers above 0 ({LEAST:g} to {MOST:g})"
                     raise ClusterError(text, f"{what}s".replace("times", "seconds"))
-        for a, b in zip(self.sizes, self.sizes[1:], strict=False):
+        for a, b in itertools.pairwise(self.sizes):
             if math.log(b) <= math.log(a):
                 raise ClusterError(f"the sizes of a curve are {a:g} and then {b:g}; allowed: rising ones", "sizes")
-        for a, b in zip(self.seconds, self.seconds[1:], strict=False):
+        for a, b in itertools.pairwise(self.seconds):
             if b < a:
                 text = f"the times of a curve are {a:g} and then {b:g}; allowed: none less than one before"
                 raise ClusterError(text, "seconds")

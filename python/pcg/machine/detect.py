@@ -56,9 +56,9 @@ def with_profile(cluster: Description, device: str, name: str = "") -> Descripti
     return replace(cluster, kinds=tuple(replace(k, profile=profile) for k in cluster.kinds))
 
 
-def processor() -> str:
-    """The model of the host's processor; its architecture where the system does not say."""
-    found = re.search(r"model name\s*:\s*(.+)", _read("/proc/cpuinfo"))
+def processor(cpuinfo: str | None = None) -> str:
+    """The model of the host's processor (by `/proc/cpuinfo`); its architecture where the system does not say."""
+    found = re.search(r"model name\s*:\s*(.+)", _read("/proc/cpuinfo") if cpuinfo is None else cpuinfo)
     return found[1].strip() if found else platform.machine()
 
 
@@ -90,8 +90,7 @@ def cpu_cluster(cores: int, memory: float, cpuinfo: str, devices: int) -> Descri
         "memory", "devices", (devices,), "bus", bandwidth, 5e-6,
         source={"bandwidth": "guess: a copy at the memory's bandwidth", "latency": "guess"},
     )  # fmt: skip
-    model = re.search(r"model name\s*:\s*(.+)", cpuinfo)
-    about = f"{cores} cores of {model[1].strip() if model else platform.machine()}, detected."
+    about = f"{cores} cores of {processor(cpuinfo)}, detected."
     return Description("detected", (kind,), (Group("host", "cpu", (level,)),), description=about)
 
 
@@ -158,16 +157,13 @@ def gpu_cluster(gpus: list[tuple[str, float]], lanes: int) -> Description:
     name, memory = gpus[0]
     kind = _gpu_kind(name, memory)
     every, lane = next((x for f, x in _NVLINK.items() if f in name), (lanes, 25e9))
-    topology = "switch"
+    topology, link, bandwidth, latency, reason = "switch", "pcie", _PCIE, 1e-6, "PCIe 4.0 x16, what is reached"
     if lanes:
         # With all of a GPU's links to each other GPU there is a switch between; else each pair has links of its own.
         topology = "switch" if lanes >= every or len(gpus) == 2 else "full"
-        bandwidth, latency = lanes * lane, 0.6e-6
-        source = {"bandwidth": f"nvidia-smi topo -m: NV{lanes}", "latency": "NVIDIA/nccl src/graph/tuning.cc"}
-    else:
-        bandwidth, latency = _PCIE, 1e-6
-        source = {"bandwidth": "PCIe 4.0 x16, what is reached", "latency": "NVIDIA/nccl src/graph/tuning.cc"}
-    level = Level("nvlink" if lanes else "pcie", "gpus", (len(gpus),), topology, bandwidth, latency, source=source)
+        link, bandwidth, latency, reason = "nvlink", lanes * lane, 0.6e-6, f"nvidia-smi topo -m: NV{lanes}"
+    source = {"bandwidth": reason, "latency": "NVIDIA/nccl src/graph/tuning.cc"}
+    level = Level(link, "gpus", (len(gpus),), topology, bandwidth, latency, source=source)
     return Description(
         "detected", (kind,), (Group("host", kind.name, (level,)),), description=f"{len(gpus)} {name}, detected."
     )
@@ -175,10 +171,8 @@ def gpu_cluster(gpus: list[tuple[str, float]], lanes: int) -> Description:
 
 def _gpu_kind(name: str, memory: float) -> DeviceKind:
     """The kind of a preset that `name` speaks of, with the memory that there is; else a generic one."""
-    words = name.replace("-", " ").split()
-    for kind in presets.kinds():
-        if kind.name.split("-")[0] in words:
-            return replace(kind, memory=memory, source={**kind.source, "memory": "nvidia-smi"})
+    if known := presets.kind_in(name):
+        return replace(known, memory=memory, source={**known.source, "memory": "nvidia-smi"})
     return replace(
         generic(), name=name.replace(" ", "-"), memory=memory,
         source={"": "no preset has this GPU: an A100's rates", "memory": "nvidia-smi"},

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcg.layout.brief import brief
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import positive
+from pcg.machine.errors import ClusterError, positive
 from pcg.machine.profile import Profile
 
 #: Element types whose rate a kind may give (MLIR names).

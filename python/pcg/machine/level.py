@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import MOST_COUNT, count, positive
+from pcg.machine.errors import ClusterError, positive
 
 #: Topology -> what it is.
 TOPOLOGIES = {
@@ -68,7 +67,9 @@ class Level:
         positive(f"{where}: bandwidth", self.bandwidth, "bandwidth")
         if not 0 <= self.latency < 10:
             raise ClusterError(f"{where}: latency is {brief(self.latency)} s; allowed: 0 up to 10 s", "latency")
-        count(f"{where}: ports", self.ports, most=MOST_COUNT, key="ports")
+        if isinstance(self.ports, bool) or not isinstance(self.ports, int) or not 1 <= self.ports <= MOST_DEVICES:
+            text = f"{where}: ports is {brief(self.ports)}; allowed: 1 or more, up to {MOST_DEVICES}"
+            raise ClusterError(text, "ports")
         most = MOST_OVERSUBSCRIPTION if self.topology == "switch" else 1.0
         if not 1 <= self.oversubscription <= most:
             raise ClusterError(

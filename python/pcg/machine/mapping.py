@@ -145,18 +145,9 @@ def meshes_of_size(count: int, max_axes: int = 2) -> list[Mesh]:
         raise ClusterError(f"{count} devices; allowed: 1 or more")
     found: set[tuple[int, ...]] = {(count,)}
     for n in range(2, max_axes + 1):
-        found |= {tuple(sorted(f, reverse=True)) for f in _products(count, n) if min(f) > 1}
+        found |= {tuple(sorted(f, reverse=True)) for f in _factors(count, [count] * n) if min(f) > 1}
     ordered = sorted(found, key=lambda f: (len(f), max(f), f))
     return [Mesh(tuple((f"d{i}", n) for i, n in enumerate(f))) for f in ordered]
-
-
-def _products(n: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 1:
-        yield (n,)
-        return
-    for f in divisors(n):
-        for rest in _products(n // f, parts - 1):
-            yield (f, *rest)
 
 
 def divisors(n: int) -> list[int]:

@@ -20,6 +20,7 @@ What is read into it, as the format does not say it:
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,23 +85,16 @@ def _cluster(doc: Any, name: str) -> Description:
     ]
     if not machines:
         raise ClusterError("there are no machines; allowed: one or more")
-    runs: list[tuple[_Machine, int]] = []
-    for m in machines:
-        if runs and runs[-1][0] == m:
-            runs[-1] = m, runs[-1][1] + 1
-        else:
-            runs.append((m, 1))
-    groups = []
-    for i, (m, count) in enumerate(runs):
-        ports, bandwidth, alpha = m.out
+    groups, uplinks = [], []
+    for i, (m, like) in enumerate(itertools.groupby(machines)):
+        count, (ports, bandwidth, alpha) = len(list(like)), m.out
         out = Level("network", "machines", (count,), "switch", bandwidth, alpha, ports, gateway=True)
         groups.append(Group(m.mesh or f"machines{i}", m.kind.name, (*_inside(m), out)))
+        uplinks.append((ports * bandwidth * count, alpha))
     network = None
     if len(groups) > 1:
-        uplinks = [r[0].out[0] * r[0].out[1] * r[1] for r in runs]
-        network = Level(
-            "network", "groups", (len(groups),), "switch", min(uplinks), max(r[0].out[2] for r in runs),
-        )  # fmt: skip
+        slowest, longest = min(b for b, _ in uplinks), max(a for _, a in uplinks)
+        network = Level("network", "groups", (len(groups),), "switch", slowest, longest)
     used = {g.kind for g in groups}
     return Description(
         name, tuple(k for k in kinds.values() if k.name in used), tuple(_named_once(groups)), network,
@@ -199,19 +193,13 @@ def _kind(d: Mapping[str, Any], where: str) -> DeviceKind:
         if value <= 0:
             raise ClusterError(f"{where}: {key} is {brief(value)}; allowed: a number above 0")
     flops = {"f32": single} | ({"f64": double} if double else {}) | ({"f16": half, "bf16": half} if half else {})
-    known = _known(model)
+    known = presets.kind_in(model)
     bandwidth = known.memory_bandwidth if known else _MEMORY_BANDWIDTH
     source = {
         "memory_bandwidth": f"not in the file: that of {known.name}" if known else "not in the file: that of a V100",
         "flops": "the file", "default_flops": "sp_gflops of the file", "memory": "the file",
     }  # fmt: skip
     return DeviceKind(model, flops, single, bandwidth, memory, source=source)
-
-
-def _known(model: str) -> DeviceKind | None:
-    """The kind of a preset that a model's name speaks of."""
-    words = model.upper().replace("-", " ").split()
-    return next((k for k in presets.kinds() if k.name.split("-")[0].upper() in words), None)
 
 
 def _registered(kind: DeviceKind, kinds: dict[str, DeviceKind]) -> DeviceKind:

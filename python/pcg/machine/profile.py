@@ -12,8 +12,7 @@ import numpy as np
 from pcg.layout.brief import brief
 from pcg.layout.mesh import MOST_DEVICES
 from pcg.machine.curve import Amount, Curve, between
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import LEAST, MOST
+from pcg.machine.errors import LEAST, MOST, ClusterError
 
 #: The version of the format.
 VERSION = 1
@@ -145,26 +144,25 @@ class Profile:
         for cls, _ in self.rates:
             if cls not in CLASSES:
                 raise ClusterError(f"{where}: unknown class {cls!r}; allowed: {', '.join(CLASSES)}")
-        for kind, group in self.collectives:
+        for kind, _ in self.collectives:
             if kind not in COLLECTIVES:
                 raise ClusterError(f"{where}: unknown collective {kind!r}; allowed: {', '.join(COLLECTIVES)}")
+        found = [(kind, f"collectives.{kind}", group) for kind, group in self.collectives]
+        for what, table, group in [*found, *(("waits", "waits", group) for group in self.waits)]:
             if not 2 <= group <= MOST_DEVICES:
-                text = f"{where}: {kind} in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
-                raise ClusterError(text, f"collectives.{kind}.{group}")
-        for group in self.waits:
-            if not 2 <= group <= MOST_DEVICES:
-                text = f"{where}: waits in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
-                raise ClusterError(text, f"waits.{group}")
+                text = f"{where}: {what} in groups of {brief(group)}; allowed: 2 or more, up to {MOST_DEVICES}"
+                raise ClusterError(text, f"{table}.{group}")
 
     # -- costs ---------------------------------------------------------------------------------
 
     def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount) -> Amount | None:
         """Seconds of one op without the overhead of a kernel; None if its class was not measured for the type."""
-        rates = self.rates.get((class_of(op_name), element))
-        if rates is None and class_of(op_name) == "layout":
+        cls = class_of(op_name)
+        rates = self.rates.get((cls, element))
+        if rates is None and cls == "layout":
             rates = self.rates.get(("layout", "f32")) or self.rates.get(("transpose", "f32"))
-        if rates is None and class_of(op_name) in ("copy", "transpose", "gather", "scatter"):
-            rates = self.rates.get((class_of(op_name), "f32"))  # the element type does not matter to moving bytes
+        if rates is None and cls in ("copy", "transpose", "gather", "scatter"):
+            rates = self.rates.get((cls, "f32"))  # the element type does not matter to moving bytes
         return None if rates is None else rates.seconds(flops, touched)
 
     def fused(
@@ -181,10 +179,10 @@ class Profile:
         cls = class_of(op_name)
         if cls not in _LOOPS:
             return self.seconds(op_name, element, sum(parts.values()), touched)
-        plain, root = self._like("elementwise", element), self._like(cls, element)
-        if plain is None or plain.bytes is None:
+        plain = self._bytes("elementwise", element)
+        if plain is None:
             return None
-        stream = plain.bytes if root is None or root.bytes is None else root.bytes
+        stream = self._bytes(cls, element) or plain
         busy: dict[str, float] = {}
         for name, flops in parts.items():
             own = "transcendental" if class_of(name) == "transcendental" else "elementwise"
@@ -197,26 +195,30 @@ class Profile:
         extra, rest = 0.0, touched
         if cls != "transpose" and order.transposed and (loop := self._transposed_loop(element, order)) is not None:
             extra, rest = loop, rest - 3 * order.transposed
-        rows = self._like("regroup", element)
-        if cls != "transpose" and order.rows and rows is not None and rows.bytes is not None:
-            extra, rest = extra + rows.bytes(2 * order.rows), rest - 2 * order.rows
+        if cls != "transpose" and order.rows and (rows := self._bytes("regroup", element)) is not None:
+            extra, rest = extra + rows(2 * order.rows), rest - 2 * order.rows
         return max(stream(max(rest, 0.0)), arithmetic) + extra
 
     def _transposed_loop(self, element: str, order: Reordering) -> float | None:
         """Seconds of a loop over two operands of which one is transposed; between the two kinds of stride measured it
         is linear in logarithms."""
-        free, aligned = self._like("reorder", element), self._like("reorder_aligned", element)
-        if free is None or free.bytes is None:
+        free, aligned = self._bytes("reorder", element), self._bytes("reorder_aligned", element)
+        if free is None:
             return None
         slab = min(order.slab or order.transposed, order.transposed)
-        seconds = free.bytes(3 * slab)
-        if order.aligned and aligned is not None and aligned.bytes is not None:
-            seconds *= max(1.0, aligned.bytes(3 * slab) / seconds) ** order.aligned
+        seconds = free(3 * slab)
+        if order.aligned and aligned is not None:
+            seconds *= max(1.0, aligned(3 * slab) / seconds) ** order.aligned
         return seconds * order.transposed / slab
 
     def _like(self, cls: str, element: str) -> Rates | None:
         """The rates of a class for a type, or for f32, which other types resemble."""
         return self.rates.get((cls, element)) or self.rates.get((cls, "f32"))
+
+    def _bytes(self, cls: str, element: str) -> Curve | None:
+        """The memory traffic of those rates."""
+        rates = self._like(cls, element)
+        return None if rates is None else rates.bytes
 
     def link(self, kind: str, group: int, wire_bytes: float) -> float | None:
         """Seconds of a collective in groups of `group` in which a device sends `wire_bytes`; None if not measured."""

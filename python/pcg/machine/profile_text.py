@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pcg.layout.brief import brief
 from pcg.machine.curve import Curve
-from pcg.machine.errors import ClusterError
-from pcg.machine.figures import MOST
+from pcg.machine.errors import MOST, ClusterError
 from pcg.machine.profile import CLASSES, COLLECTIVES, VERSION, Profile, Rates
-from pcg.machine.toml_lines import read
+from pcg.machine.toml_lines import check_keys, inside, of_type, quote, read
 
 _TOP = (
     "pcg_profile", "name", "devices", "kernel", "dispatch", "argument", "fresh", "waits", "made", "rates",
@@ -47,99 +45,76 @@ def loads(text: str, path: str = "<text>") -> Profile:
 def from_tables(doc: Mapping[str, Any]) -> Profile:
     """The profile in tables as TOML has them."""
     _keys(doc, _TOP, "the profile", needed=_TOP[:6])
-    fresh = _curve(_table(doc["fresh"], "fresh"), "fresh") if "fresh" in doc else None
+    fresh = _curve(of_type(doc["fresh"], dict, "fresh"), "fresh") if "fresh" in doc else None
     waits = _groups(doc.get("waits", {}), "waits", floor=False)
     if isinstance(doc["pcg_profile"], bool) or doc["pcg_profile"] != VERSION:
         text = f"pcg_profile is {brief(doc['pcg_profile'])}; this pcg reads version {VERSION}"
         raise ClusterError(text, "pcg_profile")
-    provenance = _table(doc.get("made", {}), "made")
+    provenance = of_type(doc.get("made", {}), dict, "made")
     rates: dict[tuple[str, str], Rates] = {}
-    for cls, elements in _table(doc.get("rates", {}), "rates").items():
-        _one_of(cls, CLASSES, "rates")
-        for element, t in _table(elements, f"rates.{cls}").items():
-            rates[cls, element] = _rates(_table(t, f"rates.{cls}.{element}"), f"rates.{cls}.{element}")
-    curves: dict[tuple[str, int], Curve] = {}
-    for kind, groups in _table(doc.get("collectives", {}), "collectives").items():
-        _one_of(kind, COLLECTIVES, "collectives")
-        for group, curve in _groups(groups, f"collectives.{kind}", floor=True).items():
-            curves[kind, group] = curve
+    for cls, elements in _classes(doc, "rates", CLASSES):
+        for element, t in of_type(elements, dict, f"rates.{cls}").items():
+            rates[cls, element] = _rates(of_type(t, dict, f"rates.{cls}.{element}"), f"rates.{cls}.{element}")
+    curves = {
+        (kind, group): curve
+        for kind, groups in _classes(doc, "collectives", COLLECTIVES)
+        for group, curve in _groups(groups, f"collectives.{kind}", floor=True).items()
+    }
     kernel, dispatch, argument = (_number(doc[key], key) for key in ("kernel", "dispatch", "argument"))
     return Profile(
-        _text(doc["name"], "name"), _integer(doc["devices"], "devices"), kernel, dispatch, argument, rates, curves,
-        fresh, waits, {k: _text(x, f"made.{k}") for k, x in provenance.items()},
+        of_type(doc["name"], str, "name"), of_type(doc["devices"], int, "devices"), kernel, dispatch, argument, rates,
+        curves, fresh, waits, {k: of_type(x, str, f"made.{k}") for k, x in provenance.items()},
     )  # fmt: skip
+
+
+def _classes(doc: Mapping[str, Any], name: str, allowed: Sequence[str]) -> Iterable[tuple[str, Any]]:
+    """The entries of table `name`, if all their keys are `allowed`."""
+    found = of_type(doc.get(name, {}), dict, name)
+    check_keys(found, allowed, name)
+    return found.items()
 
 
 def _rates(t: Mapping[str, Any], where: str) -> Rates:
     _keys(t, ("flops", "bytes"), where)
     flops: list[tuple[float, Curve]] = []
-    for i, x in enumerate(_list(t.get("flops", []), f"{where}.flops")):
+    for i, x in enumerate(of_type(t.get("flops", []), list, f"{where}.flops")):
         at = f"{where}.flops[{i}]"
-        table = dict(_table(x, at))
+        table = dict(of_type(x, dict, at))
         _keys(table, ("intensity", "sizes", "seconds"), at, needed=("intensity",))
         flops.append((_number(table.pop("intensity"), f"{at}.intensity"), _curve(table, at)))
-    curve = _curve(_table(t["bytes"], f"{where}.bytes"), f"{where}.bytes") if "bytes" in t else None
-    return _at(where, lambda: Rates(tuple(flops), curve))
+    curve = _curve(of_type(t["bytes"], dict, f"{where}.bytes"), f"{where}.bytes") if "bytes" in t else None
+    with inside(where):
+        return Rates(tuple(flops), curve)
 
 
 def _groups(value: Any, where: str, floor: bool) -> dict[int, Curve]:
     """Curves by group size."""
     found: dict[int, Curve] = {}
-    for group, t in _table(value, where).items():
+    for group, t in of_type(value, dict, where).items():
         at = f"{where}.{group}"
         if not _GROUP.fullmatch(group):
             raise ClusterError(f"{at}: {brief(group)} is no group size; allowed: 2 or more", at)
-        found[int(group)] = _curve(_table(t, at), at, floor)
+        found[int(group)] = _curve(of_type(t, dict, at), at, floor)
     return found
 
 
 def _curve(t: Mapping[str, Any], where: str, floor: bool = False) -> Curve:
     _keys(t, ("sizes", "seconds"), where, needed=("sizes", "seconds"))
     sizes, seconds = (
-        tuple(_number(x, f"{where}.{key}") for x in _list(t[key], f"{where}.{key}")) for key in ("sizes", "seconds")
+        tuple(_number(x, f"{where}.{key}") for x in of_type(t[key], list, f"{where}.{key}"))
+        for key in ("sizes", "seconds")
     )
-    return _at(where, lambda: Curve(sizes, seconds, floor))
+    with inside(where):
+        return Curve(sizes, seconds, floor)
 
 
 # -- values --------------------------------------------------------------------------------------------
 
 
-def _at(where: str, make: Any) -> Any:
-    try:
-        return make()
-    except ClusterError as error:
-        raise ClusterError(f"{where}: {error}", f"{where}.{error.key}" if error.key else where) from None
-
-
 def _keys(t: Mapping[str, Any], allowed: Sequence[str], where: str, needed: Sequence[str] = ()) -> None:
-    if unknown := [k for k in t if k not in allowed]:
-        key = unknown[0] if where == "the profile" else f"{where}.{unknown[0]}"
-        raise ClusterError(f"unknown key {brief(unknown[0])} in {where}; allowed: {', '.join(allowed)}", key)
+    check_keys(t, allowed, where)
     if missing := [k for k in needed if k not in t]:
         raise ClusterError(f"{where} lacks the key {missing[0]!r}", where)
-
-
-def _one_of(name: str, allowed: Sequence[str], where: str) -> None:
-    if name not in allowed:
-        raise ClusterError(f"unknown key {brief(name)} in {where}; allowed: {', '.join(allowed)}", f"{where}.{name}")
-
-
-def _table(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ClusterError(f"{where} is {brief(value)}; allowed: a table", where)
-    return value
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise ClusterError(f"{where} is {brief(value)}; allowed: a list", where)
-    return value
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise ClusterError(f"{where} is {brief(value)}; allowed: text", where)
-    return value
 
 
 def _number(value: Any, where: str) -> float:
@@ -148,12 +123,6 @@ def _number(value: Any, where: str) -> float:
     if not -MOST <= value <= MOST:  # also where it is NaN, and integers beyond all floats
         raise ClusterError(f"{where} is {brief(value)}; allowed: a finite number, up to {MOST:g}", where)
     return float(value)
-
-
-def _integer(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ClusterError(f"{where} is {brief(value)}; allowed: a whole number", where)
-    return value
 
 
 # -- writing ---------------------------------------------------------------------------------------------
@@ -169,11 +138,11 @@ def lines(profile: Profile, table: str) -> list[str]:
     at = f"{table}." if table else ""
     out = ["", f"[{table}]"] if table else []
     out += [
-        f"pcg_profile = {VERSION}", f"name = {_quote(profile.name)}", f"devices = {profile.devices}",
+        f"pcg_profile = {VERSION}", f"name = {quote(profile.name)}", f"devices = {profile.devices}",
         f"kernel = {profile.kernel!r}", f"dispatch = {profile.dispatch!r}", f"argument = {profile.argument!r}",
     ]  # fmt: skip
     if profile.provenance:
-        out += ["", f"[{at}made]", *(f"{_quote(k)} = {_quote(x)}" for k, x in profile.provenance.items())]
+        out += ["", f"[{at}made]", *(f"{quote(k)} = {quote(x)}" for k, x in profile.provenance.items())]
     if profile.fresh is not None:
         out += ["", f"[{at}fresh]", *_curve_lines(profile.fresh)]
     for (cls, element), rates in profile.rates.items():
@@ -194,10 +163,6 @@ def _curve_lines(curve: Curve) -> list[str]:
         f"sizes = [{', '.join(repr(float(x)) for x in curve.sizes)}]",
         f"seconds = [{', '.join(repr(float(x)) for x in curve.seconds)}]",
     ]
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 # -- where profiles are kept ---------------------------------------------------------------------------

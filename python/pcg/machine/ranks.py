@@ -14,6 +14,7 @@ Training on PaddlePaddle, 2021.)
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -70,21 +71,21 @@ def map_ranks(
     if method not in METHODS:
         raise ClusterError(f"unknown method {method!r} of rank mapping; allowed: {', '.join(METHODS)}")
     domains = _Domains(cluster, traffic)
-    cost = TrafficCost(cluster, traffic)
+    cost = domains.cost
     first = domains.in_order() if start is None else domains.checked(start)
     naive = cost.seconds(first)
     if method == "naive":
         return RankMapping(tuple(first), naive, naive, method)
     best, seconds = first, naive
-    found = _greedy(domains, cost)
+    found = _greedy(domains)
     if (time := cost.seconds(found)) < seconds * (1 - _GAIN):
         best, seconds = found, time
     if method == "greedy":
         return RankMapping(tuple(best), seconds, naive, method)
-    best, seconds = _improve(domains, cost, best, seconds)
+    best, seconds = _improve(domains, best, seconds)
     proved = False
     if method == "optimal" or (method == "auto" and traffic.processes <= _FEW):
-        best, seconds, proved = _Optimal(domains, cost, best, seconds).run()
+        best, seconds, proved = _optimal(domains, best, seconds)
         method = "optimal" if proved else "local"
     return RankMapping(tuple(best), seconds, naive, "local" if method == "auto" else method, proved)
 
@@ -94,6 +95,7 @@ class _Domains:
 
     def __init__(self, cluster: Cluster, traffic: Traffic) -> None:
         self.cluster, self.traffic = cluster, traffic
+        self.cost = TrafficCost(cluster, traffic)
         n, usable = traffic.processes, cluster.devices
         if n > len(usable):
             raise ClusterError(f"{n} processes; cluster {cluster.name!r} has {len(usable)} usable devices")
@@ -110,7 +112,8 @@ class _Domains:
             self.kinds.append(frozenset(fit & set(self.kind.values())))
             if not self.kinds[-1]:
                 raise ClusterError(f"process {p} needs {need}; no usable device of {cluster.name!r} has that")
-        self._pattern: dict[tuple[int, int], tuple[int, ...]] = {}
+        #: The places of the usable devices in a block, by its first device and its size.
+        self._usable = functools.cache(lambda at, size: tuple(d - at for d in range(at, at + size) if d in self.kind))
         self.paths = {d: self._path(d) for d in usable}
         self._near: dict[tuple[int, ...], tuple[float, float]] = {}
         if not self.are_assignable(list(self.processes), Counter(self.kind.values())):
@@ -175,12 +178,6 @@ class _Domains:
             size = below
         return tuple(out)
 
-    def _usable(self, start: int, size: int) -> tuple[int, ...]:
-        if (start, size) not in self._pattern:
-            ids = tuple(d - start for d in range(start, start + size) if d in self.kind)
-            self._pattern[start, size] = ids
-        return self._pattern[start, size]
-
     def representatives(self, devices: Sequence[int], used: set[tuple[int, int]]) -> list[int]:
         """One of each sort of `devices`, while no process is in a block that is not in `used`."""
         seen: dict[tuple[object, ...], int] = {}
@@ -198,12 +195,13 @@ class _Domains:
 
     # -- distance ------------------------------------------------------------------------------
 
-    def distance(self, cost: TrafficCost, a: int, b: int) -> tuple[float, float]:
-        """(latency, seconds per byte) of a lone transfer between two devices."""
+    def alone(self, a: int, b: int, amount: float) -> float:
+        """Seconds of a lone transfer of `amount` bytes between two devices."""
         key = self._relation(a, b)
         if key not in self._near:
-            self._near[key] = cost.topology.step(np.array([a]), np.array([b]), 1.0)
-        return self._near[key]
+            self._near[key] = self.cost.topology.step(np.array([a]), np.array([b]), 1.0)
+        latency, per_byte = self._near[key]
+        return latency + amount * per_byte
 
     def _relation(self, a: int, b: int) -> tuple[int, ...]:
         """What the distance of two devices depends on: the level at which they part, where there are no hops."""
@@ -216,7 +214,7 @@ class _Domains:
         return (i, i, same)
 
 
-def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
+def _greedy(domains: _Domains) -> list[int]:
     """Paddle's: the process with the most traffic next, as near as can be to its partners."""
     volume = domains.traffic.volume
     total = volume.sum(axis=1)
@@ -232,10 +230,7 @@ def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
         partners = [(found[q], volume[process, q]) for q in placed if volume[process, q]]
         # The first goes where most others find domains beside it, those without partners as well.
         def far(d: int, partners: list[tuple[int, float]] = partners, free: list[int] = free) -> tuple[float, ...]:
-            total = 0.0
-            for other, amount in partners:
-                latency, per_byte = domains.distance(cost, d, other)
-                total += latency + amount * per_byte
+            total = sum((domains.alone(d, other, amount) for other, amount in partners), 0.0)
             beside = [sum(x in range(b[0], b[0] + b[1]) for x in free) for b, *_ in domains.paths[d][-2:-1]]
             return total, -sum(beside), d
 
@@ -245,25 +240,25 @@ def _greedy(domains: _Domains, cost: TrafficCost) -> list[int]:
     return found
 
 
-def _improve(domains: _Domains, cost: TrafficCost, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
+def _improve(domains: _Domains, start: Sequence[int], seconds: float) -> tuple[list[int], float]:
     """Exchange two devices, or take a free one, while that lowers the time; then (for ties) what goes how far."""
     best = list(start)
-    score = seconds, _spread(domains, cost, best)
+    score = seconds, _spread(domains, best)
     tries = 0
     improved = True
     while improved and tries < _TRIES:
         improved = False
         for trial in _neighbours(domains, best):
             tries += 1
-            time = cost.seconds(trial)
+            time = domains.cost.seconds(trial)
             if time <= score[0] * (1 + _GAIN):
-                now = time, _spread(domains, cost, trial)
+                now = time, _spread(domains, trial)
                 if time < score[0] * (1 - _GAIN) or now[1] < score[1] * (1 - _GAIN):
                     best, score, improved = trial, (min(time, score[0]), now[1]), True
                     break
             if tries >= _TRIES:
                 break
-    return best, cost.seconds(best)
+    return best, domains.cost.seconds(best)
 
 
 def _neighbours(domains: _Domains, devices: list[int]) -> Iterator[list[int]]:
@@ -289,58 +284,45 @@ def _neighbours(domains: _Domains, devices: list[int]) -> Iterator[list[int]]:
                 yield trial
 
 
-def _spread(domains: _Domains, cost: TrafficCost, devices: Sequence[int]) -> float:
+def _spread(domains: _Domains, devices: Sequence[int]) -> float:
     """Seconds of all bytes between processes, each as if alone: what breaks ties."""
-    total = 0.0
-    for p, q in zip(*np.nonzero(np.triu(domains.traffic.volume)), strict=True):
-        latency, per_byte = domains.distance(cost, devices[p], devices[q])
-        total += latency + domains.traffic.volume[p, q] * per_byte
-    return total
+    volume = domains.traffic.volume
+    pairs = zip(*np.nonzero(np.triu(volume)), strict=True)
+    return sum((domains.alone(devices[p], devices[q], volume[p, q]) for p, q in pairs), 0.0)
 
 
-class _Optimal:
-    """Branch and bound from a known placement."""
+def _optimal(domains: _Domains, start: Sequence[int], seconds: float) -> tuple[list[int], float, bool]:
+    """Branch and bound from a known placement: (placement, seconds, whether it is proved to be the best)."""
+    best, left = list(start), _NODES
+    found = [-1] * len(best)
+    # By traffic with those before: then partial placements have a tight bound.
+    volume = domains.traffic.volume
+    order: list[int] = []
+    while rest := set(domains.processes).difference(order):
+        order.append(max(rest, key=lambda p: (volume[p, order].sum(), volume[p].sum(), -p)))
 
-    def __init__(self, domains: _Domains, cost: TrafficCost, best: Sequence[int], seconds: float) -> None:
-        self.domains, self.cost = domains, cost
-        self.best, self.seconds = list(best), seconds
-        self.left = _NODES
-        # By traffic with those before: then partial placements have a tight bound.
-        volume = domains.traffic.volume
-        self.order: list[int] = []
-        rest = set(domains.processes)
-        while rest:
-            p = max(rest, key=lambda p: (volume[p, self.order].sum(), volume[p].sum(), -p))
-            self.order.append(p)
-            rest.discard(p)
-
-    def run(self) -> tuple[list[int], float, bool]:
-        """(placement, seconds, whether it is proved to be the best)."""
-        floor = self.cost.seconds([-1] * len(self.order))
-        if self.seconds > floor:
-            self._search(0, [-1] * len(self.order), [])
-        return self.best, self.seconds, self.left > 0
-
-    def _search(self, depth: int, found: list[int], taken: list[int]) -> None:
-        if depth == len(self.order):
-            return
-        process, rest = self.order[depth], self.order[depth + 1 :]
-        used = set().union(*(self.domains.blocks(d) for d in taken))
-        free = [d for d in self.domains.kind if d not in set(taken) and self.domains.may(process, d, taken, rest)]
+    def search(depth: int, taken: list[int]) -> None:
+        nonlocal best, seconds, left
+        process, rest = order[depth], order[depth + 1 :]
+        used = set().union(*(domains.blocks(d) for d in taken))
+        free = [d for d in domains.kind if d not in set(taken) and domains.may(process, d, taken, rest)]
         options = []
-        for device in self.domains.representatives(free, used):
-            if self.left <= 0:
+        for device in domains.representatives(free, used):
+            if left <= 0:
                 return
-            self.left -= 1
+            left -= 1
             found[process] = device
-            options.append((self.cost.seconds(found), device))
-        for seconds, device in sorted(options):
-            if seconds >= self.seconds * (1 - _GAIN) or self.left <= 0:
+            options.append((domains.cost.seconds(found), device))
+        for time, device in sorted(options):
+            if time >= seconds * (1 - _GAIN) or left <= 0:
                 break
             found[process] = device
-            if not rest:
-                self.best, self.seconds = list(found), seconds
+            if rest:
+                search(depth + 1, [*taken, device])
             else:
-                self._search(depth + 1, found, [*taken, device])
+                best, seconds = list(found), time
         found[process] = -1
 
+    if seconds > domains.cost.seconds(found):
+        search(0, [])
+    return best, seconds, left > 0

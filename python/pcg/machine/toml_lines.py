@@ -1,16 +1,21 @@
-"""Reading TOML texts so that errors name the line: `tomllib` does not say where a key is."""
+"""Reading TOML texts and the values in them; errors name the line, which `tomllib` does not say of a key."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from pcg.layout.brief import brief
 from pcg.machine.errors import ClusterError
 
 #: What a text describes.
 Parsed = TypeVar("Parsed")
+#: A value in one.
+Value = TypeVar("Value")
 
 #: A bare or quoted key, and several joined by dots.
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -19,6 +24,9 @@ _HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY})\s*\]")
 _ASSIGNED = re.compile(rf"\s*({_KEY})\s*=")
 #: What opens or closes a value of several lines.
 _STRINGS = re.compile(r'"""|\'\'\'')
+_TYPES: dict[type, str] = {
+    dict: "a table", list: "a list", str: "text", int: "a whole number", bool: "true, false"
+}  # fmt: skip
 
 
 def read(text: str, path: str, make: Callable[[Mapping[str, Any]], Parsed]) -> Parsed:
@@ -86,3 +94,41 @@ def _resolved(parts: list[str], counts: dict[str, int], new: bool) -> str:
         if path in counts:
             path = f"{path}[{counts[path] - 1}]"
     return path
+
+
+# -- values: `where` is the path of a key, or "the ..." for the tables at the top ------------------------
+
+
+def path_of(where: str, key: str) -> str:
+    """The path of a key of table `where`."""
+    return key if where.startswith("the ") else f"{where}.{key}"
+
+
+def check_keys(t: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
+    """Raise ClusterError if a table has a key that is not `allowed`."""
+    if unknown := [k for k in t if k not in allowed]:
+        text = f"unknown key {brief(unknown[0])} in {where}; allowed: {', '.join(allowed)}"
+        raise ClusterError(text, path_of(where, unknown[0]))
+
+
+@contextmanager
+def inside(where: str) -> Iterator[None]:
+    """Errors raised in here are about table `where`, which they then name, as does their key."""
+    try:
+        yield
+    except ClusterError as error:
+        if str(error).startswith(where):
+            raise
+        raise ClusterError(f"{where}: {error}", f"{where}.{error.key}" if error.key else where) from None
+
+
+def of_type(value: Any, type_: type[Value], where: str) -> Value:
+    """`value`, if it is of this type."""
+    if not isinstance(value, type_) or (type_ is int and isinstance(value, bool)):
+        raise ClusterError(f"{where} is {brief(value)}; allowed: {_TYPES[type_]}", where)
+    return value
+
+
+def quote(text: str) -> str:
+    """Text as a value, or as a key."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

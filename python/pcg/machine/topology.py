@@ -31,9 +31,8 @@ class Topology:
         """Seconds of simultaneous transfers: (from, to, bytes)."""
         if not pairs:
             return 0.0
-        src, dst = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
-        latency, seconds = self.step(src, dst, np.array([p[2] for p in pairs], dtype=float))
-        return latency + seconds
+        src, dst, amount = map(np.array, zip(*pairs, strict=True))
+        return sum(self.step(src, dst, amount))
 
     def step(self, src: np.ndarray, dst: np.ndarray, amount: np.ndarray | float) -> tuple[float, float]:
         """(latency, seconds on the most loaded link) of sending `amount` bytes from each of `src` to its `dst`."""

@@ -65,6 +65,7 @@ def shown(value: float, unit: str) -> str:
             return f"{value / _DECIMAL[prefix]:.4g} {prefix}{unit}"
     return f"{value:.4g} {unit}"
 
+
 def bytes_text(n: float) -> str:
     """Bytes in a column of figures: `1.50 MiB`."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -226,10 +227,7 @@ def _fewest(pieces: Sequence[BlockPiece], n: int) -> list[list[BlockPiece]]:
     if not pieces:
         return []
     ends = [(("s", p.source), ("t", p.target)) for p in pieces]
-    degree: dict[tuple[str, int], int] = {}
-    for a, b in ends:
-        degree[a], degree[b] = degree.get(a, 0) + 1, degree.get(b, 0) + 1
-    colours = max(degree.values())
+    colours = max(Counter(device for pair in ends for device in pair).values())
     at: dict[tuple[tuple[str, int], int], int] = {}  # (device, colour) -> piece
     colour = [-1] * len(pieces)
 

@@ -28,6 +28,11 @@ def linear(kind: str, *operands: int) -> Linear:
     return Linear(kind, frozenset(operands))
 
 
+def unfactored(*shapes: Shape) -> tuple[list[DimFactor], ...]:
+    """Dimensions of tensors, none of which has a factor yet."""
+    return tuple([()] * len(s) for s in shapes)
+
+
 class Factors:
     """Collects the factors of one op while its rule is written."""
 

@@ -19,6 +19,7 @@ from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import pass_through, run_replicated
 from pcg.rules.registry import rule
 from pcg.rules.traits import Trait
+from pcg.rules.values import optional
 
 #: Collectives among the members of each group of devices.
 _GROUPED = frozenset(
@@ -67,7 +68,7 @@ def why_refused(op: ir.Operation) -> str:
     if name in _ASYNC:
         return f"'{name}' op: asynchronous collectives are what compilers make; allowed: the collective itself"
     if name in _CHANNELS:
-        return "" if _host(op) else f"'{name}' op sends between devices; {_ALLOWED}"
+        return "" if optional(op, "is_host_transfer", False) else f"'{name}' op sends between devices; {_ALLOWED}"
     if name == _PERMUTE:
         pairs = _pairs(op)
         if any(s != t for s, t in pairs):
@@ -113,7 +114,7 @@ def check_replicas(module: ir.Operation) -> None:
 def _count(op: ir.Operation, name: str) -> int:
     while op.parent is not None:
         op = op.parent.operation
-    return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else 1
+    return optional(op, name, 1)
 
 
 def _groups(op: ir.Operation) -> list[list[int]]:
@@ -128,10 +129,6 @@ def _groups(op: ir.Operation) -> list[list[int]]:
 
 def _pairs(op: ir.Operation) -> list[list[int]]:
     return np.array(ir.DenseIntElementsAttr(op.attributes["source_target_pairs"])).reshape(-1, 2).tolist()
-
-
-def _host(op: ir.Operation) -> bool:
-    return "is_host_transfer" in op.attributes and ir.BoolAttr(op.attributes["is_host_transfer"]).value
 
 
 @rule(*NAMES, traits=_TRAITS)

@@ -10,11 +10,12 @@ from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.blocks import other_dims
-from pcg.rules.build import DimFactor, Factors, Shape, linear
+from pcg.rules.build import Factors, Shape, linear, unfactored
 from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
+from pcg.rules.window import padding, steps
 from pcg.rules.window_ranges import WindowExchange
 
 
@@ -64,27 +65,12 @@ def convolution(op: ir.Operation) -> FactorRule:
 def conv_sliding(op: ir.Operation, n: ConvDims) -> list[Sliding]:
     """The spatial dimensions of a convolution."""
     lhs, rhs, out = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
-    strides, base_dilations, dilations = (
-        list(op.attributes[name]) if name in op.attributes else [1] * len(n.spatial)
-        for name in ("window_strides", "lhs_dilation", "rhs_dilation")
-    )
-    flipped = [bool(x) for x in op.attributes["window_reversal"]] if "window_reversal" in op.attributes else []
-    pads = conv_padding(op, len(n.spatial))
-    return [
-        Sliding(
-            lhs[i], out[o], rhs[k], strides[d], base_dilations[d], dilations[d], pads[2 * d],
-            flipped[d] if flipped else False,
-        )
-        for d, (i, k, o) in enumerate(zip(n.spatial, n.kernel_spatial, n.out_spatial, strict=True))
-    ]  # fmt: skip
-
-
-def conv_padding(op: ir.Operation, count: int) -> list[int]:
-    """Padding of the `count` spatial dimensions: low, high, low, high, ..."""
-    if "padding" not in op.attributes:
-        return [0] * 2 * count
-    attr = op.attributes["padding"]
-    return [attr.get_splat_value().value] * len(attr) if attr.is_splat else list(attr)
+    rank = len(n.spatial)
+    numbers = [steps(op, name, rank) for name in ("window_strides", "lhs_dilation", "rhs_dilation")]
+    flipped = map(bool, op.attributes["window_reversal"]) if "window_reversal" in op.attributes else [False] * rank
+    lows = padding(op, rank)[::2]
+    dims = zip(n.spatial, n.kernel_spatial, n.out_spatial, *numbers, lows, flipped, strict=True)
+    return [Sliding(lhs[i], out[o], rhs[k], *rest) for i, k, o, *rest in dims]
 
 
 @lru_cache(maxsize=1024)
@@ -92,9 +78,7 @@ def _convolution(
     lhs: Shape, rhs: Shape, out: Shape, n: ConvDims, groups: int, batch_groups: int, slides: tuple[Sliding, ...]
 ) -> FactorRule:
     f = Factors()
-    a: list[DimFactor] = [()] * len(lhs)
-    b: list[DimFactor] = [()] * len(rhs)
-    r: list[DimFactor] = [()] * len(out)
+    a, b, r = unfactored(lhs, rhs, out)
     g = f.new(groups if groups > 1 else batch_groups)
     batch = f.new(out[n.out_batch])
     features = f.new(out[n.out_feature] // max(groups, batch_groups))

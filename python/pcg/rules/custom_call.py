@@ -16,16 +16,16 @@ from torch_mlir import ir
 from pcg.rules.build import Factors, Shape
 from pcg.rules.factor import DimFactors, Factor, FactorRule
 from pcg.rules.registry import shape
+from pcg.rules.values import optional
 
 ATTRIBUTE = "sdy.sharding_rule"
 _OPAQUE = "the custom call is opaque along it"
 
-#: Calls on matrices: all but the last two dimensions of the first operand are a batch.
-_MATRICES = frozenset({"Cholesky", "Eigh", "Qr", "QrDecompositionBlock", "ProductOfElementaryHouseholderReflectors"})
-#: Calls on rows: all but the last dimension are a batch.
-_ROWS = frozenset({"mhlo.topk"})
-#: Calls on elements.
-_ELEMENTS = frozenset({"mhlo.erf", "MoveToHost", "MoveToDevice"})
+#: Calls on matrices, rows and elements: all but so many last dimensions of the first operand are a batch.
+_INNER = {
+    "Cholesky": 2, "Eigh": 2, "Qr": 2, "QrDecompositionBlock": 2, "ProductOfElementaryHouseholderReflectors": 2,
+    "mhlo.topk": 1, "mhlo.erf": 0, "MoveToHost": 0, "MoveToDevice": 0,
+}  # fmt: skip
 #: Calls that another partitioner replaces: what is left of them cannot run on shards.
 _EXPANDED_LATER = frozenset({"CustomSPMDPartitioning"})
 
@@ -38,34 +38,32 @@ _SYMBOL = re.compile(r"[a-z](?:_\d+)?")
 _RULE = re.compile(r"#sdy\.op_sharding_rule<\((.*)\)->\((.*)\) \{(.*?)\}(.*)>", re.S)
 
 
+def target(op: ir.Operation) -> str:
+    """Name of the function a custom call calls."""
+    return op.attributes["call_target_name"].value
+
+
 def is_host_callback(op: ir.Operation) -> bool:
     """Whether an op calls back into the Python process that made the program (`jax.pure_callback` and the like)."""
-    if op.name != "stablehlo.custom_call":
-        return False
-    return _HOST_CALLBACK.fullmatch(ir.StringAttr(op.attributes["call_target_name"]).value) is not None
+    return op.name == "stablehlo.custom_call" and _HOST_CALLBACK.fullmatch(target(op)) is not None
 
 
 def has_side_effect(op: ir.Operation) -> bool:
     """Whether a custom call does something besides computing its results; it may be neither dropped nor repeated."""
-    if op.name != "stablehlo.custom_call" or "has_side_effect" not in op.attributes:
-        return False
-    return ir.BoolAttr(op.attributes["has_side_effect"]).value
+    return op.name == "stablehlo.custom_call" and optional(op, "has_side_effect", False)
 
 
-def batched(op: ir.Operation, name: str) -> FactorRule | None:
-    """The rule of custom call `op` of function `name`, None if nothing is known about it or it has side effects."""
+def batched(op: ir.Operation) -> FactorRule | None:
+    """The rule of custom call `op`, None if nothing is known about it or it has side effects."""
+    name = target(op)
     if not op.results or name in _EXPANDED_LATER or has_side_effect(op):
         return None
     operands, results = (tuple(map(shape, values)) for values in (op.operands, op.results))
     if ATTRIBUTE in op.attributes:
         return annotated_rule(str(op.attributes[ATTRIBUTE]), operands, results)
     first = operands[0] if operands else ()
-    if name in _MATRICES:
-        return _shared(range(len(first) - 2), operands, results)
-    if name in _ROWS:
-        return _shared(range(len(first) - 1), operands, results)
-    if name in _ELEMENTS:
-        return _shared(range(len(first)), operands, results)
+    if name in _INNER:
+        return _shared(range(len(first) - _INNER[name]), operands, results)
     if name == "ApproxTopK":
         kept = [d for d, n in enumerate(first) if n == results[0][d] and d != _searched(op)]
         return _shared(kept, operands, results)

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.types import is_bool
-from pcg.rules.build import DimFactor, Factors, Shape, linear
+from pcg.rules.build import DimFactor, Factors, Shape, linear, unfactored
 from pcg.rules.factor import FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
@@ -46,22 +46,17 @@ def dot_rule(
 ) -> FactorRule:
     """Rule from shapes and dimension numbers; two FLOPs per multiply-add.  `sums`: not on booleans, which it ors."""
     f = Factors()
-    a: list[DimFactor] = [()] * len(lhs)
-    b: list[DimFactor] = [()] * len(rhs)
+    a, b = unfactored(lhs, rhs)
     out: list[DimFactor] = []
-    flops = math.prod(lhs, start=2.0)
     for i, j in zip(lhs_batch, rhs_batch, strict=True):
         a[i] = b[j] = f.new(lhs[i])
         out.append(a[i])
-    for i, size in enumerate(lhs):
-        if i not in lhs_batch and i not in lhs_contract:
-            a[i] = f.new(size)
-            out.append(a[i])
-    for j, size in enumerate(rhs):
-        if j not in rhs_batch and j not in rhs_contract:
-            b[j] = f.new(size)
-            out.append(b[j])
-            flops *= size
+    for dims, sizes, shared in ((a, lhs, (*lhs_batch, *lhs_contract)), (b, rhs, (*rhs_batch, *rhs_contract))):
+        for i in (i for i in range(len(sizes)) if i not in shared):
+            dims[i] = f.new(sizes[i])
+            out.append(dims[i])
     for i, j in zip(lhs_contract, rhs_contract, strict=True):
         a[i] = b[j] = f.new(lhs[i], "sum" if sums else "or")
+    columns = (n for j, n in enumerate(rhs) if j not in rhs_batch and j not in rhs_contract)
+    flops = math.prod((*lhs, *columns), start=2.0)
     return f.rule([tuple(a), tuple(b)], [tuple(out)], _LINEAR if sums else (), max(flops, 1.0))

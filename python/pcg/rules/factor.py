@@ -230,11 +230,8 @@ class FactorRule:
                 yield a
 
     def _worth_padding(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
-        for x, axes in zip(self.factors, a.axes, strict=True):
-            n = mesh.axes_size(axes)
-            if not x.divides(n) and (not uneven or x.size < 2 * n):
-                return False
-        return True
+        parts = zip(self.factors, map(mesh.axes_size, a.axes), strict=True)
+        return all(x.divides(n) or (uneven and x.size >= 2 * n) for x, n in parts)
 
     def local_sizes(self, a: Assignment, mesh: Mesh) -> list[int]:
         """Size of the part of every factor that a device holds, padding included."""
@@ -251,42 +248,6 @@ class FactorRule:
           RuleError: there is none.
         """
         return _inferred(self, tuple(operands), tuple(results), mesh)
-
-    def _infer(self, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], mesh: Mesh) -> Assignment:
-        axes: list[tuple[str, ...] | None] = [None] * len(self.factors)
-        tensors = [*zip(self.operands, operands, strict=True), *zip(self.results, results, strict=True)]
-        for tensor, spec in tensors:
-            for d, (dim, have) in enumerate(zip(tensor, spec.dims, strict=True)):
-                for f, part in self._distribute(dim, have, d, mesh):
-                    if axes[f] is None:
-                        axes[f] = part
-                    elif axes[f] != part:
-                        raise RuleError(
-                            f"factor {factor_name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
-                        )
-        found = tuple(x or () for x in axes)
-        reduced = {x for f, ax in enumerate(found) if self.factors[f].reduce for x in ax}
-        linear = []
-        for axis in mesh.names:
-            who = {i: k for i, s in enumerate(operands) for x, k in s.partial if x == axis}
-            if not who:
-                continue
-            for k, rule in enumerate(self.linear):
-                if rule.operands == frozenset(who) and set(who.values()) == {rule.kind}:
-                    linear.append((axis, k))
-                    break
-            else:
-                raise RuleError(f"operand {min(who)} is partial over {axis!r}, which the op cannot pass through")
-        a = Assignment(found, tuple(linear))
-        if why := self.why_illegal(a, mesh):
-            raise RuleError(why)
-        for i, spec in enumerate(results):
-            want = self.result_spec(i, a)
-            if want != spec:
-                raise RuleError(f"result {i} is {spec}, but its operands make it {want}")
-        for x in reduced & {x for x, _ in linear}:
-            raise RuleError(f"axis {x!r} is used twice")
-        return a
 
     def _distribute(
         self, dim: tuple[int, ...], have: tuple[str, ...], d: int, mesh: Mesh
@@ -333,7 +294,37 @@ def _specs(rule: FactorRule, a: Assignment) -> tuple[list[ShardSpec], list[Shard
 def _inferred(
     rule: FactorRule, operands: tuple[ShardSpec, ...], results: tuple[ShardSpec, ...], mesh: Mesh
 ) -> Assignment:
-    return rule._infer(operands, results, mesh)
+    axes: list[tuple[str, ...] | None] = [None] * len(rule.factors)
+    tensors = [*zip(rule.operands, operands, strict=True), *zip(rule.results, results, strict=True)]
+    for tensor, spec in tensors:
+        for d, (dim, have) in enumerate(zip(tensor, spec.dims, strict=True)):
+            for f, part in rule._distribute(dim, have, d, mesh):
+                if axes[f] is None:
+                    axes[f] = part
+                elif axes[f] != part:
+                    raise RuleError(
+                        f"factor {factor_name(f)} is split by {list(axes[f] or ())} and by {list(part)} at once"
+                    )
+    found = tuple(x or () for x in axes)
+    reduced = {x for f, ax in enumerate(found) if rule.factors[f].reduce for x in ax}
+    linear = []
+    for axis in mesh.names:
+        who = {i: k for i, s in enumerate(operands) for x, k in s.partial if x == axis}
+        if not who:
+            continue
+        if (wanted := Linear(min(who.values()), frozenset(who))) not in rule.linear or len(set(who.values())) > 1:
+            raise RuleError(f"operand {min(who)} is partial over {axis!r}, which the op cannot pass through")
+        linear.append((axis, rule.linear.index(wanted)))
+    a = Assignment(found, tuple(linear))
+    if why := rule.why_illegal(a, mesh):
+        raise RuleError(why)
+    for i, spec in enumerate(results):
+        want = rule.result_spec(i, a)
+        if want != spec:
+            raise RuleError(f"result {i} is {spec}, but its operands make it {want}")
+    for x in reduced & {x for x, _ in linear}:
+        raise RuleError(f"axis {x!r} is used twice")
+    return a
 
 
 def factor_name(f: int) -> str:

@@ -10,18 +10,17 @@ factors if the updates are accumulated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from pcg.ir import stablehlo as _stablehlo
 from pcg.ir.identities import neutral_element
 from pcg.ir.types import is_bool
-from pcg.rules.build import PER_ELEMENT, DimFactor, Factors, linear
+from pcg.rules.build import PER_ELEMENT, Factors, linear, unfactored
 from pcg.rules.factor import FactorRule, Linear
 from pcg.rules.regions import is_neutral, reduction, returns_element
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
+from pcg.rules.values import optional
 
 _INDEX_VECTOR = "it holds the components of one index"
 _WINDOW = "the indices pick windows out of it, and a window may cross shards"
@@ -52,7 +51,7 @@ def gather(op: ir.Operation) -> FactorRule:
     offset, collapsed, batching = n.offset_dims, set(n.collapsed_slice_dims), n.operand_batching_dims
     index_batching, picked, vector = n.start_indices_batching_dims, set(n.start_index_map), n.index_vector_dim
     f = Factors()
-    a, b, r = _unfactored(operand, indices, result)
+    a, b, r = unfactored(operand, indices, result)
     batch = [d for d in range(len(indices)) if d != vector]
     result_batch = [d for d in range(len(result)) if d not in set(offset)]
     for d, of in zip(batch, result_batch, strict=True):
@@ -76,15 +75,6 @@ def gather(op: ir.Operation) -> FactorRule:
             if e is not None:
                 r[e] = f.replicated(sizes[d], _WINDOW)
     return f.rule([tuple(a), tuple(b)], [tuple(r)], [linear(kind, 0)], PER_ELEMENT)
-
-
-def _unfactored(*shapes: Sequence[int]) -> tuple[list[DimFactor], ...]:
-    return tuple([()] * len(s) for s in shapes)
-
-
-def _promised(op: ir.Operation, name: str) -> bool:
-    """The value of an optional boolean attribute."""
-    return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
 
 
 def update_kind(op: ir.Operation) -> str | None:
@@ -111,7 +101,7 @@ def scatter(op: ir.Operation) -> FactorRule:
     spread = kind is not None and all(neutral_element(r.type.element_type, kind) is not None for r in op.results)
     neutral = kind is not None and adds_on(op, kind)
     f = Factors()
-    a, b, r = _unfactored(operand, indices, update)
+    a, b, r = unfactored(operand, indices, update)
     batch = [d for d in range(len(indices)) if d != vector]
     update_batch = [d for d in range(len(update)) if d not in set(windows)]
     for d, of in zip(batch, update_batch, strict=True):
@@ -141,7 +131,7 @@ def scatter(op: ir.Operation) -> FactorRule:
     passes: list[Linear] = []
     if kind is not None:
         passes = [Linear(kind, updates if neutral else inputs | updates)]
-    elif returns_element(op.regions[0], count) and _promised(op, "unique_indices"):
+    elif returns_element(op.regions[0], count) and optional(op, "unique_indices", False):
         passes = [Linear("sum", inputs | updates)]
     operands = [*[tuple(a)] * count, tuple(b), *[tuple(r)] * count]
     return f.rule(operands, [tuple(a)] * count, passes, PER_ELEMENT)

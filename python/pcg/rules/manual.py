@@ -7,7 +7,7 @@ Along axes that it leaves automatic (`axis_names` of `jax.shard_map`) devices do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -15,7 +15,9 @@ from torch_mlir import ir
 from pcg.ir import shardings
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec
+from pcg.rules.custom_call import target
 from pcg.rules.factor import Assignment, Factor, FactorRule, RuleError
+from pcg.rules.values import optional
 
 MANUAL = "dist.manual"
 REPEATS = "repeats"
@@ -54,17 +56,12 @@ class ManualRule(FactorRule):
 
 def is_manual(op: ir.Operation) -> bool:
     """Whether an op is a manual computation."""
-    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == MANUAL
+    return op.name == "stablehlo.custom_call" and target(op) == MANUAL
 
 
 def manual_bodies(root: ir.Operation) -> set[str]:
     """Symbols of the functions that manual computations inside `root` run."""
-    return {
-        ir.FlatSymbolRefAttr(a).value
-        for op in walk(root)
-        if is_manual(op)
-        for a in op.attributes["called_computations"]
-    }
+    return _called(filter(is_manual, walk(root)))
 
 
 def computations(root: ir.Operation) -> set[str]:
@@ -72,7 +69,12 @@ def computations(root: ir.Operation) -> set[str]:
 
     They are part of what their op means (the comparison of an `ApproxTopK`): nothing in them has a layout.
     """
-    calls = (op for op in walk(root) if op.name == "stablehlo.custom_call" and "called_computations" in op.attributes)
+    return _called(
+        op for op in walk(root) if op.name == "stablehlo.custom_call" and "called_computations" in op.attributes
+    )
+
+
+def _called(calls: Iterable[ir.Operation]) -> set[str]:
     return {ir.FlatSymbolRefAttr(a).value for op in calls for a in op.attributes["called_computations"]}
 
 
@@ -80,8 +82,7 @@ def manual_rule(op: ir.Operation) -> ManualRule:
     """The rule of a manual computation."""
     ins, outs = ([shardings.from_attr(a) for a in op.attributes[n]] for n in (shardings.IN_SPECS, shardings.OUT_SPECS))
     work = sum(float(v.type.get_dim_size(d)) for v in op.operands for d in range(v.type.rank)) or 1.0
-    if REPEATS in op.attributes:
-        work *= ir.IntegerAttr(op.attributes[REPEATS]).value
+    work *= optional(op, REPEATS, 1)
     return ManualRule(
         (Factor(1 << 62),), tuple(((),) * s.rank for s in ins), tuple(((),) * s.rank for s in outs),
         flops=work, operand_specs=tuple(ins), result_specs=tuple(outs),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from torch_mlir import ir
 
 from pcg.ir.types import is_bool
 from pcg.rules.build import PER_ELEMENT, Factors, linear
-from pcg.rules.custom_call import batched
+from pcg.rules.custom_call import batched, target
 from pcg.rules.factor import FactorRule, replicated_rule
 from pcg.rules.manual import is_manual, manual_rule
 from pcg.rules.registry import rule, shape
@@ -17,38 +16,29 @@ from pcg.rules.traits import Trait
 
 #: Custom calls that return their operands as they are.
 MARKERS = frozenset({"Sharding", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"})
-_TUPLES = "tuples hold tensors of unknown layout"
-_TOKENS = "it is ordered by tokens, and every device must do it the same way"
-_DYNAMIC = "its shape depends on data, and a shard's shape must be known when the program is compiled"
 
 #: Ops that run replicated, and why.
 REASONS = {
-    "stablehlo.tuple": _TUPLES,
-    "stablehlo.get_tuple_element": _TUPLES,
-    "stablehlo.create_token": _TOKENS,
-    "stablehlo.after_all": _TOKENS,
-    "stablehlo.infeed": _TOKENS,
-    "stablehlo.outfeed": _TOKENS,
-    "stablehlo.set_dimension_size": _DYNAMIC,
-    "stablehlo.dynamic_broadcast_in_dim": _DYNAMIC,
-    "stablehlo.dynamic_conv": _DYNAMIC,
-    "stablehlo.dynamic_gather": _DYNAMIC,
-    "stablehlo.dynamic_iota": _DYNAMIC,
-    "stablehlo.dynamic_pad": _DYNAMIC,
-    "stablehlo.dynamic_reshape": _DYNAMIC,
-    "stablehlo.real_dynamic_slice": _DYNAMIC,
+    **dict.fromkeys(("stablehlo.tuple", "stablehlo.get_tuple_element"), "tuples hold tensors of unknown layout"),
+    **{
+        f"stablehlo.{name}": "it is ordered by tokens, and every device must do it the same way"
+        for name in ("create_token", "after_all", "infeed", "outfeed")
+    },
+    **{
+        f"stablehlo.{name}": "its shape depends on data, and a shard's shape must be known when the program is compiled"
+        for name in (
+            "set_dimension_size", "dynamic_broadcast_in_dim", "dynamic_conv", "dynamic_gather", "dynamic_iota",
+            "dynamic_pad", "dynamic_reshape", "real_dynamic_slice",
+        )
+    },
     "stablehlo.unary_einsum": "it is deprecated, and nothing that runs StableHLO runs it",
     "chlo.scan": "its body is a function on full slices, each of which needs the one before",
-}
+}  # fmt: skip
 
 
 def run_replicated(op: ir.Operation, reason: str) -> FactorRule:
     """The rule of an op that every device runs entirely, because of `reason`."""
     return replicated_rule([len(shape(v)) for v in op.operands], [len(shape(r)) for r in op.results], reason)
-
-
-def _because(reason: str) -> Callable[[ir.Operation], FactorRule]:
-    return lambda op: run_replicated(op, reason)
 
 
 _TRAITS = {
@@ -59,8 +49,11 @@ _TRAITS = {
     "stablehlo.outfeed": Trait.HOST_IO | Trait.UNFUSABLE | Trait.UNREPEATABLE,
     "chlo.scan": Trait.EXPENSIVE,
 }
-for _name, _reason in REASONS.items():
-    rule(_name, traits=_TRAITS)(_because(_reason))
+
+
+@rule(*REASONS, traits=_TRAITS)
+def replicated(op: ir.Operation) -> FactorRule:
+    return run_replicated(op, REASONS[op.name])
 
 
 def pass_through(op: ir.Operation) -> FactorRule:
@@ -77,17 +70,9 @@ def optimization_barrier(op: ir.Operation) -> FactorRule:
     return pass_through(op)
 
 
-def target(op: ir.Operation) -> str:
-    """Name of the function a custom call calls."""
-    return ir.StringAttr(op.attributes["call_target_name"]).value
-
-
 def is_marker(op: ir.Operation) -> bool:
     """Whether a custom call only marks its operands."""
-    same = len(op.operands) == len(op.results)
-    if not same or target(op) not in MARKERS:
-        return False
-    return all(a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
+    return target(op) in MARKERS and [v.type for v in op.operands] == [r.type for r in op.results]
 
 
 @rule(
@@ -100,9 +85,7 @@ def custom_call(op: ir.Operation) -> FactorRule:
         return pass_through(op)
     if is_manual(op):
         return manual_rule(op)
-    if (found := batched(op, target(op))) is not None:
-        return found
-    return run_replicated(op, f"custom call @{target(op)} is opaque")
+    return batched(op) or run_replicated(op, f"custom call @{target(op)} is opaque")
 
 
 @rule(

@@ -7,7 +7,7 @@ import re
 
 from torch_mlir import ir
 
-from pcg.rules.build import DimFactor, Factors, linear
+from pcg.rules.build import DimFactor, Factors, linear, unfactored
 from pcg.rules.factor import FactorRule
 from pcg.rules.opaque import run_replicated
 from pcg.rules.registry import rule, shape
@@ -34,8 +34,7 @@ def ragged_dot(op: ir.Operation) -> FactorRule:
         return run_replicated(op, "a ragged dot whose ragged dimension is not a free one of the left side is opaque")
     lhs, rhs, sizes = (shape(v) for v in op.operands)
     f = Factors()
-    a: list[DimFactor] = [()] * len(lhs)
-    b: list[DimFactor] = [()] * len(rhs)
+    a, b = unfactored(lhs, rhs)
     out: list[DimFactor] = []
     flops = 2.0 * math.prod(lhs)
     for i, j in zip(lhs_batch, rhs_batch, strict=True):

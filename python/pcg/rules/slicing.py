@@ -27,11 +27,13 @@ class Resized:
     """How a dimension whose size an op changes may be split.
 
     `kind`: "pieces", both sizes are split and pieces exchanged; "owners", devices that own a part of the slice
-    contribute it; "replicated", the operand is replicated, but each device computes its part of the result only.
+    contribute it, and `reason` says why the slice is replicated; "replicated", the operand is replicated, but each
+    device computes its part of the result only.
     """
 
     kind: str
     spans: tuple[Span, ...] = ()
+    reason: str = "every device contributes what it owns to all of it"
 
 
 def _slice_resized(size: int, start: int, limit: int, stride: int) -> Resized | None:
@@ -110,7 +112,7 @@ def _resize(
         elif how.kind == "pieces":
             big = small = f.own(a, b)
         elif how.kind == "owners":
-            big, small = f.new(a, kind), f.replicated(b, "every device contributes what it owns to all of it")
+            big, small = f.new(a, kind), f.replicated(b, how.reason)
         else:
             reason = f"its {a} elements are few beside the {b} of the result, or all of them are cut off"
             big, small = f.replicated(a, reason), f.new(b)
@@ -158,19 +160,11 @@ def _reverse(operand: Shape, dims: Shape) -> FactorRule:
 @rule("stablehlo.dynamic_slice", traits=_SLICE, reads=())
 def dynamic_slice(op: ir.Operation) -> FactorRule:
     """Start indices are held by every device, which contributes what it owns of the slice."""
+    operand, result = shape(op.operands[0]), shape(op.results[0])
+    owners = Resized("owners", reason="where it starts is known only at run time")
+    dims = tuple(None if a == b else owners for a, b in zip(operand, result, strict=True))
     kind = "or" if is_bool(op.operands[0].type) else "sum"
-    return _dynamic_slice(shape(op.operands[0]), shape(op.results[0]), len(op.operands), kind)
-
-
-@lru_cache(maxsize=4096)
-def _dynamic_slice(operand: Shape, result: Shape, operands: int, kind: str) -> FactorRule:
-    f = Factors()
-    rows: list[list[tuple[int, ...]]] = [[], []]
-    for a, b in zip(operand, result, strict=True):
-        big = f.new(a) if a == b else f.new(a, kind)
-        rows[0].append(big)
-        rows[1].append(big if a == b else f.replicated(b, "where it starts is known only at run time"))
-    return f.rule([tuple(rows[0]), *[()] * (operands - 1)], [tuple(rows[1])], (linear("sum", 0),), FREE)
+    return _resize(operand, result, dims, len(op.operands), kind, (linear("sum", 0),), False)
 
 
 @rule(

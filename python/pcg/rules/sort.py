@@ -15,14 +15,11 @@ from pcg.rules.distributed_sort import SortExchange, sort_flops
 from pcg.rules.factor import DimFactors, Exchange, FactorRule
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
+from pcg.rules.values import optional
 
 _READS = "its comparator reads values from outside, which devices may hold in parts"
 #: Dialects whose ops are the identity on their operand.
 _IDENTITIES = ("dist.", "pcg.")
-
-
-def _int(op: ir.Operation, name: str, default: int) -> int:
-    return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else default
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Ties:
 
 def sorted_dimension(op: ir.Operation) -> int:
     """The dimension that a sort is along, counted from the first."""
-    return _int(op, "dimension", -1) % max(len(shape(op.operands[0])), 1)
+    return optional(op, "dimension", -1) % max(len(shape(op.operands[0])), 1)
 
 
 def ties(op: ir.Operation) -> Ties:
@@ -78,7 +75,7 @@ def _position(value: ir.Value, d: int) -> bool | None:
         if op.name == "stablehlo.iota":
             element = value.type.element_type
             room = element.width - (not element.is_unsigned) if isinstance(element, ir.IntegerType) else 0
-            counts = _int(op, "iota_dimension", -1) == d and shape(value)[d] <= 1 << room
+            counts = optional(op, "iota_dimension", -1) == d and shape(value)[d] <= 1 << room
             return reverse if counts else None
         if op.name == "stablehlo.reverse" and list(op.attributes["dimensions"]) == [d]:
             reverse = not reverse

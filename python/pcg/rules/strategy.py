@@ -74,7 +74,8 @@ class TensorLayout:
     @classmethod
     def of(cls, spec: ShardSpec, mesh: Mesh) -> TensorLayout:
         """The layout that `spec` means on `mesh`, whose axes are the device matrix; partial axes do not show."""
-        return cls(device_matrix(mesh), tensor_map(spec, mesh))
+        last = len(mesh.axes) - 1
+        return cls(mesh.sizes, tuple(tuple(last - mesh.names.index(a) for a in axes) for axes in spec.dims))
 
 
 # -- reading and printing --------------------------------------------------------------------------
@@ -119,22 +120,6 @@ def format_strategy(strategy: Iterable[Slices]) -> str:
 
 def _row(numbers: Iterable[int]) -> str:
     return "(" + ",".join(map(str, numbers)) + ")"
-
-
-def to_slices(spec: ShardSpec, mesh: Mesh) -> Slices:
-    """Into how many slices `spec` splits each dimension."""
-    return spec.shards(mesh)
-
-
-def device_matrix(mesh: Mesh) -> tuple[int, ...]:
-    """The axes of `mesh` as a device matrix."""
-    return mesh.sizes
-
-
-def tensor_map(spec: ShardSpec, mesh: Mesh) -> tuple[tuple[int, ...], ...]:
-    """Per dimension the axes that split it, as entries of `device_matrix(mesh)` counted from the right."""
-    last = len(mesh.axes) - 1
-    return tuple(tuple(last - mesh.names.index(a) for a in axes) for axes in spec.dims)
 
 
 # -- from a strategy to layouts --------------------------------------------------------------------

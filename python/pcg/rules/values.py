@@ -1,16 +1,23 @@
-"""Compile-time knowledge about values: is this operand a splat constant, and of what."""
+"""What the text of a program says at once: whether an operand is a splat constant, and of what; attributes."""
 
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 from torch_mlir import ir
 
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 
+Value = TypeVar("Value", bool, int)
 #: Floats with infinities, of those that programs convert to.
 _INFINITE = frozenset({"f64", "f32", "f16", "bf16"})
+
+
+def optional(op: ir.Operation, name: str, default: Value) -> Value:
+    """The number or flag that an attribute holds; `default` if the op does not have it."""
+    return op.attributes[name].value if name in op.attributes else default
 
 
 def splat(value: ir.Value) -> bool | int | float | None:

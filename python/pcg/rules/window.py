@@ -9,7 +9,8 @@ exchanged.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from torch_mlir import ir
 
@@ -18,7 +19,7 @@ from pcg.ir.types import is_bool
 from pcg.rules.blocks import other_dims
 from pcg.rules.build import DimFactor, Factors, linear
 from pcg.rules.factor import DimFactors, Exchange, FactorRule, Linear
-from pcg.rules.halo import Sliding, halo, scatter_halo
+from pcg.rules.halo import Halo, ScatterHalo, Sliding, halo, scatter_halo
 from pcg.rules.reduce import idempotent
 from pcg.rules.regions import is_neutral, reduction
 from pcg.rules.registry import rule, shape
@@ -29,24 +30,28 @@ from pcg.rules.window_ranges import WindowExchange
 _WINDOW = "windows reach over it, and a window may cross shards"
 _COUNTS = "its initial value is not neutral, and how often a window takes it may count"
 _ONE = "one window is all there is, or all of it is one window"
+#: How a dimension is split.
+Reach = TypeVar("Reach", Halo, ScatterHalo)
 
 
-def _list(op: ir.Operation, name: str, rank: int, default: int) -> list[int]:
-    return list(op.attributes[name]) if name in op.attributes else [default] * rank
+def steps(op: ir.Operation, name: str, rank: int) -> list[int]:
+    """A number per dimension (strides, dilations, ...); 1 where the op does not say."""
+    return list(op.attributes[name]) if name in op.attributes else [1] * rank
+
+
+def padding(op: ir.Operation, rank: int) -> list[int]:
+    """Padding of `rank` dimensions that windows slide over: low, high, low, high, ..."""
+    if "padding" not in op.attributes:
+        return [0] * 2 * rank
+    attr = op.attributes["padding"]
+    return [attr.get_splat_value().value] * 2 * rank if attr.is_splat else list(attr)
 
 
 def window_numbers(op: ir.Operation) -> dict[str, list[int]]:
     """Attributes of a windowed op as lists; `padding` is flat: low, high, low, high, ..."""
     rank = len(shape(op.operands[0]))
-    found = {
-        n: _list(op, n, rank, 1)
-        for n in ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    }
-    flat = [0] * (2 * rank)
-    if "padding" in op.attributes:
-        attr = op.attributes["padding"]
-        flat = [attr.get_splat_value().value] * (2 * rank) if attr.is_splat else list(attr)
-    return found | {"padding": flat}
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    return {"padding": padding(op, rank)} | {n: steps(op, n, rank) for n in names}
 
 
 def untouched(numbers: dict[str, list[int]], d: int) -> bool:
@@ -80,30 +85,40 @@ def sliding(numbers: dict[str, list[int]], d: int, big: Sequence[int], small: Se
     )
 
 
-def _with_windows(
-    f: Factors, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], count: int
-) -> tuple[DimFactors, DimFactors, list[Exchange]]:
-    """Factors of a tensor of shape `big` and one of shape `small`, where shards read what windows reach of others."""
+def _split_windows(
+    f: Factors, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]],
+    halo_of: Callable[[Sliding], Reach | None],
+) -> tuple[DimFactors, DimFactors, list[tuple[int, Sliding, Reach | None]]]:  # fmt: skip
+    """Factors of a tensor of shape `big` and one of shape `small`, and the split dimensions that windows reach over."""
     rows: list[tuple[DimFactor, DimFactor]] = []
-    windows: list[tuple[int, Sliding, int]] = []
+    windows: list[tuple[int, Sliding, Reach | None]] = []
     for d, (a, b) in enumerate(zip(big, small, strict=True)):
         slide = sliding(numbers, d, big, small)
-        h = halo(slide)
-        if min(a, b) < 2 or (h is not None and h.with_window):
+        h = halo_of(slide)
+        if min(a, b) < 2 or (isinstance(h, Halo) and h.with_window):
             reason = _ONE if min(a, b) < 2 else _WINDOW
             rows.append((f.replicated(a, reason), f.replicated(b, reason)))
             continue
         rows.append((f.own(a, b, least=h.least if h is not None else 1),) * 2)
         if not slide.untouched:
-            windows.append((d, slide, h.left + h.right if h is not None else 0))
-    larger, smaller = _transposed(rows)
-    exchanges: list[Exchange] = [
-        WindowExchange(
-            larger[d][0], "permute", count * edge * math.prod(big) / big[d], 0, halo(slide) is not None and not edge,
-            slide, other_dims(larger, big, d), count,
+            windows.append((d, slide, h))
+    return *_transposed(rows), windows
+
+
+def _with_windows(
+    f: Factors, big: Sequence[int], small: Sequence[int], numbers: dict[str, list[int]], count: int
+) -> tuple[DimFactors, DimFactors, list[Exchange]]:
+    """Factors of a tensor of shape `big` and one of shape `small`, where shards read what windows reach of others."""
+    larger, smaller, windows = _split_windows(f, big, small, numbers, halo)
+    exchanges: list[Exchange] = []
+    for d, slide, h in windows:
+        edge = h.left + h.right if h is not None else 0
+        exchanges.append(
+            WindowExchange(
+                larger[d][0], "permute", count * edge * math.prod(big) / big[d], 0, h is not None and not edge, slide,
+                other_dims(larger, big, d), count,
+            )
         )
-        for d, slide, edge in windows
-    ]
     return larger, smaller, exchanges
 
 
@@ -191,21 +206,9 @@ def _with_scattered_windows(
     f: Factors, operand: Sequence[int], source: Sequence[int], numbers: dict[str, list[int]]
 ) -> tuple[DimFactors, DimFactors, list[Exchange]]:
     """As `_with_windows`, where the windows of the source scatter into the operand."""
-    rows: list[tuple[DimFactor, DimFactor]] = []
-    windows: list[tuple[int, Sliding]] = []
-    for d, (a, b) in enumerate(zip(operand, source, strict=True)):
-        if min(a, b) < 2:
-            rows.append((f.replicated(a, _ONE), f.replicated(b, _ONE)))
-            continue
-        slide = sliding(numbers, d, operand, source)
-        h = scatter_halo(slide)
-        rows.append((f.own(a, b, least=h.least if h is not None else 1),) * 2)
-        if not slide.untouched:
-            windows.append((d, slide))
-    big, small = _transposed(rows)
+    big, small, windows = _split_windows(f, operand, source, numbers, scatter_halo)
     exchanges: list[Exchange] = []
-    for d, slide in windows:
-        h = scatter_halo(slide)
+    for d, slide, h in windows:
         edges = (h.left + h.right, h.before + h.after) if h is not None else (0, 0)
         tensors = (("operand", big, operand), ("source", small, source))
         for i, ((of, dims, sizes), edge) in enumerate(zip(tensors, edges, strict=True)):

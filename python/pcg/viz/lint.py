@@ -59,7 +59,20 @@ class Lint:
         return self.advice.excess
 
     def __str__(self) -> str:
-        return report(self)
+        count, places = len(self.annotations), sum(len(a.sites) for a in self.annotations)
+        many = f"{count} annotations" + (f" at {places} places" if places > count else "")
+        parts = [f"{self.program} on mesh {self.mesh.origin} ({self.mesh.size} devices): {many}", _summary(self)]
+        if self.advice.changes:
+            parts.append("Change first\n" + _changes(self))
+        elif self.annotations:
+            parts.append("No change of the annotations shortens the step")
+        if not self.advice.complete:
+            parts.append("The budget is spent before all changes were tried: more may help (option budget)")
+        if any(f is not None for f in self.advice.alone):
+            parts.append("Each annotation by itself\n" + _alone(self))
+        if self.findings:
+            parts.append("Findings\n" + _findings(self.findings))
+        return "\n\n".join(parts) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; an impossible plan has no seconds."""
@@ -132,24 +145,6 @@ def _figures(f: Figures) -> dict[str, Any]:
         "seconds": f.seconds if f.possible else None, "compute": f.compute, "communication": f.communication,
         "bytes": f.bytes, "peak_bytes": f.peak_bytes, "fits": f.fits,
     }  # fmt: skip
-
-
-def report(found: Lint) -> str:
-    """The whole report as plain text."""
-    places = sum(len(a.sites) for a in found.annotations)
-    many = f"{len(found.annotations)} annotations" + (f" at {places} places" if places > len(found.annotations) else "")
-    parts = [f"{found.program} on mesh {found.mesh.origin} ({found.mesh.size} devices): {many}", _summary(found)]
-    if found.advice.changes:
-        parts.append("Change first\n" + _changes(found))
-    elif found.annotations:
-        parts.append("No change of the annotations shortens the step")
-    if not found.advice.complete:
-        parts.append("The budget is spent before all changes were tried: more may help (option budget)")
-    if any(f is not None for f in found.advice.alone):
-        parts.append("Each annotation by itself\n" + _alone(found))
-    if found.findings:
-        parts.append("Findings\n" + _findings(found.findings))
-    return "\n\n".join(parts) + "\n"
 
 
 def _summary(found: Lint) -> str:

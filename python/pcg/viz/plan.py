@@ -53,9 +53,7 @@ def diff_plans(old: Plan, new: Plan) -> str:
         parts.append(f"program: {old.program} ({old.fingerprint[:12]}) -> {new.program} ({new.fingerprint[:12]})")
     if old.mesh != new.mesh:
         parts.append(f"mesh: {_mesh(old.mesh)} -> {_mesh(new.mesh)}")
-    for name, mine, theirs in (
-        ("Arguments", old.arguments, new.arguments), ("Results", old.results, new.results)
-    ):  # fmt: skip
+    for name, mine, theirs in (("Arguments", old.arguments, new.arguments), ("Results", old.results, new.results)):
         if text := _value_changes(mine, theirs, old.mesh, new.mesh):
             parts.append(f"{name}\n{text}")
     if old.fingerprint == new.fingerprint:
@@ -110,34 +108,28 @@ def _described(v: Value | None, other: Value | None, mesh: Mesh) -> str:
 
 def _op_changes(old: Plan, new: Plan) -> str:
     mine, theirs = ({d.at: d for d in p.operations} for p in (old, new))
-    groups: dict[tuple[str, str, str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for at in sorted({*mine, *theirs}):
         x, y = mine.get(at), theirs.get(at)
         before, after = _decided(x, old.mesh), _decided(y, new.mesh)
         some = x or y
         if before != after and some is not None:
-            groups.setdefault((some.op.removeprefix("stablehlo."), *before, *after), []).append(some.where)
-    rows = []
-    for (name, a, b, c, d), places in groups.items():
-        what = f"{a} => {b}" if a else b
-        then = f"{c} => {d}" if c else d
-        rows.append([name, str(len(places)), what, then, listed(places)])
+            groups.setdefault((some.op.removeprefix("stablehlo."), before, after), []).append(some.where)
+    rows = [[name, str(len(places)), x, y, listed(places)] for (name, x, y), places in groups.items()]
     rows.sort(key=lambda r: -int(r[1]))
     return table(["op", "count", "was", "is", "from"], rows, (1,), limit=_ROWS) if rows else ""
 
 
-def _decided(d: Decision | None, mesh: Mesh) -> tuple[str, str]:
+def _decided(d: Decision | None, mesh: Mesh) -> str:
     """Layouts that an op needs and yields."""
     if d is None:
-        return "", "not placed"
-    need = "" if d.operands is None else ", ".join(_text(s, mesh) for s in d.operands)
-    return need, "" if d.results is None else ", ".join(_text(s, mesh) for s in d.results)
+        return "not placed"
+    need, made = (", ".join(_text(s, mesh) for s in specs or ()) for specs in (d.operands, d.results))
+    return f"{need} => {made}" if need else made
 
 
 def _reshard_changes(old: Plan, new: Plan) -> str:
-    sides = []
-    for plan in (old, new):
-        sides.append({(r.value, r.uses): (_text(r.spec, plan.mesh), r.where) for r in plan.reshards})
+    sides = [{(r.value, r.uses): (_text(r.spec, p.mesh), r.where) for r in p.reshards} for p in (old, new)]
     groups: dict[tuple[str, str], list[str]] = {}
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         x, y = (side.get(key, ("as it is computed", "")) for side in sides)
@@ -151,9 +143,8 @@ def _estimates(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     rows = []
     for key, write in _ESTIMATES.items():
         x, y = old.get(key), new.get(key)
-        if x is None or y is None or x == y:
-            continue
-        rows.append([key, write(x), write(y), f"{y / x:.2f}x" if x else ""])
+        if x is not None and y is not None and x != y:
+            rows.append([key, write(x), write(y), f"{y / x:.2f}x" if x else ""])
     if rows and old.get("by") != new.get("by"):
         rows.append(["by", str(old.get("by", "")), str(new.get("by", "")), ""])
     return table(["", "was", "is", ""], rows, right=(1, 2, 3)) if rows else ""
@@ -161,7 +152,6 @@ def _estimates(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 def costs(plan: Plan, found: Sequence[PlanCost]) -> str:
     """What a plan costs on some machines, a row each."""
-    simulated = any(p.simulation is not None for p in found)
     header = ["machine", "step", "compute", "communication", "sent per device", "peak memory"]
     rows = []
     for p in found:
@@ -172,7 +162,7 @@ def costs(plan: Plan, found: Sequence[PlanCost]) -> str:
         if (s := p.simulation) is not None:
             row += [time_text(s.seconds), time_text(s.exposed), bytes_text(s.peak_bytes)]
         rows.append(row)
-    if simulated:
+    if any(p.simulation is not None for p in found):
         header += ["simulated step", "exposed communication", "peak memory"]
     text = f"plan of {plan.program} on mesh {plan.mesh.origin}, per step and device\n"
     text += table(header, rows, right=range(1, len(header))) + "\n"

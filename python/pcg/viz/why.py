@@ -105,10 +105,6 @@ class Reasons:
         with self.module.context:
             return list(conflicts(self.causes, self.causes.all()))
 
-    def layout(self, site: Site) -> list[str]:
-        """The chain behind the layout of one value, a line per axis."""
-        return chain_text(self.origins, site)
-
     def find(self, tensor: str | int) -> list[Site]:
         """The values that a user means.
 
@@ -201,7 +197,7 @@ def layouts_section(reasons: Reasons, verbose: bool = False) -> str:
     o = reasons.origins
     sites: list[Site] = [*o.block.arguments, *map(Result, range(len(o.results)))]
     if verbose:
-        return "\n".join(f"  {line}" for site in sites for line in reasons.layout(site))
+        return "\n".join(f"  {line}" for site in sites for line in chain_text(o, site))
     groups: dict[str, list[str]] = {}
     for site in sites:
         found = chains(o, site)

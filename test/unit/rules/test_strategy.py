@@ -9,13 +9,10 @@ from pcg.rules.strategy import (
     StrategyError,
     TensorLayout,
     derive,
-    device_matrix,
     factorise,
     format_strategy,
     matrix_axes,
     parse_strategy,
-    tensor_map,
-    to_slices,
 )
 
 DOT = dot_rule((64, 32), (32, 16), (), (), (1,), (0,), True)
@@ -134,9 +131,8 @@ def test_axes_in_any_order_if_they_must():
 def test_specs_in_this_form_and_back():
     mesh = Mesh.of({"a": 2, "b": 3, "c": 2})
     spec = ShardSpec.parse("[c+a, -, b]")
-    assert to_slices(spec, mesh) == (4, 1, 3)
-    assert device_matrix(mesh) == (2, 3, 2)
-    assert tensor_map(spec, mesh) == ((0, 2), (), (1,))
     layout = TensorLayout.of(spec, mesh)
+    assert layout.device_matrix == (2, 3, 2)
+    assert layout.tensor_map == ((0, 2), (), (1,))
     assert str(layout) == "device matrix (2,3,2), tensor map ((0,2),-1,1)"
     assert layout.slices == (4, 1, 3)

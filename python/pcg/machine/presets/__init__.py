@@ -36,6 +36,12 @@ def kinds() -> Iterator[DeviceKind]:
     return (kind for name in names() for kind in _load(name).kinds)
 
 
+def kind_in(model: str) -> DeviceKind | None:
+    """The kind of a preset that the name of a model speaks of."""
+    words = model.upper().replace("-", " ").split()
+    return next((k for k in kinds() if k.name.split("-")[0].upper() in words), None)
+
+
 def preset(name: str, sizes: Mapping[str, int | Sequence[int]]) -> Description:
     """The preset, with as many blocks of the levels as `sizes` says by what the blocks are called."""
     cluster = _load(name)
