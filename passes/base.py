@@ -1,8 +1,9 @@
-"""Passes written in Python: their options, statistics, remarks, and textual form."""
+"""Passes written in Python: their options and textual form, and all of them by name."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import shlex
 import types
@@ -12,6 +13,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pcg.ir.transformation import Bytes, Transformation
+
+#: Alphabetical.  `pcg-lower-spmd` is the class `LowerSpmdPass` of `pcg.passes.pcg_lower_spmd`; see `lookup`.
+_PASSES = (
+    "dist-explain", "dist-fuse-collectives", "dist-insert-reshards", "dist-measure", "dist-propagate",
+    "dist-propagate-meshes", "dist-refine-mesh", "dist-strip", "dist-verify", "pcg-accumulate", "pcg-baseline",
+    "pcg-choose-groups", "pcg-choose-mesh", "pcg-emulate", "pcg-emulate-processes", "pcg-insert-remat-barriers",
+    "pcg-lint", "pcg-lower-processes", "pcg-lower-spmd", "pcg-map-ranks", "pcg-normalize", "pcg-place-stages",
+    "pcg-reassociate", "pcg-recompute", "pcg-search", "pcg-select", "pcg-simulate", "pcg-sink-invariants",
+    "pcg-split-meshes", "pcg-uneven-data-parallelism", "sdy-export", "sdy-import",
+)  # fmt: skip
 
 
 @dataclass
@@ -117,3 +128,17 @@ def _print(value: Any) -> str:
         return ",".join(map(_print, value))
     text = str(value)
     return shlex.quote(text) if any(c in text for c in " {}'\"") else text
+
+
+def pass_names() -> list[str]:
+    """Names of all Python passes, sorted."""
+    return list(_PASSES)
+
+
+def lookup(name: str) -> type[Pass] | None:
+    """The pass class called `name`, or None."""
+    if name not in _PASSES:
+        return None
+    own = name.removeprefix("dist-").removeprefix("pcg-")
+    module = importlib.import_module(f"pcg.passes.{name.replace('-', '_')}")
+    return getattr(module, own.title().replace("-", "") + "Pass")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -34,7 +33,7 @@ class ExplainPass(Pass):
     `dist-propagate` and `pcg-search` record what the user annotated as `dist.annotated`; without it all is "chosen".
     """
 
-    name: ClassVar[str] = "dist-explain"
+    name = "dist-explain"
     values: bool = option(False, "Explain the results of every op, not arguments and results of functions alone.")
     machine: Machine = field(default_factory=Machine.default)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
@@ -16,7 +14,6 @@ from pcg.rules.manual import is_manual
 _IDENTITIES = ("dist.", "pcg.")
 
 
-@dataclass
 class StripPass(Pass):
     """Remove placement: every `dist.*` attribute, mesh, and operator that moves tensors.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -42,7 +41,7 @@ class SimulatePass(Pass):
     With `--remarks`: seconds of the step, of its compute and communication, and bytes at the peak.
     """
 
-    name: ClassVar[str] = "pcg-simulate"
+    name = "pcg-simulate"
     trace: str = option("", "File for a Chrome trace of the step (JSON).")
     backend: str = option("accelerator", "Whose habits of scheduling and memory to assume.", choices=BACKENDS)
     overlap: bool = option(True, "Whether collectives run beside compute; on the cpu backend they never do.")
