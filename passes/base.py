@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import math
+import pkgutil
 import shlex
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pcg.ir.transformation import Bytes, Transformation
-
-#: Alphabetical.  `pcg-lower-spmd` is the class `LowerSpmdPass` of `pcg.passes.pcg_lower_spmd`; see `lookup`.
-_PASSES = (
-    "dist-explain", "dist-fuse-collectives", "dist-insert-reshards", "dist-measure", "dist-propagate",
-    "dist-propagate-meshes", "dist-refine-mesh", "dist-strip", "dist-verify", "pcg-accumulate", "pcg-baseline",
-    "pcg-choose-groups", "pcg-choose-mesh", "pcg-emulate", "pcg-emulate-processes", "pcg-insert-remat-barriers",
-    "pcg-lint", "pcg-lower-processes", "pcg-lower-spmd", "pcg-map-ranks", "pcg-normalize", "pcg-place-stages",
-    "pcg-reassociate", "pcg-recompute", "pcg-search", "pcg-select", "pcg-simulate", "pcg-sink-invariants",
-    "pcg-split-meshes", "pcg-uneven-data-parallelism", "sdy-export", "sdy-import",
-)  # fmt: skip
 
 
 @dataclass
@@ -130,15 +123,17 @@ def _print(value: Any) -> str:
     return shlex.quote(text) if any(c in text for c in " {}'\"") else text
 
 
-def pass_names() -> list[str]:
-    """Names of all Python passes, sorted."""
-    return list(_PASSES)
+@functools.cache
+def pass_names() -> tuple[str, ...]:
+    """Names of all Python passes, sorted: those of their files, which begin with a dialect."""
+    files = (m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    return tuple(sorted(f.replace("_", "-") for f in files if f.startswith(("dist_", "pcg_", "sdy_"))))
 
 
 def lookup(name: str) -> type[Pass] | None:
     """The pass class called `name`, or None."""
-    if name not in _PASSES:
+    if name not in pass_names():
         return None
-    own = name.removeprefix("dist-").removeprefix("pcg-")
     module = importlib.import_module(f"pcg.passes.{name.replace('-', '_')}")
-    return getattr(module, own.title().replace("-", "") + "Pass")
+    classes = (c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Pass))
+    return next(c for c in classes if vars(c).get("name") == name)
