@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pcg.ir import emit
 from pcg.ir.transformation import Transformation
+from pcg.ir.types import number_attr
 from pcg.ir.walk import walk
 from pcg.rewrite.recompute import REMAT
 
@@ -38,30 +40,11 @@ def _is_float(value: ir.Value) -> bool:
     return tensor and isinstance(kind.element_type, ir.FloatType) and 0 not in kind.shape
 
 
-def _create(name: str, operands: list[ir.Value], kind: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(name, results=[kind], operands=operands, attributes=attributes).result
-
-
 def _always_true(value: ir.Value) -> ir.Value:
     """A flag computed from the first element of `value`: it equals itself, or (NaN) does not."""
-    kind = value.type
-    ones = ir.DenseI64ArrayAttr.get([1] * kind.rank)
-    if kind.rank:
-        first = ir.RankedTensorType.get([1] * kind.rank, kind.element_type)
-        value = _create(
-            "stablehlo.slice", [value], first, start_indices=ir.DenseI64ArrayAttr.get([0] * kind.rank),
-            limit_indices=ones, strides=ones,
-        )  # fmt: skip
-        value = _create("stablehlo.reshape", [value], ir.RankedTensorType.get([], kind.element_type))
-    flag = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    equal_or_not = [
-        _create(
-            "stablehlo.compare", [value, value], flag,
-            comparison_direction=ir.Attribute.parse(f"#stablehlo<comparison_direction {d}>"),
-        )
-        for d in ("EQ", "NE")
-    ]  # fmt: skip
-    return _create("stablehlo.or", equal_or_not, flag)
+    if rank := value.type.rank:
+        value = emit.reshape(emit.slice_box(value, [0] * rank, [1] * rank), [])
+    return emit.binary("or", emit.compare(value, value, "EQ"), emit.compare(value, value, "NE"))
 
 
 def _select(flag: ir.Value, value: ir.Value) -> ir.Value:
@@ -69,9 +52,7 @@ def _select(flag: ir.Value, value: ir.Value) -> ir.Value:
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType):
         return value
-    element = kind.element_type
-    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
-        return _create("stablehlo.select", [flag, value, _create("stablehlo.negate", [value], kind)], kind)
-    zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
-    other = _create("stablehlo.constant", [], kind, value=ir.DenseElementsAttr.get_splat(kind, zero))
-    return _create("stablehlo.select", [flag, value, other], kind)
+    if isinstance(kind.element_type, ir.ComplexType):  # the bindings have no attribute of complex numbers
+        return emit.select(flag, value, emit.create("stablehlo.negate", [value], kind))
+    zero = ir.DenseElementsAttr.get_splat(kind, number_attr(0, kind.element_type))
+    return emit.select(flag, value, emit.create("stablehlo.constant", [], kind, value=zero))
