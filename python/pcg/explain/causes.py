@@ -78,10 +78,7 @@ class Causes:
 
     def all(self) -> list[Cause]:
         """Every collective that lowering will make, in program order."""
-        found: list[Cause] = []
-        for op in walk(self.origins.func):
-            found += self.of(op)
-        return found
+        return [cause for op in walk(self.origins.func) for cause in self.of(op)]
 
     def of(self, op: ir.Operation) -> list[Cause]:
         """The collectives of `op`: one per step of a redistribution (at its last operator), one per exchange."""
@@ -130,16 +127,11 @@ class Causes:
         if strategy is None:
             return []
         rule, a = strategy
-        found = []
-        for e in rule.exchanges:
-            if not a.axes[e.factor]:
-                continue
-            seconds, wire_bytes = self.costs.exchange(op, e, a)
-            if not wire_bytes:
-                continue
-            axes = self.mesh.order(set(a.axes[e.factor]))
-            found.append(self.own(op, e.kind, axes, wire_bytes, seconds))
-        return found
+        costs = [(e, *self.costs.exchange(op, e, a)) for e in rule.exchanges if a.axes[e.factor]]
+        return [
+            self.own(op, e.kind, self.mesh.order(set(a.axes[e.factor])), wire_bytes, seconds)
+            for e, seconds, wire_bytes in costs if wire_bytes
+        ]  # fmt: skip
 
     def own(self, op: ir.Operation, kind: str, axes: tuple[str, ...], wire_bytes: float, seconds: float) -> Cause:
         """A collective inside the local form of `op`."""
@@ -164,13 +156,11 @@ class Causes:
 
     def users(self, value: ir.Value) -> list[tuple[ir.Operation, int, ir.Value]]:
         """The readers of `value` past redistributions: (op, operand, the value as it is read)."""
-        found = []
-        for copy in self.origins.copies(value):
-            for use in copy.uses:
-                op = use.owner.operation
-                if op.name not in REDISTRIBUTION_OPS:
-                    found.append((op, use.operand_number, copy))
-        return found
+        return [
+            (use.owner.operation, use.operand_number, copy)
+            for copy in self.origins.copies(value) for use in copy.uses
+            if use.owner.operation.name not in REDISTRIBUTION_OPS
+        ]  # fmt: skip
 
     def text(self, c: Cause) -> str:
         """A cause in one line."""
