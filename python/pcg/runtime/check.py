@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from pcg.driver.program import Leaf, Program
+from pcg.driver.program import Leaf
 from pcg.emulate.rounding import Noise, perturbed, unit
 from pcg.emulate.widen import is_wide, wide_element, widen
 from pcg.ir.context import make_context
@@ -78,7 +78,7 @@ class Unsharded:
         """
         module = self._module()
         widen(module)
-        return self._function(text_of(module), [_wide(x) for x in self.results])
+        return self._function(text_of(module), _wide(self.results))
 
     @functools.cached_property
     def run_perturbed(self) -> FlatFunction:
@@ -86,7 +86,7 @@ class Unsharded:
         module = self._module()
         Pipeline("stablehlo-legalize-composite-to-call,inline,symbol-dce").run(module)
         self.kinds = perturbed(module)
-        call = self._function(text_of(module), [_wide(x) for x in self.results])
+        call = self._function(text_of(module), _wide(self.results))
 
         def run(inputs: Sequence[np.ndarray]) -> list[Any]:
             vectors = [k.ones() for k in self.kinds] if len(inputs) == len(self.arguments) else []
@@ -101,11 +101,17 @@ class Unsharded:
         call = jax_compat.plain_function(text, results)
 
         def run(inputs: Sequence[np.ndarray]) -> list[Any]:
-            with jax_compat.x64(_has_64_bit(inputs) or any(x.element.endswith(("64", "64>")) for x in results)):
+            wide = any(x.dtype.name in ("float64", "int64", "uint64", "complex128") for x in inputs)
+            with jax_compat.x64(wide or any(x.element.endswith(("64", "64>")) for x in results)):
                 out = jax.block_until_ready(call(*(jax.device_put(x, self.where or jax.devices()[0]) for x in inputs)))
-            return list(out) if isinstance(out, list | tuple) else [out]
+            return flat(out)
 
         return run
+
+
+def flat(out: Any) -> list[Any]:
+    """The results of a call, of which one is not in a list."""
+    return list(out) if isinstance(out, list | tuple) else [out]
 
 
 def on_mesh(executable: Executable) -> FlatFunction:
@@ -114,7 +120,7 @@ def on_mesh(executable: Executable) -> FlatFunction:
     def run(inputs: Sequence[np.ndarray]) -> list[Any]:
         with jax_compat.x64(executable.needs_x64):
             out = jax.block_until_ready(executable.direct(*executable.place(inputs)))
-        return list(out) if isinstance(out, list | tuple) else [out]
+        return flat(out)
 
     return run
 
@@ -128,16 +134,9 @@ def widened(executable: Executable) -> Executable:
     c = executable.compilation
     module = load_module(c.local_text, make_context(), "<lowered>")
     widen(module)
-    program = wide_program(c.program)
+    program = dataclasses.replace(c.program, arguments=_wide(c.program.arguments), results=_wide(c.program.results))
     wide = dataclasses.replace(c, program=program, modules={**c.modules, "local": module}, _texts={})
     return Executable(wide, list(executable.jax_mesh.devices.flat))
-
-
-def wide_program(program: Program) -> Program:
-    """A program's arguments and results in double precision."""
-    return dataclasses.replace(
-        program, arguments=tuple(map(_wide, program.arguments)), results=tuple(map(_wide, program.results))
-    )
 
 
 @dataclass
@@ -174,11 +173,8 @@ class Check:
         one = self.unsharded
         values = [compare.as_wide(x) for x in inputs]
         reference = [np.asarray(x) for x in one.run_wide(values)]
-        got = self._wide_run(values)
-        rows = [
-            _Row(leaf, r, np.asarray(o), r, g)
-            for leaf, g, o, r in zip(one.results, got, one.run(inputs), reference, strict=True)
-        ]
+        found = zip(one.results, self._wide_run(values), one.run(inputs), reference, strict=True)
+        rows = [_Row(leaf, r, np.asarray(o), r, g) for leaf, g, o, r in found]
         if not all(row.agrees for row in rows):
             self._judge_by_noise(rows, values, seed)
         return [row.leaf.name for row in rows if not row.agrees]
@@ -317,17 +313,12 @@ def worst_replica(array: Any, reference: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _tiny(dtype: np.dtype) -> float:
     """Least magnitude that a type resolves: below it, results may be flushed to zero."""
-    if compare.is_exact(dtype):
-        return 0.0
-    return float(jax.numpy.finfo(dtype).smallest_normal)
+    return 0.0 if compare.is_exact(dtype) else float(jax.numpy.finfo(dtype).smallest_normal)
 
 
-def _wide(leaf: Leaf) -> Leaf:
-    return dataclasses.replace(leaf, element=wide_element(leaf.element))
-
-
-def _has_64_bit(inputs: Sequence[np.ndarray]) -> bool:
-    return any(x.dtype.name in ("float64", "int64", "uint64", "complex128") for x in inputs)
+def _wide(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
+    """Arguments or results in double precision."""
+    return tuple(dataclasses.replace(x, element=wide_element(x.element)) for x in leaves)
 
 
 def text_of(module: Any) -> str:
