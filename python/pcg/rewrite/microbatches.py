@@ -20,7 +20,7 @@ from pcg.layout import ShardSpec
 from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.local import MeshContext, local_form_of
 from pcg.lower.neutral import neutral, scalar
-from pcg.rewrite.temporal import CannotSplit, TemporalLayouts
+from pcg.rewrite.temporal import TemporalLayouts, cannot_split
 from pcg.rules import rule_for, traits
 from pcg.rules.factor import Assignment
 from pcg.rules.regions import REDUCERS
@@ -36,11 +36,11 @@ class TimeContext(MeshContext):
 
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
         if list(numbers) != list(range(self.mesh.size)):
-            raise CannotSplit(f"'{self.op.name}' op depends on where in the batch an example is", self.op.location)
+            raise cannot_split(self.op, " depends on where in the batch an example is")
         return self.counter if element is None else emit.convert(self.counter, element)
 
     def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
-        raise CannotSplit(f"'{self.op.name}' op depends on where in the batch an example is", self.op.location)
+        raise cannot_split(self.op, " depends on where in the batch an example is")
 
     shard_length = shard_start
 
@@ -181,20 +181,19 @@ class Microbatches:
                 values = [self._local(v, layouts.specs[v]) for v in op.operands]
                 results = list(_like(op, values).results)
             else:
-                rule, a = rule_for(op), layouts.chosen[op]
-                operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
-                results = self._form(op, operands, a)
+                results = self._form(op, layouts.chosen[op])
         self._values.update(zip(op.results, results, strict=True))
 
-    def _form(self, op: ir.Operation, operands: list[ir.Value], a: Assignment) -> Sequence[ir.Value]:
-        layouts = self.layouts
-        rule = rule_for(op)
+    def _form(self, op: ir.Operation, a: Assignment) -> Sequence[ir.Value]:
+        """The local form of an op by a strategy."""
+        layouts, rule = self.layouts, rule_for(op)
+        operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
         types = [_local_type(r.type, rule.result_spec(i, a), layouts.parts) for i, r in enumerate(op.results)]
         collectives = CollectiveBuilder(layouts.mesh)
         context = TimeContext(op, operands, types, rule, a, collectives, counter=self.counter)
         results = list(local_form_of(op)(context))
         if collectives.channels:
-            raise CannotSplit(f"'{op.name}' op: parts of the batch depend on each other", op.location)
+            raise cannot_split(op, ": parts of the batch depend on each other")
         return results
 
     def _replicated(self, op: ir.Operation) -> Sequence[ir.Value]:
@@ -217,12 +216,10 @@ class Microbatches:
         a = layouts.rematerialisation(value, want)
         if a is not None or (layouts.is_generated(value) and want.is_replicated):
             op = value.owner.operation
-            if a is None or want.is_replicated:
-                operands = [self._local(v, ShardSpec.replicated(len(shape(v)))) for v in op.operands]
-                return clone_mapped(op, dict(zip(op.operands, operands, strict=True))).results[0]
-            rule = rule_for(op)
-            operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
-            return self._form(op, operands, a)[0]
+            if a is not None and not want.is_replicated:
+                return self._form(op, a)[0]
+            operands = [self._local(v, ShardSpec.replicated(len(shape(v)))) for v in op.operands]
+            return clone_mapped(op, dict(zip(op.operands, operands, strict=True))).results[0]
         if value in self._values:  # replicated, but computed in the loop
             seen = _reshape(self._values[value], self._reshaped(value, _dim(want)))
             return self._slice(seen, value.type, _dim(want))

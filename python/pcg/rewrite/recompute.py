@@ -157,8 +157,7 @@ def _barrier(
             attributes={REMAT: ir.UnitAttr.get()}, loc=reader.location, ip=ir.InsertionPoint(reader),
         )
         shardings.set_result_specs(op, specs)
-    for v, r in zip(values, op.results, strict=False):
-        behind[v] = r
+    behind.update(zip(values, op.results, strict=False))
     if len(operands) > len(values):
         for i, v in enumerate(reader.operands):
             if v == gradient:
@@ -172,11 +171,8 @@ def _gradient(reader: ir.Operation, read: PlacedSchedule, split: int) -> ir.Valu
     found = [v for v in found if at.get(v.owner.operation, -1) > split]
     if found:
         return max(found, key=lambda v: at[v.owner.operation])
-    for op in reversed(read.ops[split + 1 : at[reader]]):
-        for r in op.results:
-            if _is_gradient(r):
-                return r
-    return None
+    before = reversed(read.ops[split + 1 : at[reader]])
+    return next((r for op in before for r in op.results if _is_gradient(r)), None)
 
 
 def _is_gradient(value: ir.Value) -> bool:
