@@ -22,8 +22,8 @@ from pcg.ir.transformation import Bytes, Transformation
 class Pass(Transformation):
     """A module pass: a transformation with a name.  Its fields are its options, its docstring its documentation.
 
-    Subclasses set `name`, are decorated with `@dataclass`, and implement `run` or inherit it from a library's
-    transformation.  An underscore in a field name is a dash in the textual option.
+    Subclasses set `name`, and implement `run` or inherit it from a library's transformation; with fields of their own
+    they are dataclasses.  An underscore in a field name is a dash in the textual option.
     """
 
     name: ClassVar[str]
