@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.explain.causes import Causes
+from pcg.explain.causes import Causes, without_reshards
 from pcg.explain.chains import chain_text
 from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
-from pcg.explain.without_reshards import without_reshards
 from pcg.ir import shardings
 from pcg.ir.transformation import option
 from pcg.ir.walk import functions, is_private

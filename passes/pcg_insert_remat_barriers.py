@@ -1,7 +1,7 @@
 """pcg-insert-remat-barriers: rematerialisation barriers for backends that drop optimization barriers."""
 
 from pcg.passes.base import Pass
-from pcg.rewrite.remat_barriers import InsertRematBarriers
+from pcg.rewrite.recompute import InsertRematBarriers
 
 
 class InsertRematBarriersPass(InsertRematBarriers, Pass):

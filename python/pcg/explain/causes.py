@@ -13,11 +13,13 @@ from pcg.cost import CostModel
 from pcg.explain.explainer import Explainer, Explanation
 from pcg.explain.origins import Origins, computing_ops
 from pcg.explain.words import at_location, dim_of_axis
+from pcg.ir import shardings
 from pcg.ir.loops import assumed_iterations
 from pcg.ir.walk import defining_op, walk
 from pcg.layout import ShardSpec
 from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, REDISTRIBUTION_OPS, dist_step, itemsize
 from pcg.reshard import Mask, Slice, plan
+from pcg.rules import CONTROL_FLOW, TERMINATORS
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 from pcg.search.fusion import Fusion
@@ -210,6 +212,24 @@ class Causes:
         """Seconds per step that an alternative takes more than the plan."""
         assert self.what_if is not None
         return other.measure.seconds - self.what_if.now.seconds
+
+
+def without_reshards(module: ir.Operation) -> ir.Operation:
+    """A copy of a module as it was before dist-insert-reshards, without the constraints inside of it.
+
+    It computes the same; every op keeps its layouts, and has those that it needs of its operands as attributes.
+    """
+    copy = module.operation.clone()
+    ops = [op for op in walk(copy) if op != copy]
+    for op in ops:
+        if len(op.results) and len(op.operands) and op.name not in REDISTRIBUTION_OPS | CONTROL_FLOW | TERMINATORS:
+            specs = [shardings.get(v) or ShardSpec.replicated(len(shape(v))) for v in op.operands]
+            shardings.set_operand_specs(op, specs)
+    for op in ops:
+        if op.name in REDISTRIBUTION_OPS:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+    return copy
 
 
 def runs_per_step(op: ir.Operation) -> int:

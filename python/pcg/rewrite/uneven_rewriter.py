@@ -21,10 +21,10 @@ from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import defining_op, walk
 from pcg.lower.local import local_form_of
 from pcg.lower.neutral import neutral
-from pcg.rewrite.uneven_context import ShareContext
 from pcg.rewrite.uneven_layouts import (
     GROUP_AXIS,
     CannotShare,
+    ShareContext,
     UnevenLayout,
     UnevenPartial,
     UnevenSplit,
