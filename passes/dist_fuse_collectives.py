@@ -1,5 +1,3 @@
-"""dist-fuse-collectives: chains of PCG operators become single collectives."""
-
 from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.passes.base import Pass
 

@@ -1,5 +1,3 @@
-"""dist-insert-reshards: make every change of layout an operator of the parallel computation graph."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.insert_reshards import InsertReshards
 

@@ -1,5 +1,3 @@
-"""dist-propagate: from annotated layouts to the layout of every value."""
-
 from pcg.passes.base import Pass
 from pcg.planning.propagation import Propagate
 

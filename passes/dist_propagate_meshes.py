@@ -1,5 +1,3 @@
-"""dist-propagate-meshes: from annotations on several meshes to the mesh of every op."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.propagate_meshes import PropagateMeshes
 

@@ -1,5 +1,3 @@
-"""dist-refine-mesh: sub-axes become axes of a refined mesh."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.refine_mesh import RefineMesh
 

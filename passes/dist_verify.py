@@ -1,5 +1,3 @@
-"""dist-verify: the layouts of a program are complete and fit together."""
-
 from pcg.lower.verify import VerifyLayouts
 from pcg.passes.base import Pass
 

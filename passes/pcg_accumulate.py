@@ -1,5 +1,3 @@
-"""pcg-accumulate: run a step in microbatches, one after another, and add up what it reduces over the batch."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.accumulate import Accumulate
 

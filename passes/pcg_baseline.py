@@ -1,5 +1,3 @@
-"""pcg-baseline: the layouts of a plan that experts use, by its name."""
-
 from pcg.passes.base import Pass
 from pcg.planning.baseline import Baseline
 

@@ -1,5 +1,3 @@
-"""pcg-choose-groups: how to use a cluster of heterogeneous groups of devices."""
-
 from pcg.passes.base import Pass
 from pcg.planning.choose_groups import ChooseGroups
 

@@ -1,5 +1,3 @@
-"""pcg-choose-mesh: choose the process mesh, and which device of a cluster each of its positions is."""
-
 from pcg.passes.base import Pass
 from pcg.planning.choose_mesh import ChooseMesh
 

@@ -1,5 +1,3 @@
-"""pcg-insert-remat-barriers: rematerialisation barriers for backends that drop optimization barriers."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.recompute import InsertRematBarriers
 

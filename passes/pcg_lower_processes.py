@@ -1,5 +1,3 @@
-"""pcg-lower-processes: one program per process, with the transfers between them as sends and receives."""
-
 from pcg.lower.lower_processes import LowerProcesses
 from pcg.passes.base import Pass
 

@@ -1,5 +1,3 @@
-"""pcg-lower-spmd: the program that every device runs."""
-
 from pcg.lower.lower_spmd import LowerSpmd
 from pcg.passes.base import Pass
 

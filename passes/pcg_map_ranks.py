@@ -1,5 +1,3 @@
-"""pcg-map-ranks: which device each process of a program on several meshes is."""
-
 from pcg.passes.base import Pass
 from pcg.planning.map_ranks import MapRanks
 

@@ -1,5 +1,3 @@
-"""The pcg-normalize pass."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.normalize import Normalize
 

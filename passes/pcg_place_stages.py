@@ -1,5 +1,3 @@
-"""pcg-place-stages: layouts inside every stage, and where they meet."""
-
 from pcg.passes.base import Pass
 from pcg.planning.place_stages import PlaceStages
 

@@ -1,5 +1,3 @@
-"""pcg-reassociate: add the results of contractions to each other first."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.reassociate import Reassociate
 

@@ -1,5 +1,3 @@
-"""pcg-recompute: rematerialise values in the backward part instead of keeping them, as far as memory needs it."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.recompute import Recompute
 

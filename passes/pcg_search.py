@@ -1,5 +1,3 @@
-"""pcg-search: choose a strategy for every op at once."""
-
 from pcg.passes.base import Pass
 from pcg.planning.search import Search
 

@@ -1,5 +1,3 @@
-"""pcg-select: the best of several plans, of the searches and the baselines, by simulation."""
-
 from pcg.passes.base import Pass
 from pcg.planning.select import Select
 

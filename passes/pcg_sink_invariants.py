@@ -1,5 +1,3 @@
-"""pcg-sink-invariants: make in a loop what is cheap to make there, instead of keeping it in memory around the loop."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.sink_invariants import SinkInvariants
 

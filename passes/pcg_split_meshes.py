@@ -1,5 +1,3 @@
-"""pcg-split-meshes: one stage per mesh, and per turn of the data to it, with transfers between them."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.split_meshes import SplitMeshes
 

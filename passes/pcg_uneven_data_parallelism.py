@@ -1,5 +1,3 @@
-"""pcg-uneven-data-parallelism: heterogeneous groups of devices work on unequal shares of the batch."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.uneven_data_parallelism import UnevenDataParallelism
 

@@ -1,5 +1,3 @@
-"""sdy-export: the chosen layouts as StableHLO with Shardy attributes."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.export_sdy import ExportSdy
 

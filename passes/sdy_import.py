@@ -1,5 +1,3 @@
-"""sdy-import: Shardy annotations become layouts."""
-
 from pcg.passes.base import Pass
 from pcg.rewrite.import_sdy import ImportSdy
 
