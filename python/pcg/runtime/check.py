@@ -32,7 +32,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.sdy_text import without_second_regions
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import compare, jax_compat
-from pcg.runtime.compare import Comparison, Judgement
+from pcg.runtime.compare import Comparison
 from pcg.runtime.executable import Executable
 
 #: Perturbed runs that a suspicion is judged by, and how many roundings each operation errs by in them: of its own type,
@@ -221,72 +221,76 @@ class Check:
             return out
 
         base = [np.asarray(x) for x in run(inputs)]
-        if any(not row.narrow.agrees for row in rows):
+        if any(not row.narrow.found.agrees for row in rows):
             scale = NARROW if not self.unsharded.is_wide else 4 * NARROW
             found = runs(scale, False)
             for i, row in enumerate(rows):
                 row.judge_narrow(base[i], [x[i] for x in found])
-        if any(row.double is not None and not row.double.agrees for row in rows):
+        if any(row.double is not None and not row.double.found.agrees for row in rows):
             found = runs(DOUBLE, True)
             for i, row in enumerate(rows):
                 row.judge_double(base[i], [x[i] for x in found])
+
+
+class _Judged:
+    """A result in one precision, and what is thought of it: `own` is that of the program on one device."""
+
+    def __init__(
+        self, arrays: Any, own: np.ndarray, own_apart: np.ndarray, reference: np.ndarray, floor: float,
+        share: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.arrays, self.own, self.floor, self.tiny = arrays, own, floor, _tiny(own.dtype)
+        self.got, self.apart = worst_replica(arrays, reference)
+        self.found = compare.judge_by_one_device(self.apart, own_apart, reference, floor, self.tiny, share)
+
+    def judge(self, base: np.ndarray, runs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Judge it by noise; returns how far one device and each of the runs are off."""
+        self.got, self.apart = worst_replica(self.arrays, base)
+        aparts = [compare.distance(x, base) for x in (self.own, *runs)]
+        self.found = compare.judge(self.apart, aparts, base, self.floor, self.tiny)
+        return aparts
 
 
 class _Row:
     """What is known of one result."""
 
     def __init__(self, leaf: Leaf, got: Any, own: np.ndarray, reference: np.ndarray, wide: Any | None) -> None:
-        self.leaf, self.own, self.reference = leaf, own, reference
-        self.got_arrays, self.wide_arrays = got, wide
-        self.got, self.apart = worst_replica(got, reference)
+        self.leaf, self.reference = leaf, reference
         self.own_apart = compare.distance(own, reference)
-        self.floor, self.tiny = unit(leaf.element), _tiny(own.dtype)
-        self.narrow = compare.judge_by_one_device(self.apart, self.own_apart, reference, self.floor, self.tiny)
-        self.double: Judgement | None = None
+        self.narrow = _Judged(got, own, self.own_apart, reference, unit(leaf.element))
+        self.double: _Judged | None = None
         self.decided = True
-        self.wide, self.wide_apart = None, None
         if wide is not None:
-            self.wide, self.wide_apart = worst_replica(wide, reference)
             # An overflow in the type of the program is none in double precision, and excuses nothing there.
             finite = np.where(np.isinf(self.own_apart), 0.0, self.own_apart)
-            self.double = compare.judge_by_one_device(
-                self.wide_apart, finite, reference, DOUBLE * unit("f64"), _tiny(reference.dtype), _SHARE
-            )
+            self.double = _Judged(wide, reference, finite, reference, DOUBLE * unit("f64"), _SHARE)
 
     @property
     def agrees(self) -> bool:
-        return self.narrow.agrees and (self.double is None or self.double.agrees)
+        return self.narrow.found.agrees and (self.double is None or self.double.found.agrees)
 
     def judge_narrow(self, base: np.ndarray, runs: Sequence[np.ndarray]) -> None:
-        if not self.narrow.agrees:
-            self.got, self.apart = worst_replica(self.got_arrays, base)
-            self.own_apart = compare.distance(self.own, base)
-            aparts = [self.own_apart, *(compare.distance(x, base) for x in runs)]
-            self.narrow = compare.judge(self.apart, aparts, base, self.floor, self.tiny)
+        if not self.narrow.found.agrees:
+            aparts = self.narrow.judge(base, runs)
+            self.own_apart = aparts[0]
             if self.double is None:
                 self._decide(aparts, base)
 
     def judge_double(self, base: np.ndarray, runs: Sequence[np.ndarray]) -> None:
-        if self.double is not None and not self.double.agrees:
-            self.wide, self.wide_apart = worst_replica(self.wide_arrays, base)
-            aparts = [compare.distance(self.reference, base), *(compare.distance(x, base) for x in runs)]
-            floor = DOUBLE * unit("f64")
-            self.double = compare.judge(self.wide_apart, aparts, base, floor, _tiny(base.dtype))
-            self._decide(aparts, base)
+        if self.double is not None and not self.double.found.agrees:
+            self._decide(self.double.judge(base, runs), base)
 
     def _decide(self, aparts: Sequence[np.ndarray], base: np.ndarray) -> None:
         noise = sorted(compare.relative(x, base) for x in aparts)
         self.decided = noise[len(noise) // 2] < 0.1
 
     def comparison(self) -> Comparison:
-        apart, found, got, expected = self.apart, self.narrow, self.got, self.own
-        if self.narrow.agrees and self.double is not None and not self.double.agrees:
-            assert self.wide is not None
-            found, got, expected = self.double, self.wide, self.reference
+        double, apart = self.double, self.narrow.apart
+        wrong = double if self.narrow.found.agrees and double is not None and not double.found.agrees else self.narrow
         one = compare.relative(self.own_apart, self.reference)
-        double = None if self.wide_apart is None else compare.relative(self.wide_apart, self.reference)
-        row = compare.described(self.leaf.name, str(self.leaf), got, expected, found, apart, one, double)
-        return dataclasses.replace(row, error=compare.relative(self.apart, self.reference), decided=self.decided)
+        wide = None if double is None else compare.relative(double.apart, self.reference)
+        row = compare.described(self.leaf.name, str(self.leaf), wrong.got, wrong.own, wrong.found, apart, one, wide)
+        return dataclasses.replace(row, error=compare.relative(apart, self.reference), decided=self.decided)
 
 
 def worst_replica(array: Any, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
