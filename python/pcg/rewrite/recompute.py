@@ -178,11 +178,10 @@ def _gradient(reader: ir.Operation, read: PlacedSchedule, split: int) -> ir.Valu
 
 def _is_gradient(value: ir.Value) -> bool:
     """Whether a value is a tensor of floats that may be an operand of a barrier: computed, and not partial."""
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, ir.FloatType):
+    if not _is_float(value) or value.owner.operation.name == "stablehlo.constant":
         return False
     spec = shardings.get(value)
-    return value.owner.operation.name != "stablehlo.constant" and (spec is None or not spec.partial)
+    return spec is None or not spec.partial
 
 
 # -- barriers for backends that drop them ---------------------------------------------------------
@@ -196,7 +195,7 @@ class InsertRematBarriers(Transformation):
         barriers = [op for op in walk(module) if op.name == "stablehlo.optimization_barrier"]
         for op in [op for op in barriers if REMAT in op.attributes]:
             flag_of = op.operands[-1]
-            if not _is_float(flag_of):
+            if not _is_float(flag_of) or 0 in flag_of.type.shape:
                 del op.attributes[REMAT]
                 continue
             last = len(op.operands) - 1
@@ -211,8 +210,7 @@ class InsertRematBarriers(Transformation):
 
 def _is_float(value: ir.Value) -> bool:
     kind = value.type
-    tensor = isinstance(kind, ir.RankedTensorType)
-    return tensor and isinstance(kind.element_type, ir.FloatType) and 0 not in kind.shape
+    return isinstance(kind, ir.RankedTensorType) and isinstance(kind.element_type, ir.FloatType)
 
 
 def _always_true(value: ir.Value) -> ir.Value:
