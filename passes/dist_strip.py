@@ -71,7 +71,7 @@ class StripPass(Pass):
                 continue
             every = []
             for own in func.attributes[where]:
-                kept = {own[i].name: own[i].attr for i in range(len(own)) if not own[i].name.startswith("dist.")}
+                kept = {a.name: a.attr for a in ir.DictAttr(own) if not a.name.startswith("dist.")}
                 self.statistics["attributes"] += len(own) - len(kept)
                 every.append(ir.DictAttr.get(kept))
             if any(len(d) for d in every):

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -183,33 +183,39 @@ def through_compile() -> list[Call]:
     return _calls(_COMPILE)
 
 
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown."""
+    cells = [[c.replace("|", "\\|") for c in line] for line in (head, *rows)]
+    cells.insert(1, ["---"] * len(cells[0]))
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells) + "\n"
+
+
 def _trail(calls: list[Call]) -> str:
-    rows = ["| from | to | function | what it does |", "| --- | --- | --- | --- |"]
+    rows = []
     for c in calls:
-        if c.is_property:
-            continue
-        up = ORDER.index(c.room) > ORDER.index("" if c.caller == "pcg" else c.caller)
-        what = str(c).replace("|", "\\|") + (" (A function passed to it.)" if up else "")
-        rows.append(f"| {c.caller} | {c.room} | `{c.module.removeprefix('pcg.')}.{c.name}` | {what} |")
-    return "\n".join(rows)
+        if not c.is_property:
+            up = ORDER.index(c.room) > ORDER.index("" if c.caller == "pcg" else c.caller)
+            function = f"`{c.module.removeprefix('pcg.')}.{c.name}`"
+            rows.append([c.caller, c.room, function, str(c) + (" (A function passed to it.)" if up else "")])
+    return table(["from", "to", "function", "what it does"], rows)
 
 
 def page() -> str:
     """docs/architecture.md."""
     root = Path(__file__).resolve().parents[1]
     docs = {room: importlib.import_module(f"pcg.{room}").__doc__ or "" for room in ORDER if room}
-    rooms = [f"| `{room}` | {' '.join(doc.split()).split('. ')[0].rstrip('.')} |" for room, doc in docs.items()]
+    rooms = [[f"`{room}`", " ".join(doc.split()).split(". ")[0].rstrip(".")] for room, doc in docs.items()]
     return "\n".join([
         HEADER, "# Architecture", "",
         "Every package of pcg is a room.  From the ground up a room imports only from rooms before it in this list; a",
         "test checks all imports, those inside functions included.  [The overview](overview.md) says what the parts",
-        "do together.", "", "| room | what it is |", "| --- | --- |", *rooms, "",
+        "do together.", "", table(["room", "what it is"], rooms),
         "Arrows go from a room to those that it imports from; those that follow from others are left out.", "",
         drawing(root), "",
         "## A module through `pcg-opt --auto-parallel --lower`", "",
         "Recorded while two matrix products are planned for a 2x2 mesh and lowered: every function that one room calls",
         "in another, once, when it is first called.  The rooms at the bottom (up to `rules`), which all others use,",
-        "are left out.", "", _trail(through_pcg_opt()), "",
+        "are left out.", "", _trail(through_pcg_opt()),
         "## A function through `pcg.compile`", "",
-        "The same for the function compiled and called once on four devices.", "", _trail(through_compile()), "",
+        "The same for the function compiled and called once on four devices.", "", _trail(through_compile()),
     ])  # fmt: skip

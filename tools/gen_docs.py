@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pcg.tools import architecture
-from pcg.tools.architecture import HEADER
+from pcg.tools.architecture import HEADER, table
 
 
 def _doc(thing: Any) -> str:
@@ -24,13 +24,6 @@ def _doc(thing: Any) -> str:
 def _sentence(thing: Any) -> str:
     """The first paragraph of a docstring, on one line."""
     return " ".join(_doc(thing).split("\n\n")[0].split())
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(head), *map(list, rows)]
-    cells = [[c.replace("|", "\\|") for c in line] for line in lines]
-    cells.insert(1, ["---"] * len(cells[0]))
-    return "\n".join("| " + " | ".join(line) + " |" for line in cells) + "\n"
 
 
 def _type_name(hint: Any) -> str:
@@ -48,7 +41,7 @@ def passes_md() -> str:
         HEADER, "# Passes\n",
         "Every pass is an element of `--pass-pipeline` and a flag of `pcg-opt`: `--pass-pipeline='a,b{option=1}'` "
         "is `--a --b=option=1`.  Until a program is lowered, no pass changes what it computes.\n",
-        "## Named pipelines\n", _table(["flag", "what it does", "passes"], pipelines),
+        "## Named pipelines\n", table(["flag", "what it does", "passes"], pipelines),
     ]  # fmt: skip
     for name in passes.pass_names():
         cls = passes.lookup(name)
@@ -62,9 +55,9 @@ def passes_md() -> str:
                 help_text += f" One of {', '.join(f'`{c}`' for c in choices)}."
             rows.append([f"`{key}`", f"`{_type_name(hints[f.name])}`", f"`{f.default}`", help_text])
         if rows:
-            out.append(_table(["option", "type", "default", "meaning"], rows))
+            out.append(table(["option", "type", "default", "meaning"], rows))
     out.append("## Passes of MLIR and StableHLO\n\nAll that MLIR registers may be used; these are of use here.\n")
-    out.append(_table(["pass", "what it does"], [[f"`{n}`", text] for n, text in passes.NATIVE.items()]))
+    out.append(table(["pass", "what it does"], [[f"`{n}`", text] for n, text in passes.NATIVE.items()]))
     return "\n".join(out)
 
 
@@ -79,11 +72,11 @@ def dialects_md() -> str:
         out.append(f"## `{dialect.DIALECT_NAMESPACE}`\n\n{_doc(module)}\n")
         for attr in dialect.attributes:
             out.append(f"### `#{attr.attr_name}`\n\n{_doc(attr)}\n")
-            out.append(_table(["parameter", "kind"], _fields(attr)))
+            out.append(table(["parameter", "kind"], _fields(attr)))
         for op in dialect.operations:
             out.append(f"### `{op.OPERATION_NAME}`\n\n{_doc(op)}\n")
             if rows := _fields(op):
-                out.append(_table(["field", "kind"], rows))
+                out.append(table(["field", "kind"], rows))
     return "\n".join(out)
 
 
@@ -124,12 +117,12 @@ def rules_md() -> str:
             own = ", ".join(str(t.name) for t in traits.of(op))
             ops_of.setdefault((_sentence(rules[op]), _form(local, op), own), []).append(f"`{op}`")
         rows = [[", ".join(ops), *row] for row, ops in ops_of.items()]
-        out.append(_table(["ops", "rule", "local form", "traits"], rows))
+        out.append(table(["ops", "rule", "local form", "traits"], rows))
     rows = [
         [str(trait.name), meaning, ", ".join(f"`{op}`" for op in sorted(traits.ops(trait)))]
         for trait, (meaning, _) in traits.MEANINGS.items()
     ]
-    return "\n".join([*out, "## Traits\n", _table(["trait", "an op with it", "ops"], rows)])
+    return "\n".join([*out, "## Traits\n", table(["trait", "an op with it", "ops"], rows)])
 
 
 def _form(local: Any, op: str) -> str:
@@ -198,10 +191,10 @@ def status_md() -> str:
         f"that are run ({_classes(op_variants.CLASSES)}).  Random programs are in `test/unit/test_fuzz.py`.\n",
         f"{refused.total()} of the programs cannot be run even on global tensors, neither by XLA nor by the "
         "reference interpreter; the tests check that there are no others:\n",
-        _table(["why", "programs"], [[why, str(n)] for why, n in refused.items()]),
+        table(["why", "programs"], [[why, str(n)] for why, n in refused.items()]),
         "## Ops with samples\n",
-        _table(["op", "rule", "sharded", "replicated, and why", "types", "strategies run of legal", "test"], rows),
-        "## Ops without factors\n", _table(["op", "sharded", "why"], unsharded),
+        table(["op", "rule", "sharded", "replicated, and why", "types", "strategies run of legal", "test"], rows),
+        "## Ops without factors\n", table(["op", "sharded", "why"], unsharded),
     ])  # fmt: skip
 
 
@@ -244,14 +237,14 @@ def cli_md() -> str:
         if parser.prog == "pcg-opt":
             out.append("### Named pipelines\n")
             flags = options.named_flags().items()
-            out.append(_table(["flag", "meaning"], [[f"`--{n}`", text] for n, text in flags]))
+            out.append(table(["flag", "meaning"], [[f"`--{n}`", text] for n, text in flags]))
         for group in parser._action_groups:
             actions = [a for a in group._group_actions if not isinstance(a, argparse._HelpAction)]
             if not actions:
                 continue
             title = (group.title or "").replace("positional arguments", "input").replace("options", "basic options")
             out.append(f"### {title[:1].upper()}{title[1:]}\n")
-            out.append(_table(["option", "meaning"], [[_spelling(a), _help(a)] for a in actions]))
+            out.append(table(["option", "meaning"], [[_spelling(a), _help(a)] for a in actions]))
     return "\n".join(out)
 
 

@@ -66,8 +66,7 @@ class ImportSdy(Transformation):
                 if found and is_entry and found[0].partial:
                     axes = ", ".join(map(repr, found[0].partial_axes))
                     raise PcgError(f"{what} is unreduced over {axes}; allowed: no partial axes", place)
-                attrs = {own[k].name: own[k].attr for k in range(len(own))}
-                del attrs[_ATTR]
+                attrs = {a.name: a.attr for a in ir.DictAttr(own) if a.name != _ATTR}
                 if found and is_entry:
                     attrs[shardings.SPEC] = shardings.to_attr(found[0], self.layouts.symbol)
                     attrs.update(_freedom(found))
