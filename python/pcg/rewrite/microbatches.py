@@ -285,10 +285,11 @@ class Microbatches:
         return emit.create("stablehlo.dynamic_update_slice", [stack, part, *starts], stack.type)
 
 
-def _like(op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Operation:
+def _like(op: ir.Operation, operands: list[ir.Value]) -> ir.Operation:
     """An op as `op`, without what is in its regions, whose results have the types of its operands."""
     attributes = {n: op.attributes[n] for n in op.attributes}
-    return emit.create_op(op.name, operands, [v.type for v in operands], len(op.regions), **attributes)
+    types = [v.type for v in operands]
+    return ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
 
 
 def _reshape(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value:

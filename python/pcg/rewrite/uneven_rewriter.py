@@ -344,7 +344,7 @@ class UnevenRewriter:
         operands = [self._at(v, c, g) for v, c in zip(op.operands, carries, strict=True)]
         types = [local_type(r.type, c, g) for r, c in zip(op.results, carries, strict=True)]
         attributes = {n: op.attributes[n] for n in op.attributes if not n.startswith("dist.")}
-        new = emit.create_op(op.name, operands, types, 2, **attributes)
+        new = ir.Operation.create(op.name, types, operands, attributes, regions=2)
         self._mark(new, g)
         for i, (old_region, new_region) in enumerate(zip(op.regions, new.regions, strict=True)):
             old = old_region.blocks[0]
