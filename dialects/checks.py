@@ -7,9 +7,16 @@ by the declaration itself.  The numbers (D1, P1, ...) are those of docs/referenc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_mlir import ir
 
 from pcg.layout.spec import REDUCTIONS
+
+
+def verifier(*checks: Callable[[ir.Operation], bool]) -> Callable[[ir.Operation], bool]:
+    """All of these checks, in order, until one fails."""
+    return lambda op: all(check(op) for check in checks)
 
 
 def fail(op: ir.Operation, message: str) -> bool:
@@ -82,7 +89,7 @@ def axes_distinct(op: ir.Operation) -> bool:
         return True
     axes = strings(attr)
     if axes is None:
-        return fail(op, f"axes {attr} are not axis names; write strings, e.g. [\"data\"]")
+        return fail(op, f'axes {attr} are not axis names; write strings, e.g. ["data"]')
     if not axes:
         return fail(op, "has no axes; at least one is needed")
     for i, axis in enumerate(axes):
@@ -99,11 +106,11 @@ def kind_known(op: ir.Operation) -> bool:
     return True
 
 
-def positive(op: ir.Operation, name: str) -> bool:
-    """P5: integer attribute `name` is at least 1."""
-    value = attribute(op, name, ir.IntegerAttr)
-    if value is not None and value.value < 1:
-        return fail(op, f"{name} {value.value} is not positive; at least 1 is needed")
+def microbatches_positive(op: ir.Operation) -> bool:
+    """P5: `microbatches` is at least 1."""
+    count = attribute(op, "microbatches", ir.IntegerAttr)
+    if count is not None and count.value < 1:
+        return fail(op, f"microbatches {count.value} is not positive; at least 1 is needed")
     return True
 
 

@@ -6,6 +6,7 @@ a result whose layout is unknown), `dist.operand_specs` what an op needs of its 
 `pcg.ir.shardings` reads and writes them.  Numbered constraints: docs/reference/semantics.md.
 """
 
+from functools import partial
 from typing import Any
 
 from torch_mlir import ir
@@ -93,10 +94,7 @@ class ConstraintOp(Dist.Operation, name="constraint", traits=[ext.Pure]):
     input: ext.Operand[Any]
     spec: ShardSpecAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.spec_fits(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.spec_fits)
 
 
 class ReshardOp(Dist.Operation, name="reshard", traits=[ext.Pure]):
@@ -105,10 +103,7 @@ class ReshardOp(Dist.Operation, name="reshard", traits=[ext.Pure]):
     input: ext.Operand[Any]
     spec: ShardSpecAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.spec_fits(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.spec_fits)
 
 
 class AllReduceOp(Dist.Operation, name="all_reduce", traits=[ext.Pure]):
@@ -118,10 +113,7 @@ class AllReduceOp(Dist.Operation, name="all_reduce", traits=[ext.Pure]):
     axes: ir.ArrayAttr
     kind: ir.StringAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.axes_distinct, checks.kind_known)
 
 
 class AllGatherOp(Dist.Operation, name="all_gather", traits=[ext.Pure]):
@@ -131,10 +123,7 @@ class AllGatherOp(Dist.Operation, name="all_gather", traits=[ext.Pure]):
     dim: ir.IntegerAttr
     axes: ir.ArrayAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.dim_in_range, checks.axes_distinct)
 
 
 class ReduceScatterOp(Dist.Operation, name="reduce_scatter", traits=[ext.Pure]):
@@ -145,12 +134,17 @@ class ReduceScatterOp(Dist.Operation, name="reduce_scatter", traits=[ext.Pure]):
     axes: ir.ArrayAttr
     kind: ir.StringAttr
     result: ext.Result[Any]
+    verify_invariants = checks.verifier(
+        checks.tensor_operand, checks.dim_in_range, checks.axes_distinct, checks.kind_known
+    )
 
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return (
-            checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op) and checks.kind_known(op)
-        )
+
+def _dims_differ(op: ir.Operation) -> bool:
+    """D9: an all-to-all is along two dimensions."""
+    split, concat = (checks.attribute(op, name, ir.IntegerAttr) for name in ("split_dim", "concat_dim"))
+    if split is not None and concat is not None and split.value == concat.value:
+        return checks.fail(op, f"split_dim and concat_dim are both {split.value}; they must differ")
+    return True
 
 
 class AllToAllOp(Dist.Operation, name="all_to_all", traits=[ext.Pure]):
@@ -161,21 +155,10 @@ class AllToAllOp(Dist.Operation, name="all_to_all", traits=[ext.Pure]):
     concat_dim: ir.IntegerAttr
     axes: ir.ArrayAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        if not (
-            checks.tensor_operand(op)
-            and checks.dim_in_range(op, "split_dim")
-            and checks.dim_in_range(op, "concat_dim")
-            and checks.axes_distinct(op)
-        ):
-            return False
-        split = checks.attribute(op, "split_dim", ir.IntegerAttr)
-        concat = checks.attribute(op, "concat_dim", ir.IntegerAttr)
-        if split is not None and concat is not None and split.value == concat.value:  # D9
-            return checks.fail(op, f"split_dim and concat_dim are both {split.value}; they must differ")
-        return True
+    verify_invariants = checks.verifier(
+        checks.tensor_operand, partial(checks.dim_in_range, name="split_dim"),
+        partial(checks.dim_in_range, name="concat_dim"), checks.axes_distinct, _dims_differ,
+    )  # fmt: skip
 
 
 class PermuteOp(Dist.Operation, name="permute", traits=[ext.Pure]):
@@ -183,10 +166,7 @@ class PermuteOp(Dist.Operation, name="permute", traits=[ext.Pure]):
 
     input: ext.Operand[Any]
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op)
+    verify_invariants = checks.verifier(checks.tensor_operand)
 
 
 class RegroupOp(Dist.Operation, name="regroup", traits=[ext.Pure]):
@@ -194,10 +174,7 @@ class RegroupOp(Dist.Operation, name="regroup", traits=[ext.Pure]):
 
     input: ext.Operand[Any]
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op)
+    verify_invariants = checks.verifier(checks.tensor_operand)
 
 
 class MaskOp(Dist.Operation, name="mask", traits=[ext.Pure]):
@@ -207,10 +184,7 @@ class MaskOp(Dist.Operation, name="mask", traits=[ext.Pure]):
     axes: ir.ArrayAttr
     kind: ir.StringAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.axes_distinct, checks.kind_known)
 
 
 class SliceOp(Dist.Operation, name="slice", traits=[ext.Pure]):
@@ -220,10 +194,7 @@ class SliceOp(Dist.Operation, name="slice", traits=[ext.Pure]):
     dim: ir.IntegerAttr
     axes: ir.ArrayAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.dim_in_range, checks.axes_distinct)
 
 
 def _piece(op: ir.Operation, values: list[ir.Value]) -> bool:

@@ -28,10 +28,7 @@ class PartitionOp(Pcg.Operation, name="partition", traits=[ext.Pure]):
     dim: ir.IntegerAttr
     axes: ir.ArrayAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.dim_in_range, checks.axes_distinct)
 
 
 class CombineOp(Pcg.Operation, name="combine", traits=[ext.Pure]):
@@ -44,10 +41,7 @@ class CombineOp(Pcg.Operation, name="combine", traits=[ext.Pure]):
     dim: ir.IntegerAttr
     axes: ir.ArrayAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.dim_in_range(op) and checks.axes_distinct(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.dim_in_range, checks.axes_distinct)
 
 
 class ReplicateOp(Pcg.Operation, name="replicate", traits=[ext.Pure]):
@@ -59,10 +53,7 @@ class ReplicateOp(Pcg.Operation, name="replicate", traits=[ext.Pure]):
     input: ext.Operand[Any]
     axes: ir.ArrayAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.axes_distinct(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.axes_distinct)
 
 
 class ReduceOp(Pcg.Operation, name="reduce", traits=[ext.Pure]):
@@ -75,10 +66,7 @@ class ReduceOp(Pcg.Operation, name="reduce", traits=[ext.Pure]):
     axes: ir.ArrayAttr
     kind: ir.StringAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.axes_distinct, checks.kind_known)
 
 
 class MaskOp(Pcg.Operation, name="mask", traits=[ext.Pure]):
@@ -93,10 +81,7 @@ class MaskOp(Pcg.Operation, name="mask", traits=[ext.Pure]):
     axes: ir.ArrayAttr
     kind: ir.StringAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return checks.tensor_operand(op) and checks.axes_distinct(op) and checks.kind_known(op)
+    verify_invariants = checks.verifier(checks.tensor_operand, checks.axes_distinct, checks.kind_known)
 
 
 def _microbatches_divide(op: ir.Operation) -> bool:
@@ -118,15 +103,9 @@ class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
     dim: ir.IntegerAttr
     microbatches: ir.IntegerAttr
     result: ext.Result[Any]
-
-    @staticmethod
-    def verify_invariants(op) -> bool:
-        return (
-            checks.tensor_operand(op)
-            and checks.dim_in_range(op)
-            and checks.positive(op, "microbatches")
-            and _microbatches_divide(op)
-        )
+    verify_invariants = checks.verifier(
+        checks.tensor_operand, checks.dim_in_range, checks.microbatches_positive, _microbatches_divide
+    )
 
 
 class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
@@ -141,7 +120,7 @@ class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
 
     @staticmethod
     def verify_invariants(op) -> bool:
-        if not (checks.tensor_operand(op) and checks.positive(op, "microbatches")):
+        if not (checks.tensor_operand(op) and checks.microbatches_positive(op)):
             return False
         dim, kind = (name in op.attributes for name in ("dim", "kind"))
         if dim == kind:  # P7

@@ -1,14 +1,18 @@
-"""Passes written in Python: their options, statistics, remarks, and textual form."""
+"""Passes written in Python: their options and textual form, and all of them by name."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib
 import math
+import pkgutil
 import shlex
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pcg.ir.transformation import Bytes, Transformation
@@ -18,8 +22,8 @@ from pcg.ir.transformation import Bytes, Transformation
 class Pass(Transformation):
     """A module pass: a transformation with a name.  Its fields are its options, its docstring its documentation.
 
-    Subclasses set `name`, are decorated with `@dataclass`, and implement `run` or inherit it from a library's
-    transformation.  An underscore in a field name is a dash in the textual option.
+    Subclasses set `name`, and implement `run` or inherit it from a library's transformation; with fields of their own
+    they are dataclasses.  An underscore in a field name is a dash in the textual option.
     """
 
     name: ClassVar[str]
@@ -117,3 +121,19 @@ def _print(value: Any) -> str:
         return ",".join(map(_print, value))
     text = str(value)
     return shlex.quote(text) if any(c in text for c in " {}'\"") else text
+
+
+@functools.cache
+def pass_names() -> tuple[str, ...]:
+    """Names of all Python passes, sorted: those of their files, which begin with a dialect."""
+    files = (m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    return tuple(sorted(f.replace("_", "-") for f in files if f.startswith(("dist_", "pcg_", "sdy_"))))
+
+
+def lookup(name: str) -> type[Pass] | None:
+    """The pass class called `name`, or None."""
+    if name not in pass_names():
+        return None
+    module = importlib.import_module(f"pcg.passes.{name.replace('-', '_')}")
+    classes = (c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Pass))
+    return next(c for c in classes if vars(c).get("name") == name)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.explain.causes import Causes
+from pcg.explain.causes import Causes, without_reshards
 from pcg.explain.chains import chain_text
 from pcg.explain.conflicts import conflicts
 from pcg.explain.origins import Origins, Result, Site
-from pcg.explain.without_reshards import without_reshards
 from pcg.ir import shardings
 from pcg.ir.transformation import option
 from pcg.ir.walk import functions, is_private
@@ -34,7 +32,7 @@ class ExplainPass(Pass):
     `dist-propagate` and `pcg-search` record what the user annotated as `dist.annotated`; without it all is "chosen".
     """
 
-    name: ClassVar[str] = "dist-explain"
+    name = "dist-explain"
     values: bool = option(False, "Explain the results of every op, not arguments and results of functions alone.")
     machine: Machine = field(default_factory=Machine.default)
 

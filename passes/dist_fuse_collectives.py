@@ -1,15 +1,7 @@
-"""dist-fuse-collectives: chains of PCG operators become single collectives."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.passes.base import Pass
 
 
-@dataclass
 class FuseCollectivesPass(FuseCollectives, Pass):
     """Replace every chain of PCG operators by the cheapest collectives with the same effect.
 
@@ -29,5 +21,5 @@ class FuseCollectivesPass(FuseCollectives, Pass):
     ```
     """
 
-    name: ClassVar[str] = "dist-fuse-collectives"
+    name = "dist-fuse-collectives"
     plain_axes = True

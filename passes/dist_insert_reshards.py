@@ -1,15 +1,7 @@
-"""dist-insert-reshards: make every change of layout an operator of the parallel computation graph."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.insert_reshards import InsertReshards
 
 
-@dataclass
 class InsertReshardsPass(InsertReshards, Pass):
     """Insert PCG operators where a value's layout is not what its consumer needs.
 
@@ -33,5 +25,5 @@ class InsertReshardsPass(InsertReshards, Pass):
     ```
     """
 
-    name: ClassVar[str] = "dist-insert-reshards"
+    name = "dist-insert-reshards"
     plain_axes = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -37,7 +36,7 @@ class MeasurePass(Pass):
     With `--remarks`: time of a step, of which compute and redistribution, and 16 bytes sent per device.
     """
 
-    name: ClassVar[str] = "dist-measure"
+    name = "dist-measure"
     plain_axes = True
     machine: Machine = field(default_factory=Machine.default)
 

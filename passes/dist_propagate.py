@@ -1,15 +1,7 @@
-"""dist-propagate: from annotated layouts to the layout of every value."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.propagation import Propagate
 
 
-@dataclass
 class PropagatePass(Propagate, Pass):
     """Propagate annotated layouts to all values and choose each op's strategy.
 
@@ -46,5 +38,5 @@ class PropagatePass(Propagate, Pass):
     ```
     """
 
-    name: ClassVar[str] = "dist-propagate"
+    name = "dist-propagate"
     plain_axes = True

@@ -1,15 +1,7 @@
-"""dist-propagate-meshes: from annotations on several meshes to the mesh of every op."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.propagate_meshes import PropagateMeshes
 
 
-@dataclass
 class PropagateMeshesPass(PropagateMeshes, Pass):
     """Say of every op on which of the program's meshes it runs.
 
@@ -33,4 +25,4 @@ class PropagateMeshesPass(PropagateMeshes, Pass):
     ```
     """
 
-    name: ClassVar[str] = "dist-propagate-meshes"
+    name = "dist-propagate-meshes"

@@ -1,15 +1,7 @@
-"""dist-refine-mesh: sub-axes become axes of a refined mesh."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.refine_mesh import RefineMesh
 
 
-@dataclass
 class RefineMeshPass(RefineMesh, Pass):
     """Cut mesh axes where layouts use parts of them, and let every layout name the parts.
 
@@ -43,4 +35,4 @@ class RefineMeshPass(RefineMesh, Pass):
     ```
     """
 
-    name: ClassVar[str] = "dist-refine-mesh"
+    name = "dist-refine-mesh"

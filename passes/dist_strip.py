@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
@@ -16,7 +14,6 @@ from pcg.rules.manual import is_manual
 _IDENTITIES = ("dist.", "pcg.")
 
 
-@dataclass
 class StripPass(Pass):
     """Remove placement: every `dist.*` attribute, mesh, and operator that moves tensors.
 
@@ -74,7 +71,7 @@ class StripPass(Pass):
                 continue
             every = []
             for own in func.attributes[where]:
-                kept = {own[i].name: own[i].attr for i in range(len(own)) if not own[i].name.startswith("dist.")}
+                kept = {a.name: a.attr for a in ir.DictAttr(own) if not a.name.startswith("dist.")}
                 self.statistics["attributes"] += len(own) - len(kept)
                 every.append(ir.DictAttr.get(kept))
             if any(len(d) for d in every):

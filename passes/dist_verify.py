@@ -1,15 +1,7 @@
-"""dist-verify: the layouts of a program are complete and fit together."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.lower.verify import VerifyLayouts
 from pcg.passes.base import Pass
 
 
-@dataclass
 class VerifyPass(VerifyLayouts, Pass):
     """Check that the layouts of a program are complete and fit together (V1 to V11 of the semantics page).
 
@@ -20,4 +12,4 @@ class VerifyPass(VerifyLayouts, Pass):
     their operand's; loops, conditionals and functions pass values on in one layout.  Nothing is changed.
     """
 
-    name: ClassVar[str] = "dist-verify"
+    name = "dist-verify"

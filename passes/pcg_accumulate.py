@@ -1,15 +1,7 @@
-"""pcg-accumulate: run a step in microbatches, one after another, and add up what it reduces over the batch."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.accumulate import Accumulate
 
 
-@dataclass
 class AccumulatePass(Accumulate, Pass):
     """Turn a step into a loop over microbatches that accumulates gradients.
 
@@ -40,4 +32,4 @@ class AccumulatePass(Accumulate, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-accumulate"
+    name = "pcg-accumulate"

@@ -1,15 +1,7 @@
-"""pcg-baseline: the layouts of a plan that experts use, by its name."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.baseline import Baseline
 
 
-@dataclass
 class BaselinePass(Baseline, Pass):
     """Give the arguments of a program the layouts of a plan that experts use, to be propagated from there.
 
@@ -41,5 +33,5 @@ class BaselinePass(Baseline, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-baseline"
+    name = "pcg-baseline"
     plain_axes = True

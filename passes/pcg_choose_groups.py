@@ -1,15 +1,7 @@
-"""pcg-choose-groups: how to use a cluster of heterogeneous groups of devices."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.choose_groups import ChooseGroups
 
 
-@dataclass
 class ChooseGroupsPass(ChooseGroups, Pass):
     """On a cluster of heterogeneous groups of devices, choose what each of them does.
 
@@ -41,4 +33,4 @@ class ChooseGroupsPass(ChooseGroups, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-choose-groups"
+    name = "pcg-choose-groups"

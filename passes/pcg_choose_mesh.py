@@ -1,15 +1,7 @@
-"""pcg-choose-mesh: choose the process mesh, and which device of a cluster each of its positions is."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.choose_mesh import ChooseMesh
 
 
-@dataclass
 class ChooseMeshPass(ChooseMesh, Pass):
     """Choose the process mesh and its place on the cluster: those of the fastest plan.
 
@@ -28,4 +20,4 @@ class ChooseMeshPass(ChooseMesh, Pass):
     A program whose mesh names devices, or one without cluster and number of devices, stays as it is.
     """
 
-    name: ClassVar[str] = "pcg-choose-mesh"
+    name = "pcg-choose-mesh"

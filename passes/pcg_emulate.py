@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -35,7 +34,7 @@ class EmulatePass(Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-emulate"
+    name = "pcg-emulate"
 
     check_replicas: bool = option(False, "add a last result: do devices that hold the same shard agree bit for bit")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -33,7 +32,7 @@ class EmulateProcessesPass(Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-emulate-processes"
+    name = "pcg-emulate-processes"
     check_replicas: bool = option(False, "add a last result: do processes that return the same box agree bit for bit")
 
     def run(self, module: ir.Operation) -> None:

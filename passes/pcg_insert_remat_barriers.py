@@ -1,15 +1,7 @@
-"""pcg-insert-remat-barriers: rematerialisation barriers for backends that drop optimization barriers."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
-from pcg.rewrite.remat_barriers import InsertRematBarriers
+from pcg.rewrite.recompute import InsertRematBarriers
 
 
-@dataclass
 class InsertRematBarriersPass(InsertRematBarriers, Pass):
     """Replace the barriers of pcg-recompute by selects that XLA's CPU backend cannot remove.
 
@@ -34,4 +26,4 @@ class InsertRematBarriersPass(InsertRematBarriers, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-insert-remat-barriers"
+    name = "pcg-insert-remat-barriers"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -39,7 +38,7 @@ class LintPass(Pass):
     `sdy-import` and `pcg-normalize`, before anything that places.
     """
 
-    name: ClassVar[str] = "pcg-lint"
+    name = "pcg-lint"
     plain_axes = True
     memory_limit: Bytes | None = option(
         None, "bytes per device that a plan may need, as 16GiB; default: what a device of the cluster, if any, has"

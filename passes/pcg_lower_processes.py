@@ -1,15 +1,7 @@
-"""pcg-lower-processes: one program per process, with the transfers between them as sends and receives."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.lower.lower_processes import LowerProcesses
 from pcg.passes.base import Pass
 
 
-@dataclass
 class LowerProcessesPass(LowerProcesses, Pass):
     """Replace a program of placed stages by one module per process, nested in the module as @process_K.
 
@@ -31,4 +23,4 @@ class LowerProcessesPass(LowerProcesses, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-lower-processes"
+    name = "pcg-lower-processes"

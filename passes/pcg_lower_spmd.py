@@ -1,15 +1,7 @@
-"""pcg-lower-spmd: the program that every device runs."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.lower.lower_spmd import LowerSpmd
 from pcg.passes.base import Pass
 
 
-@dataclass
 class LowerSpmdPass(LowerSpmd, Pass):
     """Replace the annotated program by per-device StableHLO with collectives.
 
@@ -34,5 +26,5 @@ class LowerSpmdPass(LowerSpmd, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-lower-spmd"
+    name = "pcg-lower-spmd"
     plain_axes = True

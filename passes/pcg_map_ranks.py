@@ -1,15 +1,7 @@
-"""pcg-map-ranks: which device each process of a program on several meshes is."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.map_ranks import MapRanks
 
 
-@dataclass
 class MapRanksPass(MapRanks, Pass):
     """Give the processes of placed stages the devices of a cluster on which what they exchange takes least.
 
@@ -32,4 +24,4 @@ class MapRanksPass(MapRanks, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-map-ranks"
+    name = "pcg-map-ranks"

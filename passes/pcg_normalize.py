@@ -1,15 +1,7 @@
-"""The pcg-normalize pass."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.normalize import Normalize
 
 
-@dataclass
 class NormalizePass(Normalize, Pass):
     """Bring a program into the form that propagation and search work on.
 
@@ -49,4 +41,4 @@ class NormalizePass(Normalize, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-normalize"
+    name = "pcg-normalize"

@@ -1,15 +1,7 @@
-"""pcg-place-stages: layouts inside every stage, and where they meet."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.place_stages import PlaceStages
 
 
-@dataclass
 class PlaceStagesPass(PlaceStages, Pass):
     """Decide all layouts of a program of stages: run the passes for one mesh on each stage in turn.
 
@@ -34,4 +26,4 @@ class PlaceStagesPass(PlaceStages, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-place-stages"
+    name = "pcg-place-stages"

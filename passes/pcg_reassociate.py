@@ -1,15 +1,7 @@
-"""pcg-reassociate: add the results of contractions to each other first."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.reassociate import Reassociate
 
 
-@dataclass
 class ReassociatePass(Reassociate, Pass):
     """Reorder sums of several terms so that results of contractions are added to each other first.
 
@@ -33,4 +25,4 @@ class ReassociatePass(Reassociate, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-reassociate"
+    name = "pcg-reassociate"

@@ -1,15 +1,7 @@
-"""pcg-recompute: rematerialise values in the backward part instead of keeping them, as far as memory needs it."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.recompute import Recompute
 
 
-@dataclass
 class RecomputePass(Recompute, Pass):
     """Rematerialise values where they are next needed instead of keeping them, to fit a memory limit.
 
@@ -39,5 +31,5 @@ class RecomputePass(Recompute, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-recompute"
+    name = "pcg-recompute"
     plain_axes = True

@@ -1,15 +1,7 @@
-"""pcg-search: choose a strategy for every op at once."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.search import Search
 
 
-@dataclass
 class SearchPass(Search, Pass):
     """Choose the sharding of every op so that the estimated step time is least.
 
@@ -28,5 +20,5 @@ class SearchPass(Search, Pass):
     `ablation` leaves parts of it out (without dp only tiny programs come to an end). It proves no bound.
     """
 
-    name: ClassVar[str] = "pcg-search"
+    name = "pcg-search"
     plain_axes = True

@@ -1,15 +1,7 @@
-"""pcg-select: the best of several plans, of the searches and the baselines, by simulation."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.planning.select import Select
 
 
-@dataclass
 class SelectPass(Select, Pass):
     """Choose among plans by simulating them: those of the search, and the baselines.
 
@@ -49,5 +41,5 @@ class SelectPass(Select, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-select"
+    name = "pcg-select"
     plain_axes = True

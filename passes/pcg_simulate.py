@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -42,7 +41,7 @@ class SimulatePass(Pass):
     With `--remarks`: seconds of the step, of its compute and communication, and bytes at the peak.
     """
 
-    name: ClassVar[str] = "pcg-simulate"
+    name = "pcg-simulate"
     trace: str = option("", "File for a Chrome trace of the step (JSON).")
     backend: str = option("accelerator", "Whose habits of scheduling and memory to assume.", choices=BACKENDS)
     overlap: bool = option(True, "Whether collectives run beside compute; on the cpu backend they never do.")
@@ -55,13 +54,13 @@ class SimulatePass(Pass):
 
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError: the module is not a lowered one."""
-        attrs = module.attributes
-        func = entry(module)
-        if func is not None and (stages := stages_of(func)):
-            self._stages(module, func, stages)
+        attrs, main = module.attributes, entry(module)
+        overlap = self.overlap and self.backend != "cpu"
+        if main is not None and (stages := stages_of(main)):
+            self._stages(module, main, stages)
             return
         if PROCESSES in attrs:
-            several = simulate_processes(module, self.machine, overlap=self.overlap and self.backend != "cpu")
+            several = simulate_processes(module, self.machine, overlap=overlap)
             self.remark(module, str(several))
             self._write(module, several)
             return
@@ -69,12 +68,10 @@ class SimulatePass(Pass):
             raise PcgError("the module has no pcg.mesh: it is not lowered; run --lower first", module)
         ids = list(ir.DenseI64ArrayAttr(attrs["pcg.device_ids"])) if "pcg.device_ids" in attrs else None
         mesh = Mesh(Mesh.parse(ir.StringAttr(attrs["pcg.mesh"]).value).axes, None if ids is None else tuple(ids))
-        main = entry(module)
         if main is None:
             raise PcgError("the module has no function @main to simulate", module)
         model = CostModel(self.machine, mesh)
-        found = simulate(main, model, backend=self.backend, overlap=self.overlap and self.backend != "cpu")
-        self.simulation = found
+        self.simulation = found = simulate(main, model, backend=self.backend, overlap=overlap)
         self.remark(main, str(found))
         self._write(main, found)
 

@@ -1,15 +1,7 @@
-"""pcg-sink-invariants: make in a loop what is cheap to make there, instead of keeping it in memory around the loop."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.sink_invariants import SinkInvariants
 
 
-@dataclass
 class SinkInvariantsPass(SinkInvariants, Pass):
     """Compute loop-invariant values inside of the loops that read them, where that is cheap and saves memory.
 
@@ -42,4 +34,4 @@ class SinkInvariantsPass(SinkInvariants, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-sink-invariants"
+    name = "pcg-sink-invariants"

@@ -1,15 +1,7 @@
-"""pcg-split-meshes: one stage per mesh, and per turn of the data to it, with transfers between them."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.split_meshes import SplitMeshes
 
 
-@dataclass
 class SplitMeshesPass(SplitMeshes, Pass):
     """Outline a program on several meshes into stages, each on one mesh, with transfers between meshes.
 
@@ -40,4 +32,4 @@ class SplitMeshesPass(SplitMeshes, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-split-meshes"
+    name = "pcg-split-meshes"

@@ -1,15 +1,7 @@
-"""pcg-uneven-data-parallelism: heterogeneous groups of devices work on unequal shares of the batch."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.uneven_data_parallelism import UnevenDataParallelism
 
 
-@dataclass
 class UnevenDataParallelismPass(UnevenDataParallelism, Pass):
     """Split the batch unevenly among the meshes of the module, in the order in which they are declared.
 
@@ -36,4 +28,4 @@ class UnevenDataParallelismPass(UnevenDataParallelism, Pass):
     ```
     """
 
-    name: ClassVar[str] = "pcg-uneven-data-parallelism"
+    name = "pcg-uneven-data-parallelism"

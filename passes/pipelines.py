@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pcg.ir.transformation import Bytes
 from pcg.machine import Machine
-
-if TYPE_CHECKING:
-    from pcg.passes.base import Pass
+from pcg.passes.base import Pass, lookup
 
 #: No mesh is refined beyond so many axes for reshapes: each axis makes a search many times longer.
 MAX_AXES = 2
@@ -45,22 +43,25 @@ class Settings:
         return {name: value for name, value in values.items() if value is not None and name in own}
 
 
+def _passes(settings: Settings, *elements: str) -> list[Pass]:
+    """Passes by name, with options as in `pcg-select{generic=false}`, made with what they take of `settings`."""
+    made = []
+    for element in elements:
+        name, _, options = element.removesuffix("}").partition("{")
+        cls = lookup(name)
+        assert cls is not None
+        made.append(cls.from_options(options, settings.of(cls)))
+    return made
+
+
 def prepare(settings: Settings) -> list[Pass]:
     """Annotations imported, calls inlined, and nothing carried through loops that they can make."""
-    from pcg.passes.pcg_normalize import NormalizePass
-    from pcg.passes.pcg_reassociate import ReassociatePass
-    from pcg.passes.pcg_sink_invariants import SinkInvariantsPass
-    from pcg.passes.sdy_import import SdyImportPass
-
-    return [SdyImportPass(), NormalizePass(), ReassociatePass(), SinkInvariantsPass()]
+    return _passes(settings, "sdy-import", "pcg-normalize", "pcg-reassociate", "pcg-sink-invariants")
 
 
 def choose(settings: Settings) -> list[Pass]:
     """The mesh, or what each of heterogeneous groups does; nothing where the program has a mesh with its devices."""
-    from pcg.passes.pcg_choose_groups import ChooseGroupsPass
-    from pcg.passes.pcg_choose_mesh import ChooseMeshPass
-
-    return [ChooseGroupsPass(**settings.of(ChooseGroupsPass)), ChooseMeshPass(**settings.of(ChooseMeshPass))]
+    return _passes(settings, "pcg-choose-groups", "pcg-choose-mesh")
 
 
 def refine(reshapes: bool | None = None) -> list[Pass]:
@@ -68,31 +69,18 @@ def refine(reshapes: bool | None = None) -> list[Pass]:
 
     `reshapes`: also where a reshape needs it, or not; None: as long as the mesh has no more than `MAX_AXES` axes.
     """
-    from pcg.passes.dist_refine_mesh import RefineMeshPass
-
-    if reshapes is None:
-        return [RefineMeshPass(reshapes=True, max_axes=MAX_AXES)]
-    return [RefineMeshPass(reshapes=reshapes)]
+    options = f"reshapes max-axes={MAX_AXES}" if reshapes is None else f"reshapes={str(reshapes).lower()}"
+    return _passes(Settings(), f"dist-refine-mesh{{{options}}}")
 
 
 def decide(settings: Settings) -> list[Pass]:
     """The layouts: of a cluster by simulation of several plans, else those of the search."""
-    from pcg.passes.pcg_search import SearchPass
-    from pcg.passes.pcg_select import SelectPass
-
-    return [SelectPass(generic=False, **settings.of(SelectPass)), SearchPass(**settings.of(SearchPass))]
+    return _passes(settings, "pcg-select{generic=false}", "pcg-search")
 
 
 def place(settings: Settings) -> list[Pass]:
     """From layouts to the parallel computation graph, with what the plan recomputes, checked."""
-    from pcg.passes.dist_insert_reshards import InsertReshardsPass
-    from pcg.passes.dist_verify import VerifyPass
-    from pcg.passes.pcg_recompute import RecomputePass
-
-    return [
-        InsertReshardsPass(**settings.of(InsertReshardsPass)),
-        RecomputePass(planned=True, **settings.of(RecomputePass)), VerifyPass(),
-    ]  # fmt: skip
+    return _passes(settings, "dist-insert-reshards", "pcg-recompute{planned}", "dist-verify")
 
 
 def auto_parallel(settings: Settings) -> list[Pass]:
@@ -102,60 +90,37 @@ def auto_parallel(settings: Settings) -> list[Pass]:
 
 def auto_propagate(settings: Settings) -> list[Pass]:
     """StableHLO with annotations to a parallel computation graph."""
-    from pcg.passes.dist_insert_reshards import InsertReshardsPass
-    from pcg.passes.dist_propagate import PropagatePass
-    from pcg.passes.dist_verify import VerifyPass
-
-    return [
-        *_annotated(), PropagatePass(**settings.of(PropagatePass)),
-        InsertReshardsPass(**settings.of(InsertReshardsPass)), VerifyPass(),
-    ]  # fmt: skip
+    return [*_annotated(), *_passes(settings, "dist-propagate", "dist-insert-reshards", "dist-verify")]
 
 
 def lint(settings: Settings) -> list[Pass]:
     """What the annotations of a program cost."""
-    from pcg.passes.pcg_lint import LintPass
-
-    return [*_annotated(), LintPass(**settings.of(LintPass))]
+    return [*_annotated(), *_passes(settings, "pcg-lint")]
 
 
 def _annotated() -> list[Pass]:
     """A program whose annotations stay where they are: nothing is taken out of loops."""
-    from pcg.passes.pcg_normalize import NormalizePass
-    from pcg.passes.pcg_reassociate import ReassociatePass
-    from pcg.passes.sdy_import import SdyImportPass
-
-    return [SdyImportPass(), NormalizePass(), ReassociatePass(), *refine()]
+    return [*_passes(Settings(), "sdy-import", "pcg-normalize", "pcg-reassociate"), *refine()]
 
 
 def lower(settings: Settings) -> list[Pass]:
     """A parallel computation graph to the program of each device."""
-    from pcg.passes.dist_fuse_collectives import FuseCollectivesPass
-    from pcg.passes.pcg_lower_spmd import LowerSpmdPass
-
-    return [FuseCollectivesPass(**settings.of(FuseCollectivesPass)), LowerSpmdPass()]
+    return _passes(settings, "dist-fuse-collectives", "pcg-lower-spmd")
 
 
 def split_meshes(settings: Settings, engine: str = "dataflow") -> list[Pass]:
     """A program annotated for several meshes to placed stages; `engine` finds the layouts inside a stage."""
-    from pcg.passes.dist_propagate_meshes import PropagateMeshesPass
-    from pcg.passes.dist_verify import VerifyPass
-    from pcg.passes.pcg_normalize import NormalizePass
-    from pcg.passes.pcg_place_stages import PlaceStagesPass
-    from pcg.passes.pcg_split_meshes import SplitMeshesPass
-    from pcg.passes.sdy_import import SdyImportPass
+    from pcg.passes.pcg_place_stages import PlaceStagesPass  # says itself which engines there are
 
     return [
-        SdyImportPass(), NormalizePass(), PropagateMeshesPass(), SplitMeshesPass(),
-        PlaceStagesPass(engine=engine, **settings.of(PlaceStagesPass)), VerifyPass(),
+        *_passes(settings, "sdy-import", "pcg-normalize", "dist-propagate-meshes", "pcg-split-meshes"),
+        PlaceStagesPass(engine=engine, **settings.of(PlaceStagesPass)), *_passes(settings, "dist-verify"),
     ]  # fmt: skip
 
 
 def lower_processes(settings: Settings) -> list[Pass]:
     """Placed stages to one program per process."""
-    from pcg.passes.pcg_lower_processes import LowerProcessesPass
-
-    return [LowerProcessesPass(**settings.of(LowerProcessesPass))]
+    return _passes(settings, "pcg-lower-processes")
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,7 @@
-"""sdy-export: the chosen layouts as StableHLO with Shardy attributes."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.export_sdy import ExportSdy
 
 
-@dataclass
 class SdyExportPass(ExportSdy, Pass):
     """Write layouts as `sdy.mesh`, `sdy.sharding` and `sdy.sharding_constraint`, and drop `dist` and `pcg`.
 
@@ -33,4 +25,4 @@ class SdyExportPass(ExportSdy, Pass):
     ```
     """
 
-    name: ClassVar[str] = "sdy-export"
+    name = "sdy-export"

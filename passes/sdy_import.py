@@ -1,15 +1,7 @@
-"""sdy-import: Shardy annotations become layouts."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pcg.passes.base import Pass
 from pcg.rewrite.import_sdy import ImportSdy
 
 
-@dataclass
 class SdyImportPass(ImportSdy, Pass):
     """Translate Shardy annotations (`sdy.*`) into `dist.*`.
 
@@ -49,4 +41,4 @@ class SdyImportPass(ImportSdy, Pass):
     ```
     """
 
-    name: ClassVar[str] = "sdy-import"
+    name = "sdy-import"

@@ -6,34 +6,21 @@ candidates, indices taken apart) would not be run otherwise.
 
 from __future__ import annotations
 
-from pcg.tools.op_samples import program
+from pcg.tools.op_samples import Arguments, comparator, program, reducer, region
 
 _F, _Z = "tensor<4x6xf32>", "%c: tensor<f32>"
 _ZERO = "  %c = stablehlo.constant dense<0.0> : tensor<f32>\n"
 _ONE = "  %c = stablehlo.constant dense<1.0> : tensor<f32>\n"
 _THREE = "  %c = stablehlo.constant dense<3.0> : tensor<f32>\n"
-
-
-def _reducer(op: str) -> str:
-    t = "tensor<f32>"
-    return f"{{\n^bb0(%x: {t}, %y: {t}):\n  %z = stablehlo.{op} %x, %y : {t}\n  stablehlo.return %z : {t}\n}}"
-
-
 #: A maximum and a sum as reducers that no collective knows.
-_MAXIMUM = (
-    "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  %n = stablehlo.maximum %x, %y : tensor<f32>\n"
-    "  %z = stablehlo.maximum %n, %x : tensor<f32>\n  stablehlo.return %z : tensor<f32>\n}"
-)
-_ADD = (
-    "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  %n = stablehlo.negate %x : tensor<f32>\n"
-    "  %z = stablehlo.subtract %y, %n : tensor<f32>\n  stablehlo.return %z : tensor<f32>\n}"
-)
-_OVERWRITE = "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  stablehlo.return %y : tensor<f32>\n}"
-_SELECT = (
-    "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n  %z = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> "
-    "tensor<i1>\n  stablehlo.return %z : tensor<i1>\n}"
-)
-
+_MAXIMUM = region(
+    "%n = stablehlo.maximum %x, %y : tensor<f32>", "%z = stablehlo.maximum %n, %x : tensor<f32>",
+    "stablehlo.return %z : tensor<f32>",
+)  # fmt: skip
+_ADD = region(
+    "%n = stablehlo.negate %x : tensor<f32>", "%z = stablehlo.subtract %y, %n : tensor<f32>",
+    "stablehlo.return %z : tensor<f32>",
+)  # fmt: skip
 _ARGMAX = """{
 ^bb0(%x: tensor<f32>, %i: tensor<i32>, %y: tensor<f32>, %j: tensor<i32>):
   %more = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -46,75 +33,71 @@ _ARGMAX = """{
 }"""
 
 
-def _reduce(op: str, initial: str = _ZERO, operand: str = _F) -> str:
-    body = op if op.startswith("{") else _reducer(op)
-    return program(
-        "stablehlo.reduce", [operand, _Z], ["tensor<4xf32>"], "dimensions = array<i64: 1>", body, initial
-    )
+def _reduce(op: str, initial: str = _ZERO, operand: str = _F) -> Arguments:
+    body = op if op.startswith("{") else reducer(op)
+    return [operand, _Z], ["tensor<4xf32>"], "dimensions = array<i64: 1>", body, initial
 
 
 def _window(
     size: str, strides: str, padding: str, result: str, op: str = "add", initial: str = _ZERO, operand: str = "4x8"
-) -> str:
+) -> Arguments:
     attributes = (
         f"window_dimensions = array<i64: {size}>, window_strides = array<i64: {strides}>, "
         f"padding = dense<{padding}> : tensor<2x2xi64>"
     )
-    return program(
-        "stablehlo.reduce_window", [f"tensor<{operand}xf32>", _Z], [f"tensor<{result}xf32>"], attributes,
-        op if op.startswith("{") else _reducer(op), initial,
-    )
+    body = op if op.startswith("{") else reducer(op)
+    return [f"tensor<{operand}xf32>", _Z], [f"tensor<{result}xf32>"], attributes, body, initial
 
 
-def _conv(lhs: str, rhs: str, result: str, padding: str, rest: str = "", groups: int = 1, batches: int = 1) -> str:
-    return program(
-        "stablehlo.convolution", [f"tensor<{lhs}xf32>", f"tensor<{rhs}xf32>"], [f"tensor<{result}xf32>"],
+def _conv(
+    lhs: str, rhs: str, result: str, padding: str, rest: str = "", groups: int = 1, batches: int = 1
+) -> Arguments:
+    attributes = (
         "dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, "
         f"padding = dense<{padding}> : tensor<1x2xi64>, {rest}feature_group_count = {groups} : i64, "
-        f"batch_group_count = {batches} : i64",
-    )  # fmt: skip
-
-
-def _scatter(body: str, indices: str = "tensor<8xi32>", updates: str = "tensor<8x6xf32>", vector: int = 1) -> str:
-    numbers = (
-        "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
-        f"index_vector_dim = {vector}>"
+        f"batch_group_count = {batches} : i64"
     )
-    unique = "scatter_dimension_numbers = " + numbers + ", indices_are_sorted = false, unique_indices = false"
-    return program("stablehlo.scatter", [_F, indices, updates], [_F], unique, body)
+    return [f"tensor<{lhs}xf32>", f"tensor<{rhs}xf32>"], [f"tensor<{result}xf32>"], attributes
 
 
-def _pad(low: str, high: str, interior: str, result: str, initial: str = _ZERO) -> str:
-    return program(
-        "stablehlo.pad", [_F, _Z], [f"tensor<{result}xf32>"],
+def _scatter(
+    body: str, indices: str = "tensor<8xi32>", updates: str = "tensor<8x6xf32>", vector: int = 1,
+    windows: str = "update_window_dims = [1], inserted_window_dims = [0]",
+) -> Arguments:  # fmt: skip
+    attributes = (
+        f"scatter_dimension_numbers = #stablehlo.scatter<{windows}, scatter_dims_to_operand_dims = [0], "
+        f"index_vector_dim = {vector}>, indices_are_sorted = false, unique_indices = false"
+    )
+    return [_F, indices, updates], [_F], attributes, body
+
+
+def _pad(low: str, high: str, interior: str, result: str, initial: str = _ZERO) -> Arguments:
+    attributes = (
         f"edge_padding_low = array<i64: {low}>, edge_padding_high = array<i64: {high}>, "
-        f"interior_padding = array<i64: {interior}>", "", initial,
-    )  # fmt: skip
+        f"interior_padding = array<i64: {interior}>"
+    )
+    return [_F, _Z], [f"tensor<{result}xf32>"], attributes, "", initial
 
 
-def _slice(start: str, limit: str, strides: str, result: str) -> str:
-    return program(
-        "stablehlo.slice", [_F], [f"tensor<{result}xf32>"],
-        f"start_indices = array<i64: {start}>, limit_indices = array<i64: {limit}>, strides = array<i64: {strides}>",
-    )  # fmt: skip
+def _slice(start: str, limit: str, strides: str, result: str) -> Arguments:
+    attributes = f"start_indices = array<i64: {start}>, limit_indices = array<i64: {limit}>"
+    return [_F], [f"tensor<{result}xf32>"], f"{attributes}, strides = array<i64: {strides}>"
 
 
-#: Op -> form -> program.
-FORMS: dict[str, dict[str, str]] = {
+#: Op -> form -> arguments of `program` after the op's name.
+_ARGUMENTS: dict[str, dict[str, Arguments]] = {
     "stablehlo.reduce": {
         **{op: _reduce(op) for op in ("maximum", "minimum", "and", "or")},
         "multiply": _reduce("multiply", _ONE),
         "add to 1": _reduce("add", _ONE),
-        # A shard of two has one element: XLA takes the reduction for a reshape.
         **{f"{op} of two, from 3": _reduce(op, _THREE, "tensor<4x2xf32>") for op in ("add", "maximum", "multiply")},
         "maximum by two ops, of two, from 3": _reduce(_MAXIMUM, _THREE, "tensor<4x2xf32>"),
         "add by two ops": _reduce(_ADD),
         "add by two ops, from 3": _reduce(_ADD, _THREE),
         "of one": _reduce("add", _ONE, "tensor<4x1xf32>"),
-        "of a maximum and its place": program(
-            "stablehlo.reduce", [_F, "tensor<4x6xi32>", "%c: tensor<f32>", "%k: tensor<i32>"],
-            ["tensor<4xf32>", "tensor<4xi32>"], "dimensions = array<i64: 1>", _ARGMAX,
-            f"{_ZERO}  %k = stablehlo.constant dense<0> : tensor<i32>\n",
+        "of a maximum and its place": (
+            [_F, "tensor<4x6xi32>", "%c: tensor<f32>", "%k: tensor<i32>"], ["tensor<4xf32>", "tensor<4xi32>"],
+            "dimensions = array<i64: 1>", _ARGMAX, f"{_ZERO}  %k = stablehlo.constant dense<0> : tensor<i32>\n",
         ),
     },
     "stablehlo.reduce_window": {
@@ -135,11 +118,11 @@ FORMS: dict[str, dict[str, str]] = {
         "strided, overlapping": _window("1, 3", "1, 2", "[[0, 0], [1, 0]]", "4x4"),
     },
     "stablehlo.select_and_scatter": {
-        "overlapping": program(
-            "stablehlo.select_and_scatter", ["tensor<4x8xf32>", "tensor<4x4xf32>", _Z], ["tensor<4x8xf32>"],
+        "overlapping": (
+            ["tensor<4x8xf32>", "tensor<4x4xf32>", _Z], ["tensor<4x8xf32>"],
             "window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>, "
             "padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>",
-            f"{_SELECT}, {_reducer('add')}", _ZERO,
+            f"{comparator('GE')}, {reducer()}", _ZERO,
         ),
     },
     "stablehlo.convolution": {
@@ -149,28 +132,28 @@ FORMS: dict[str, dict[str, str]] = {
         "of batch groups": _conv("4x8x2", "3x2x4", "2x8x4", "1", "", 1, 2),
     },
     "stablehlo.gather": {
-        "of vectors": program(
-            "stablehlo.gather", [_F, "tensor<8x2xi32>"], ["tensor<8xf32>"],
+        "of vectors": (
+            [_F, "tensor<8x2xi32>"], ["tensor<8xf32>"],
             "dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], "
             "index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>",
         ),
-        "in batches": program(
-            "stablehlo.gather", ["tensor<4x8x6xf32>", "tensor<4x2xi32>"], ["tensor<4x2x6xf32>"],
+        "in batches": (
+            ["tensor<4x8x6xf32>", "tensor<4x2xi32>"], ["tensor<4x2x6xf32>"],
             "dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], "
             "operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], "
             "index_vector_dim = 2>, slice_sizes = array<i64: 1, 1, 6>",
         ),
     },
     "stablehlo.scatter": {
-        **{op: _scatter(_reducer(op)) for op in ("multiply", "maximum", "minimum", "and", "or")},
-        "overwriting": _scatter(_OVERWRITE, "tensor<i32>", "tensor<1x6xf32>", 0).replace(
-            "update_window_dims = [1], inserted_window_dims = [0]", "update_window_dims = [0, 1]"
+        **{op: _scatter(reducer(op)) for op in ("multiply", "maximum", "minimum", "and", "or")},
+        "overwriting": _scatter(
+            region("stablehlo.return %y : tensor<f32>"), "tensor<i32>", "tensor<1x6xf32>", 0,
+            "update_window_dims = [0, 1]",
         ),
     },
     "stablehlo.sort": {
-        "of pairs": program(
-            "stablehlo.sort", [_F, "tensor<4x6xi32>"], [_F, "tensor<4x6xi32>"],
-            "dimension = 1 : i64, is_stable = true",
+        "of pairs": (
+            [_F, "tensor<4x6xi32>"], [_F, "tensor<4x6xi32>"], "dimension = 1 : i64, is_stable = true",
             "{\n^bb0(%x: tensor<f32>, %y: tensor<f32>, %k: tensor<i32>, %l: tensor<i32>):\n  %z = stablehlo.compare "
             "GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n  stablehlo.return %z : tensor<i1>\n}",
         ),
@@ -187,44 +170,40 @@ FORMS: dict[str, dict[str, str]] = {
         "of a half": _slice("0, 0", "4, 4", "1, 1", "4x4"),
     },
     "stablehlo.concatenate": {
-        "of three": program(
-            "stablehlo.concatenate", [_F, "tensor<2x6xf32>", "tensor<2x6xf32>"], ["tensor<8x6xf32>"],
-            "dimension = 0 : i64",
-        ),
+        "of three": ([_F, "tensor<2x6xf32>", "tensor<2x6xf32>"], ["tensor<8x6xf32>"], "dimension = 0 : i64"),
     },
-    "stablehlo.reverse": {"of both": program("stablehlo.reverse", [_F], [_F], "dimensions = array<i64: 0, 1>")},
-    "stablehlo.constant": {"of one number": program(
-        "stablehlo.constant", [], [_F], "value = dense<2.0> : tensor<4x6xf32>"
-    )},
+    "stablehlo.reverse": {"of both": ([_F], [_F], "dimensions = array<i64: 0, 1>")},
+    "stablehlo.constant": {"of one number": ([], [_F], "value = dense<2.0> : tensor<4x6xf32>")},
     "stablehlo.iota": {
-        "of many": program("stablehlo.iota", [], ["tensor<4x600xi32>"], "iota_dimension = 1 : i64"),
-        "of rows": program("stablehlo.iota", [], ["tensor<4x6xi32>"], "iota_dimension = 0 : i64"),
+        "of many": ([], ["tensor<4x600xi32>"], "iota_dimension = 1 : i64"),
+        "of rows": ([], ["tensor<4x6xi32>"], "iota_dimension = 0 : i64"),
     },
     "stablehlo.dynamic_update_slice": {
-        "in zeros": program(
-            "stablehlo.dynamic_update_slice", ["%c: tensor<4x6xf32>", "tensor<4x2xf32>", "tensor<i32>", "tensor<i32>"],
-            [_F], "", "", "  %c = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n",
+        "in zeros": (
+            ["%c: tensor<4x6xf32>", "tensor<4x2xf32>", "tensor<i32>", "tensor<i32>"], [_F], "", "",
+            "  %c = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n",
         ),
     },
     "stablehlo.select": {
-        "of a scalar": program("stablehlo.select", ["tensor<i1>", _F, _F], [_F]),
-        "or zero": program(
-            "stablehlo.select", ["tensor<4x6xi1>", _F, "%c: tensor<4x6xf32>"], [_F], "", "",
+        "of a scalar": (["tensor<i1>", _F, _F], [_F]),
+        "or zero": (
+            ["tensor<4x6xi1>", _F, "%c: tensor<4x6xf32>"], [_F], "", "",
             "  %c = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n",
         ),
     },
     "stablehlo.dot_general": {
-        "without batches": program(
-            "stablehlo.dot_general", ["tensor<4x8xf32>", "tensor<8x6xf32>"], [_F],
+        "without batches": (
+            ["tensor<4x8xf32>", "tensor<8x6xf32>"], [_F],
             "dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], "
             "rhs_contracting_dimensions = [0]>",
         ),
     },
-    "chlo.top_k": {
-        "of halves": program("chlo.top_k", ["tensor<4x8xf32>"], ["tensor<4x5xf32>", "tensor<4x5xi32>"], "k = 5 : i64"),
-    },
+    "chlo.top_k": {"of halves": (["tensor<4x8xf32>"], ["tensor<4x5xf32>", "tensor<4x5xi32>"], "k = 5 : i64")},
     "stablehlo.reshape": {
-        "that splits": program("stablehlo.reshape", ["tensor<4x6xf32>"], ["tensor<2x2x6xf32>"]),
-        "that merges": program("stablehlo.reshape", ["tensor<4x6xf32>"], ["tensor<24xf32>"]),
+        "that splits": (["tensor<4x6xf32>"], ["tensor<2x2x6xf32>"]),
+        "that merges": (["tensor<4x6xf32>"], ["tensor<24xf32>"]),
     },
 }  # fmt: skip
+
+#: Op -> form -> program.
+FORMS = {op: {form: program(op, *a) for form, a in forms.items()} for op, forms in _ARGUMENTS.items()}

@@ -151,12 +151,8 @@ def _bitcasts(element: str) -> Iterator[tuple[str, str, str]]:
     name, width = "stablehlo.bitcast_convert", WIDTH[element]
     for to in (element, "ui4", "ui8", "i16", "f32", "f64"):
         w = WIDTH[to]
-        if to == element or w == width:
-            a, b = "4x6", "4x6"
-        elif w > width:
-            a, b = f"4x6x{w // width}", "4x6"
-        else:
-            a, b = "4x6", f"4x6x{width // w}"
+        a = f"4x6x{w // width}" if w > width else "4x6"
+        b = f"4x6x{width // w}" if w < width else "4x6"
         yield element, f"to {to}", op_samples.program(name, [f"tensor<{a}x{element}>"], [f"tensor<{b}x{to}>"])
 
 

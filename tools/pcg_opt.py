@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 import sys
@@ -12,12 +13,13 @@ from pcg.ir.context import make_context
 from pcg.layout.mesh import MeshError
 from pcg.machine import ClusterError
 from pcg.passes.pipeline import Pipeline, PipelineError, UnknownPass, suggestions, summary
-from pcg.tools import diagnostics, reproducer
+from pcg.tools import arguments, diagnostics, reproducer
 from pcg.tools.job import Job
 from pcg.tools.options import UsageError, flag_suggestions, parse
 
 _SPLIT = re.compile(r"^// -----.*$", re.M)
 _BYTECODE = b"ML\xefR"
+_fail = functools.partial(arguments.fail, "pcg-opt", status=1)
 
 
 def _print_phases(job: Job) -> None:
@@ -169,11 +171,6 @@ def _internal(error: Exception) -> str:
     where = "".join(f" {n}" for n in getattr(error, "__notes__", ()))
     text = " ".join(str(error).split())[:300]
     return f"internal error{where}: {type(error).__name__}: {text} (--debug shows where)"
-
-
-def _fail(message: str) -> int:
-    print(f"pcg-opt: error: {message}", file=sys.stderr)
-    return 1
 
 
 if __name__ == "__main__":

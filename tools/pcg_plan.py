@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pcg.tools import arguments
 
-SAME, DIFFERENT, FAILED = 0, 1, 2
+SAME, DIFFERENT = 0, 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,9 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return {"show": _show, "diff": _diff, "cost": _cost}[args.command](args)
     except OSError as error:
-        return _fail(f"{error.filename or 'plan'}: {error.strerror or error}")
+        return arguments.fail("pcg-plan", f"{error.filename or 'plan'}: {error.strerror or error}")
     except (PlanError, PcgError, ProgramError, MeshError, SpecError, ClusterError) as error:
-        return _fail(str(error))
+        return arguments.fail("pcg-plan", str(error))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,11 +84,6 @@ def _cost(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(costs(plan, found))
     return SAME if all(c.fits for c in found) else DIFFERENT
-
-
-def _fail(message: str) -> int:
-    print(f"pcg-plan: error: {message}", file=sys.stderr)
-    return FAILED
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pcg.layout import Mesh
 
-AGREES, DIFFERS, FAILED = 0, 1, 2
+AGREES, DIFFERS = 0, 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,12 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(args)
     except (PcgError, ProgramError, MeshError, PlanError, OSError, ValueError) as error:
-        _fail(args, str(error))
+        return _fail(args, str(error))
     except Exception as error:  # XLA's errors have no common type; what it says is the cause.
         if type(error).__module__.split(".")[0] not in ("jax", "jaxlib"):
             raise
-        _fail(args, f"XLA: {str(error).strip().splitlines()[0]}")
-    return FAILED
+        return _fail(args, f"XLA: {str(error).strip().splitlines()[0]}")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -183,10 +182,10 @@ def _print(args: argparse.Namespace, report: dict[str, Any], text: Callable[[dic
     return DIFFERS if report.get("agrees") is False else AGREES
 
 
-def _fail(args: argparse.Namespace, message: str) -> None:
+def _fail(args: argparse.Namespace, message: str) -> int:
     if args.json:
         print(json.dumps({"program": args.program, "agrees": None, "error": message}, indent=2))
-    print(f"pcg-run: error: {message}", file=sys.stderr)
+    return arguments.fail("pcg-run", message)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pcg.tools import arguments
 
-FOUND, INFEASIBLE, FAILED = 0, 1, 2
+FOUND, INFEASIBLE = 0, 1
 #: Bytes of a file from which reading it takes long enough to compile loops meanwhile.
 _LARGE = 1 << 16
 
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     start = time.monotonic() - (_since_start() if argv is None else 0.0)
     args = parser().parse_args(argv)
     if args.output and not Path(args.output).absolute().parent.is_dir():
-        return _fail(f"no folder {Path(args.output).absolute().parent} for the answer")
+        return arguments.fail("pcg-solve", f"no folder {Path(args.output).absolute().parent} for the answer")
     from pcg.solve.problem import Infeasible, ProblemError, read_problem
     from pcg.solve.solve import solve, warm
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"pcg-solve: {error}", file=sys.stderr)
         return INFEASIBLE
     except (ProblemError, OSError, MemoryError) as error:
-        return _fail(str(error))
+        return arguments.fail("pcg-solve", str(error))
     finally:
         gc.enable()
         if warming is not None:
@@ -88,11 +88,6 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seed", type=arguments.seed, default=0, help="of the search (default 0)")
     p.add_argument("--processes", type=arguments.integer(1), default=2, help="searching at once (default 2)")
     return p
-
-
-def _fail(message: str) -> int:
-    print(f"pcg-solve: error: {message}", file=sys.stderr)
-    return FAILED
 
 
 if __name__ == "__main__":

@@ -127,9 +127,8 @@ def _run(
     unsharded = _unsharded(program, args)
     if unsharded.partitioned:
         unsharded.where = executable.replicated
-    results = list(results) if isinstance(results, list | tuple) else [results]
     wide = lambda: check.on_mesh(check.widened(executable))  # noqa: E731
-    _compare(report, args, unsharded, draw, results, check.on_mesh(executable), wide)
+    _compare(report, args, unsharded, draw, check.flat(results), check.on_mesh(executable), wide)
 
 
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:

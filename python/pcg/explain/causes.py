@@ -13,11 +13,13 @@ from pcg.cost import CostModel
 from pcg.explain.explainer import Explainer, Explanation
 from pcg.explain.origins import Origins, computing_ops
 from pcg.explain.words import at_location, dim_of_axis
+from pcg.ir import shardings
 from pcg.ir.loops import assumed_iterations
 from pcg.ir.walk import defining_op, walk
 from pcg.layout import ShardSpec
 from pcg.lower.redistribution_ops import DIST_COLLECTIVES, PCG_OPERATORS, REDISTRIBUTION_OPS, dist_step, itemsize
 from pcg.reshard import Mask, Slice, plan
+from pcg.rules import CONTROL_FLOW, TERMINATORS
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 from pcg.search.fusion import Fusion
@@ -78,10 +80,7 @@ class Causes:
 
     def all(self) -> list[Cause]:
         """Every collective that lowering will make, in program order."""
-        found: list[Cause] = []
-        for op in walk(self.origins.func):
-            found += self.of(op)
-        return found
+        return [cause for op in walk(self.origins.func) for cause in self.of(op)]
 
     def of(self, op: ir.Operation) -> list[Cause]:
         """The collectives of `op`: one per step of a redistribution (at its last operator), one per exchange."""
@@ -130,16 +129,11 @@ class Causes:
         if strategy is None:
             return []
         rule, a = strategy
-        found = []
-        for e in rule.exchanges:
-            if not a.axes[e.factor]:
-                continue
-            seconds, wire_bytes = self.costs.exchange(op, e, a)
-            if not wire_bytes:
-                continue
-            axes = self.mesh.order(set(a.axes[e.factor]))
-            found.append(self.own(op, e.kind, axes, wire_bytes, seconds))
-        return found
+        costs = [(e, *self.costs.exchange(op, e, a)) for e in rule.exchanges if a.axes[e.factor]]
+        return [
+            self.own(op, e.kind, self.mesh.order(set(a.axes[e.factor])), wire_bytes, seconds)
+            for e, seconds, wire_bytes in costs if wire_bytes
+        ]  # fmt: skip
 
     def own(self, op: ir.Operation, kind: str, axes: tuple[str, ...], wire_bytes: float, seconds: float) -> Cause:
         """A collective inside the local form of `op`."""
@@ -164,13 +158,11 @@ class Causes:
 
     def users(self, value: ir.Value) -> list[tuple[ir.Operation, int, ir.Value]]:
         """The readers of `value` past redistributions: (op, operand, the value as it is read)."""
-        found = []
-        for copy in self.origins.copies(value):
-            for use in copy.uses:
-                op = use.owner.operation
-                if op.name not in REDISTRIBUTION_OPS:
-                    found.append((op, use.operand_number, copy))
-        return found
+        return [
+            (use.owner.operation, use.operand_number, copy)
+            for copy in self.origins.copies(value) for use in copy.uses
+            if use.owner.operation.name not in REDISTRIBUTION_OPS
+        ]  # fmt: skip
 
     def text(self, c: Cause) -> str:
         """A cause in one line."""
@@ -220,6 +212,24 @@ class Causes:
         """Seconds per step that an alternative takes more than the plan."""
         assert self.what_if is not None
         return other.measure.seconds - self.what_if.now.seconds
+
+
+def without_reshards(module: ir.Operation) -> ir.Operation:
+    """A copy of a module as it was before dist-insert-reshards, without the constraints inside of it.
+
+    It computes the same; every op keeps its layouts, and has those that it needs of its operands as attributes.
+    """
+    copy = module.operation.clone()
+    ops = [op for op in walk(copy) if op != copy]
+    for op in ops:
+        if len(op.results) and len(op.operands) and op.name not in REDISTRIBUTION_OPS | CONTROL_FLOW | TERMINATORS:
+            specs = [shardings.get(v) or ShardSpec.replicated(len(shape(v))) for v in op.operands]
+            shardings.set_operand_specs(op, specs)
+    for op in ops:
+        if op.name in REDISTRIBUTION_OPS:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+    return copy
 
 
 def runs_per_step(op: ir.Operation) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pcg.explain.origins import Chain, Origins, Result, Site
-from pcg.lower.redistribution_ops import REDISTRIBUTION_OPS
 
 #: Values of a chain that are named in one line; those between are counted.
 _NAMED = 6
@@ -25,11 +24,10 @@ def chains(origins: Origins, site: Site) -> list[Chain]:
 def steps(origins: Origins, chain: Chain) -> list[str]:
     """A line per link of a chain: the value that the axis comes from, its layout, and what hands the axis on."""
     o = origins
-    out = []
-    for link, after in zip(chain.links, chain.links[1:], strict=False):
-        name = o.name(after.site).removeprefix("the result of ")
-        out.append(f"<- {name} {o.layout_text(o.spec(after.site))} ({link.via})")
-    return out
+    return [
+        f"<- {o.name(after).removeprefix('the result of ')} {o.layout_text(o.spec(after))} ({link.via})"
+        for link, after in zip(chain.links, (x.site for x in chain.links[1:]), strict=False)
+    ]
 
 
 def chain_text(origins: Origins, site: Site) -> list[str]:
@@ -62,8 +60,3 @@ def elsewhere(origins: Origins, site: Site) -> str:
         return f"; it is computed as {o.layout_text(computed)} and redistributed"
     found = list(dict.fromkeys(o.layout_text(o.spec(v)) for v in o.copies(source) if o.spec(v) != computed))
     return f"; split to {', '.join(found)} for readers" if found else ""
-
-
-def distance(chain: Chain) -> int:
-    """Ops between the value and the annotation."""
-    return sum(link.op is not None and link.op.name not in REDISTRIBUTION_OPS for link in chain.links)

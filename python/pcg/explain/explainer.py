@@ -45,15 +45,13 @@ class Explainer:
     def producer(self, value: ir.Value, spec: ShardSpec, lost: Sequence[str]) -> Explanation:
         """Why `value` is split, or partial, over the axes `lost`, which a redistribution removes."""
         o = self.origins
-        texts: list[str] = []
         chains: list[Chain] = []
-        partial = [a for a in lost if a in spec.partial_axes]
         axes_by_text: dict[str, list[str]] = {}
-        for axis in partial:
-            text, more = self.partial(o.source(value), axis)
+        for axis in [a for a in lost if a in spec.partial_axes]:
+            text, chain = self.partial(o.source(value), axis)
             axes_by_text.setdefault(text.replace(f" over {axis}", " over @"), []).append(axis)
-            chains += more
-        texts += [text.replace("@", o.axes(axes)) for text, axes in axes_by_text.items()]
+            chains.append(chain)
+        texts = [text.replace("@", o.axes(axes)) for text, axes in axes_by_text.items()]
         for d, axes in enumerate(spec.dims):
             split = [a for a in axes if a in lost]
             if not split:
@@ -77,7 +75,7 @@ class Explainer:
         source = self.origins.source(value)
         return source if self.origins.spec(source) == self.origins.spec(value) else value
 
-    def partial(self, value: ir.Value, axis: str) -> tuple[str, list[Chain]]:
+    def partial(self, value: ir.Value, axis: str) -> tuple[str, Chain]:
         """Why `value` is partial over `axis`, back through linear ops to the op that sums."""
         o = self.origins
         passed: list[ir.Operation] = []
@@ -101,21 +99,26 @@ class Explainer:
                 which = next((i for i, v in enumerate(op.operands) if v == site), None)
                 if which is not None and len(chain.links) > 1:
                     text += f" (operand {which}, {o.name(site)})"
-                return text + f": {o.reason(site, axis)}", [chain]
+                return text + f": {o.reason(site, axis)}", chain
             following = [v for v in op.operands if axis in o.spec(v).partial_axes]
             if not following:
                 break
             passed.append(op)
             value = o.source(following[0])
-        return f"{o.name(start)} is a partial {kind} over {axis}", [o.chain(start, axis)]
+        return f"{o.name(start)} is a partial {kind} over {axis}", o.chain(start, axis)
 
     def _through(self, op: ir.Operation, rule: FactorRule, f: int, axis: str) -> tuple[ir.Value, Chain]:
         """The operand whose split of factor `f` has the nearest annotation."""
         o = self.origins
         sites = [v for v, t in zip(op.operands, rule.operands, strict=True) if any(f in dim for dim in t)]
         sites = [v for v in sites if axis in o.spec(v).used_axes] or list(op.results)
-        best = min(sites, key=lambda v: ((c := o.chain(v, axis)).annotation is None, len(c.links)))
+        best = min(sites, key=lambda v: self._remoteness(v, axis))
         return best, o.chain(best, axis)
+
+    def _remoteness(self, value: ir.Value, axis: str) -> tuple[bool, int]:
+        """By which values are ordered: how far it is from one to the annotation that `axis` comes from."""
+        chain = self.origins.chain(value, axis)
+        return chain.annotation is None, len(chain.links)
 
     # -- the readers ---------------------------------------------------------------------------
 
@@ -154,7 +157,7 @@ class Explainer:
             return Explanation(f"{o.op(op)} runs replicated: {rule.reason}")
         texts: list[str] = []
         chains: list[Chain] = []
-        rivals: list[Rival] = []
+        rival: Rival | None = None
         want = o.spec(site)
         for axis in lost:
             place = dim_of_axis(src, axis)
@@ -168,7 +171,7 @@ class Explainer:
                 found = self._unsplit(op, i, rule, a, axis, place)
             texts.append(found.text)
             chains += found.chains
-            rivals += [found.rival] if found.rival is not None else []
+            rival = rival or found.rival
         for d, axes in enumerate(want.dims):
             if any(f"dimension {d} split over" in text for text in texts):
                 continue
@@ -177,7 +180,7 @@ class Explainer:
                 chains.append(chain)
                 texts.append(f"{o.op(op)} takes dimension {d} split over {'+'.join(come)}: {o.reason(site, come[0])}")
         text = "; ".join(dict.fromkeys(texts)) or f"{o.op(op)} takes {o.layout_text(want)}"
-        return Explanation(text, tuple(chains), next(iter(rivals), None))
+        return Explanation(text, tuple(chains), rival)
 
     def _returned(self, i: int) -> Explanation:
         o, site = self.origins, Result(i)
@@ -230,9 +233,8 @@ class Explainer:
         text = f"{o.op(op)} takes dimension {d} unsplit"
         if (rival := self._neighbour(op, i, rule, factors)) is not None:
             return Explanation(f"{text}: {o.annotation_text(*rival)}", rival=rival)
-        if any(rule.factors[f].reduce for f in factors):
-            text += " (split, its results would be partial)"
-        return Explanation(f"{text}: {o.decided_by()}")
+        partial = " (split, its results would be partial)" if any(rule.factors[f].reduce for f in factors) else ""
+        return Explanation(f"{text}{partial}: {o.decided_by()}")
 
     def _rival(self, text: str, site: ir.Value, axis: str) -> Explanation:
         """Why a reader needs another layout: because `axis` is where it is at `site`."""
@@ -249,7 +251,7 @@ class Explainer:
             for v, t in zip((*op.operands, *op.results), (*rule.operands, *rule.results), strict=True)
             if axis in o.spec(v).used_axes
         ]
-        return min(found, key=lambda x: ((c := o.chain(x[0], axis)).annotation is None, len(c.links)))
+        return min(found, key=lambda x: self._remoteness(x[0], axis))
 
     def _neighbour(self, op: ir.Operation, i: int, rule: FactorRule, factors: Sequence[int]) -> Rival | None:
         """The annotation of another value around `op` that leaves these factors unsplit, if there is one."""

@@ -8,6 +8,7 @@ the search, or by an engine of propagation.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -111,10 +112,8 @@ class Origins:
                 rule = rule_for(op)
                 needs = shardings.operand_specs(op) or [None] * len(op.operands)
                 operands = [n or self.spec(v) for n, v in zip(needs, op.operands, strict=True)]
-                try:
+                with contextlib.suppress(RuleError):
                     found = rule, rule.infer(operands, [self.spec(r) for r in op.results], self.mesh)
-                except RuleError:
-                    found = None
             self._strategies[op] = found
         return self._strategies[op]
 

@@ -57,8 +57,7 @@ def findings(space: Space, advice: Advice) -> list[Finding]:
     found = [*_contradictory(space)]
     annotated = advice.annotated
     if not annotated.possible:
-        text = "the annotations contradict each other: no plan has them all"
-        found.append(Finding("impossible", text, place(space.func.location), space.func.location))
+        found.append(_of_all(space, "impossible", "the annotations contradict each other: no plan has them all"))
     else:
         found += [*_forced_reshards(space, annotated), *_idle(space, annotated), *_needless(space, advice)]
     found += [*_padding(space), *_replicated(space, advice.free), *_unused(space)]
@@ -75,7 +74,7 @@ def _contradictory(space: Space) -> Iterator[Finding]:
     for s in sites:
         argument = by_argument.get(space.state[s.index]) if s.kind == "result" and s.index in space.state else None
         if argument is not None and argument.spec != s.spec:
-            sent, seconds = _cost(space, s.spec, argument.spec, s)
+            seconds, sent = _cost(space, s.spec, argument.spec, s)
             text = (
                 f"result {s.name} is annotated {_spec(space, s.spec)}, argument {argument.name}, whose next value it "
                 f"is, {_spec(space, argument.spec)}: it is resharded at the end of every step, {sent:.0f} bytes sent "
@@ -95,7 +94,7 @@ def _contradictory(space: Space) -> Iterator[Finding]:
                 source = into[source][0]
             other = by_node.get(source)
             if other is not None and other.spec != s.spec:
-                sent, seconds = _cost(space, other.spec, s.spec, s)
+                seconds, sent = _cost(space, other.spec, s.spec, s)
                 text = (
                     f"{s.name} {s.type} demands {_spec(space, s.spec)} of a value that {_called(other)} has as "
                     f"{_spec(space, other.spec)}: resharding sends {sent:.0f} bytes per device"
@@ -108,10 +107,8 @@ def _called(s: AnnotatedValue) -> str:
 
 
 def _cost(space: Space, src: ShardSpec, dst: ShardSpec, s: AnnotatedValue) -> tuple[float, float]:
-    """(bytes one device sends, seconds) of resharding an annotated value."""
-    itemsize = s.bytes / max(1, math.prod(s.shape))
-    seconds, sent = space.resharding(src, dst, s.shape, itemsize)
-    return sent, seconds
+    """(seconds, bytes one device sends) of resharding an annotated value."""
+    return space.resharding(src, dst, s.shape, s.bytes / max(1, math.prod(s.shape)))
 
 
 # -- what the plan does with them ------------------------------------------------------------------
@@ -130,7 +127,8 @@ def _forced_reshards(space: Space, annotated: Figures) -> Iterator[Finding]:
             if src == dst:
                 continue
             seconds, sent = space.resharding(src, dst, e.shape, e.itemsize, e.timing)
-            kinds = _kinds(space, src, dst, e.shape, e.itemsize)
+            steps = reshard_plan(src, dst, e.shape, e.itemsize, space.mesh, space.model.link)
+            kinds = " and ".join(dict.fromkeys(s.collective for s in steps if not isinstance(s, Slice | Mask)))
             if not sent or not kinds:
                 continue
             row = total.setdefault((owner[node].index, f"{kinds} {'into' if arriving else 'out of'} it"), [0.0, 0.0])
@@ -146,11 +144,6 @@ def _forced_reshards(space: Space, annotated: Figures) -> Iterator[Finding]:
             yield Finding("forced-reshard", text, annotation.first.where, annotation.first.location, seconds, sent)
 
 
-def _kinds(space: Space, src: ShardSpec, dst: ShardSpec, shape: tuple[int, ...], itemsize: float) -> str:
-    steps = reshard_plan(src, dst, shape, itemsize, space.mesh, space.model.link)
-    return " and ".join(dict.fromkeys(s.collective for s in steps if not isinstance(s, Slice | Mask)))
-
-
 def _idle(space: Space, annotated: Figures) -> Iterator[Finding]:
     """Axes of more than one device that split no op's work in the completed plan."""
     choice, busy = space.node_choice(annotated), set[str]()
@@ -161,7 +154,7 @@ def _idle(space: Space, annotated: Figures) -> Iterator[Finding]:
     for axis, size in space.mesh.axes:
         if size > 1 and axis not in busy:
             text = f"under these annotations nothing is split over axis {axis}: its {size} devices all do the same work"
-            yield Finding("idle-axis", text, place(space.func.location), space.func.location)
+            yield _of_all(space, "idle-axis", text)
 
 
 def _needless(space: Space, advice: Advice) -> Iterator[Finding]:
@@ -215,8 +208,12 @@ def _unused(space: Space) -> Iterator[Finding]:
     used = {axis for a in space.annotations for s in a.sites for axis in s.spec.used_axes}
     for axis, size in space.mesh.axes:
         if size > 1 and axis not in used:
-            text = f"no annotation uses axis {axis} (size {size})"
-            yield Finding("unused-axis", text, place(space.func.location), space.func.location)
+            yield _of_all(space, "unused-axis", f"no annotation uses axis {axis} (size {size})")
+
+
+def _of_all(space: Space, code: str, text: str) -> Finding:
+    """A finding at the function."""
+    return Finding(code, text, place(space.func.location), space.func.location)
 
 
 def _subject(space: Space, a: AnnotationClass) -> str:

@@ -200,10 +200,9 @@ class Space:
         """
         fixed = fixed or {}
         key = (tuple(sorted(kept)), tuple(sorted(fixed.items())), cutoff)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._solve(self._penalties(kept, fixed), near, cutoff)
-        return found
+        if key not in self._known:
+            self._known[key] = self._solve(self._penalties(kept, fixed), near, cutoff)
+        return self._known[key]
 
     def layouts(self, annotation: int, of: Figures) -> Fixed:
         """What a plan has in the places of an annotation."""
@@ -240,13 +239,11 @@ class Space:
         core = self._core.penalised({self._at[c]: p for c, p in penalties.items()}).restrict(self._open)
         starts = [*self._seeds, *(self.base.restricted(f.choice) for f in near)]
         kept = [np.flatnonzero(m) for m in self._open]
-        inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in starts if self._has(x)]
+        # What has a choice that is left out is no start.
+        whole = [x for x in starts if all(m[k] for m, k in zip(self._open, x, strict=True))]
+        inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in whole]
         found = solve(core, inside, effort=_EFFORT, cutoff=cutoff - self.base.constant).x
         return self._figures(self.base.expand([int(kept[p][k]) for p, k in enumerate(found)]), penalties)
-
-    def _has(self, x: Sequence[int]) -> bool:
-        """Whether no choice of a solution of the core is left out."""
-        return all(m[k] for m, k in zip(self._open, x, strict=True))
 
     def _figures(self, x: list[int], penalties: dict[int, np.ndarray]) -> Figures:
         """What the plan `x` costs; one that fits is looked for if it does not."""

@@ -17,8 +17,7 @@ from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.lower.lower_spmd import LowerSpmd
 from pcg.machine import Machine
 from pcg.rewrite.insert_reshards import InsertReshards
-from pcg.rewrite.recompute import Recompute
-from pcg.rewrite.remat_barriers import InsertRematBarriers
+from pcg.rewrite.recompute import InsertRematBarriers, Recompute
 from pcg.search.recompute import Recomputation
 from pcg.simulate import Simulation, simulate, simulate_mappings
 from pcg.simulate.kernels import OpWorks

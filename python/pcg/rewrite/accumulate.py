@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pcg.ir import emit
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry
@@ -37,8 +38,7 @@ class Accumulate(Transformation):
         rewriting = Microbatches(layouts)
         rewriting.run()
         with module.context:
-            i64 = ir.IntegerType.get_signless(64)
-            func.attributes[MICROBATCHES] = ir.IntegerAttr.get(i64, self.microbatches)
+            func.attributes[MICROBATCHES] = emit.i64(self.microbatches)
         self.statistics["values accumulated"] = len(rewriting.accumulated)
         hoisted = f"; {len(layouts.hoisted)} ops run on the whole batch before the loop" if layouts.hoisted else ""
         self.remark(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.annotation import remove
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
@@ -141,10 +141,7 @@ class ExportSdy(Transformation):
             value.replace_all_uses_except(new, new.owner.operation)
 
     def _constraint(self, value: ir.Value, spec: ShardSpec) -> ir.Value:
-        attributes = {"sharding": sharding_attr(spec, self.mesh)}
-        return ir.Operation.create(
-            "sdy.sharding_constraint", results=[value.type], operands=[value], attributes=attributes
-        ).result
+        return emit.create("sdy.sharding_constraint", [value], value.type, sharding=sharding_attr(spec, self.mesh))
 
 
 def sharding_attr(spec: ShardSpec, mesh: Mesh) -> ir.Attribute:

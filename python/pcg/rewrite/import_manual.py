@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.sdy_attrs import SdySharding, parse_manual_axes, parse_per_value
 from pcg.ir.walk import body, functions, walk
@@ -79,7 +79,7 @@ def import_manual(
         shardings.OUT_SPECS: _specs(op, [v.type for v in op.results], outs, over, layouts),
     }
     if free:
-        attrs[REPEATS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), repeats)
+        attrs[REPEATS] = emit.i64(repeats)
     new = ir.Operation.create(
         "stablehlo.custom_call", [r.type for r in op.results], list(op.operands), attrs,
         loc=op.location, ip=ir.InsertionPoint(op),

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.sdy_attrs import parse_per_value, parse_sharding
 from pcg.ir.transformation import Transformation
@@ -66,8 +66,7 @@ class ImportSdy(Transformation):
                 if found and is_entry and found[0].partial:
                     axes = ", ".join(map(repr, found[0].partial_axes))
                     raise PcgError(f"{what} is unreduced over {axes}; allowed: no partial axes", place)
-                attrs = {own[k].name: own[k].attr for k in range(len(own))}
-                del attrs[_ATTR]
+                attrs = {a.name: a.attr for a in ir.DictAttr(own) if a.name != _ATTR}
                 if found and is_entry:
                     attrs[shardings.SPEC] = shardings.to_attr(found[0], self.layouts.symbol)
                     attrs.update(_freedom(found))
@@ -78,7 +77,8 @@ class ImportSdy(Transformation):
                     else:
                         for block in blocks:
                             last = list(block.operations)[-1].operation
-                            self._constrain_operand(last, i, found)
+                            new = self._constraint(last.operands[i], found, ir.InsertionPoint(last), last.location)
+                            last.operands[i] = new.results[0]
                 every[i] = ir.DictAttr.get(attrs)
                 changed = True
             if changed:
@@ -93,10 +93,6 @@ class ImportSdy(Transformation):
         """Constrain `value` for all its uses."""
         new = self._constraint(value, found, ip, at.location)
         value.replace_all_uses_except(new.results[0], [new])
-
-    def _constrain_operand(self, op: ir.Operation, i: int, found: Found) -> None:
-        new = self._constraint(op.operands[i], found, ir.InsertionPoint(op), op.location)
-        op.operands[i] = new.results[0]
 
     def translate(self, op: ir.Operation) -> None:
         """Translate everything inside `op`, outer ops first."""
@@ -167,9 +163,6 @@ class ImportSdy(Transformation):
 
 def _freedom(found: Found) -> dict[str, ir.Attribute]:
     """Open dimensions and priorities as attributes, where there are any."""
-    return {n: _dims(x) for n, x in zip((shardings.OPEN, shardings.PRIORITIES), found[1:], strict=True) if x}
-
-
-def _dims(dims: list[int]) -> ir.Attribute:
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in dims])
+    _, *numbers = found
+    names = (shardings.OPEN, shardings.PRIORITIES)
+    return {n: ir.ArrayAttr.get(list(map(emit.i64, x))) for n, x in zip(names, numbers, strict=True) if x}

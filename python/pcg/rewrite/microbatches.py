@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from torch_mlir import ir
 
@@ -20,8 +19,8 @@ from pcg.ir.walk import outer_values, walk
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.local import MeshContext, local_form_of
-from pcg.lower.neutral import neutral
-from pcg.rewrite.temporal import CannotSplit, TemporalLayouts
+from pcg.lower.neutral import neutral, scalar
+from pcg.rewrite.temporal import TemporalLayouts, cannot_split
 from pcg.rules import rule_for, traits
 from pcg.rules.factor import Assignment
 from pcg.rules.regions import REDUCERS
@@ -37,11 +36,11 @@ class TimeContext(MeshContext):
 
     def per_device(self, numbers: Sequence[int], element: ir.Type | None = None) -> ir.Value:
         if list(numbers) != list(range(self.mesh.size)):
-            raise CannotSplit(f"'{self.op.name}' op depends on where in the batch an example is", self.op.location)
+            raise cannot_split(self.op, " depends on where in the batch an example is")
         return self.counter if element is None else emit.convert(self.counter, element)
 
     def shard_start(self, factor: int, element: ir.Type | None = None) -> ir.Value:
-        raise CannotSplit(f"'{self.op.name}' op depends on where in the batch an example is", self.op.location)
+        raise cannot_split(self.op, " depends on where in the batch an example is")
 
     shard_length = shard_start
 
@@ -83,7 +82,7 @@ class Microbatches:
                 v.replace_all_uses_with(r)
             with ir.InsertionPoint(ops[-1]):
                 for v, r in zip(parts, results[len(sums) :], strict=False):
-                    v.replace_all_uses_with(self._reshape(r, v.type))
+                    v.replace_all_uses_with(_reshape(r, v.type))
             self._order(ops, inside, loop)
         # What was generated for the whole batch, and now is for each microbatch, is not needed any more.
         for op in reversed(list(walk(func))):
@@ -110,38 +109,25 @@ class Microbatches:
             out = []
             for v, acc in zip(sums, carried, strict=False):
                 with v.owner.location:
-                    out.append(self._create(REDUCERS[layouts.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
+                    out.append(emit.create(REDUCERS[layouts.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
             for v, stack in zip(parts, carried[len(sums) : len(sums) + len(parts)], strict=True):
                 out.append(self._update(v, stack))
-            one = self._constant(1)
-            following = self._create("stablehlo.add", [self.counter, one], i32)
+            following = emit.binary("add", self.counter, _constant(1))
             rest = list(body.arguments)[1 + len(out) :]
             ir.Operation.create("stablehlo.return", operands=[following, *out, *rest])
         with ir.InsertionPoint(ops[-1]):
-            initial = [self._constant(0)]
-            for v in sums:
-                kind = layouts.specs[v].partial[0][1]
+            initial = [_constant(0)]
+            kinds = [*(layouts.specs[v].partial[0][1] for v in sums), *["sum"] * len(parts)]
+            for v, type_, kind in zip((*sums, *parts), types[1:], kinds, strict=True):
                 with v.owner.location:
-                    scalar = neutral(v.type.element_type, kind)
-                initial.append(self._broadcast(scalar, v.type))
-            for v in parts:
-                seen = self._reshaped(v)
-                with v.owner.location:
-                    scalar = neutral(seen.element_type, "sum")
-                initial.append(self._broadcast(scalar, seen))
+                    start = neutral(type_.element_type, kind)
+                initial.append(emit.broadcast(start, type_) if type_.rank else start)
             for v, d in self._outer:
-                initial.append(v if d is None else self._reshape(v, self._reshaped(v, d)))
-            loop = ir.Operation.create(
-                "stablehlo.while", results=[v.type for v in initial], operands=initial, regions=2,
-                loc=layouts.func.location,
-            )
+                initial.append(v if d is None else _reshape(v, self._reshaped(v, d)))
+            loop = emit.create_op("stablehlo.while", initial, [v.type for v in initial], 2)
         cond = loop.regions[0].blocks.append(*[v.type for v in initial])
         with ir.InsertionPoint(cond):
-            flag = self._create(
-                "stablehlo.compare", [cond.arguments[0], self._constant(k)],
-                ir.RankedTensorType.get([], ir.IntegerType.get_signless(1)),
-                comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction LT>"),
-            )  # fmt: skip
+            flag = emit.compare(cond.arguments[0], _constant(k), "LT")
             ir.Operation.create("stablehlo.return", operands=[flag])
         body.append_to(loop.regions[1])
         return loop
@@ -193,27 +179,21 @@ class Microbatches:
                 results = self._inner_loop(op)
             elif op.name in CONSTRAINTS or op.name == "stablehlo.optimization_barrier":
                 values = [self._local(v, layouts.specs[v]) for v in op.operands]
-                attributes = {n: op.attributes[n] for n in op.attributes}
-                results = list(
-                    ir.Operation.create(
-                        op.name, results=[v.type for v in values], operands=values, attributes=attributes
-                    ).results
-                )
+                results = list(_like(op, values).results)
             else:
-                rule, a = rule_for(op), layouts.chosen[op]
-                operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
-                results = self._form(op, operands, a)
+                results = self._form(op, layouts.chosen[op])
         self._values.update(zip(op.results, results, strict=True))
 
-    def _form(self, op: ir.Operation, operands: list[ir.Value], a: Assignment) -> Sequence[ir.Value]:
-        layouts = self.layouts
-        rule = rule_for(op)
+    def _form(self, op: ir.Operation, a: Assignment) -> Sequence[ir.Value]:
+        """The local form of an op by a strategy."""
+        layouts, rule = self.layouts, rule_for(op)
+        operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
         types = [_local_type(r.type, rule.result_spec(i, a), layouts.parts) for i, r in enumerate(op.results)]
         collectives = CollectiveBuilder(layouts.mesh)
         context = TimeContext(op, operands, types, rule, a, collectives, counter=self.counter)
         results = list(local_form_of(op)(context))
         if collectives.channels:
-            raise CannotSplit(f"'{op.name}' op: parts of the batch depend on each other", op.location)
+            raise cannot_split(op, ": parts of the batch depend on each other")
         return results
 
     def _replicated(self, op: ir.Operation) -> Sequence[ir.Value]:
@@ -236,14 +216,12 @@ class Microbatches:
         a = layouts.rematerialisation(value, want)
         if a is not None or (layouts.is_generated(value) and want.is_replicated):
             op = value.owner.operation
-            if a is None or want.is_replicated:
-                operands = [self._local(v, ShardSpec.replicated(len(shape(v)))) for v in op.operands]
-                return clone_mapped(op, dict(zip(op.operands, operands, strict=True))).results[0]
-            rule = rule_for(op)
-            operands = [self._local(v, rule.operand_spec(i, a)) for i, v in enumerate(op.operands)]
-            return self._form(op, operands, a)[0]
+            if a is not None and not want.is_replicated:
+                return self._form(op, a)[0]
+            operands = [self._local(v, ShardSpec.replicated(len(shape(v)))) for v in op.operands]
+            return clone_mapped(op, dict(zip(op.operands, operands, strict=True))).results[0]
         if value in self._values:  # replicated, but computed in the loop
-            seen = self._reshape(self._values[value], self._reshaped(value, _dim(want)))
+            seen = _reshape(self._values[value], self._reshaped(value, _dim(want)))
             return self._slice(seen, value.type, _dim(want))
         d = _dim(want) if any(want.dims) else None
         argument = self._outer.get((value, d))
@@ -261,14 +239,10 @@ class Microbatches:
         layouts = self.layouts
         specs = [layouts.specs[r] for r in op.results]
         operands = [self._local(v, s) for v, s in zip(op.operands, specs, strict=True)]
-        types = [v.type for v in operands]
-        new = ir.Operation.create(
-            op.name, results=types, operands=operands, regions=2, loc=op.location,
-            attributes={n: op.attributes[n] for n in op.attributes},
-        )
+        new = _like(op, operands)
         for old, region in zip(op.regions, new.regions, strict=True):
             block = old.blocks[0]
-            fresh = region.blocks.append(*types)
+            fresh = region.blocks.append(*[v.type for v in operands])
             self._values.update(zip(block.arguments, fresh.arguments, strict=True))
             with ir.InsertionPoint(fresh):
                 *inner, last = [o.operation for o in block.operations]
@@ -291,48 +265,39 @@ class Microbatches:
             [*kind.shape[:d], n // (k * inner), k, inner, *kind.shape[d + 1 :]], kind.element_type
         )
 
+    def _starts(self, rank: int, d: int) -> list[ir.Value]:
+        """Where the current microbatch begins in a value that was reshaped as `_reshaped` says."""
+        zero = _constant(0)
+        return [self.counter if i == d + 1 else zero for i in range(rank)]
+
     def _slice(self, seen: ir.Value, full: ir.RankedTensorType, d: int) -> ir.Value:
         """The current microbatch of a value of type `full` that was reshaped as `_reshaped` says."""
-        dims = list(seen.type.shape)
+        dims, local = list(seen.type.shape), list(full.shape)
         dims[d + 1] = 1
-        zero = self._constant(0)
-        starts = [self.counter if i == d + 1 else zero for i in range(len(dims))]
-        part = self._create(
-            "stablehlo.dynamic_slice", [seen, *starts], ir.RankedTensorType.get(dims, full.element_type),
-            slice_sizes=ir.DenseI64ArrayAttr.get(dims),
-        )
-        local = list(full.shape)
         local[d] //= self.layouts.parts
-        return self._reshape(part, ir.RankedTensorType.get(local, full.element_type))
+        return emit.reshape(emit.dynamic_slice(seen, self._starts(len(dims), d), dims), local)
 
     def _update(self, value: ir.Value, stack: ir.Value) -> ir.Value:
         """`stack` with the current microbatch of `value` written into it."""
         d = self.layouts.dim(value)
-        dims = list(stack.type.shape)
-        dims[d + 1] = 1
-        part = self._reshape(self._values[value], ir.RankedTensorType.get(dims, stack.type.element_type))
-        zero = self._constant(0)
-        starts = [self.counter if i == d + 1 else zero for i in range(len(dims))]
-        return self._create("stablehlo.dynamic_update_slice", [stack, part, *starts], stack.type)
+        part = _reshape(self._values[value], emit.resized(stack, d + 1, 1))
+        starts = self._starts(stack.type.rank, d)
+        return emit.create("stablehlo.dynamic_update_slice", [stack, part, *starts], stack.type)
 
-    @staticmethod
-    def _create(name: str, operands: Sequence[ir.Value], kind: ir.Type, **attributes: Any) -> ir.Value:
-        return ir.Operation.create(name, results=[kind], operands=list(operands), attributes=attributes).result
 
-    def _reshape(self, value: ir.Value, kind: ir.Type) -> ir.Value:
-        return value if value.type == kind else self._create("stablehlo.reshape", [value], kind)
+def _like(op: ir.Operation, operands: list[ir.Value]) -> ir.Operation:
+    """An op as `op`, without what is in its regions, whose results have the types of its operands."""
+    attributes = {n: op.attributes[n] for n in op.attributes}
+    types = [v.type for v in operands]
+    return ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
 
-    def _broadcast(self, scalar: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
-        if not kind.rank:
-            return scalar
-        nowhere = ir.DenseI64ArrayAttr.get([])
-        return self._create("stablehlo.broadcast_in_dim", [scalar], kind, broadcast_dimensions=nowhere)
 
-    def _constant(self, n: int) -> ir.Value:
-        i32 = ir.IntegerType.get_signless(32)
-        kind = ir.RankedTensorType.get([], i32)
-        value = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(i32, n))
-        return self._create("stablehlo.constant", [], kind, value=value)
+def _reshape(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
+    return value if value.type == kind else emit.reshape(value, kind.shape)
+
+
+def _constant(n: int) -> ir.Value:
+    return scalar(n, ir.IntegerType.get_signless(32))
 
 
 def _dim(spec: ShardSpec) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.transformation import Transformation
 from pcg.ir.walk import defining_op, functions, walk
 from pcg.rules import traits
@@ -33,14 +34,9 @@ class Reassociate(Transformation):
         first = [is_contraction(t) for t in terms]
         if sum(first) < 2 or all(first) or first == sorted(first, reverse=True):
             return
-        ordered = [t for t, c in zip(terms, first, strict=True) if c]
-        ordered += [t for t, c in zip(terms, first, strict=True) if not c]
-        total = ordered[0]
-        with ir.InsertionPoint(root):
-            for term in ordered[1:]:
-                total = ir.Operation.create(
-                    "stablehlo.add", results=[root.results[0].type], operands=[total, term], loc=root.location
-                ).results[0]
+        ordered = [t for wanted in (True, False) for t, c in zip(terms, first, strict=True) if c == wanted]
+        with ir.InsertionPoint(root), root.location:
+            total = functools.reduce(functools.partial(emit.binary, "add"), ordered)
         root.results[0].replace_all_uses_with(total)
         for add in adds:  # from the root down, so each is unused when it is erased
             add.erase()

@@ -1,4 +1,4 @@
-"""Rematerialise values in the backward part instead of keeping them, as far as memory needs it."""
+"""Rematerialise values in the backward part instead of keeping them, as far as memory needs it; its barriers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.clone import remap
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import place
 from pcg.ir.transformation import Bytes, Transformation, option
-from pcg.ir.walk import defining_op, entry
+from pcg.ir.types import number_attr
+from pcg.ir.walk import defining_op, entry, walk
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
 from pcg.search.outcome import DoesNotFit
@@ -157,8 +158,7 @@ def _barrier(
             attributes={REMAT: ir.UnitAttr.get()}, loc=reader.location, ip=ir.InsertionPoint(reader),
         )
         shardings.set_result_specs(op, specs)
-    for v, r in zip(values, op.results, strict=False):
-        behind[v] = r
+    behind.update(zip(values, op.results, strict=False))
     if len(operands) > len(values):
         for i, v in enumerate(reader.operands):
             if v == gradient:
@@ -172,17 +172,60 @@ def _gradient(reader: ir.Operation, read: PlacedSchedule, split: int) -> ir.Valu
     found = [v for v in found if at.get(v.owner.operation, -1) > split]
     if found:
         return max(found, key=lambda v: at[v.owner.operation])
-    for op in reversed(read.ops[split + 1 : at[reader]]):
-        for r in op.results:
-            if _is_gradient(r):
-                return r
-    return None
+    before = reversed(read.ops[split + 1 : at[reader]])
+    return next((r for op in before for r in op.results if _is_gradient(r)), None)
 
 
 def _is_gradient(value: ir.Value) -> bool:
     """Whether a value is a tensor of floats that may be an operand of a barrier: computed, and not partial."""
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, ir.FloatType):
+    if not _is_float(value) or value.owner.operation.name == "stablehlo.constant":
         return False
     spec = shardings.get(value)
-    return value.owner.operation.name != "stablehlo.constant" and (spec is None or not spec.partial)
+    return spec is None or not spec.partial
+
+
+# -- barriers for backends that drop them ---------------------------------------------------------
+
+
+@dataclass
+class InsertRematBarriers(Transformation):
+    """Replace the barriers of pcg-recompute by selects that XLA's CPU backend cannot remove."""
+
+    def run(self, module: ir.Operation) -> None:
+        barriers = [op for op in walk(module) if op.name == "stablehlo.optimization_barrier"]
+        for op in [op for op in barriers if REMAT in op.attributes]:
+            flag_of = op.operands[-1]
+            if not _is_float(flag_of) or 0 in flag_of.type.shape:
+                del op.attributes[REMAT]
+                continue
+            last = len(op.operands) - 1
+            with module.context, op.location, ir.InsertionPoint(op):
+                flag = _always_true(flag_of)
+                for i, (value, result) in enumerate(zip(op.operands, op.results, strict=True)):
+                    new = _select(flag, value) if i < last or last == 0 else value
+                    result.replace_all_uses_with(new)
+            op.erase()
+            self.statistics["barriers"] += 1
+
+
+def _is_float(value: ir.Value) -> bool:
+    kind = value.type
+    return isinstance(kind, ir.RankedTensorType) and isinstance(kind.element_type, ir.FloatType)
+
+
+def _always_true(value: ir.Value) -> ir.Value:
+    """A flag computed from the first element of `value`: it equals itself, or (NaN) does not."""
+    if rank := value.type.rank:
+        value = emit.reshape(emit.slice_box(value, [0] * rank, [1] * rank), [])
+    return emit.binary("or", emit.compare(value, value, "EQ"), emit.compare(value, value, "NE"))
+
+
+def _select(flag: ir.Value, value: ir.Value) -> ir.Value:
+    """`value` where `flag` is true, which it is; another value else."""
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType):
+        return value
+    if isinstance(kind.element_type, ir.ComplexType):  # the bindings have no attribute of complex numbers
+        return emit.select(flag, value, emit.create("stablehlo.negate", [value], kind))
+    zero = ir.DenseElementsAttr.get_splat(kind, number_attr(0, kind.element_type))
+    return emit.select(flag, value, emit.create("stablehlo.constant", [], kind, value=zero))

@@ -39,6 +39,11 @@ class CannotSplit(PcgError):
     """The program has an op that needs the whole batch at once; the message names it and says why."""
 
 
+def cannot_split(op: ir.Operation, why: str) -> CannotSplit:
+    """The error at an op; `why` goes on after `'stablehlo.sort' op`."""
+    return CannotSplit(f"'{op.name}' op{why}", op.location)
+
+
 @dataclass
 class TemporalLayouts:
     """The layout of every value of `func` over time when the dimensions `data` (argument -> dimension) are in `parts`.
@@ -62,10 +67,7 @@ class TemporalLayouts:
         self.mesh = Mesh.of({TIME_AXIS: self.parts})
         for op in walk(self.func):
             if has_side_effect(op):
-                raise CannotSplit(
-                    f"'{op.name}' op has a side effect, which every microbatch would repeat",
-                    op.location,
-                )
+                raise cannot_split(op, " has a side effect, which every microbatch would repeat")
         block = self.func.regions[0].blocks[0]
         for i, argument in enumerate(block.arguments):
             spec = ShardSpec.replicated(len(shape(argument)))
@@ -131,16 +133,13 @@ class TemporalLayouts:
                 self.refuse(op)
             self.deferred.update(op.results)
         elif all(self.is_replicated(v) for v in read):
-            for r in op.results:
-                self.specs[r] = ShardSpec.replicated(len(shape(r)))
+            self.specs.update((r, ShardSpec.replicated(len(shape(r)))) for r in op.results)
         elif op.name == "stablehlo.while":
             self._loop(op)
         elif op.name in CONTROL_FLOW:
-            text = f"'{op.name}' op reads the data: conditionals are not split into microbatches"
-            raise CannotSplit(text, op.location)
+            raise cannot_split(op, " reads the data: conditionals are not split into microbatches")
         elif op.name in CONSTRAINTS or op.name == "stablehlo.optimization_barrier":
-            for v, r in zip(op.operands, op.results, strict=True):
-                self.specs[r] = self.specs[v]
+            self.specs.update(zip(op.results, map(self.specs.__getitem__, op.operands), strict=True))
         else:
             self._ordinary(op, nested)
 
@@ -152,10 +151,10 @@ class TemporalLayouts:
                 break
             reducing = reader = defining
         of = f" (by '{reducing.name}')" if reducing is not None else ""
-        raise CannotSplit(
-            f"'{op.name}' op combines each example with what is reduced over the whole batch{of}: neither devices nor "
-            "microbatches can split it by a partial sum", op.location,
-        )
+        raise cannot_split(
+            op, f" combines each example with what is reduced over the whole batch{of}: neither devices nor "
+            "microbatches can split it by a partial sum",
+        )  # fmt: skip
 
     def _ordinary(self, op: ir.Operation, nested: bool) -> None:
         rule = rule_for(op)
@@ -169,18 +168,14 @@ class TemporalLayouts:
                     return
             if any(self.is_partial(v) for v in op.operands):
                 self.refuse(op)
-            raise CannotSplit(f"'{op.name}' op cannot run on a part of the batch: {self._why(op, rule)}", op.location)
+            raise cannot_split(op, f" cannot run on a part of the batch: {self._why(op, rule)}")
         if found is None or not (split or nested or self._accumulate_results(op)):
             if nested:
-                raise CannotSplit(
-                    f"'{op.name}' op in a loop reads a sum over the whole batch: a microbatch has a partial sum",
-                    op.location,
-                )
+                raise cannot_split(op, " in a loop reads a sum over the whole batch: a microbatch has a partial sum")
             self.deferred.update(op.results)
             return
         self.chosen[op] = found
-        for i, r in enumerate(op.results):
-            self.specs[r] = rule.result_spec(i, found)
+        self.specs.update((r, rule.result_spec(i, found)) for i, r in enumerate(op.results))
 
     def _strategy(self, op: ir.Operation, rule: FactorRule) -> Assignment | None:
         """The strategy on the axis of time that the operands allow and that slices the least."""
@@ -270,10 +265,8 @@ class TemporalLayouts:
                 zero = [k or not s.is_replicated for k, s in zip(keeps, new, strict=True)]
             carried = new
         if not self.is_replicated(list(cond.operations)[-1].operation.operands[0]):
-            text = "'stablehlo.while' op: its trip count depends on the data, so microbatches may differ"
-            raise CannotSplit(text, op.location)
-        for r, spec in zip(op.results, carried, strict=True):
-            self.specs[r] = spec
+            raise cannot_split(op, ": its trip count depends on the data, so microbatches may differ")
+        self.specs.update(zip(op.results, carried, strict=True))
 
     def _join(self, op: ir.Operation, i: int, have: ShardSpec, zero: bool, value: ir.Value) -> ShardSpec:
         new = self.specs[value]
@@ -285,9 +278,7 @@ class TemporalLayouts:
             return have
         if new.is_replicated and not have.partial and self.rematerialisation(value, have) is not None:
             return have
-        raise CannotSplit(
-            f"'stablehlo.while' op: carried value {i} starts {_state(have)} and becomes {_state(new)}", op.location
-        )
+        raise cannot_split(op, f": carried value {i} starts {_state(have)} and becomes {_state(new)}")
 
 
 def batch_arguments(func: ir.Operation, data: Sequence[int], parts: int) -> tuple[dict[int, int], int]:

@@ -15,16 +15,16 @@ from typing import cast
 
 from torch_mlir import ir
 
-from pcg.ir import mesh_names
+from pcg.ir import emit, mesh_names
 from pcg.ir.clone import clone_mapped
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import defining_op, walk
 from pcg.lower.local import local_form_of
 from pcg.lower.neutral import neutral
-from pcg.rewrite.uneven_context import ShareContext
 from pcg.rewrite.uneven_layouts import (
     GROUP_AXIS,
     CannotShare,
+    ShareContext,
     UnevenLayout,
     UnevenPartial,
     UnevenSplit,
@@ -234,22 +234,15 @@ class UnevenRewriter:
         type_ = local_type(value.type, to, g)
         if defining is not None and defining.name == "stablehlo.constant" and defining.attributes["value"].is_splat:
             splat = ir.DenseElementsAttr.get_splat(type_, defining.attributes["value"].get_splat_value())
-            share = self._create("stablehlo.constant", [], type_, g, value=splat)
+            share = emit.create("stablehlo.constant", [], type_, value=splat)
         elif defining is not None and defining.name == "stablehlo.broadcast_in_dim":
-            attribute = defining.attributes["broadcast_dimensions"]
-            dims, source = list(attribute), defining.operands[0]
+            dims, source = list(defining.attributes["broadcast_dimensions"]), defining.operands[0]
             if to.dim in dims and shape(source)[dims.index(to.dim)] > 1:
                 source = self._slice(source, UnevenSplit(dims.index(to.dim), to.sizes), g)
-            share = self._create(defining.name, [source], type_, g, broadcast_dimensions=attribute)
+            share = emit.broadcast(source, type_, dims)
         else:
-            array = ir.DenseI64ArrayAttr.get
-            start, limit = [0] * type_.rank, list(value.type.shape)
-            start[to.dim] = sum(to.sizes[:g])
-            limit[to.dim] = start[to.dim] + to.sizes[g]
-            share = self._create(
-                "stablehlo.slice", [value], type_, g, start_indices=array(start), limit_indices=array(limit),
-                strides=array([1] * type_.rank),
-            )
+            share = emit.slice_dim(value, to.dim, sum(to.sizes[:g]), sum(to.sizes[: g + 1]))
+        self._mark(share.owner, g)
         if outer and self._at_top():
             self._slices[key] = share
         return share
@@ -261,8 +254,9 @@ class UnevenRewriter:
         """The neutral element of a kind of reduction."""
         scalar = neutral(type_.element_type, kind)
         self._label([scalar], set(), g)
-        no_dims = ir.DenseI64ArrayAttr.get([])
-        return self._create("stablehlo.broadcast_in_dim", [scalar], type_, g, broadcast_dimensions=no_dims)
+        everywhere = emit.broadcast(scalar, type_)
+        self._mark(everywhere.owner, g)
+        return everywhere
 
     def _combine(self, value: ir.Value) -> ir.Value:
         """A value of the outer block, replicated, from all groups; dist-propagate-meshes decides on which mesh."""
@@ -275,26 +269,19 @@ class UnevenRewriter:
                 raise CannotShare(f"terms of a {state.kind} cannot be combined")
             found = parts[0]
             for part in parts[1:]:
-                found = self._create(REDUCERS[state.kind], [found, part], value.type, None)
+                found = emit.create(REDUCERS[state.kind], [found, part], value.type)
             self.summed += tensor_bytes(value.type)
         else:
             assert state is not None
-            i64 = ir.IntegerType.get_signless(64)
-            dim = ir.IntegerAttr.get(i64, state.dim)
-            found = self._create("stablehlo.concatenate", parts, value.type, None, dimension=dim)
+            found = emit.concatenate(parts, state.dim)
             self.gathered += tensor_bytes(value.type)
         self._combined[value] = found
         return found
 
-    def _create(
-        self, name: str, operands: Sequence[ir.Value], type_: ir.Type, g: int | None, **attributes: ir.Attribute
-    ) -> ir.Value:
-        op = ir.Operation.create(
-            name, results=[type_], operands=list(operands), attributes=attributes, loc=ir.Location.current
-        )
-        if g is not None and self._at_top():
+    def _mark(self, op: ir.Operation, g: int) -> None:
+        """Annotate an op of the outer block with the mesh of group `g`."""
+        if self._at_top():
             mesh_names.set_op_mesh(op, self.names[g])
-        return op.result
 
     def _label(self, values: Sequence[ir.Value], known: set[ir.Value], g: int) -> None:
         """Annotate the ops that compute `values` from the `known` ones with the mesh of group `g`."""
@@ -356,12 +343,9 @@ class UnevenRewriter:
         carries = self._loops[op]
         operands = [self._at(v, c, g) for v, c in zip(op.operands, carries, strict=True)]
         types = [local_type(r.type, c, g) for r, c in zip(op.results, carries, strict=True)]
-        attributes = {n: op.attributes[n] for n in _names(op) if not n.startswith("dist.")}
-        new = ir.Operation.create(
-            op.name, results=types, operands=operands, attributes=attributes, regions=2, loc=op.location
-        )
-        if self._at_top():
-            mesh_names.set_op_mesh(new, self.names[g])
+        attributes = {n: op.attributes[n] for n in op.attributes if not n.startswith("dist.")}
+        new = ir.Operation.create(op.name, types, operands, attributes, regions=2)
+        self._mark(new, g)
         for i, (old_region, new_region) in enumerate(zip(op.regions, new.regions, strict=True)):
             old = old_region.blocks[0]
             block = new_region.blocks.append(*types, arg_locs=[a.location for a in old.arguments])
@@ -376,10 +360,6 @@ class UnevenRewriter:
                     ends = [self._at(v, c, g) for v, c in zip(last.operands, needs, strict=True)]
                     ir.Operation.create(last.name, operands=ends, loc=last.location)
         return list(new.results)
-
-
-def _names(op: ir.Operation) -> list[str]:
-    return [a if isinstance(a, str) else a.name for a in op.attributes]
 
 
 def _pure(op: ir.Operation) -> bool:

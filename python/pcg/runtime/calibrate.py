@@ -107,8 +107,12 @@ class Calibration:
         self.devices.forget()
         self.progress(f"new memory: {new.seconds[-1] / new.sizes[-1] * 2**20 * 1e6:.0f} us per MiB on each device")
         rates = _rates(points) | ({("layout", "f32"): Rates(bytes=layouts)} if layouts is not None else {})
+        provenance = {
+            "device": describe(first), "devices": str(count), "rounds": str(self.rounds),
+            "elements": ", ".join(elements), "jax": jax.__version__, "date": time.strftime("%Y-%m-%d"),
+        }  # fmt: skip
         return Profile(
-            kind_name(first), count, kernel, dispatch, argument, rates, curves, new, waits, self._provenance(elements),
+            kind_name(first), count, kernel, dispatch, argument, rates, curves, new, waits, provenance,
         )  # fmt: skip
 
     def measure(self, wanted: Iterable[Probe]) -> list[tuple[Probe, float]]:
@@ -189,14 +193,6 @@ class Calibration:
             jax.block_until_ready(state)
 
         return call
-
-    def _provenance(self, elements: Sequence[str]) -> dict[str, str]:
-        devices = self.devices.devices
-        return {
-            "device": describe(devices[0]), "devices": str(len(devices)), "rounds": str(self.rounds),
-            "elements": ", ".join(elements), "jax": jax.__version__,
-            "date": time.strftime("%Y-%m-%d"),
-        }  # fmt: skip
 
 
 def _rates(points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]]) -> dict[tuple[str, str], Rates]:

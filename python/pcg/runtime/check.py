@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from pcg.driver.program import Leaf, Program
+from pcg.driver.program import Leaf
 from pcg.emulate.rounding import Noise, perturbed, unit
 from pcg.emulate.widen import is_wide, wide_element, widen
 from pcg.ir.context import make_context
@@ -32,7 +32,7 @@ from pcg.ir.parse import load_module
 from pcg.ir.sdy_text import without_second_regions
 from pcg.passes.pipeline import Pipeline
 from pcg.runtime import compare, jax_compat
-from pcg.runtime.compare import Comparison, Judgement
+from pcg.runtime.compare import Comparison
 from pcg.runtime.executable import Executable
 
 #: Perturbed runs that a suspicion is judged by, and how many roundings each operation errs by in them: of its own type,
@@ -78,7 +78,7 @@ class Unsharded:
         """
         module = self._module()
         widen(module)
-        return self._function(text_of(module), [_wide(x) for x in self.results])
+        return self._function(text_of(module), _wide(self.results))
 
     @functools.cached_property
     def run_perturbed(self) -> FlatFunction:
@@ -86,7 +86,7 @@ class Unsharded:
         module = self._module()
         Pipeline("stablehlo-legalize-composite-to-call,inline,symbol-dce").run(module)
         self.kinds = perturbed(module)
-        call = self._function(text_of(module), [_wide(x) for x in self.results])
+        call = self._function(text_of(module), _wide(self.results))
 
         def run(inputs: Sequence[np.ndarray]) -> list[Any]:
             vectors = [k.ones() for k in self.kinds] if len(inputs) == len(self.arguments) else []
@@ -101,11 +101,17 @@ class Unsharded:
         call = jax_compat.plain_function(text, results)
 
         def run(inputs: Sequence[np.ndarray]) -> list[Any]:
-            with jax_compat.x64(_has_64_bit(inputs) or any(x.element.endswith(("64", "64>")) for x in results)):
+            wide = any(x.dtype.name in ("float64", "int64", "uint64", "complex128") for x in inputs)
+            with jax_compat.x64(wide or any(x.element.endswith(("64", "64>")) for x in results)):
                 out = jax.block_until_ready(call(*(jax.device_put(x, self.where or jax.devices()[0]) for x in inputs)))
-            return list(out) if isinstance(out, list | tuple) else [out]
+            return flat(out)
 
         return run
+
+
+def flat(out: Any) -> list[Any]:
+    """The results of a call, of which one is not in a list."""
+    return list(out) if isinstance(out, list | tuple) else [out]
 
 
 def on_mesh(executable: Executable) -> FlatFunction:
@@ -114,7 +120,7 @@ def on_mesh(executable: Executable) -> FlatFunction:
     def run(inputs: Sequence[np.ndarray]) -> list[Any]:
         with jax_compat.x64(executable.needs_x64):
             out = jax.block_until_ready(executable.direct(*executable.place(inputs)))
-        return list(out) if isinstance(out, list | tuple) else [out]
+        return flat(out)
 
     return run
 
@@ -128,16 +134,9 @@ def widened(executable: Executable) -> Executable:
     c = executable.compilation
     module = load_module(c.local_text, make_context(), "<lowered>")
     widen(module)
-    program = wide_program(c.program)
+    program = dataclasses.replace(c.program, arguments=_wide(c.program.arguments), results=_wide(c.program.results))
     wide = dataclasses.replace(c, program=program, modules={**c.modules, "local": module}, _texts={})
     return Executable(wide, list(executable.jax_mesh.devices.flat))
-
-
-def wide_program(program: Program) -> Program:
-    """A program's arguments and results in double precision."""
-    return dataclasses.replace(
-        program, arguments=tuple(map(_wide, program.arguments)), results=tuple(map(_wide, program.results))
-    )
 
 
 @dataclass
@@ -174,11 +173,8 @@ class Check:
         one = self.unsharded
         values = [compare.as_wide(x) for x in inputs]
         reference = [np.asarray(x) for x in one.run_wide(values)]
-        got = self._wide_run(values)
-        rows = [
-            _Row(leaf, r, np.asarray(o), r, g)
-            for leaf, g, o, r in zip(one.results, got, one.run(inputs), reference, strict=True)
-        ]
+        found = zip(one.results, self._wide_run(values), one.run(inputs), reference, strict=True)
+        rows = [_Row(leaf, r, np.asarray(o), r, g) for leaf, g, o, r in found]
         if not all(row.agrees for row in rows):
             self._judge_by_noise(rows, values, seed)
         return [row.leaf.name for row in rows if not row.agrees]
@@ -225,72 +221,76 @@ class Check:
             return out
 
         base = [np.asarray(x) for x in run(inputs)]
-        if any(not row.narrow.agrees for row in rows):
+        if any(not row.narrow.found.agrees for row in rows):
             scale = NARROW if not self.unsharded.is_wide else 4 * NARROW
             found = runs(scale, False)
             for i, row in enumerate(rows):
                 row.judge_narrow(base[i], [x[i] for x in found])
-        if any(row.double is not None and not row.double.agrees for row in rows):
+        if any(row.double is not None and not row.double.found.agrees for row in rows):
             found = runs(DOUBLE, True)
             for i, row in enumerate(rows):
                 row.judge_double(base[i], [x[i] for x in found])
+
+
+class _Judged:
+    """A result in one precision, and what is thought of it: `own` is that of the program on one device."""
+
+    def __init__(
+        self, arrays: Any, own: np.ndarray, own_apart: np.ndarray, reference: np.ndarray, floor: float,
+        share: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.arrays, self.own, self.floor, self.tiny = arrays, own, floor, _tiny(own.dtype)
+        self.got, self.apart = worst_replica(arrays, reference)
+        self.found = compare.judge_by_one_device(self.apart, own_apart, reference, floor, self.tiny, share)
+
+    def judge(self, base: np.ndarray, runs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Judge it by noise; returns how far one device and each of the runs are off."""
+        self.got, self.apart = worst_replica(self.arrays, base)
+        aparts = [compare.distance(x, base) for x in (self.own, *runs)]
+        self.found = compare.judge(self.apart, aparts, base, self.floor, self.tiny)
+        return aparts
 
 
 class _Row:
     """What is known of one result."""
 
     def __init__(self, leaf: Leaf, got: Any, own: np.ndarray, reference: np.ndarray, wide: Any | None) -> None:
-        self.leaf, self.own, self.reference = leaf, own, reference
-        self.got_arrays, self.wide_arrays = got, wide
-        self.got, self.apart = worst_replica(got, reference)
+        self.leaf, self.reference = leaf, reference
         self.own_apart = compare.distance(own, reference)
-        self.floor, self.tiny = unit(leaf.element), _tiny(own.dtype)
-        self.narrow = compare.judge_by_one_device(self.apart, self.own_apart, reference, self.floor, self.tiny)
-        self.double: Judgement | None = None
+        self.narrow = _Judged(got, own, self.own_apart, reference, unit(leaf.element))
+        self.double: _Judged | None = None
         self.decided = True
-        self.wide, self.wide_apart = None, None
         if wide is not None:
-            self.wide, self.wide_apart = worst_replica(wide, reference)
             # An overflow in the type of the program is none in double precision, and excuses nothing there.
             finite = np.where(np.isinf(self.own_apart), 0.0, self.own_apart)
-            self.double = compare.judge_by_one_device(
-                self.wide_apart, finite, reference, DOUBLE * unit("f64"), _tiny(reference.dtype), _SHARE
-            )
+            self.double = _Judged(wide, reference, finite, reference, DOUBLE * unit("f64"), _SHARE)
 
     @property
     def agrees(self) -> bool:
-        return self.narrow.agrees and (self.double is None or self.double.agrees)
+        return self.narrow.found.agrees and (self.double is None or self.double.found.agrees)
 
     def judge_narrow(self, base: np.ndarray, runs: Sequence[np.ndarray]) -> None:
-        if not self.narrow.agrees:
-            self.got, self.apart = worst_replica(self.got_arrays, base)
-            self.own_apart = compare.distance(self.own, base)
-            aparts = [self.own_apart, *(compare.distance(x, base) for x in runs)]
-            self.narrow = compare.judge(self.apart, aparts, base, self.floor, self.tiny)
+        if not self.narrow.found.agrees:
+            aparts = self.narrow.judge(base, runs)
+            self.own_apart = aparts[0]
             if self.double is None:
                 self._decide(aparts, base)
 
     def judge_double(self, base: np.ndarray, runs: Sequence[np.ndarray]) -> None:
-        if self.double is not None and not self.double.agrees:
-            self.wide, self.wide_apart = worst_replica(self.wide_arrays, base)
-            aparts = [compare.distance(self.reference, base), *(compare.distance(x, base) for x in runs)]
-            floor = DOUBLE * unit("f64")
-            self.double = compare.judge(self.wide_apart, aparts, base, floor, _tiny(base.dtype))
-            self._decide(aparts, base)
+        if self.double is not None and not self.double.found.agrees:
+            self._decide(self.double.judge(base, runs), base)
 
     def _decide(self, aparts: Sequence[np.ndarray], base: np.ndarray) -> None:
         noise = sorted(compare.relative(x, base) for x in aparts)
         self.decided = noise[len(noise) // 2] < 0.1
 
     def comparison(self) -> Comparison:
-        apart, found, got, expected = self.apart, self.narrow, self.got, self.own
-        if self.narrow.agrees and self.double is not None and not self.double.agrees:
-            assert self.wide is not None
-            found, got, expected = self.double, self.wide, self.reference
+        double, apart = self.double, self.narrow.apart
+        wrong = double if self.narrow.found.agrees and double is not None and not double.found.agrees else self.narrow
         one = compare.relative(self.own_apart, self.reference)
-        double = None if self.wide_apart is None else compare.relative(self.wide_apart, self.reference)
-        row = compare.described(self.leaf.name, str(self.leaf), got, expected, found, apart, one, double)
-        return dataclasses.replace(row, error=compare.relative(self.apart, self.reference), decided=self.decided)
+        wide = None if double is None else compare.relative(double.apart, self.reference)
+        row = compare.described(self.leaf.name, str(self.leaf), wrong.got, wrong.own, wrong.found, apart, one, wide)
+        return dataclasses.replace(row, error=compare.relative(apart, self.reference), decided=self.decided)
 
 
 def worst_replica(array: Any, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -317,17 +317,12 @@ def worst_replica(array: Any, reference: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _tiny(dtype: np.dtype) -> float:
     """Least magnitude that a type resolves: below it, results may be flushed to zero."""
-    if compare.is_exact(dtype):
-        return 0.0
-    return float(jax.numpy.finfo(dtype).smallest_normal)
+    return 0.0 if compare.is_exact(dtype) else float(jax.numpy.finfo(dtype).smallest_normal)
 
 
-def _wide(leaf: Leaf) -> Leaf:
-    return dataclasses.replace(leaf, element=wide_element(leaf.element))
-
-
-def _has_64_bit(inputs: Sequence[np.ndarray]) -> bool:
-    return any(x.dtype.name in ("float64", "int64", "uint64", "complex128") for x in inputs)
+def _wide(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
+    """Arguments or results in double precision."""
+    return tuple(dataclasses.replace(x, element=wide_element(x.element)) for x in leaves)
 
 
 def text_of(module: Any) -> str:

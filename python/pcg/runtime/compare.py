@@ -173,11 +173,11 @@ def judge(
     found = _judged(apart, _scale(stack), reference, floor, tiny)
     if found.agrees:
         return found
-    most, worst = 0, 0.0
-    for i in range(len(runs)):
-        other = _judged(runs[i], _scale(np.delete(stack, i, axis=0)), reference, floor, tiny)
-        most, worst = max(most, int(np.count_nonzero(other.bad))), max(worst, other.excess)
-    allowed = max(1.0, OUTLIER * worst)
+    others = [
+        _judged(run, _scale(np.delete(stack, i, axis=0)), reference, floor, tiny) for i, run in enumerate(runs)
+    ]
+    most = max(np.count_nonzero(other.bad) for other in others)
+    allowed = max(1.0, OUTLIER * max(other.excess for other in others))
     # Counts too: in exact types, and where decisions change, each miss is as large as it can be.
     places = OUTLIER * most + (0 if is_exact(reference.dtype) else _FEW)
     by_count = np.count_nonzero(found.bad) / places if places else float("inf")

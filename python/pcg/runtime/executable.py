@@ -259,7 +259,12 @@ class Executable:
 
     def _check(self, flat: Sequence[Any]) -> None:
         for x, leaf in zip(flat, self.program.inputs, strict=True):
-            shape, dtype = self._aval(x, leaf)
+            try:
+                aval = jax.typeof(x)
+            except (TypeError, ValueError):
+                text = f"argument {leaf.name} is {x!r:.60} of type {type(x).__name__}; expected {leaf}"
+                raise SignatureError(text) from None
+            shape, dtype = aval.shape, aval.dtype
             wanted = leaf.shape[: len(leaf.shape) - leaf.key_rank] if leaf.key else leaf.shape
             if tuple(shape) != wanted or not _same_dtype(dtype, leaf):
                 kind = f"key<{leaf.key}>[{','.join(map(str, wanted))}]" if leaf.key else str(leaf)
@@ -267,15 +272,6 @@ class Executable:
                     f"argument {leaf.name} is {dtype}[{','.join(map(str, shape))}]; {self.program.name} was compiled"
                     f" for {kind}"
                 )
-
-    def _aval(self, x: Any, leaf: Leaf) -> tuple[tuple[int, ...], Any]:
-        try:
-            aval = jax.typeof(x)
-        except (TypeError, ValueError):
-            raise SignatureError(
-                f"argument {leaf.name} is {x!r:.60} of type {type(x).__name__}; expected {leaf}"
-            ) from None
-        return aval.shape, aval.dtype
 
     def _unflatten(self, out: Sequence[Any]) -> Any:
         if self.program.out_tree is not None:

@@ -37,19 +37,16 @@ def within(build: Callable[[Options], Executable], options: Options, limit: int)
         except DoesNotFit as error:
             cause = error
             executable = build(replace(options, memory_limit=math.ceil(error.needed)))
-            peak = executable.allocated()
-            if peak is None:
+            if executable.allocated() is None:
                 raise
-            if peak <= limit:
-                return executable
-            least = min(least, peak)
-            break
-        if not isinstance(executable.compilation.report, Outcome):
+        if cause is None and not isinstance(executable.compilation.report, Outcome):
             return executable  # all layouts are annotated: there is nothing to choose
         peak = executable.allocated()
         if peak is None or peak <= limit:
             return executable
         least = min(least, peak)
+        if cause is not None:
+            break
         aim = aim * _AIM * limit / peak if left > 1 else 1.0
     means = f"; {cause.message}" if cause is not None else ""
     raise PcgError(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import numpy as np
 from jax._src import config as jax_config
 from jax._src import effects as jax_effects
 from jax._src.lax.lax import _convert_element_type
@@ -99,13 +100,8 @@ def _lower(ctx: Any, *args: Any, program: LocalProgram) -> Sequence[Any]:
         _merge(program, ctx.module_context)
     function = table[name]
     results = ir.FunctionType(function.attributes["function_type"].value).results
-    call = ir.Operation.create(
-        "func.call",
-        results=list(results),
-        operands=list(args),
-        attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
-    )
-    return list(call.results)
+    callee = {"callee": ir.FlatSymbolRefAttr.get(name)}
+    return list(ir.Operation.create("func.call", results=list(results), operands=list(args), attributes=callee).results)
 
 
 jax_mlir.register_lowering(_inline_call_p, _lower)
@@ -130,8 +126,7 @@ def _merge(program: LocalProgram, context: Any) -> None:
     source = ir.Module.parse(program.text, module.context)
     _renumber(program, source, context)
     symbols = ir.SymbolTable(source.operation)
-    operations = [op.operation for op in source.body.operations]
-    for op in operations:
+    for op in [op.operation for op in source.body.operations]:
         old = ir.StringAttr(op.attributes["sym_name"]).value
         new = f"{program.key}_{old}"
         symbols.replace_all_symbol_uses(old, new, source.operation)
@@ -277,8 +272,6 @@ def plain_function(text: str, results: Sequence[Any]) -> Callable[..., Any]:
 
 def jax_mesh(mesh: Mesh, devices: Sequence[Any]) -> jax.sharding.Mesh:
     """Our mesh as a jax mesh; `devices` has one device per mesh position."""
-    import numpy as np
-
     grid = np.empty(len(devices), dtype=object)
     grid[:] = list(devices)
     kinds = (jax.sharding.AxisType.Auto,) * len(mesh.axes)

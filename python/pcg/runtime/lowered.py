@@ -6,6 +6,7 @@ Imports jax.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, cast
 
 from torch_mlir import ir
@@ -15,7 +16,6 @@ from pcg.driver.module_program import module_program
 from pcg.driver.program import Program
 from pcg.emulate.program import global_types, lowered_layouts
 from pcg.ir.errors import PcgError
-from pcg.layout import Mesh, ShardSpec
 from pcg.runtime.executable import Executable
 
 
@@ -37,7 +37,7 @@ def lowered_program(module: ir.Module, source: str | bytes, path: str | None) ->
             raise PcgError("the layouts of the lowered program do not go with its signature", path)
         shapes = (
             [tuple(ir.RankedTensorType(t).shape) for t in types] if types is not None
-            else [_global_shape(x.shape, s, mesh) for x, s in zip(leaves, specs, strict=True)]
+            else [tuple(map(operator.mul, x.shape, s.shards(mesh))) for x, s in zip(leaves, specs, strict=True)]
         )  # fmt: skip
         sides.append(tuple(dataclasses.replace(x, shape=n) for x, n in zip(leaves, shapes, strict=True)))
     return dataclasses.replace(local, arguments=sides[0], results=sides[1])
@@ -62,7 +62,3 @@ def lowered_executable(module: ir.Module, program: Program, devices: list[Any]) 
         program, mesh, cast(Any, None), tuple(ins), tuple(outs), {"local": module}, remarks=[], seconds={}
     )  # fmt: skip
     return Executable(compilation, devices)
-
-
-def _global_shape(shape: tuple[int, ...], spec: ShardSpec, mesh: Mesh) -> tuple[int, ...]:
-    return tuple(n * k for n, k in zip(shape, spec.shards(mesh), strict=True))

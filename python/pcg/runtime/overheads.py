@@ -27,39 +27,35 @@ _LONG, _FEWEST = 0.08, 4
 
 def dispatch(devices: Devices, rounds: int) -> tuple[float, float]:
     """Seconds of a program that does nothing, and what one more array in and out of it adds."""
-    mesh, spec = devices.mesh()
-
-    def program(arrays: int) -> Callable[[], Any]:
-        args = [devices.array(mesh, (8,), jnp.float32, c) for c in range(arrays)]
-        body = jax_compat.shard_map(lambda *xs: [x + 1 for x in xs], mesh, tuple([spec] * arrays), [spec] * arrays)
-        call = jax.jit(body).lower(*args).compile()
-        return lambda: jax.block_until_ready(call(*args))
-
-    few, many = program(1), program(65)
-    pairs = [(timed(few), timed(many)) for _ in range(4 * rounds + 1)][1:]
-    one = statistics.median(a for a, _ in pairs)
-    return one, max(0.0, (statistics.median(b for _, b in pairs) - one) / 64)
+    one, many = _medians(devices, rounds, *((lambda *xs: [x + 1 for x in xs], arrays) for arrays in (1, 65)))
+    return one, max(0.0, (many - one) / 64)
 
 
 def kernel(devices: Devices, rounds: int) -> float:
     """Seconds of a kernel that does next to nothing: one in a long chain that cannot be fused."""
-    mesh, spec = devices.mesh()
-    x = devices.array(mesh, (8,), jnp.float32, 0)
+
+    def chain(length: int, x: Any) -> Any:
+        for _ in range(length):
+            x = jax.lax.optimization_barrier(jnp.cumsum(jax.lax.optimization_barrier(x + 1.0)[::-1]))
+        return x
+
     low, high = 4, 20
+    short, long = _medians(devices, rounds, *((functools.partial(chain, n), 1) for n in (low, high)))
+    return max(0.0, (long - short) / (2 * (high - low)))  # two kernels per link of the chain
 
-    def chain(length: int) -> Callable[[], Any]:
-        def run(x: Any) -> Any:
-            for _ in range(length):
-                x = jax.lax.optimization_barrier(jnp.cumsum(jax.lax.optimization_barrier(x + 1.0)[::-1]))
-            return x
 
-        call = jax.jit(jax_compat.shard_map(run, mesh, (spec,), spec)).lower(x).compile()
-        return lambda: jax.block_until_ready(call(x))
+def _medians(devices: Devices, rounds: int, *programs: tuple[Callable[..., Any], int]) -> list[float]:
+    """Median seconds of functions of so many small arrays, interleaved."""
+    mesh, spec = devices.mesh()
 
-    short, long = chain(low), chain(high)
-    pairs = [(timed(short), timed(long)) for _ in range(4 * rounds + 1)][1:]
-    more = statistics.median(b for _, b in pairs) - statistics.median(a for a, _ in pairs)
-    return max(0.0, more / (2 * (high - low)))  # two kernels per link of the chain
+    def compiled(run: Callable[..., Any], arrays: int) -> Callable[[], Any]:
+        args = [devices.array(mesh, (8,), jnp.float32, c) for c in range(arrays)]
+        call = jax.jit(jax_compat.shard_map(run, mesh, (spec,) * arrays, spec)).lower(*args).compile()
+        return lambda: jax.block_until_ready(call(*args))
+
+    calls = [compiled(*p) for p in programs]
+    rows = [[timed(call) for call in calls] for _ in range(4 * rounds + 1)][1:]
+    return [statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def fresh(devices: Devices, rounds: int, largest: float, steps: int) -> Curve:

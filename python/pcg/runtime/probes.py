@@ -6,6 +6,7 @@ empty one is the op's.  FLOPs and bytes are counted as `pcg.cost` and the search
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -118,14 +119,9 @@ def _contractions(element: str, largest: float, steps: int, packs: bool) -> Iter
                 ((t, s), (s, s), ((1,), (0,))), ((t, s), (s, s), ((1,), (1,))), ((t, s), (t, s), ((0,), (0,))),
             )  # fmt: skip
             for a, b, dims in forms[: 2 if packs else 3]:
-
-                def dot(x: Any, y: Any, dims: Any = dims) -> Any:
-                    return lax.dot_general(x, y, (dims, ((), ())))
-
-                yield Probe(
-                    ("contraction", element, "flops"), flops, ((a, dtype), (b, dtype)), dot,
-                    flops / touched,
-                )  # fmt: skip
+                dot = functools.partial(lax.dot_general, dimension_numbers=(dims, ((), ())))
+                row = ("contraction", element, "flops")
+                yield Probe(row, flops, ((a, dtype), (b, dtype)), dot, flops / touched)
 
 
 def _round(n: float) -> int:
@@ -142,18 +138,18 @@ def _convolutions(element: str, largest: float, steps: int) -> Iterator[Probe]:
             x, k = (8, image, image, channels), (3, 3, channels, channels)
             flops = 2.0 * math.prod(x) * 9 * channels
             touched = item * (2.0 * math.prod(x) + math.prod(k))
-
-            def by_input(g: Any, k: Any, shape: Any = x) -> Any:
-                return jax.vjp(lambda x_: _conv(x_, k), jnp.zeros(shape, g.dtype))[1](g)[0]
-
-            def by_kernel(x: Any, g: Any, shape: Any = k) -> Any:
-                return jax.vjp(lambda k_: _conv(x, k_), jnp.zeros(shape, g.dtype))[1](g)[0]
-
+            by_input, by_kernel = functools.partial(_by_input, x), functools.partial(_by_kernel, k)
             for run, second in ((_conv, k), (by_input, k), (by_kernel, x)):
-                yield Probe(
-                    ("convolution", element, "flops"), flops, ((x, dtype), (second, dtype)), run,
-                    flops / touched, unrolled=True,
-                )  # fmt: skip
+                row = ("convolution", element, "flops")
+                yield Probe(row, flops, ((x, dtype), (second, dtype)), run, flops / touched, unrolled=True)
+
+
+def _by_input(shape: tuple[int, ...], g: Any, k: Any) -> Any:
+    return jax.vjp(lambda x: _conv(x, k), jnp.zeros(shape, g.dtype))[1](g)[0]
+
+
+def _by_kernel(shape: tuple[int, ...], x: Any, g: Any) -> Any:
+    return jax.vjp(lambda k: _conv(x, k), jnp.zeros(shape, g.dtype))[1](g)[0]
 
 
 def _conv(x: Any, k: Any) -> Any:

@@ -13,6 +13,7 @@ import pytest
 import pcg
 from pcg.layout import ShardSpec
 from pcg.tools import pcg_plan
+from pcg.tools.arguments import FAILED
 from support.filekinds import LOOP, MLP
 
 P = jax.sharding.PartitionSpec
@@ -117,7 +118,7 @@ def test_files_that_are_no_documents(data, said, tmp_path, capsys):
     path = tmp_path / "plan.json"
     path.write_bytes(data)
     for argv in (["show", str(path)], ["diff", str(path), str(path)], ["cost", str(path)]):
-        assert pcg_plan.main(argv) == pcg_plan.FAILED
+        assert pcg_plan.main(argv) == FAILED
         error = capsys.readouterr().err
         assert error.startswith(f"pcg-plan: error: {path}: ") and said in error and error.count("\n") == 1
     with pytest.raises(pcg.PlanError, match=said.replace("[", r"\[")):

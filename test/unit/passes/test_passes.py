@@ -36,7 +36,7 @@ class ExamplePass(Pass):
 
 def test_registry_is_sorted_and_complete():
     names = passes.pass_names()
-    assert names == sorted(names)
+    assert list(names) == sorted(names)
     for name in names:
         cls = passes.lookup(name)
         assert cls is not None and issubclass(cls, Pass)
