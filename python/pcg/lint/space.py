@@ -240,8 +240,8 @@ class Space:
         starts = [*self._seeds, *(self.base.restricted(f.choice) for f in near)]
         kept = [np.flatnonzero(m) for m in self._open]
         # What has a choice that is left out is no start.
-        whole = [x for x in starts if all(m[k] for m, k in zip(self._open, x, strict=True))]
-        inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in whole]
+        allowed = [x for x in starts if all(m[k] for m, k in zip(self._open, x, strict=True))]
+        inside = [[int(np.searchsorted(kept[p], k)) for p, k in enumerate(x)] for x in allowed]
         found = solve(core, inside, effort=_EFFORT, cutoff=cutoff - self.base.constant).x
         return self._figures(self.base.expand([int(kept[p][k]) for p, k in enumerate(found)]), penalties)
 
