@@ -104,7 +104,6 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/search/test_shared.py::test_a_plan_does_not_depend_on_what_was_planned_before": (),
     "unit/search/unity/test_optimize.py::test_a_memory_limit_is_kept": (),
     "unit/search/unity/test_optimize.py::test_the_same_input_gives_the_same_plan": (),
-    "unit/simulate/test_device_mappings.py::test_a_cutoff_ends_it": ("mlp",),
     "unit/simulate/test_device_mappings.py::test_no_step_takes_less_than_the_bound": ("mlp",),
     "unit/reshard/test_planner.py::test_every_pair_has_a_plan_that_leads_there_at_the_stated_cost": 2,
     "unit/search/unity/test_optimize.py::test_a_training_step": ("mlp",),
