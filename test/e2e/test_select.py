@@ -138,6 +138,8 @@ def test_parts_of_other_searches_make_the_best_plan_faster() -> None:
     assert alone.chosen is not None and better.chosen is not None and better.outcome is not None
     assert better.chosen.name == f"{alone.chosen.name} relinked"
     assert better.chosen.seconds < alone.chosen.seconds
+    assert better.chosen.search is not None and better.chosen.search.outcome is not None
+    assert 0 < better.chosen.search.outcome.bound <= better.chosen.search.outcome.seconds
     assert len(better.tried) == len(alone.tried) + 1
     finish(module, machine)
     model = CostModel(machine, pcg.Mesh.of({"a": 4, "b": 2}))

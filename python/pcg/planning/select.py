@@ -248,9 +248,9 @@ class Select(Transformation):
         # What the searches find is a kind of its own, of which the best counts.
         all_kinds = best.search is not None or not self.by_kind
         if taken < min((c.seconds for c in order if c.fits and (all_kinds or c.group == "search")), default=math.inf):
-            searches = (c.search for c in order if c.search is not None and c.name in plans)
-            search = dataclasses.replace(next(searches, None) or self._quiet_search())
-            known = dataclasses.replace(search.outcome or _NOTHING_KNOWN, choice=choice)
+            found = next((c.search for c in order if c.search is not None and c.name in plans), None)
+            known = dataclasses.replace((found and found.outcome) or _NOTHING_KNOWN, choice=choice)
+            search = dataclasses.replace(found or self._quiet_search())
             group, name = RELINKED if best.group == "unity" else "search", f"{best.name} relinked"
             attempt = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=known)
             self._finish(attempt, self._workers.start(attempt))
