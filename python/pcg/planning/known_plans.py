@@ -12,7 +12,8 @@ from pcg.planning.attempt import Candidate
 from pcg.planning.workspace import OnMesh
 from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.built import Built
-from pcg.search.warm_start import choices_of, completed
+from pcg.search.warm_start import choices_of
+from pcg.solve.ilp import completed
 from pcg.solve.network import Network
 
 

@@ -33,8 +33,9 @@ JOBS = option(0, "processes that evaluate candidates for a large program; 0: as 
 #: Ops of a program for which processes are started.  Measured: one takes 1.2 s to start, a candidate for so many ops
 #: 0.3 s, and there are 20 to 50 of them.
 _LARGE = 500
-#: Objects that are made before Python looks for cycles of them.  Measured: by default (700, 10, 10) it looks a tenth of
-#: the time, as graphs have millions of objects; so next to none, and no more memory is needed.
+#: Objects that a process makes before it looks for cycles of them; the first process, as all that run passes, looks for
+#: none.  Measured: by default (700, 10, 10) it looks a tenth of the time, as graphs have millions of objects; so next to
+#: none, and no more memory is needed.
 _COLLECTED = (50_000, 10, 10)
 #: Seconds after which a process that has nothing to do ends.
 _IDLE = 20.0
@@ -59,12 +60,9 @@ class Workers:
         self._lenient = module.context.allow_unregistered_dialects
 
     def __enter__(self) -> Workers:
-        self._collected = gc.get_threshold()
-        gc.set_threshold(*_COLLECTED)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        gc.set_threshold(*self._collected)
         for p in self._pending:
             p.cancel()
         if any(p.running for p in self._pending):  # the end of the program would wait for it

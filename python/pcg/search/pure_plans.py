@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcg.search.quotient import Quotient
-from pcg.solve.ilp import first_guess
+from pcg.solve.ilp import completed
 from pcg.solve.network import Network
 from pcg.solve.reduce import Reduction, reduce
 
@@ -50,12 +50,8 @@ def _batch(quotient: Quotient, c: int) -> int:
 
 def _complete(network: Network, reduction: Reduction, fixed: dict[int, int]) -> list[int]:
     """A good solution with some choices fixed: exact elimination, then greedy on the core."""
-    core = reduction.core
-    masks = [np.ones(len(u), dtype=bool) for u in core.unary]
-    for p, c in enumerate(reduction.kept):
-        if c in fixed:
-            masks[p] = reduction.choices[c] == fixed[c]
-    pinned = reduce(core.restrict(masks))
-    inside = pinned.expand(first_guess(pinned.core) if pinned.core.unary else [])
-    x = reduction.expand([int(np.flatnonzero(m)[k]) for m, k in zip(masks, inside, strict=True)])
+    known = {
+        p: int(np.flatnonzero(reduction.choices[c] == fixed[c])[0]) for p, c in enumerate(reduction.kept) if c in fixed
+    }
+    x = reduction.expand(completed(reduction.core, known))
     return network.icm(x, fixed)

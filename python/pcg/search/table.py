@@ -37,11 +37,12 @@ class Port:
 
     def find(self, spec: ShardSpec) -> int | None:
         """First strategy with `spec`, None if there is none."""
-        found = self._numbers.get(spec)
+        found = self.numbers.get(spec)
         return None if found is None else int((self.ids == found).argmax())
 
     @cached_property
-    def _numbers(self) -> dict[ShardSpec, int]:
+    def numbers(self) -> dict[ShardSpec | None, int]:
+        """Where each of the specs is among them."""
         return {s: n for n, s in enumerate(self.specs)}
 
     def shards(self, mesh: Mesh) -> np.ndarray:

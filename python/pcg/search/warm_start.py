@@ -8,7 +8,7 @@ search does not have) is chosen as well as possible around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from torch_mlir import ir
@@ -19,9 +19,6 @@ from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.search.built import Built
 from pcg.search.table import Port, Table
-from pcg.solve.ilp import first_guess
-from pcg.solve.network import Network
-from pcg.solve.reduce import reduce
 
 
 def choices_of(built: Built, func: ir.Operation, placed: ir.Operation) -> dict[int, int]:
@@ -55,23 +52,13 @@ def choices_of(built: Built, func: ir.Operation, placed: ir.Operation) -> dict[i
     return found
 
 
-def completed(network: Network, known: Mapping[int, int]) -> list[int]:
-    """A solution of `network` with the choices that are `known`: exact elimination, then greedy on the core."""
-    masks = [np.ones(len(u), dtype=bool) for u in network.unary]
-    for n, k in known.items():
-        masks[n] = np.arange(len(masks[n])) == k
-    rest = reduce(network.restrict(masks))
-    inside = rest.expand(first_guess(rest.core) if rest.core.unary else [])
-    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, inside, strict=True)]
-
-
 def _strategy(table: Table, specs: Sequence[ShardSpec | None], ports: Sequence[Port]) -> int | None:
     """The first strategy of `table` under which `ports` have `specs`, None if there is none."""
     fits = np.ones(len(table), dtype=bool)
     for port, spec in zip(ports, specs, strict=True):
-        if spec not in port.specs:
+        if spec not in port.numbers:
             return None
-        fits &= port.ids == port.specs.index(spec)
+        fits &= port.ids == port.numbers[spec]
     at = np.flatnonzero(fits)
     return int(at[0]) if len(at) else None
 

@@ -8,7 +8,7 @@ the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -223,6 +223,16 @@ def first_guess(core: Network) -> list[int]:
         greedy[i] = int(np.argmin(c))
     second = core.icm(greedy)
     return min((first, second), key=core.cost)
+
+
+def completed(network: Network, known: Mapping[int, int]) -> list[int]:
+    """A solution of `network` with the choices that are `known`: exact elimination, then greedy on the core."""
+    masks = [np.ones(len(u), dtype=bool) for u in network.unary]
+    for n, k in known.items():
+        masks[n] = np.arange(len(masks[n])) == k
+    rest = reduce(network.restrict(masks))
+    inside = rest.expand(first_guess(rest.core) if rest.core.unary else [])
+    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, inside, strict=True)]
 
 
 def _groups(rows: np.ndarray, noise: float) -> np.ndarray:
