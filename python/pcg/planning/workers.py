@@ -34,8 +34,8 @@ JOBS = option(0, "processes that evaluate candidates for a large program; 0: as 
 #: 0.3 s, and there are 20 to 50 of them.
 _LARGE = 500
 #: Objects that a process makes before it looks for cycles of them; the first process, as all that run passes, looks for
-#: none.  Measured: by default (700, 10, 10) it looks a tenth of the time, as graphs have millions of objects; so next to
-#: none, and no more memory is needed.
+#: none.  Measured: by default (700, 10, 10) it looks a tenth of the time, as graphs have millions of objects; so next
+#: to none, and no more memory is needed.
 _COLLECTED = (50_000, 10, 10)
 #: Seconds after which a process that has nothing to do ends.
 _IDLE = 20.0
