@@ -1,4 +1,4 @@
-"""One plan for a program: made in a copy of it, lowered and simulated."""
+"""One plan for a program: a draft of it on the search's graph, or written into a copy, lowered and simulated."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ import dataclasses
 import hashlib
 import io
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pcg.baselines.plans import BaselinePlan
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.planning.baseline import Baseline
+from pcg.planning.baseline_choice import plan_of_baseline
 from pcg.planning.evaluate import Context, evaluate, replace_mesh
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import Search
 from pcg.planning.target import cost_model
-from pcg.planning.workspace import Workspace
+from pcg.planning.workspace import OnMesh, Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
-from pcg.search.commit import commit
 from pcg.search.outcome import Outcome
-from pcg.search.table import Tables
+from pcg.search.relink import relink
+from pcg.solve.pairwise import Pairwise
 
 
 class Written:
@@ -102,6 +103,22 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class Draft:
+    """A plan that is not written yet: a choice per node of the search's graph on `mesh`.
+
+    `seconds` of its step are those of `GraphTimer`, `peak_bytes` those that the search counts.  `search` found it, if
+    one did; `apart` is as in `GraphTimer`.
+    """
+
+    seconds: float
+    peak_bytes: float
+    mesh: Mesh
+    choice: tuple[int, ...]
+    apart: Collection[tuple[int, int]] = ()
+    search: Search | None = None
+
+
+@dataclass(frozen=True)
 class Common:
     """What all attempts for a program have in common.
 
@@ -130,6 +147,33 @@ class Attempt(abc.ABC):
     @abc.abstractmethod
     def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
         """A copy of the program with layouts, and the search that found them."""
+
+    @abc.abstractmethod
+    def draft(self, workspace: Workspace) -> Draft:
+        """The plan in the fastest of `mappings`.
+
+        Raises:
+          PcgError: there is no such plan, or it is none of the search's graph.
+        """
+
+    @abc.abstractmethod
+    def of(self, draft: Draft) -> Attempt:
+        """The attempt to write and simulate what it has drafted."""
+
+    def drafted(
+        self, workspace: Workspace, on: OnMesh, choice: Sequence[int], apart: Collection[tuple[int, int]] = (),
+        search: Search | None = None,
+    ) -> Draft:  # fmt: skip
+        """A plan on `on`, in the fastest of `mappings`."""
+        meshes = [Mesh(on.mesh.axes, m.device_ids) for m in self.mappings] or [on.mesh]
+        best, at = math.inf, on.mesh
+        for mesh in meshes:
+            seconds = on.timer(cost_model(on.module, self.common.context.machine, mesh)).seconds(choice, apart)
+            if seconds < best:
+                best, at = seconds, mesh
+        built = on.graph(cost_model(on.module, self.common.context.machine, at))
+        peak = built.lifetimes.peak(built.graph, choice, at)[0]
+        return Draft(best, peak, at, tuple(choice), apart, search)
 
     def __call__(self, workspace: Workspace) -> Tried:
         """Make the plan and simulate it.
@@ -173,12 +217,27 @@ class SearchAttempt(Attempt):
         search.shared = None
         return copy, search
 
+    def draft(self, workspace: Workspace) -> Draft:
+        on = workspace.on(self.mesh, self.refine)
+        search = dataclasses.replace(self.search)
+        search.outcome = self.known
+        if search.outcome is None:
+            search.find(on)
+        assert search.outcome is not None
+        return self.drafted(workspace, on, search.outcome.choice, (), search)
+
+    def of(self, draft: Draft) -> Attempt:
+        assert draft.search is not None
+        return dataclasses.replace(self, search=draft.search, known=draft.search.outcome)
+
 
 @dataclass(frozen=True)
 class BaselineAttempt(Attempt):
     """The layouts of a baseline, propagated; on the mesh of the program or the first of `mappings`."""
 
     plan: BaselinePlan | None = None
+    refine: RefineMesh | None = None
+    """What refines the first of `mappings` before a search, as in `SearchAttempt`."""
 
     def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
         assert self.plan is not None
@@ -189,26 +248,85 @@ class BaselineAttempt(Attempt):
         Propagate(engine="dataflow", machine=self.common.context.machine, measured=False).run(copy)
         return copy, None
 
+    def draft(self, workspace: Workspace) -> Draft:
+        placed, _ = self.write(workspace)
+        on = workspace.on(self.mappings[0], self.refine) if self.mappings else workspace.on()
+        choice, apart = plan_of_baseline(on, cost_model(on.module, self.common.context.machine, on.mesh), placed)
+        return self.drafted(workspace, on, choice, apart)
+
+    def update_seconds(self, workspace: Workspace, draft: Draft) -> float:
+        """Seconds of computing the new state in a step of what it has drafted."""
+        on = workspace.on(self.mappings[0], self.refine) if self.mappings else workspace.on()
+        model = cost_model(on.module, self.common.context.machine, draft.mesh)
+        return on.timer(model).update_seconds(draft.choice)
+
+    def of(self, draft: Draft) -> Attempt:
+        best = [m for m in self.mappings if m.device_ids == draft.mesh.device_ids]
+        return dataclasses.replace(self, mappings=best[:1])
+
 
 @dataclass(frozen=True)
-class Choice:
-    """A task: seconds of the step of a plan that is given as a choice per node of the graph on `mesh`.
+class Drafts:
+    """A task: drafts of a baseline and of its ZeRO variants on one mesh, or why there is none.
 
-    Infinite where it is none, or does not fit.
+    A variant is left out (None) where what it saves, the update of state, does not make it as fast as `fastest`: the
+    seconds of the fastest plans that are known, by kind if `by_kind`, else under the empty name; with `few` as soon as
+    any plan fits.
     """
+
+    attempts: Sequence[BaselineAttempt]
+    fastest: Mapping[str, float]
+    by_kind: bool
+    few: bool
+
+    def __call__(self, workspace: Workspace) -> list[Draft | PcgError | None]:
+        fastest = dict(self.fastest)
+        least: dict[str, float] = {}
+        found: list[Draft | PcgError | None] = []
+        for attempt in self.attempts:
+            plan = attempt.plan
+            assert plan is not None
+            kind = plan.group if self.by_kind else ""
+            base = plan.without_zero
+            best = fastest.get(kind, math.inf)
+            if base != plan and (least.get(base.label, 0.0) > best or (self.few and best < math.inf)):
+                found.append(None)
+                continue
+            try:
+                draft = attempt.draft(workspace)
+            except PcgError as error:
+                found.append(error)
+                continue
+            found.append(draft)
+            if base == plan:
+                least[plan.label] = draft.seconds - attempt.update_seconds(workspace, draft)
+            if draft.peak_bytes <= attempt.common.limit:
+                fastest[kind] = min(fastest.get(kind, math.inf), draft.seconds)
+        return found
+
+
+@dataclass(frozen=True)
+class Relinking:
+    """A task: the plan `choice` with the parts of `others` that save time, by `most` timings; and its seconds."""
 
     common: Common
     choice: Sequence[int]
+    others: Sequence[Sequence[int]]
+    most: int
     mesh: Mesh | None = None
     refine: RefineMesh | None = None
 
-    def __call__(self, workspace: Workspace) -> float:
+    def __call__(self, workspace: Workspace) -> tuple[list[int], float]:
         on = workspace.on(self.mesh, self.refine)
-        copy = clone_module(on.module).operation
-        model = cost_model(copy, self.common.context.machine, on.mesh)
-        try:
-            commit(entry_of(copy), on.graph_of(copy, model), self.choice, Tables.on(on.mesh))
-            step = evaluate(copy, self.common.context, works=workspace.works).step
-        except PcgError:
-            return math.inf
-        return step.seconds if step.peak_bytes <= self.common.limit else math.inf
+        model = cost_model(on.module, self.common.context.machine, on.mesh)
+        network, timer, built = on.network(model), on.timer(model), on.graph(model)
+        flat = Pairwise.of(network.unary, network.pair)
+
+        def seconds(choice: Sequence[int]) -> float:
+            fits = built.lifetimes.peak(built.graph, choice, on.mesh)[0] <= self.common.limit
+            return timer.seconds(choice) if fits else math.inf
+
+        return relink(
+            built.graph, self.choice, self.others, seconds(self.choice), most=self.most,
+            estimate=lambda choice: flat.energy(np.array(choice)), simulate=lambda choices: [*map(seconds, choices)],
+        )  # fmt: skip

@@ -39,7 +39,7 @@ from pcg.search.terms import ReshardCosts, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 from pcg.solve.effort import EFFORTS
 from pcg.solve.network import FORBIDDEN
-from pcg.solve.stop import Stop
+from pcg.solve.stop import NEVER, Stop
 
 EFFORT = option(
     "default", "when a plan is good enough: quick, if it costs at most 1% more than the bound; default, 0.1%, or 1% "
@@ -153,6 +153,17 @@ class Search(Transformation):
         self.built = built = self._graph(module, model)
         peak = built.lifetimes.peak(built.graph, outcome.choice, mesh)[0]
         self._write(func, built, dataclasses.replace(outcome, peak_bytes=peak), model)
+
+    def find(self, on: OnMesh) -> None:
+        """Find the fastest plan of the program on `on` within the limit, without writing it: `outcome` has it.
+
+        Time is not traded for memory.
+        """
+        model = self._model(on.module, on.mesh)
+        limit = limit_of(self.memory_limit, model.machine)
+        quotient = on.quotient(on.graph(model), model)
+        self.outcome = self._optimize(on.func, quotient, limit, lambda _: None, NEVER)
+        check_possible(on.func, self.outcome)
 
     def _left(self, start: float) -> float | None:
         """Seconds that are left of the time limit."""

@@ -1,4 +1,8 @@
-"""The best of several plans, of the searches and the baselines, by simulation."""
+"""The best of several plans, of the searches and the baselines, by simulation.
+
+All of them are drafts at first, which are timed on the graph of the search; the fastest are written, lowered and
+simulated.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from torch_mlir import ir
 
 from pcg.baselines import plans
@@ -24,10 +27,18 @@ from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine, mapping
-from pcg.planning.attempt import Attempt, BaselineAttempt, Candidate, Choice, Common, SearchAttempt
+from pcg.planning.attempt import (
+    Attempt,
+    BaselineAttempt,
+    Candidate,
+    Common,
+    Draft,
+    Drafts,
+    Relinking,
+    SearchAttempt,
+)
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.evaluate import Context
-from pcg.planning.known_plans import known_plans
 from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT, SELECTED, Search
@@ -35,23 +46,28 @@ from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
-from pcg.search.relink import relink
 from pcg.search.roles import state_of
-from pcg.solve.pairwise import Pairwise
 
-#: Overlap fractions that searches assume, besides the given.  A choice, as each costs a search and a simulation: of 22
-#: sets tried for 18 cells of docs/quality.md, these come closest to the best one with the fewest.
+#: Overlap fractions that searches assume, besides the given.  A choice, as each costs a search: of 22 sets tried for 18
+#: cells of docs/quality.md, these come closest to the best one with the fewest.  The first four are for large programs.
 OVERLAPS = (
-    Overlap(0.1, 0.1), Overlap(0.5, 0.5), Overlap(0.5, 0.5, 0.9), Overlap(0.7, 0.2, 0.7), Overlap(0.9, 0.0, 0.5),
+    Overlap(0.5, 0.5), Overlap(0.1, 0.1), Overlap(0.7, 0.2, 0.7), Overlap(0.9, 0.0, 0.5), Overlap(0.5, 0.5, 0.9),
     Overlap(0.0, 0.0, 0.5), Overlap(0.8, 0.8, 0.8, 0.8),
 )  # fmt: skip
+_FEW_OVERLAPS = 4
 #: Share of the state that must be embedding tables for plans that split these to be tried.  A choice.
 MANY_TABLES = 0.1
-#: ZeRO variants of a plan that takes so many times as long as the best one are not tried: ZeRO saves part of the time
-#: of the update and sends as many bytes.  A choice: the update is much less than half of a step.
-_ZERO_CUTOFF = 2.0
-#: Decisions of all plans that relinking simulates.  A choice: on 40,000 it takes half a minute.
-_RELINKED_NODES = 40_000
+#: Ops of all plans that are lowered and simulated, and the fewest of these.  A choice: plans of programs of less than
+#: 1,500 ops all are; one of 10,000 takes four seconds.
+_SIMULATED_OPS, _SIMULATED = 40_000, 3
+#: A draft that takes so many times as long as the fastest is not simulated if not all are.  Measured: of plans of one
+#: program the times on the graph and those of lowered programs differ by no more, relative to each other.
+_SLOWER = 1.01
+#: Ops of all plans that relinking times.  A choice: 400,000 take ten seconds.
+_RELINKED_OPS = 400_000
+#: Ops of a large program, for which there are fewer searches, none by Unity's algorithm, which takes longer than all of
+#: them, and no ZeRO variants of baselines if anything fits.  A choice.
+_LARGE = 8_000
 #: The kind of a plan that takes parts of another search's plan, but for those of ours alone, which are of the search.
 RELINKED = "relinked"
 #: Plans that the remark names beside the chosen one.  A choice.
@@ -69,7 +85,7 @@ class Select(Transformation):
         ("auto", "declared", "any"),
     )  # fmt: skip
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
-    relinked: int = option(12, "how many plans are simulated that take parts of another search's plan; 0: none")
+    relinked: int = option(200, "how many plans are timed that take parts of another plan into the best; 0: none")
     jobs: int = JOBS
     effort: str = EFFORT
     generic: bool = option(True, "whether to select also where no cluster is given; else pcg-search decides")
@@ -108,7 +124,9 @@ class Select(Transformation):
         self._limit = math.inf if limit is None else float(limit)
         self._seen: dict[str, Candidate] = {}
         self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
-        self._seconds_of: dict[str, float] = {}
+        self._drafts: list[tuple[Draft, Attempt]] = []
+        self._equal: set[str] = set()
+        """Names of plans that equal one that is simulated."""
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
@@ -121,6 +139,7 @@ class Select(Transformation):
                 self._other_meshes(module, mesh)
             elif not annotated and self.candidates == "all":
                 self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, self._kinds(module))])
+            self._simulate()
             self._relink(mesh)
         self._choose(module, func)
 
@@ -155,7 +174,9 @@ class Select(Transformation):
             module.attributes[SELECTED] = ir.UnitAttr.get()
         func = entry_of(module)
         self.statistics["plans simulated"] = len(self.tried)
-        shown = "; ".join(map(str, others[:_NAMED])) + (f"; {len(others) - _NAMED} more" if others[_NAMED:] else "")
+        self.statistics["plans timed"] = len(self._drafts)
+        named = [*map(str, others), *(f"{a.name} {1e6 * d.seconds:.1f} us before lowering" for d, a in self._left())]
+        shown = "; ".join(named[:_NAMED]) + (f"; {len(named) - _NAMED} more" if named[_NAMED:] else "")
         self.remark(
             func,
             f"plan: {best.name}, {1e6 * best.seconds:.1f} us per step by simulation, "
@@ -175,7 +196,7 @@ class Select(Transformation):
         if beaten is None:
             return "the only one that fits" if unfit else "the only one"
         gap = 100 * (beaten.seconds / best.seconds - 1) if best.seconds else 0.0
-        how = f"fastest of {len(self.tried)}, " + (f"by {gap:.1f}%" if gap else "first of equals")
+        how = f"fastest of {len(self.tried) + len(self._left())}, " + (f"by {gap:.1f}%" if gap else "first of equals")
         return how + (f"; {len(unfit)} faster do not fit" if unfit else "")
 
     # -- candidates ----------------------------------------------------------------------------
@@ -184,8 +205,8 @@ class Select(Transformation):
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
         plain = Overlap(*self.search.overlaps.values())
         refine = None if mesh is None else self.refine
-        attempts: list[Attempt] = []
-        for shares in dict.fromkeys((plain, *OVERLAPS)):
+        attempts: list[SearchAttempt] = []
+        for shares in dict.fromkeys((plain, *OVERLAPS[: _FEW_OVERLAPS if self._workers.ops > _LARGE else None])):
             search = dataclasses.replace(
                 self._quiet_search(), gradient_overlap=shares.gradient, final_overlap=shares.final,
                 branch_overlap=shares.branch, other_overlap=shares.other, effort=self.effort,
@@ -194,75 +215,69 @@ class Select(Transformation):
                 search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
             name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
             attempts.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
-        (first, running), *others = [(a, self._workers.start(a)) for a in attempts]
-        unity = [self._unity(mesh, where, ())] if self.candidates == "all" else []
+        first, *others = attempts
+        running = self._workers.start(first)
+        drafts = [(a, self._workers.start(a.draft)) for a in others]
+        if self.candidates == "all":
+            drafts += self._unity(mesh, where, ())
         found = self._finish(first, running)
-        if found is None or found.algorithm != "exact":  # what does not fit does not depend on the overlap
-            for _, p in (*others, *unity):
-                p.cancel()
+        # What does not fit does not depend on the overlap; and fitting takes long, where memory decides more than that.
+        if found is None or found.algorithm != "exact" or found.fitted:
+            for a, p in drafts:
+                if found is None or found.algorithm != "exact" or a.group == "search":
+                    p.cancel()
+                else:
+                    self._take(a, p)
             return
-        for a, p in others:
-            # Fitting takes long, and memory decides more than overlap does.
-            p.cancel() if found.fitted else self._finish(a, p)
-        for a, p in unity:
-            self._finish(a, p)
+        known = dataclasses.replace(first, search=found, known=found.outcome)
+        self._take(known, self._workers.start(known.draft))
+        for a, p in drafts:
+            self._take(a, p)
 
     def _quiet_search(self) -> Search:
         return dataclasses.replace(self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False)
 
-    def _unity(self, mesh: Mesh | None, where: str, mappings: Sequence[Mesh]) -> tuple[Attempt, Pending]:
-        """Begin with the plan of Unity's algorithm on `mesh`, in the best of `mappings`."""
+    def _unity(self, mesh: Mesh | None, where: str, mappings: Sequence[Mesh]) -> list[tuple[Attempt, Pending]]:
+        """Begin with the plan of Unity's algorithm on `mesh`, in the best of `mappings`; none of a large program."""
         search = dataclasses.replace(self._quiet_search(), algorithm="unity")
         attempt = SearchAttempt(self._common, "unity" + where, "unity", mappings, search=search, mesh=mesh)
-        return attempt, self._workers.start(attempt)
+        if self._workers.ops > _LARGE:
+            self._dropped.append(f"{attempt.name} is no candidate: the program has more than {_LARGE} ops")
+            return []
+        return [(attempt, self._workers.start(attempt.draft))]
 
     def _relink(self, mesh: Mesh) -> None:
-        """Try the best plan with parts of others: of those that the searches have found, and of the best baseline."""
-        order = sorted(self.tried, key=lambda c: (not c.fits, c.seconds))
-        best = order[0] if order else None
-        if best is None or not best.fits or (best.search is not None and best.search.fitted):
+        """Try the best plan with parts of others on its mesh."""
+        best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
+        found = next(((d, a) for d, a in self._drafts if best is not None and a.name == best.name), None)
+        most = min(self.relinked, _RELINKED_OPS // max(1, self._workers.ops))
+        if best is None or found is None or most <= 0:
             return
-        at, refine = (None, None) if best.mesh == mesh else (best.mesh.origin, self.refine)
-        on = self._workers.workspace.on(at, refine)
-        model = cost_model(on.module, self.machine, on.mesh)
-        built = on.graph(model)
-        most = min(self.relinked, _RELINKED_NODES // max(1, len(built.graph.nodes)))
-        if most <= 0:
+        draft, attempt = found
+        fitting = [d for d, _ in self._drafts if d.mesh == draft.mesh and d.peak_bytes <= self._limit]
+        others = sorted((d.seconds, d.choice) for d in fitting if d.choice != draft.choice)
+        if not others:
             return
-        network = built.quotient(model).discrete().network()
-        flat = Pairwise.of(network.unary, network.pair)
-
-        def seconds(choices: list[list[int]]) -> list[float]:
-            self._progress(f"{best.name}, with parts of others")
-            running = [self._workers.start(Choice(self._common, choice, at, refine)) for choice in choices]
-            return [p.result() for p in running]
-
-        plans = known_plans(on, built, network, order)
-        others = [plan for name, plan in plans.items() if name != best.name]
-        if best.name not in plans or (best.search is not None and not others):
-            return
-        choice, taken = relink(
-            built.graph, plans[best.name], others, best.seconds if best.search else seconds([plans[best.name]])[0],
-            most=most, estimate=lambda choice: flat.energy(np.array(choice)), simulate=seconds,
-        )  # fmt: skip
-        # What the searches find is a kind of its own, of which the best counts.
-        all_kinds = best.search is not None or not self.by_kind
-        if taken < min((c.seconds for c in order if c.fits and (all_kinds or c.group == "search")), default=math.inf):
-            found = next((c.search for c in order if c.search is not None and c.name in plans), None)
-            known = dataclasses.replace((found and found.outcome) or _NOTHING_KNOWN, choice=choice)
-            search = dataclasses.replace(found or self._quiet_search())
-            group, name = RELINKED if best.group == "unity" else "search", f"{best.name} relinked"
-            attempt = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=known)
-            self._finish(attempt, self._workers.start(attempt))
+        self._progress(f"{attempt.name}, with parts of others")
+        at, refine = (None, None) if draft.mesh == mesh else (draft.mesh.origin, self.refine)
+        task = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine)
+        choice, taken = self._workers.start(task).result()
+        if taken < draft.seconds:
+            known = next((d.search for d in fitting if d.search is not None), None)
+            outcome = dataclasses.replace((known and known.outcome) or _NOTHING_KNOWN, choice=list(choice))
+            search = dataclasses.replace(known or self._quiet_search())
+            group, name = RELINKED if attempt.group == "unity" else "search", f"{attempt.name} relinked"
+            relinked = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=outcome)
+            self._finish(relinked, self._workers.start(relinked))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the baselines on every mesh of as many devices, and the search on the best one's mesh."""
         cluster = self.machine.cluster
-        unity = []
+        unity: list[tuple[Attempt, Pending]] = []
         if cluster is not None and self.candidates == "all":
             for small in unity_meshes(cluster):
                 mapped = [p.mesh for p in mapping.device_mappings(cluster, small)][: self.places]
-                unity.append(self._unity(mapped[0], f" on {small}", mapped))
+                unity += self._unity(mapped[0], f" on {small}", mapped)
         mappings: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
         baselines = []
         for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
@@ -273,8 +288,7 @@ class Select(Transformation):
             baselines.append((plan, mappings[axes]))
         self._baselines(baselines)
         tried = {tuple(n for _, n in mesh.origin.axes)}
-        fitting = [c for c in self.tried if c.fits]
-        best = min(fitting, key=lambda c: c.seconds, default=None)
+        best = min((d for d, _ in self._drafts if d.peak_bytes <= self._limit), key=lambda d: d.seconds, default=None)
         devices = mesh.device_ids
         line = Mesh.of({"d0": mesh.size}, devices and sorted(devices))
         for other in (best.mesh if best is not None else None, line):
@@ -282,7 +296,7 @@ class Select(Transformation):
                 tried.add(sizes)
                 self._searches(other.origin, f" on {other.origin}")
         for a, p in unity:
-            self._finish(a, p)
+            self._take(a, p)
 
     def _kinds(self, module: ir.Operation) -> ModelTraits:
         """Which kinds of baseline suit the program."""
@@ -296,23 +310,67 @@ class Select(Transformation):
         return ModelTraits(many, stacks, counts)
 
     def _baselines(self, found: Iterable[tuple[BaselinePlan, Sequence[Mesh]]]) -> None:
-        """Try baselines, each on its mesh, or on that mesh in the best of several mappings; ZeRO variants last."""
-        found = list(found)
-        for zero in (False, True):
-            attempts = []
-            for plan, mappings in found:
-                if zero != (plan.without_zero != plan):
-                    continue
-                rivals = [c for c in self.tried if c.fits and (c.group == plan.group or not self.by_kind)]
-                most = _ZERO_CUTOFF * min((c.seconds for c in rivals), default=math.inf)
-                if zero and self._seconds_of.get(plan.without_zero.label, 0.0) > most:
+        """Draft baselines, each on its mesh, or on that mesh in the best of several mappings."""
+        variants: dict[tuple[tuple[tuple[str, int], ...], str], list[BaselineAttempt]] = {}
+        for plan, mappings in sorted(found, key=lambda f: f[0].without_zero != f[0]):
+            refine = self.refine if mappings else None
+            attempt = BaselineAttempt(self._common, plan.label, plan.group, mappings, plan=plan, refine=refine)
+            variants.setdefault((plan.mesh.axes, plan.without_zero.label), []).append(attempt)
+        known: dict[str, float] = {}
+        for d, a in self._drafts:
+            if d.peak_bytes <= self._limit:
+                kind = a.group if self.by_kind else ""
+                known[kind] = min(known.get(kind, math.inf), d.seconds)
+        few = self._workers.ops > _LARGE and not self.by_kind
+        tasks = [Drafts(attempts, known, self.by_kind, few) for attempts in variants.values()]
+        for task, running in [(t, self._workers.start(t)) for t in tasks]:
+            self._progress(task.attempts[0].name)
+            for attempt, draft in zip(task.attempts, running.result(), strict=True):
+                if draft is None:
                     self.statistics["slow plans left out"] += 1
-                    continue
-                attempts.append(BaselineAttempt(self._common, plan.label, plan.group, mappings, most, plan=plan))
-            for a, p in [(a, self._workers.start(a)) for a in attempts]:
-                self._finish(a, p)
+                elif isinstance(draft, PcgError):
+                    self._dropped.append(f"{attempt.name} is no candidate: {draft.message}")
+                else:
+                    self._drafts.append((draft, attempt))
 
     # -- simulation ----------------------------------------------------------------------------
+
+    def _take(self, attempt: Attempt, pending: Pending) -> None:
+        """Take in a draft."""
+        self._progress(attempt.name)
+        try:
+            self._drafts.append((pending.result(), attempt))
+        except PcgError as error:
+            self._dropped.append(f"{attempt.name} is no candidate: {error.message}")
+
+    def _left(self) -> list[tuple[Draft, Attempt]]:
+        """Drafts that were not simulated, the fastest that fit first."""
+        known = {c.name for c in self.tried} | self._equal
+        left = [(d, a) for d, a in self._drafts if a.name not in known]
+        return sorted(left, key=lambda f: (f[0].peak_bytes > self._limit, f[0].seconds))
+
+    def _simulate(self) -> None:
+        """Write, lower and simulate drafts, the fastest first: all, or those that may be the best."""
+        left = self._left()
+        most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))
+        if len(left) > most:
+            left = self._worth(left, most)
+        for a, p in [(a, self._workers.start(a.of(d))) for d, a in left]:
+            self._finish(a, p)
+
+    def _worth(self, left: Sequence[tuple[Draft, Attempt]], most: int) -> list[tuple[Draft, Attempt]]:
+        """Those that are worth it: as fast as any, or the best of its kind where that is wanted."""
+        fitting = [f for f in left if f[0].peak_bytes <= self._limit]
+        fastest = min((d.seconds for d, _ in self._drafts if d.peak_bytes <= self._limit), default=math.inf)
+        found = [f for f in fitting if f[0].seconds <= _SLOWER * fastest][:most]
+        unfit = sorted((f for f in left if f[0].peak_bytes > self._limit), key=lambda f: f[0].peak_bytes)
+        if self.by_kind:
+            kinds = {c.group for c in self.tried if c.fits} | {a.group for _, a in found}
+            for d, a in (*fitting, *unfit):
+                if a.group not in kinds:
+                    kinds.add(a.group)
+                    found.append((d, a))
+        return found or ([] if any(c.fits for c in self.tried) else unfit[:most])
 
     def _finish(self, attempt: Attempt, pending: Pending) -> Search | None:
         """Take in what an attempt found; the search that did, None where there is no plan."""
@@ -327,9 +385,8 @@ class Select(Transformation):
             return None
         found = self._seen.get(tried.key, tried.candidate)
         assert found is not None
-        if isinstance(attempt, BaselineAttempt):
-            self._seconds_of[attempt.name] = found.seconds
         if tried.key in self._seen:
+            self._equal.add(attempt.name)
             self.report(dataclasses.replace(found, name=attempt.name, group=attempt.group))
         else:
             self._seen[tried.key] = found

@@ -54,7 +54,9 @@ class Workers:
         if not isinstance(jobs, int) or jobs < 0:
             raise PcgError(f"option 'jobs' is {jobs!r}; allowed: 0 or more", module)
         self.workspace = Workspace(module)
-        self._jobs = 1 if sum(1 for _ in walk(module)) < _LARGE else _available(jobs)
+        self.ops = sum(1 for _ in walk(module))
+        """How many ops the program has."""
+        self._jobs = 1 if self.ops < _LARGE else _available(jobs)
         self._pending: list[Pending] = []
         self._program = b""
         self._lenient = module.context.allow_unregistered_dialects

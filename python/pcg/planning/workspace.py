@@ -13,6 +13,7 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import DeviceKind
 from pcg.planning.evaluate import replace_mesh
+from pcg.planning.graph_timing import GraphTimer
 from pcg.planning.target import planned_mesh
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Builder
@@ -21,7 +22,10 @@ from pcg.search.quotient import Quotient
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.simulate.kernels import OpWorks
+from pcg.solve.network import Network
 
+#: Device mappings of a mesh whose timers are kept.  A choice.
+_TIMERS = 8
 #: Meshes whose graphs are kept, the last ones used.  A choice: the graph of a large program takes a hundred MiB.
 _KEPT = 2
 
@@ -37,6 +41,8 @@ class OnMesh:
     _built: Built | None = None
     _device: DeviceKind | None = None
     _classes: Sequence[int] = ()
+    _timers: dict[CostModel, GraphTimer] = field(default_factory=dict)
+    _network: tuple[CostModel, Network] | None = None
 
     @property
     def func(self) -> ir.Operation:
@@ -62,6 +68,24 @@ class OnMesh:
         found = built.quotient(model, self._classes)
         self._classes = found.class_of
         return found
+
+    def timer(self, model: CostModel) -> GraphTimer:
+        """What times plans of the graph with the costs of `model`."""
+        found = self._timers.pop(model, None)
+        if found is None:
+            built = self.graph(model)
+            assert self._builder is not None
+            found = GraphTimer(built, self._builder.costs.fusion, model)
+        self._timers[model] = found
+        while len(self._timers) > _TIMERS:
+            del self._timers[next(iter(self._timers))]
+        return found
+
+    def network(self, model: CostModel) -> Network:
+        """The costs of the graph with a variable per node."""
+        if self._network is None or self._network[0] != model:
+            self._network = model, self.graph(model).quotient(model).discrete().network()
+        return self._network[1]
 
 
 @dataclass

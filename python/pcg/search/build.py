@@ -50,8 +50,6 @@ class Builder:
     """Values that loops carry unchanged: from when to when they are aliased to the loop's buffer."""
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
     _exchanging: list[tuple[ir.Operation, FactorRule, int]] = field(default_factory=list)
-    _loop_ends: dict[int, int] = field(default_factory=dict)
-    """Carried values of loops: the first node behind the loop."""
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
     graph: Graph = field(init=False)
@@ -90,7 +88,7 @@ class Builder:
                 node = self._node("result", "result", table)
             built.results.append(node)
             self._connect(value, node, 0, 1.0)
-        time_edges(graph, built.arguments, self._loop_ends)
+        time_edges(graph, built.arguments, built.loop_ends)
         built.exchanges = [self._exchange(op, rule, n) for op, rule, n in self._exchanging]
         for x in built.exchanges:
             graph.nodes[x.node].seconds = x.in_all
@@ -307,7 +305,7 @@ class Builder:
         self._sink(predicate, inner)
         for node, value in zip(carries, self._block(op.regions[1].blocks[0], inner), strict=True):
             self._connect(value, node, 0, inner)
-        self._loop_ends.update(dict.fromkeys(carries, len(self.graph.nodes)))
+        built.loop_ends.update(dict.fromkeys(carries, len(self.graph.nodes)))
         self._touch(carries)
         for source in aliased:
             if not source.free:

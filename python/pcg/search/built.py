@@ -50,6 +50,8 @@ class Built:
     layout_nodes: list[tuple[ir.Value, int]] = field(default_factory=list)
     carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
     barriers: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
+    loop_ends: dict[int, int] = field(default_factory=dict)
+    """Of nodes of what a loop carries the first node behind the loop."""
     arguments: list[int] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
     state: dict[int, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ graph that it was chosen in and in that of the program into which it is written.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -141,16 +141,17 @@ class Tally:
 
     They are those of the plan as `pcg.search.commit` writes it: a reader that wants an argument as it comes takes it
     from there, although others read it in the layout that it is kept in; and a value that is kept in the layout it is
-    computed in bears no mark of that, so its readers get it the cheapest way, as in any placed program.
+    computed in bears no mark of that, so its readers get it the cheapest way, as in any placed program; but for those of
+    the layout nodes `apart`, which get it one by one.
     """
 
-    def __init__(self, shared: Tallies, choice: Sequence[int]) -> None:
+    def __init__(self, shared: Tallies, choice: Sequence[int], apart: Collection[int] = ()) -> None:
         self.shared, self.built, self.reshard_costs = shared, shared.built, shared.reshard_costs
         self.nodes: list[Node] = list(shared.built.graph.nodes)
         self.choice = list(choice)
         for node in shared.layout_nodes:
             feed = shared.edges[shared.feeds[node]]
-            if self.target_spec(feed) == self.source_spec(feed):
+            if node not in apart and self.target_spec(feed) == self.source_spec(feed):
                 self.keep(node)
 
     def source_spec(self, e: Edge) -> ShardSpec:

@@ -50,6 +50,11 @@ def time_edges(graph: Graph, arguments: Iterable[int], loop_ends: Mapping[int, i
             e.timing = Timing.DEFERRED if beside and e.src not in updates and e.dst not in arguments else Timing.FINAL
 
 
+def update_nodes(graph: Graph, arguments: Collection[int]) -> set[int]:
+    """Nodes of the update of state: computed from state, `arguments` of the step, and into no contraction."""
+    return _updates(graph, arguments, _early(graph, arguments))
+
+
 def _reached(starts: Collection[int], edges: Iterable[tuple[int, int]], ends: Collection[int] = ()) -> set[int]:
     """Nodes to which edges lead from `starts`; none is followed from `ends`."""
     out: dict[int, list[int]] = {}

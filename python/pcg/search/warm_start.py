@@ -20,9 +20,15 @@ from pcg.layout import ShardSpec
 from pcg.search.built import Built
 from pcg.search.table import Port, Table
 
+_BARRIER = "stablehlo.optimization_barrier"
 
-def choices_of(built: Built, func: ir.Operation, placed: ir.Operation) -> dict[int, int]:
+def choices_of(
+    built: Built, func: ir.Operation, placed: ir.Operation
+) -> tuple[dict[int, int], frozenset[tuple[int, int]]]:
     """Choices of those nodes of the graph of `func` whose strategy in `placed` is one of theirs.
+
+    And the operands (node, number) that are redistributed right before their op, each by itself: their value is kept as
+    it comes.
 
     Raises:
       ValueError: without what a baseline inserts `placed` is not `func`.
@@ -42,14 +48,31 @@ def choices_of(built: Built, func: ir.Operation, placed: ir.Operation) -> dict[i
         kept(node, spec)
     for node, argument in zip(built.arguments, arguments, strict=True):
         kept(node, shardings.get(argument))
+    sources = {(e.dst, e.index): e.src for e in built.graph.edges}
+    apart = set()
     for op, node in built.ops:
+        for i, operand in enumerate(of[op].operands):
+            if (value := _kept_apart(operand)) is not None and (source := sources.get((node, i))) is not None:
+                apart.add((node, i))
+                if nodes[source].kind == "layout":
+                    kept(source, shardings.get(value))
         operands, table = shardings.operand_specs(of[op]), nodes[node].table
         if operands is not None:
             note(node, [*operands, *shardings.result_specs(of[op])], (*table.ins, *table.outs))
     for op, several in (*built.carries, *built.barriers):
         for node, spec in zip(several, shardings.result_specs(of[op]), strict=True):
             kept(node, spec)
-    return found
+    return found, frozenset(apart)
+
+
+def _kept_apart(operand: ir.Value) -> ir.Value | None:
+    """The value of which `operand` is a redistribution for one reader, by itself; None if it is none."""
+    for wanted in (CONSTRAINTS, (_BARRIER,)):
+        if isinstance(operand, ir.BlockArgument) or operand.owner.operation.name not in wanted:
+            return None
+        op = operand.owner.operation
+        operand = op.operands[0]
+    return operand if shardings.APART in op.attributes else None
 
 
 def _strategy(table: Table, specs: Sequence[ShardSpec | None], ports: Sequence[Port]) -> int | None:

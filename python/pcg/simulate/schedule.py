@@ -82,6 +82,25 @@ def run(graph: TaskGraph, options: ScheduleOptions) -> Run:
     )  # fmt: skip
 
 
+def makespan(graph: TaskGraph) -> float:
+    """Seconds of `run` on streams that overlap, of a program that copies nothing: only the times, without memory."""
+    return _makespan(graph, ScheduleOptions())[0]
+
+
+def _makespan(graph: TaskGraph, options: ScheduleOptions) -> tuple[float, bool]:
+    """Also whether anything is sent."""
+    seconds, streams, sends = [], [], False
+    for task in graph.tasks:
+        inner = [_makespan(b, options) for b in task.bodies]
+        both = any(sent for _, sent in inner)
+        sends |= both or task.communicates
+        seconds.append(task.seconds + task.iterations * max((s for s, _ in inner), default=0.0))
+        streams.append((COMPUTE, COMMUNICATION) if both else task.streams)
+    scheduler = _ListScheduler(graph, BufferAssignment([]), seconds, streams, options)
+    scheduler.run()
+    return max(scheduler.finish, default=0.0), sends
+
+
 def run_at(
     graph: TaskGraph, buffers: BufferAssignment, options: ScheduleOptions, bodies: dict[int, tuple[Run, ...]], *,
     seconds: Sequence[float], start: list[float], finish: list[float], started: list[int], finished: list[int],

@@ -227,12 +227,26 @@ def first_guess(core: Network) -> list[int]:
 
 def completed(network: Network, known: Mapping[int, int]) -> list[int]:
     """A solution of `network` with the choices that are `known`: exact elimination, then greedy on the core."""
-    masks = [np.ones(len(u), dtype=bool) for u in network.unary]
-    for n, k in known.items():
-        masks[n] = np.arange(len(masks[n])) == k
-    rest = reduce(network.restrict(masks))
-    inside = rest.expand(first_guess(rest.core) if rest.core.unary else [])
-    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, inside, strict=True)]
+    network.settle()
+    out = [known.get(n, 0) for n in range(len(network.unary))]
+    open_ = [n for n in range(len(out)) if n not in known]
+    place = {n: i for i, n in enumerate(open_)}
+    rest = Network()
+    for n in open_:
+        unary = network.unary[n].copy()
+        for m, costs in network.pair[n].items():
+            if m not in place:
+                unary += costs[:, out[m]]
+        rest.add(unary)
+    for n in open_:
+        for m, costs in network.pair[n].items():
+            if m in place and n < m:
+                rest.connect(place[n], place[m], costs)
+    found = reduce(rest)
+    inside = found.expand(first_guess(found.core) if found.core.unary else [])
+    for n, k in zip(open_, inside, strict=True):
+        out[n] = k
+    return out
 
 
 def _groups(rows: np.ndarray, noise: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Baselines as plans of the search: warm starts."""
+"""Baselines as plans of the search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning.attempt import BaselineAttempt, Common
 from pcg.planning.evaluate import Context, evaluate
-from pcg.planning.known_plans import known_plans
 from pcg.planning.target import cost_model
 from pcg.planning.workspace import Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
@@ -53,14 +52,19 @@ def test_a_baseline_is_a_plan_of_the_search(label: str) -> None:
     """As a plan of the search it keeps its arguments as they were, and is about as fast: on its mesh, refined or not."""
     workspace, context = Workspace(prepared()), Context(Machine.of(CLUSTER))
     plan = next(p for p in plans.on_devices(8, ModelTraits(False, frozenset(), frozenset())) if p.label == label)
-    candidate = BaselineAttempt(Common(context, 1e12), plan.label, plan.group, [plan.mesh], plan=plan)(workspace).candidate
+    refine = RefineMesh(reshapes=True, max_axes=2)
+    common = Common(context, 1e12)
+    attempt = BaselineAttempt(common, plan.label, plan.group, [plan.mesh], plan=plan, refine=refine)
+    candidate = attempt(workspace).candidate
     assert candidate is not None
-    on = workspace.on(candidate.mesh, RefineMesh(reshapes=True, max_axes=2))
+    draft = attempt.draft(workspace)
+    assert draft.mesh.origin == candidate.mesh.origin and draft.search is None
+    assert bool(draft.apart) == label.startswith("zero3")
+    assert draft.seconds == pytest.approx(candidate.seconds, rel=0.02)
+    on = workspace.on(plan.mesh, refine)
     model = cost_model(on.module, context.machine, on.mesh)
-    built = on.graph(model)
-    found = known_plans(on, built, built.quotient(model).discrete().network(), [candidate])
     copy = clone_module(on.module).operation
-    commit(entry_of(copy), on.graph_of(copy, model), found[candidate.name], Tables.on(on.mesh))
+    commit(entry_of(copy), on.graph_of(copy, model), draft.choice, Tables.on(on.mesh))
     assert arguments(copy) == arguments(candidate.written.module(copy.context))
     assert evaluate(copy, context).step.seconds <= 1.02 * candidate.seconds
 
