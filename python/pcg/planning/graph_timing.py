@@ -70,6 +70,8 @@ class GraphTimer:
         self.sizes = {(n, slot): size for n, slot, size, _, _ in built.live_ranges}
         """Global bytes of values."""
         self.slots = [len(n.table.outs) for n in built.graph.nodes]
+        self.filled: set[int] = set()
+        """Ops that update a constant, which is written for them."""
         self.kernels: dict[int, _Kernel | None] = {}
         """Of ops; None for other names of a value."""
         for op, node in built.ops:
@@ -77,6 +79,8 @@ class GraphTimer:
                 numbers = tuple(sorted(fusion.kernels(op)))
                 last = not len(op.results) or any(fusion.writes(op, i) for i in range(len(op.results)))
                 self.kernels[node] = _Kernel(numbers, last) if numbers else None
+                if traits.has(op.name, Trait.UPDATE) and all(built.graph.edges[i].index for i, *_ in self.into[node]):
+                    self.filled.add(node)
         self.fused: dict[int, int] = {}
         """Nodes of values that stay inside of kernels, also under other names, and the op that computes them."""
         for n, kernel in enumerate(map(self.kernels.get, range(len(self.out)))):
@@ -244,6 +248,8 @@ class _TaskWriter:
                     )
                 )  # fmt: skip
                 reads = (value,)
+        if n in self.timer.filled:
+            work += self.fill(n) * at.runs
         kernel = self.timer.kernels.get(n)
         if kernel is None:
             return [reads] * slots

@@ -141,8 +141,8 @@ class Tally:
 
     They are those of the plan as `pcg.search.commit` writes it: a reader that wants an argument as it comes takes it
     from there, although others read it in the layout that it is kept in; and a value that is kept in the layout it is
-    computed in bears no mark of that, so its readers get it the cheapest way, as in any placed program; but for those of
-    the layout nodes `apart`, which get it one by one.
+    computed in bears no mark of that, so its readers get it the cheapest way, as in any placed program.  Readers of the
+    layout nodes `apart` get it one by one instead.
     """
 
     def __init__(self, shared: Tallies, choice: Sequence[int], apart: Collection[int] = ()) -> None:
