@@ -13,7 +13,7 @@
 // OPTION: pass 'pcg-select', option 'candidates': expected one of all, search, got 'some'
 
 // A step of two layers with momentum. All candidates are named, with what they take.
-// REMARK: remark: pcg-select: plan: {{.*}} us per step by simulation, {{.*}} MiB per device, fastest of {{[0-9]+}}, {{.*}}; rejected: {{.*}}megatron x=4 model=x {{[0-9.]+}} us, {{[0-9.]+}} MiB; {{.*}}zero1 x=4 {{[0-9.]+}} us
+// REMARK: remark: pcg-select: plan: {{.*}} us per step by simulation, {{.*}} MiB per device, fastest of {{[0-9]+}}, {{.*}}; rejected: {{.*}}megatron x=4 model=x {{[0-9.]+}} us, {{[0-9.]+}} MiB; {{.*}}data x=4 {{[0-9.]+}} us
 // A mesh that is given stays.
 // CLUSTER: remark: pcg-select: plan: {{.*}}; rejected: {{.*}}data x=4
 // CLUSTER-NOT: remark: pcg-search: plan

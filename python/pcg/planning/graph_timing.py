@@ -100,8 +100,8 @@ class GraphTimer:
                 first_of.update(dict.fromkeys(nodes, nodes[0]))
         for op, nodes in built.carries:
             for n in nodes if op.name in BRANCHES else ():
-                last = max((src for _, src, _ in self.into[n]), default=n)
-                self.joins.setdefault(max(n, first_of.get(last, last)), []).append(n)
+                end = max((src for _, src, _ in self.into[n]), default=n)
+                self.joins.setdefault(max(n, first_of.get(end, end)), []).append(n)
         self.joined = {n for nodes in self.joins.values() for n in nodes}
         self._steps: dict[tuple[object, ...], tuple[_Step, ...]] = {}
 
@@ -249,7 +249,7 @@ class _TaskWriter:
                 )  # fmt: skip
                 reads = (value,)
         if n in self.timer.filled:
-            work += self.fill(n) * at.runs
+            reads = (*reads, self.fill(graph, n))
         kernel = self.timer.kernels.get(n)
         if kernel is None:
             return [reads] * slots
@@ -333,9 +333,7 @@ class _TaskWriter:
                 at.captured.append(i)
         for n in carries:
             if all(body.has(src) for _, src, _ in self.timer.into[n]):  # begins with a constant, which is written
-                value = at.graph.value(0.0)
-                at.graph.tasks.append(Task("fill", "compute", self.fill(n), (COMPUTE,), (), (value,)))
-                reads[value] = None
+                reads[self.fill(at.graph, n)] = None
         results = [at.graph.value(0.0) for _ in carries]
         at.graph.tasks.append(
             Task(
@@ -352,10 +350,13 @@ class _TaskWriter:
         e, mesh = self.edges[edge], self.timer.model.mesh
         return self.touched(math.prod(e.shape) * e.itemsize / math.prod(spec.shards(mesh)))
 
-    def fill(self, n: int) -> float:
-        """Seconds of a kernel that writes the value of node `n`."""
+    def fill(self, graph: TaskGraph, n: int) -> int:
+        """Write a kernel that makes a constant of the size of the value of node `n`; returns that value."""
         shards = self.nodes[n].table.outs[0].shards(self.timer.model.mesh)[self.tally.choice[n]]
-        return self.touched(self.timer.sizes.get((n, 0), 0.0) / shards) + self.overhead
+        seconds = self.touched(self.timer.sizes.get((n, 0), 0.0) / shards) + self.overhead
+        value = graph.value(0.0)
+        graph.tasks.append(Task("fill", "compute", seconds, (COMPUTE,), (), (value,)))
+        return value
 
     def touched(self, size: float) -> float:
         """Seconds of `size` bytes through memory."""

@@ -84,8 +84,8 @@ class Select(Transformation):
 
     candidates: str = option("all", "search: only plans of the search; all: also the baselines", ("all", "search"))
     meshes: str = option(
-        "declared", "declared: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it",
-        ("auto", "declared", "any"),
+        "auto", "declared: plans on the module's mesh; any: also on others; auto: any if pcg-choose-mesh chose it and "
+        "the program is not large", ("auto", "declared", "any"),
     )  # fmt: skip
     places: int = option(8, "with meshes=any: device mappings that are tried for one mesh")
     relinked: int = option(200, "how many plans are timed that take parts of another plan into the best; 0: none")
@@ -116,8 +116,8 @@ class Select(Transformation):
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError where no candidate fits."""
         module = module.operation
-        free = self.meshes == "any" or (self.meshes == "auto" and CHOSEN in module.attributes)
-        if CHOSEN in module.attributes:
+        chosen = CHOSEN in module.attributes
+        if chosen:
             del module.attributes[CHOSEN]
         if has_stages(module) or (self.machine.cluster is None and not self.generic):
             return
@@ -137,6 +137,7 @@ class Select(Transformation):
         # A planner that is left for the next search is of this process.
         jobs = 1 if self.search.planner_cache is not None else self.jobs
         with Progress(self.search.progress, "pcg-select") as self._progress, Workers(module, jobs) as self._workers:
+            free = self.meshes == "any" or (self.meshes == "auto" and chosen and self._workers.ops <= _LARGE)
             self._searches(None, "")
             if not annotated and free:
                 self._other_meshes(module, mesh)
@@ -220,7 +221,7 @@ class Select(Transformation):
             attempts.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
         first, *others = attempts
         running = self._workers.start(first)
-        drafts = [(a, self._workers.start(a.draft)) for a in others]
+        drafts: list[tuple[Attempt, Pending]] = [(a, self._workers.start(a.draft)) for a in others]
         if self.candidates == "all":
             drafts += self._unity(mesh, where, ())
         found = self._finish(first, running)
