@@ -1,20 +1,37 @@
-"""The layouts of a baseline, by its name."""
+"""The layouts of a baseline, by its name; and which baselines suit a program."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
 from pcg.baselines.annotate import annotate_program
 from pcg.baselines.layouts import choose_layouts, read_program
+from pcg.baselines.plans import ModelTraits
 from pcg.baselines.recipe import PLANS, SYNONYMS, RecipeError, recipe, roles
+from pcg.baselines.tensor import experts, tables
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.planning.target import planned_mesh
 from pcg.search.roles import state_of
+
+#: Share of the state that must be embedding tables for plans that split these to be tried.  A choice.
+MANY_TABLES = 0.1
+
+
+def suitable(func: ir.Operation) -> ModelTraits:
+    """Which kinds of baseline suit a program."""
+    program = read_program(func, state_of(func))
+    state = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
+    found = tables(program.weight_uses)
+    many = sum(state.get(a, 0) for a in found) > MANY_TABLES * sum(state.values())
+    stacks = frozenset(program.shapes[a][t.stack] for a, t in found.items() if t.stack is not None)
+    counts = frozenset(program.shapes[a][d] for a, d in experts(program.weight_uses).items())
+    return ModelTraits(many, stacks, counts)
 
 
 @dataclass

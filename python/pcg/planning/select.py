@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 
 from pcg.baselines import plans
-from pcg.baselines.layouts import read_program
-from pcg.baselines.plans import BaselinePlan, ModelTraits
-from pcg.baselines.tensor import experts, tables
+from pcg.baselines.plans import BaselinePlan
 from pcg.cost import Overlap
 from pcg.ir import annotation
 from pcg.ir.clone import take_contents
@@ -37,6 +35,7 @@ from pcg.planning.attempt import (
     Relinking,
     SearchAttempt,
 )
+from pcg.planning.baseline import suitable
 from pcg.planning.choose_mesh import CHOSEN
 from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
@@ -46,7 +45,6 @@ from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
-from pcg.search.roles import state_of
 
 #: Overlap fractions that searches assume, besides the given.  A choice, as each costs a search: of 22 sets tried for 18
 #: cells of docs/quality.md, these come closest to the best one with the fewest.  The first four are for large programs.
@@ -55,8 +53,6 @@ OVERLAPS = (
     Overlap(0.0, 0.0, 0.5), Overlap(0.8, 0.8, 0.8, 0.8),
 )  # fmt: skip
 _FEW_OVERLAPS = 4
-#: Share of the state that must be embedding tables for plans that split these to be tried.  A choice.
-MANY_TABLES = 0.1
 #: Ops of all plans that are lowered and simulated, and the fewest of these.  A choice: plans of programs of less than
 #: 1,500 ops all are; one of 10,000 takes four seconds.
 _SIMULATED_OPS, _SIMULATED = 40_000, 3
@@ -142,7 +138,7 @@ class Select(Transformation):
             if not annotated and free:
                 self._other_meshes(module, mesh)
             elif not annotated and self.candidates == "all":
-                self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, self._kinds(module))])
+                self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, suitable(entry_of(module)))])
             self._simulate()
             self._relink(mesh)
         self._choose(module, func)
@@ -284,7 +280,7 @@ class Select(Transformation):
                 unity += self._unity(mapped[0], f" on {small}", mapped)
         mappings: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
         baselines = []
-        for plan in plans.on_devices(mesh.size, self._kinds(module)) if self.candidates == "all" else ():
+        for plan in plans.on_devices(mesh.size, suitable(entry_of(module))) if self.candidates == "all" else ():
             axes = plan.mesh.axes
             if axes not in mappings:
                 at = mapping.device_mappings(cluster, plan.mesh)[: self.places] if cluster is not None else ()
@@ -304,17 +300,6 @@ class Select(Transformation):
                 self._searches(other.origin, f" on {other.origin}")
         for a, p in unity:
             self._take(a, p)
-
-    def _kinds(self, module: ir.Operation) -> ModelTraits:
-        """Which kinds of baseline suit the program."""
-        func = entry_of(module)
-        program = read_program(func, state_of(func))
-        state = {i: math.prod(shape) for i, shape in enumerate(program.shapes) if i not in program.data}
-        found = tables(program.weight_uses)
-        many = sum(state.get(a, 0) for a in found) > MANY_TABLES * sum(state.values())
-        stacks = frozenset(program.shapes[a][t.stack] for a, t in found.items() if t.stack is not None)
-        counts = frozenset(program.shapes[a][d] for a, d in experts(program.weight_uses).items())
-        return ModelTraits(many, stacks, counts)
 
     def _baselines(self, found: Iterable[tuple[BaselinePlan, Sequence[Mesh]]]) -> None:
         """Draft baselines, each on its mesh, or on that mesh in the best of several mappings."""

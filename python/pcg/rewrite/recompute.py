@@ -16,6 +16,7 @@ from pcg.ir.types import number_attr
 from pcg.ir.walk import defining_op, entry, walk
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
+from pcg.rules.values import is_zero
 from pcg.search.outcome import DoesNotFit
 from pcg.search.read_schedule import PlacedSchedule, ScheduleReader
 from pcg.search.recompute import Recomputation, Recomputer
@@ -148,7 +149,11 @@ def write_copies(read: PlacedSchedule, replay: Replay) -> int:
 def _barrier(
     values: list[ir.Value], reader: ir.Operation, read: PlacedSchedule, split: int, behind: dict[ir.Value, ir.Value]
 ) -> None:
-    """A rematerialisation barrier before `reader`, with `values` and a gradient that it reads as operands."""
+    """A rematerialisation barrier before `reader`, with `values` and a gradient that it reads as operands.
+
+    Zeros stay as they are, as the rules of their readers look at them.
+    """
+    values = [v for v in values if not is_zero(v)]
     gradient = _gradient(reader, read, split)
     operands = values + ([gradient] if gradient is not None and gradient not in values else [])
     specs = [shardings.get(v) for v in operands]
@@ -178,7 +183,7 @@ def _gradient(reader: ir.Operation, read: PlacedSchedule, split: int) -> ir.Valu
 
 def _is_gradient(value: ir.Value) -> bool:
     """Whether a value is a tensor of floats that may be an operand of a barrier: computed, and not partial."""
-    if not _is_float(value) or value.owner.operation.name == "stablehlo.constant":
+    if not _is_float(value) or value.owner.operation.name == "stablehlo.constant" or is_zero(value):
         return False
     spec = shardings.get(value)
     return spec is None or not spec.partial

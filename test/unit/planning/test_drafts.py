@@ -1,0 +1,107 @@
+"""Which drafts of plans are made, and which of them are lowered and simulated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from bench.zoo import ZOO
+from pcg.baselines import plans
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.ir.walk import entry_of
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine, mapping
+from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pipeline import Pipeline
+from pcg.planning import select as selecting
+from pcg.planning.attempt import BaselineAttempt, Common, Drafts
+from pcg.planning.baseline import suitable
+from pcg.planning.evaluate import Context
+from pcg.planning.workspace import Workspace
+from support.training import mlp
+
+CLUSTER = Cluster.preset("summit", nodes=2).take(8)
+MESH = mapping.device_mappings(CLUSTER, Mesh.of({"d0": 4, "d1": 2}))[0].mesh
+
+
+def prepared(name: str) -> Any:
+    if name == "wide":
+        weights = {"first": np.zeros((1024, 4096), np.float32), "second": np.zeros((4096, 1024), np.float32)}
+        x = np.zeros((64, 1024), np.float32)
+        text = jax.jit(mlp).lower(weights, weights, x, x).as_text()
+    else:
+        step, args = ZOO[name].shapes(8)
+        text = jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text()
+    module = load_module(text, make_context(), name)
+    Pipeline("prepare").run(module)
+    shardings.set_mesh(module, MESH)
+    return module.operation
+
+
+def attempts(module: Any, limit: float) -> list[BaselineAttempt]:
+    """Those of data parallelism and its ZeRO variants."""
+    common = Common(Context(Machine.of(CLUSTER)), limit)
+    found = [p for p in plans.on_mesh(MESH, suitable(entry_of(module))) if p.without_zero.plan == "data"]
+    assert len(found) > 4
+    return [BaselineAttempt(common, p.label, p.group, plan=p) for p in found]
+
+
+@pytest.mark.parametrize("name", ["wide", "mlp", "candle_uno"])
+def test_zero_variants_that_are_left_out_are_not_the_fastest(name: str) -> None:
+    module = prepared(name)
+    workspace = Workspace(module)
+    with module.context:
+        tasks = attempts(module, math.inf)
+        everything = Drafts(tasks, {}, True, False)(workspace)
+        seconds = [d.seconds for d in everything if d is not None and not isinstance(d, PcgError)]
+        assert len(seconds) == len(tasks) and min(seconds) < max(seconds)
+        best = min(seconds)
+        found = Drafts(tasks, {"": 0.99 * best}, False, False)(workspace)
+        assert found[0] is not None
+        for draft, full in zip(found, seconds, strict=True):
+            assert draft is not None or full > 0.99 * best
+        # What nothing can make fast enough is not tried.
+        assert [d is not None for d in Drafts(tasks, {"": best / 100}, False, False)(workspace)] == [
+            t.plan is not None and t.plan.without_zero == t.plan for t in tasks
+        ]
+
+
+def test_few_variants() -> None:
+    """Of a large program none, unless nothing else fits."""
+    module = prepared("mlp")
+    with module.context:
+        found = Drafts(attempts(module, math.inf), {}, False, True)(Workspace(module))
+        assert [d is not None for d in found].count(True) == 1
+        found = Drafts(attempts(module, 1.0), {}, False, True)(Workspace(module))
+        assert None not in found
+
+
+@pytest.mark.parametrize("name", ["mlp", "transformer_unity"])
+def test_of_a_large_program_the_fastest_are_simulated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> SelectPass:
+        select = SelectPass(machine=Machine.of(CLUSTER), jobs=1)
+        select.run(prepared(name))
+        assert select.chosen is not None
+        return select
+
+    full = run()
+    monkeypatch.setattr(selecting, "_SIMULATED_OPS", 0)
+    few = run()
+    assert full.chosen is not None and few.chosen is not None
+    assert len(few.tried) <= 1 + selecting._SIMULATED + 1 < len(full.tried)
+    assert few.chosen.seconds <= 1.01 * full.chosen.seconds
+    assert few.statistics["plans timed"] >= len(full.tried) - 1
+
+
+def test_nothing_fits() -> None:
+    """Of what does not fit the plans that need least are simulated, so that the error says what would do."""
+    select = SelectPass(machine=Machine.of(CLUSTER), memory_limit=2**20, jobs=1)
+    with pytest.raises(PcgError, match=r"no plan fits in 1\.00 MiB per device; the smallest one found needs"):
+        select.run(prepared("mlp"))
