@@ -75,7 +75,7 @@ from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
 from pcg.planning.attempt import Candidate
-from pcg.planning.select import unity_meshes
+from pcg.planning.choose_mesh import unity_meshes
 from pcg.rules import rule_for, traits
 from pcg.rules.traits import Trait
 from pcg.simulate import simulate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry
 from pcg.layout import Mesh
-from pcg.machine import ClusterError, Machine, mapping
+from pcg.machine import Cluster, ClusterError, Machine, mapping
 from pcg.planning.progress import Progress
 from pcg.planning.search import check_possible
 from pcg.planning.target import limit_of
@@ -202,3 +203,14 @@ class ChooseMesh(Transformation):
         machine = Machine.of(self.machine.cluster, mesh) if self.machine.cluster is not None else self.machine
         limit = limit_of(self.memory_limit, machine)
         return math.inf if limit is None else float(limit)
+
+
+def unity_meshes(cluster: Cluster) -> list[Mesh]:
+    """The meshes on which Unity's algorithm plans for a cluster: one axis, and nodes x devices of a node."""
+    count = len(cluster.devices)
+    blocks = itertools.groupby(cluster.devices, lambda d: cluster.coordinates(d)[:2])
+    node = max(len(list(inside)) for _, inside in blocks)
+    meshes = [Mesh.of({"d0": count})]
+    if 1 < node < count and count % node == 0:
+        meshes.append(Mesh.of({"d0": count // node, "d1": node}))
+    return meshes
