@@ -41,7 +41,7 @@ class _Step:
 
     kind: str
     axes: tuple[str, ...]
-    sent: float
+    wire_bytes: float
     size: float
 
 
@@ -176,13 +176,13 @@ class _TaskWriter:
         self.nodes, self.edges = timer.built.graph.nodes, timer.built.graph.edges
         self.inside = tally.inside()
         self.overhead = timer.model.machine.device.kernel_overhead
-        self.moved = {i: s for i in range(len(self.edges)) if (s := tally.resharding(i)[0]) > 0}
+        self.resharded = {i: s for i in range(len(self.edges)) if (s := tally.resharding(i)[0]) > 0}
         """Seconds of the redistributions at edges that have one."""
-        self.apart = self.moved.keys() & set(apart)
+        self.apart = self.resharded.keys() & set(apart)
         """Those of them that are right before the reader."""
-        self.sends = {self.edges[i].src for i in self.moved}
+        self.sends = {self.edges[i].src for i in self.resharded}
         """Nodes whose results are redistributed."""
-        self.left = {timer.fused[self.edges[i].src]: i for i in self.moved if self.edges[i].src in timer.fused}
+        self.left = {timer.fused[self.edges[i].src]: i for i in self.resharded if self.edges[i].src in timer.fused}
         """Ops whose results leave kernels because they are redistributed, and an edge where they are."""
         self.results: dict[int, Sequence[_Needs]] = {}
         """Of each node what readers of its results wait for."""
@@ -192,7 +192,7 @@ class _TaskWriter:
         """Of kernels that have not ended their seconds, and what they read."""
         self.extra: dict[int, float] = {}
         """Seconds that nodes read redistributed values from memory that would not be there."""
-        self.possible = all(s < FORBIDDEN for s in self.moved.values())
+        self.possible = all(s < FORBIDDEN for s in self.resharded.values())
 
     def block(self, at: _Block, nodes: Iterable[int]) -> None:
         """Write the tasks of `nodes`, all those of the block in the order of the graph."""
@@ -287,7 +287,7 @@ class _TaskWriter:
         shared: dict[tuple[int, object], _Needs] = {}
         for i in self.timer.out[n]:
             e = self.edges[i]
-            if i not in self.moved or i in self.apart:
+            if i not in self.resharded or i in self.apart:
                 continue
             if not at.has(e.dst) and n in at.carries or outside is not None and outside.has(e.dst):
                 continue
@@ -305,10 +305,11 @@ class _TaskWriter:
         by = next((kind for _, kind in self.tally.source_spec(e).partial), "")
         for step in self.timer.steps(self.tally, edge):
             value = at.graph.value(step.size)
+            seconds = link(step.axes, step.wire_bytes, step.kind)
             at.graph.tasks.append(
                 Task(
-                    step.kind, "collective", link(step.axes, step.sent, step.kind), (COMMUNICATION,), needs, (value,),
-                    grows=step.kind == "all_gather", bytes=step.sent,
+                    step.kind, "collective", seconds, (COMMUNICATION,), needs, (value,),
+                    grows=step.kind == "all_gather", bytes=step.wire_bytes,
                     detail={"axes": step.axes, "type": f"{e.itemsize}", "by": by},
                 )
             )  # fmt: skip
