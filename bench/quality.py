@@ -91,7 +91,7 @@ TIERS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("xdl", "mlp", "dlrm", "candle_uno", "transformer_unity"), 150),
     (("bert_large", "gpt3_1.3b", "llama3_8b", "resnext50"), 240),
     (("mixtral_8x7b", "gpt3_13b", "llama3_70b", "vit_h14", "inception_v3_unity"), 300),
-    (("inception_v3", "evoformer", "unet"), 300),
+    (("inception_v3", "evoformer", "unet"), 600),
 )
 _LAST = 300
 #: A process that waits more than it works is ended after so many times its limit.

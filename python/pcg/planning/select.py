@@ -61,7 +61,7 @@ _SLOWER = 1.01
 #: Ops of all plans that relinking times.  A choice: 400,000 take ten seconds.
 _RELINKED_OPS = 400_000
 #: Ops of a large program, for which there are fewer searches, none by Unity's algorithm, which takes longer than all of
-#: them, and no ZeRO variants of baselines if anything fits.  A choice.
+#: them, and no ZeRO variants of baselines once anything (of their kind) fits.  A choice.
 _LARGE = 8_000
 #: How much slower than the fastest draft one on another mesh may be for the searches to run there, too.  Measured: they
 #: have found plans a quarter faster than the best baseline of a mesh (XDL on 192 V100).
@@ -321,7 +321,7 @@ class Select(Transformation):
             if d.peak_bytes <= self._limit:
                 kind = a.group if self.by_kind else ""
                 known[kind] = min(known.get(kind, math.inf), d.seconds)
-        few = self._workers.ops > _LARGE and not self.by_kind
+        few = self._workers.ops > _LARGE
         tasks = [Drafts(attempts, known, self.by_kind, few) for attempts in variants.values()]
         for task, running in [(t, self._workers.start(t)) for t in tasks]:
             self._progress(task.attempts[0].name)
