@@ -37,10 +37,11 @@ _Needs = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Step:
-    """A collective of a redistribution: its kind, the axes, bytes that one device sends, and of its result."""
+    """A collective of a redistribution: its kind and axes, its time, bytes that one device sends, and of its result."""
 
     kind: str
     axes: tuple[str, ...]
+    seconds: float
     wire_bytes: float
     size: float
 
@@ -103,6 +104,9 @@ class GraphTimer:
                 end = max((src for _, src, _ in self.into[n]), default=n)
                 self.joins.setdefault(max(n, first_of.get(end, end)), []).append(n)
         self.joined = {n for nodes in self.joins.values() for n in nodes}
+        nothing, one = (model.seconds("stablehlo.add", "f32", 0.0, 0.0, kernels=n) for n in (0.0, 1.0))
+        self.overhead = float(one - nothing)
+        """Seconds of starting a kernel."""
         self._steps: dict[tuple[object, ...], tuple[_Step, ...]] = {}
 
     def seconds(self, choice: Sequence[int], apart: Collection[tuple[int, int]] = ()) -> float:
@@ -145,7 +149,8 @@ class GraphTimer:
                 source = step.apply(source)
                 size = e.itemsize * math.prod(-(-n // s) for n, s in zip(e.shape, source.shards(mesh), strict=True))
                 if sent:
-                    steps.append(_Step(step.collective, axes, sent, size))
+                    seconds = self.model.link(axes, sent, step.collective)
+                    steps.append(_Step(step.collective, axes, seconds, sent, size))
             found = self._steps[key] = tuple(steps)
         return found
 
@@ -175,7 +180,7 @@ class _TaskWriter:
         self.timer, self.tally = timer, tally
         self.nodes, self.edges = timer.built.graph.nodes, timer.built.graph.edges
         self.inside = tally.inside()
-        self.overhead = timer.model.machine.device.kernel_overhead
+        self.overhead = timer.overhead
         self.resharded = {i: s for i in range(len(self.edges)) if (s := tally.resharding(i)[0]) > 0}
         """Seconds of the redistributions at edges that have one."""
         self.apart = self.resharded.keys() & set(apart)
@@ -300,15 +305,13 @@ class _TaskWriter:
         """Write what an edge sends; returns what its reader waits for."""
         if not self.possible:
             return needs
-        link = self.timer.model.link
         e = self.edges[edge]
         by = next((kind for _, kind in self.tally.source_spec(e).partial), "")
         for step in self.timer.steps(self.tally, edge):
             value = at.graph.value(step.size)
-            seconds = link(step.axes, step.wire_bytes, step.kind)
             at.graph.tasks.append(
                 Task(
-                    step.kind, "collective", seconds, (COMMUNICATION,), needs, (value,),
+                    step.kind, "collective", step.seconds, (COMMUNICATION,), needs, (value,),
                     grows=step.kind == "all_gather", bytes=step.wire_bytes,
                     detail={"axes": step.axes, "type": f"{e.itemsize}", "by": by},
                 )
