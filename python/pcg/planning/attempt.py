@@ -11,13 +11,11 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
 from pcg.baselines.plans import BaselinePlan
 from pcg.ir.clone import clone_module
-from pcg.ir.errors import PcgError
 from pcg.layout import Mesh
 from pcg.planning.baseline import Baseline
 from pcg.planning.baseline_choice import plan_of_baseline
@@ -28,8 +26,6 @@ from pcg.planning.target import cost_model
 from pcg.planning.workspace import OnMesh, Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import Outcome
-from pcg.search.relink import relink
-from pcg.solve.pairwise import Pairwise
 
 
 class Written:
@@ -263,70 +259,3 @@ class BaselineAttempt(Attempt):
     def of(self, draft: Draft) -> Attempt:
         best = [m for m in self.mappings if m.device_ids == draft.mesh.device_ids]
         return dataclasses.replace(self, mappings=best[:1])
-
-
-@dataclass(frozen=True)
-class Drafts:
-    """A task: drafts of a baseline and of its ZeRO variants on one mesh, or why there is none.
-
-    A variant is left out (None) where what it saves, the update of state, does not make it as fast as `fastest`: the
-    seconds of the fastest plans that are known, by kind if `by_kind`, else under the empty name; with `few` as soon as
-    any plan fits.
-    """
-
-    attempts: Sequence[BaselineAttempt]
-    fastest: Mapping[str, float]
-    by_kind: bool
-    few: bool
-
-    def __call__(self, workspace: Workspace) -> list[Draft | PcgError | None]:
-        fastest = dict(self.fastest)
-        least: dict[str, float] = {}
-        found: list[Draft | PcgError | None] = []
-        for attempt in self.attempts:
-            plan = attempt.plan
-            assert plan is not None
-            kind = plan.group if self.by_kind else ""
-            base = plan.without_zero
-            best = fastest.get(kind, math.inf)
-            if base != plan and (least.get(base.label, 0.0) > best or (self.few and best < math.inf)):
-                found.append(None)
-                continue
-            try:
-                draft = attempt.draft(workspace)
-            except PcgError as error:
-                found.append(error)
-                continue
-            found.append(draft)
-            if base == plan:
-                least[plan.label] = draft.seconds - attempt.update_seconds(workspace, draft)
-            if draft.peak_bytes <= attempt.common.limit:
-                fastest[kind] = min(fastest.get(kind, math.inf), draft.seconds)
-        return found
-
-
-@dataclass(frozen=True)
-class Relinking:
-    """A task: the plan `choice` with the parts of `others` that save time, by `most` timings; and its seconds."""
-
-    common: Common
-    choice: Sequence[int]
-    others: Sequence[Sequence[int]]
-    most: int
-    mesh: Mesh | None = None
-    refine: RefineMesh | None = None
-
-    def __call__(self, workspace: Workspace) -> tuple[list[int], float]:
-        on = workspace.on(self.mesh, self.refine)
-        model = cost_model(on.module, self.common.context.machine, on.mesh)
-        network, timer, built = on.network(model), on.timer(model), on.graph(model)
-        flat = Pairwise.of(network.unary, network.pair)
-
-        def seconds(choice: Sequence[int]) -> float:
-            fits = built.lifetimes.peak(built.graph, choice, on.mesh)[0] <= self.common.limit
-            return timer.seconds(choice) if fits else math.inf
-
-        return relink(
-            built.graph, self.choice, self.others, seconds(self.choice), most=self.most,
-            estimate=lambda choice: flat.energy(np.array(choice)), simulate=lambda choices: [*map(seconds, choices)],
-        )  # fmt: skip

@@ -24,16 +24,7 @@ from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Machine, mapping
-from pcg.planning.attempt import (
-    Attempt,
-    BaselineAttempt,
-    Candidate,
-    Common,
-    Draft,
-    Drafts,
-    Relinking,
-    SearchAttempt,
-)
+from pcg.planning.attempt import Attempt, BaselineAttempt, Candidate, Common, Draft, SearchAttempt
 from pcg.planning.baseline import suitable
 from pcg.planning.choose_mesh import CHOSEN, unity_meshes
 from pcg.planning.evaluate import Context
@@ -41,6 +32,7 @@ from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT, SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
+from pcg.planning.tasks import Drafts, Relinking
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
@@ -58,8 +50,11 @@ _SIMULATED_OPS, _SIMULATED = 40_000, 3
 #: A draft that takes so many times as long as the fastest is not simulated if not all are.  Measured: of plans of one
 #: program the times on the graph and those of lowered programs differ by no more, relative to each other.
 _SLOWER = 1.01
-#: Ops of all plans that relinking times.  A choice: 400,000 take ten seconds.
-_RELINKED_OPS = 400_000
+#: Plans that are lowered at the same time, when it is known how long the fastest draft really takes.  A choice.
+_WAVE = 2
+#: Ops of all plans that relinking times.  A choice: 400,000 take ten seconds.  Where the best plan takes so many times
+#: as long as its draft, the timing is wrong for the program, as where shards are uneven: then it lowers plans.
+_RELINKED_OPS, _WRONG = 400_000, 1.05
 #: Ops of a large program, for which there are fewer searches, none by Unity's algorithm, which takes longer than all of
 #: them, and no ZeRO variants of baselines once anything (of their kind) fits.  A choice.
 _LARGE = 8_000
@@ -103,10 +98,10 @@ class Select(Transformation):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.tried: list[Candidate] = []
-        """All plans that were simulated, in the order in which they were."""
+        """All plans that were simulated, in order."""
         self.chosen: Candidate | None = None
         self.outcome: Outcome | None = None
-        """The chosen plan with times by simulation; `alternatives` are the others."""
+        """The chosen plan by simulation; `alternatives` are the others."""
 
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError where no candidate fits."""
@@ -204,7 +199,7 @@ class Select(Transformation):
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
         plain = Overlap(*self.search.overlaps.values())
         refine = None if mesh is None else self.refine
-        attempts: list[SearchAttempt] = []
+        several: list[SearchAttempt] = []
         for shares in dict.fromkeys((plain, *OVERLAPS[: _FEW_OVERLAPS if self._workers.ops > _LARGE else None])):
             search = dataclasses.replace(
                 self._quiet_search(), gradient_overlap=shares.gradient, final_overlap=shares.final,
@@ -213,8 +208,8 @@ class Select(Transformation):
             if shares != plain:
                 search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
             name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
-            attempts.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
-        first, *others = attempts
+            several.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
+        first, *others = several
         running = self._workers.start(first)
         drafts: list[tuple[Attempt, Pending]] = [(a, self._workers.start(a.draft)) for a in others]
         if self.candidates == "all":
@@ -258,19 +253,20 @@ class Select(Transformation):
     def _relink_one(self, mesh: Mesh, best: Candidate, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         """Try `best` with parts of those of `drafts` that are on its mesh."""
         found = next(((d, a) for d, a in drafts if a.name == best.name), None)
-        most = min(self.relinked, _RELINKED_OPS // max(1, self._workers.ops))
-        if found is None or most <= 0:
+        if found is None or not self.relinked:
             return
         draft, attempt = found
+        lowered = best.seconds > _WRONG * draft.seconds
+        most = min(self.relinked, (_SIMULATED_OPS if lowered else _RELINKED_OPS) // max(1, self._workers.ops))
         fitting = [d for d, _ in drafts if d.mesh == draft.mesh and d.peak_bytes <= self._limit]
         others = sorted((d.seconds, d.choice) for d in fitting if d.choice != draft.choice)
         if not others:
             return
         self._progress(f"{attempt.name}, with parts of others")
         at, refine = (None, None) if draft.mesh == mesh else (draft.mesh.origin, self.refine)
-        task = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine)
+        task = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine, lowered)
         choice, taken = self._workers.start(task).result()
-        if taken < draft.seconds:
+        if taken < (best.seconds if lowered else draft.seconds):
             known = next((d.search for d in fitting if d.search is not None), None)
             outcome = dataclasses.replace((known and known.outcome) or _NOTHING_KNOWN, choice=list(choice))
             search = dataclasses.replace(known or self._quiet_search())
@@ -322,7 +318,7 @@ class Select(Transformation):
                 kind = a.group if self.by_kind else ""
                 known[kind] = min(known.get(kind, math.inf), d.seconds)
         few = self._workers.ops > _LARGE
-        tasks = [Drafts(attempts, known, self.by_kind, few) for attempts in variants.values()]
+        tasks = [Drafts(several, known, self.by_kind, few) for several in variants.values()]
         for task, running in [(t, self._workers.start(t)) for t in tasks]:
             self._progress(task.attempts[0].name)
             for attempt, draft in zip(task.attempts, running.result(), strict=True):
@@ -350,13 +346,21 @@ class Select(Transformation):
         return sorted(left, key=lambda f: (f[0].peak_bytes > self._limit, f[0].seconds))
 
     def _simulate(self) -> None:
-        """Write, lower and simulate drafts, the fastest first: all, or those that may be the best."""
+        """Write, lower and simulate drafts, the fastest first: all, or those that may be the best.
+
+        A lowered program hardly ever takes less time than its draft, at times more: as long as a draft is faster than
+        the best lowered program it may be better.
+        """
         left = self._left()
         most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))
-        if len(left) > most:
-            left = self._worth(left, most)
-        for a, p in [(a, self._workers.start(a.of(d))) for d, a in left]:
-            self._finish(a, p)
+        wave = left if len(left) <= most else self._worth(left, most)
+        while wave:
+            for a, p in [(a, self._workers.start(a.of(d))) for d, a in wave]:
+                self._finish(a, p)
+            most -= len(wave)
+            best = min((c.seconds for c in self.tried if c.fits), default=0.0)
+            may = [f for f in self._left() if f[0].peak_bytes <= self._limit and f[0].seconds < best]
+            wave = may[: min(_WAVE, max(0, most))]
 
     def _worth(self, left: Sequence[tuple[Draft, Attempt]], most: int) -> list[tuple[Draft, Attempt]]:
         """Those that are worth it: as fast as any, or the best of its kind where that is wanted."""

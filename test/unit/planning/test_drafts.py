@@ -21,9 +21,10 @@ from pcg.machine import Cluster, Machine, mapping
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import select as selecting
-from pcg.planning.attempt import BaselineAttempt, Common, Drafts
+from pcg.planning.attempt import BaselineAttempt, Common
 from pcg.planning.baseline import suitable
 from pcg.planning.evaluate import Context
+from pcg.planning.tasks import Drafts
 from pcg.planning.workspace import Workspace
 from support.training import mlp
 
