@@ -6,7 +6,8 @@ Every line is the command `pcg-opt --auto-parallel --cluster=... --devices=...` 
 after the other: with `--jobs=1`, and without, from its start to its end.  `cpu s` is the processor time of the second,
 its other processes included, `GiB` the most memory that its first process held.  `same` says whether both wrote the
 same plan.  `step` is the simulated time of the plan, `over search` by how much the plans that the searches alone found
-are slower, `over others` by how much the baselines and Unity's plan are.  The batch is the zoo's per device.
+are slower, `over others` by how much the baselines and Unity's plan are, of those that were lowered.  The batch is the
+zoo's per device.
 """
 
 from __future__ import annotations

@@ -14,11 +14,12 @@ baselines, and takes the one whose step is shortest. What it estimates on the wa
   whole      each table on one device, MLPs data parallel   search    the searches, warm starts among them
   unity      Unity's algorithm
 
-Baselines are on every factorisation of the number of devices into their axes, each in the distinct places on the
-cluster (eight at most). Two rules save time, both of `pcg-select`: a place is not simulated where one stream of the
-device has more work than the best place takes; ZeRO variants of a plan that takes twice as long as the best of their
-kind are left out. Unity's algorithm runs on one axis, and on nodes x devices of a node, of which the best counts; where
-`pcg-select` has no plan of Unity's because none fits, it is run apart for the reason (side `unity`).
+Baselines are on every factorisation of the number of devices into their axes, each in the fastest of the distinct
+places on the cluster (eight at most). All plans are timed before they are lowered, and of a program of more than 1,500
+ops or so only those are lowered that may be the fastest, and the fastest of each kind. ZeRO variants are left out that
+cannot be the fastest of their kind; of a large program (8,000 ops) also all behind the first that fits. Unity's
+algorithm runs on one axis, and on nodes x devices of a node, of which the best counts; where `pcg-select` has no plan
+of Unity's because none fits, or the program is large, it is run apart (side `unity`).
 
 Two more are apart. `whole` (of models in `STACKED`) is the plan that the Unity paper calls an expert's: table i
 on device i, as DLRM's authors place them. A layout can say that of tables that are one array, so the same model is

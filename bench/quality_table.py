@@ -272,13 +272,13 @@ _INTRODUCTION = """# Quality of plans
 (`pcg.simulate`), of our plan and of the plans of experts and of Unity's algorithm, all through the same lowering and
 estimated on the same description of the cluster. The batch is that of the zoo per device (weak scaling). `ours` is
 `pcg-select{meshes=any}`: the fastest of several plans by the same simulation, of which `chosen` is the name. Baselines'
-plans are among them, and Unity's, so `ours` is by construction not worse; `search` is the fastest of those that the
-searches found, the last of which starts from the best plan, or takes parts of the best baseline. `<=` says that the
-selection did not end in its time, with the best of what it had estimated by then.
+plans are among them, and Unity's, so `ours` is by construction not worse than those in the table; `search` is the
+fastest of those that the searches found, the last of which starts from the best plan, or takes parts of the best
+baseline. `<=` says that the selection did not end in its time, with the best of what it had estimated by then.
 
 Each column is the best of its kind over all factorisations of the number of devices and all distinct places of the mesh
-on the cluster (eight at most); see [decision 14](decisions/0014-baselines.md) for what the plans are and what is left
-out, [decision 13](decisions/0013-unity-search.md) for `unity`. A plan must fit the memory of a device by the same
+on the cluster (eight at most), by a timing before lowering ([decision 26](decisions/0026-plans-before-lowering.md));
+see [decision 14](decisions/0014-baselines.md) for what the plans are and what is left out, and [decision 13](decisions/0013-unity-search.md) for `unity`. A plan must fit the memory of a device by the same
 simulation; where none of a kind does, the least memory that one needs stands in brackets. `gain` is the time of the
 best baseline that fits over ours, `on data` that of data parallelism over ours. `s` is the processor time of
 choosing the mesh, searching and estimating everything in the row, in seconds.
