@@ -79,7 +79,6 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
         f"{mesh}-{rank}" for mesh in ("a=2", "a=4", "a=2,b=2", "a=3,b=2") for rank in (1, 2)
     ),
     "unit/search/test_assign.py::test_the_same_twice_and_in_another_process": ("global",),
-    "unit/simulate/test_device_mappings.py::test_the_fastest_is_the_least_of_all_places": ("mlp", "llama3_8b"),
     "unit/simulate/test_xla.py::test_memory_is_near_what_xla_says": ("mlp", "mlp, nothing donated"),
     "unit/solve/test_network.py::test_starts_are_never_beaten_by_the_answer": (),
     "unit/test_docs.py::test_page": ("docs/overview.md-13",),
@@ -104,7 +103,6 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/search/test_shared.py::test_a_plan_does_not_depend_on_what_was_planned_before": (),
     "unit/search/unity/test_optimize.py::test_a_memory_limit_is_kept": (),
     "unit/search/unity/test_optimize.py::test_the_same_input_gives_the_same_plan": (),
-    "unit/simulate/test_device_mappings.py::test_no_step_takes_less_than_the_bound": ("mlp",),
     "unit/reshard/test_planner.py::test_every_pair_has_a_plan_that_leads_there_at_the_stated_cost": 2,
     "unit/search/unity/test_optimize.py::test_a_training_step": ("mlp",),
     "unit/solve/test_solve.py::test_a_limit_that_binds_costs_more": (),

@@ -22,7 +22,7 @@ from pcg.planning.baseline_choice import plan_of_baseline
 from pcg.planning.evaluate import Context, evaluate, replace_mesh
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import Search
-from pcg.planning.target import cost_model
+from pcg.planning.target import cost_model, planned_mesh
 from pcg.planning.workspace import OnMesh, Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import Outcome
@@ -132,13 +132,13 @@ class Common:
 
 @dataclass(frozen=True)
 class Attempt(abc.ABC):
-    """A plan to be made and simulated, in the best of `mappings` of its mesh, if there are any (see `evaluate`)."""
+    """A plan to be made and simulated, in the first of `mappings` of its mesh, if there are any; to be drafted, in the
+    fastest of them."""
 
     common: Common
     name: str
     group: str
     mappings: Sequence[Mesh] = ()
-    cutoff: float = math.inf
 
     @abc.abstractmethod
     def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
@@ -152,12 +152,16 @@ class Attempt(abc.ABC):
           PcgError: there is no such plan, or it is none of the search's graph.
         """
 
-    @abc.abstractmethod
     def of(self, draft: Draft) -> Attempt:
         """The attempt to write and simulate what it has drafted."""
+        return dataclasses.replace(self, mappings=self.fastest(draft))
+
+    def fastest(self, draft: Draft) -> list[Mesh]:
+        """The one of `mappings` that a draft is in, if there are any."""
+        return [m for m in self.mappings if m.device_ids == draft.mesh.device_ids]
 
     def drafted(
-        self, workspace: Workspace, on: OnMesh, choice: Sequence[int], apart: Collection[tuple[int, int]] = (),
+        self, on: OnMesh, choice: Sequence[int], apart: Collection[tuple[int, int]] = (),
         search: Search | None = None,
     ) -> Draft:  # fmt: skip
         """A plan on `on`, in the fastest of `mappings`."""
@@ -181,12 +185,11 @@ class Attempt(abc.ABC):
         key = digest(module)
         if key in self.common.seen:
             return Tried(key, None, search)
-        done = evaluate(module, self.common.context, self.mappings, self.cutoff, workspace.works)
-        step = done.step
+        step = evaluate(module, self.common.context, workspace.works)
         fits = step.peak_bytes <= self.common.limit
         found = Candidate(
-            self.name, Written(done.module), done.mesh, step.seconds, step.peak_bytes, fits, self.group, step.to_dict(),
-            search,
+            self.name, Written(module), planned_mesh(module), step.seconds, step.peak_bytes, fits, self.group,
+            step.to_dict(), search,
         )  # fmt: skip
         return Tried(key, found, search)
 
@@ -211,6 +214,8 @@ class SearchAttempt(Attempt):
         else:
             search.write(copy, self.known)
         search.shared = None
+        if self.mappings:
+            replace_mesh(copy, self.mappings[0])
         return copy, search
 
     def draft(self, workspace: Workspace) -> Draft:
@@ -220,11 +225,12 @@ class SearchAttempt(Attempt):
         if search.outcome is None:
             search.find(on)
         assert search.outcome is not None
-        return self.drafted(workspace, on, search.outcome.choice, (), search)
+        return self.drafted(on, search.outcome.choice, (), search)
 
     def of(self, draft: Draft) -> Attempt:
         assert draft.search is not None
-        return dataclasses.replace(self, search=draft.search, known=draft.search.outcome)
+        found, mappings = draft.search, self.fastest(draft)
+        return dataclasses.replace(self, mappings=mappings, search=found, known=found.outcome)
 
 
 @dataclass(frozen=True)
@@ -248,14 +254,10 @@ class BaselineAttempt(Attempt):
         placed, _ = self.write(workspace)
         on = workspace.on(self.mappings[0], self.refine) if self.mappings else workspace.on()
         choice, apart = plan_of_baseline(on, cost_model(on.module, self.common.context.machine, on.mesh), placed)
-        return self.drafted(workspace, on, choice, apart)
+        return self.drafted(on, choice, apart)
 
     def update_seconds(self, workspace: Workspace, draft: Draft) -> float:
         """Seconds of computing the new state in a step of what it has drafted."""
         on = workspace.on(self.mappings[0], self.refine) if self.mappings else workspace.on()
         model = cost_model(on.module, self.common.context.machine, draft.mesh)
         return on.timer(model).update_seconds(draft.choice)
-
-    def of(self, draft: Draft) -> Attempt:
-        best = [m for m in self.mappings if m.device_ids == draft.mesh.device_ids]
-        return dataclasses.replace(self, mappings=best[:1])

@@ -131,7 +131,7 @@ class ChooseGroups(Transformation):
             mesh = next(iter(shardings.meshes_of(copy).values()))
             RefineMesh(reshapes=True, max_axes=2).run(copy)
             Search(machine=machine, memory_limit=self.memory_limit, progress=False).run(copy)
-            found = evaluate(copy, Context(machine)).step
+            found = evaluate(copy, Context(machine))
         except (PcgError, ClusterError) as error:
             return GroupPlan(name, strategy, failure=getattr(error, "message", str(error))), None
         mesh = Mesh.of(mesh.axes, cluster.device_of(mesh))

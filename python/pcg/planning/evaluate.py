@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -19,7 +18,7 @@ from pcg.machine import Machine
 from pcg.rewrite.insert_reshards import InsertReshards
 from pcg.rewrite.recompute import InsertRematBarriers, Recompute
 from pcg.search.recompute import Recomputation
-from pcg.simulate import Simulation, simulate, simulate_mappings
+from pcg.simulate import Simulation, simulate
 from pcg.simulate.kernels import OpWorks
 
 
@@ -34,18 +33,6 @@ class Context:
     machine: Machine
     backend: str = "accelerator"
     donated: Collection[int] = ()
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A program with layouts, the mesh where it runs fastest, and a step of it there.
-
-    Seconds of the step are those of the machine; the bytes at its peak are those of the backend.
-    """
-
-    module: ir.Operation
-    mesh: Mesh
-    step: Simulation
 
 
 def resharded(module: ir.Operation, context: Context) -> ir.Operation:
@@ -76,40 +63,22 @@ def memory_of(module: ir.Operation, model: CostModel, context: Context) -> Simul
     return simulate(module, model, donated=context.donated, backend=context.backend)
 
 
-def evaluate(
-    module: ir.Operation, context: Context, mappings: Sequence[Mesh] = (), cutoff: float = math.inf,
-    works: OpWorks | None = None,
-) -> Evaluation:  # fmt: skip
-    """A step of a program with layouts on its mesh, or on the fastest of the same mesh in several device mappings.
+def evaluate(module: ir.Operation, context: Context, works: OpWorks | None = None) -> Simulation:
+    """A step of a program with layouts, which stays as it is: lowered, and simulated on its mesh.
 
-    The first of `mappings` is that of the program.  The program is lowered for it and simulated on each of them, and
-    then lowered again for the fastest one, as fusion and redistributions depend on the mapping; one that takes more
-    than `cutoff` seconds even there is not lowered again.  `works` is as in `simulate`.
+    Seconds of the step are those of the machine; the bytes at its peak are those of the backend.  `works` is as in
+    `simulate`.
 
     Raises:
       PcgError: it cannot be lowered; at the op's location.
     """
     mesh = shardings.mesh_of(module)
     assert mesh is not None
-    local = lowered(resharded(module, context), context)
-    models = [CostModel(context.machine, m) for m in (mesh, *mappings[1:])]
-    steps = simulate_mappings(local, models, donated=context.donated, works=works)
-    best = min(steps, key=lambda n: steps[n].seconds)
-    found = steps[0]
-    if best:
-        mapped = clone_module(module).operation
-        replace_mesh(mapped, mappings[best])
-        if steps[best].seconds > cutoff:
-            mesh, module, found = mappings[best], mapped, steps[best]
-        else:
-            relowered = lowered(resharded(mapped, context), context)
-            on_best = simulate(relowered, models[best], donated=context.donated, works=works)
-            if on_best.seconds < found.seconds:
-                mesh, module, local, found = mappings[best], mapped, relowered, on_best
-    if context.backend != "accelerator":
-        peak = memory_of(local, CostModel(context.machine, mesh), context).peak_bytes
-        found = dataclasses.replace(found, peak_bytes=peak)
-    return Evaluation(module, mesh, found)
+    local, model = lowered(resharded(module, context), context), CostModel(context.machine, mesh)
+    found = simulate(local, model, donated=context.donated, works=works)
+    if context.backend == "accelerator":
+        return found
+    return dataclasses.replace(found, peak_bytes=memory_of(local, model, context).peak_bytes)
 
 
 def replace_mesh(module: ir.Operation, mesh: Mesh) -> None:

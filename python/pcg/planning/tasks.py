@@ -84,16 +84,24 @@ class Relinking:
         network, timer, built = on.network(model), on.timer(model), on.graph(model)
         flat = Pairwise.of(network.unary, network.pair)
 
-        def seconds(choice: Sequence[int]) -> float:
-            fits = built.lifetimes.peak(built.graph, choice, on.mesh)[0] <= self.common.limit
-            if not fits or not self.lowered:
-                return timer.seconds(choice) if fits else math.inf
+        def counted(choice: Sequence[int]) -> float:
+            return built.lifetimes.peak(built.graph, choice, on.mesh)[0]
+
+        def timed(choice: Sequence[int]) -> float:
+            return timer.seconds(choice) if counted(choice) <= limit else math.inf
+
+        def simulated(choice: Sequence[int]) -> float:
             copy = clone_module(on.module).operation
             try:
                 commit(entry_of(copy), on.graph_of(copy, model), choice, Tables.on(on.mesh))
-                return evaluate(copy, self.common.context, works=workspace.works).step.seconds
+                step = evaluate(copy, self.common.context, workspace.works)
             except PcgError:
                 return math.inf
+            return step.seconds if step.peak_bytes <= self.common.limit else math.inf
+
+        # The plan itself fits, though the search may count more for it.
+        limit = max(self.common.limit, counted(self.choice))
+        seconds = simulated if self.lowered else timed
 
         return relink(
             built.graph, self.choice, self.others, seconds(self.choice), most=self.most,

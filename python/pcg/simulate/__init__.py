@@ -1,8 +1,7 @@
 """The simulator: one step of a lowered program on a machine, with its streams, its overlap and its memory."""
 
-from pcg.simulate.device_mappings import simulate_mappings
 from pcg.simulate.processes import ProcessSimulation, simulate_processes
 from pcg.simulate.result import Event, Simulation
 from pcg.simulate.run import simulate
 
-__all__ = ["Event", "ProcessSimulation", "Simulation", "simulate", "simulate_mappings", "simulate_processes"]
+__all__ = ["Event", "ProcessSimulation", "Simulation", "simulate", "simulate_processes"]

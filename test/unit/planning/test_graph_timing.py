@@ -64,7 +64,7 @@ def both(on: OnMesh, choice: Any) -> tuple[float, float]:
     with on.module.context:
         before = on.timer(model).seconds(choice)
         commit(entry_of(copy), on.graph_of(copy, model), choice, Tables.on(on.mesh))
-        return before, evaluate(copy, Context(MACHINE)).step.seconds
+        return before, evaluate(copy, Context(MACHINE)).seconds
 
 
 def zoo(name: str) -> str:
@@ -99,7 +99,7 @@ def test_collectives_are_those_of_the_lowered_program() -> None:
     with on.module.context:
         graph = on.timer(model).task_graph(choice)
         commit(entry_of(copy), on.graph_of(copy, model), choice, Tables.on(on.mesh))
-        step = evaluate(copy, Context(MACHINE)).step
+        step = evaluate(copy, Context(MACHINE))
     assert graph is not None
     assert sum(t.bytes for t in graph.tasks if t.communicates) == pytest.approx(
         sum(e.bytes * e.times for e in step.events if e.kind == "collective")
