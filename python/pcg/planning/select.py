@@ -1,7 +1,6 @@
 """The best of several plans, of the searches and the baselines, by simulation.
 
-All of them are drafts at first, which are timed on the graph of the search; the fastest are written, lowered and
-simulated.
+All are drafts at first, which are timed on the graph of the search; the fastest are written, lowered and simulated.
 """
 
 from __future__ import annotations
@@ -50,6 +49,9 @@ _SIMULATED_OPS, _SIMULATED = 40_000, 3
 #: A draft that takes so many times as long as the fastest is not simulated if not all are.  Measured: of plans of one
 #: program the times on the graph and those of lowered programs differ by no more, relative to each other.
 _SLOWER = 1.01
+#: A draft that needs so many times the limit, as the search counts, may fit.  Measured: lowered programs need as little
+#: as two thirds of that (GPT-3 on 48 V100).
+_COUNTED = 1.5
 #: Plans that are lowered at the same time, when it is known how long the fastest draft really takes.  A choice.
 _WAVE = 2
 #: Ops of all plans that relinking times.  A choice: 400,000 take ten seconds.  Where the best plan takes so many times
@@ -118,8 +120,8 @@ class Select(Transformation):
         self._seen: dict[str, Candidate] = {}
         self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
         self._drafts: list[tuple[Draft, Attempt]] = []
-        self._equal: set[str] = set()
-        """Names of plans that equal one that is simulated."""
+        self._lowered: set[str] = set()
+        """By name; also what could not be lowered."""
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
@@ -232,7 +234,7 @@ class Select(Transformation):
         return dataclasses.replace(self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False)
 
     def _unity(self, mesh: Mesh | None, where: str, mappings: Sequence[Mesh]) -> list[tuple[Attempt, Pending]]:
-        """Begin with the plan of Unity's algorithm on `mesh`, in the best of `mappings`; none of a large program."""
+        """Begin with Unity's plan on `mesh`, in the best of `mappings`; not for a large program."""
         search = dataclasses.replace(self._quiet_search(), algorithm="unity")
         attempt = SearchAttempt(self._common, "unity" + where, "unity", mappings, search=search, mesh=mesh)
         if self._workers.ops > _LARGE:
@@ -340,9 +342,8 @@ class Select(Transformation):
             self._dropped.append(f"{attempt.name} is no candidate: {error.message}")
 
     def _left(self) -> list[tuple[Draft, Attempt]]:
-        """Drafts that were not simulated, the fastest that fit first."""
-        known = {c.name for c in self.tried} | self._equal
-        left = [(d, a) for d, a in self._drafts if a.name not in known]
+        """Drafts that were not lowered, the fastest that fit first."""
+        left = [(d, a) for d, a in self._drafts if a.name not in self._lowered]
         return sorted(left, key=lambda f: (f[0].peak_bytes > self._limit, f[0].seconds))
 
     def _simulate(self) -> None:
@@ -351,34 +352,35 @@ class Select(Transformation):
         A lowered program hardly ever takes less time than its draft, at times more: as long as a draft is faster than
         the best lowered program it may be better.
         """
-        left = self._left()
+        wave = self._left()
         most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))
-        wave = left if len(left) <= most else self._worth(left, most)
+        if len(wave) > most:
+            fitting = (d.seconds for d, _ in self._drafts if d.peak_bytes <= self._limit)
+            wave = self._faster(_SLOWER * min(fitting, default=math.inf), most)
+            wave += self._best_of_kinds({a.group for _, a in wave}) if self.by_kind else []
         while wave:
             for a, p in [(a, self._workers.start(a.of(d))) for d, a in wave]:
                 self._finish(a, p)
             most -= len(wave)
-            best = min((c.seconds for c in self.tried if c.fits), default=0.0)
-            may = [f for f in self._left() if f[0].peak_bytes <= self._limit and f[0].seconds < best]
-            wave = may[: min(_WAVE, max(0, most))]
+            best = min((c.seconds for c in self.tried if c.fits), default=math.inf)
+            wave = self._faster(best, min(_WAVE, max(0, most)))
 
-    def _worth(self, left: Sequence[tuple[Draft, Attempt]], most: int) -> list[tuple[Draft, Attempt]]:
-        """Those that are worth it: as fast as any, or the best of its kind where that is wanted."""
-        fitting = [f for f in left if f[0].peak_bytes <= self._limit]
-        fastest = min((d.seconds for d, _ in self._drafts if d.peak_bytes <= self._limit), default=math.inf)
-        found = [f for f in fitting if f[0].seconds <= _SLOWER * fastest][:most]
-        unfit = sorted((f for f in left if f[0].peak_bytes > self._limit), key=lambda f: f[0].peak_bytes)
-        if self.by_kind:
-            kinds = {c.group for c in self.tried if c.fits} | {a.group for _, a in found}
-            for d, a in (*fitting, *unfit):
-                if a.group not in kinds:
-                    kinds.add(a.group)
-                    found.append((d, a))
-        return found or ([] if any(c.fits for c in self.tried) else unfit[:most])
+    def _faster(self, seconds: float, most: int) -> list[tuple[Draft, Attempt]]:
+        """At most `most` of the drafts left that take less and may fit, the fastest first."""
+        may = [f for f in self._left() if f[0].peak_bytes <= _COUNTED * self._limit and f[0].seconds < seconds]
+        return sorted(may, key=lambda f: f[0].seconds)[:most]
+
+    def _best_of_kinds(self, known: set[str]) -> list[tuple[Draft, Attempt]]:
+        """The fastest draft of each kind that is not among the `known`; that with least memory where none fits."""
+        kinds = known | {c.group for c in self.tried if c.fits}
+        order = sorted(self._left(), key=lambda f: max(f[0].peak_bytes, self._limit))  # stable: by time where they fit
+        first = {a.group: (d, a) for d, a in reversed(order)}
+        return [f for kind, f in first.items() if kind not in kinds]
 
     def _finish(self, attempt: Attempt, pending: Pending) -> Search | None:
         """Take in what an attempt found; the search that did, None where there is no plan."""
         self._progress(attempt.name)
+        self._lowered.add(attempt.name)
         try:
             tried = pending.result()
         except PcgError as error:
@@ -390,7 +392,6 @@ class Select(Transformation):
         found = self._seen.get(tried.key, tried.candidate)
         assert found is not None
         if tried.key in self._seen:
-            self._equal.add(attempt.name)
             self.report(dataclasses.replace(found, name=attempt.name, group=attempt.group))
         else:
             self._seen[tried.key] = found

@@ -106,3 +106,17 @@ def test_nothing_fits() -> None:
     select = SelectPass(machine=Machine.of(CLUSTER), memory_limit=2**20, jobs=1)
     with pytest.raises(PcgError, match=r"no plan fits in 1\.00 MiB per device; the smallest one found needs"):
         select.run(prepared("mlp"))
+
+
+def test_a_draft_that_does_not_fit_when_lowered_is_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search counts less memory than the simulator here: the fastest drafts do not fit, slower ones do."""
+    monkeypatch.setattr(selecting, "_SIMULATED_OPS", 0)
+    monkeypatch.setattr(selecting, "_SIMULATED", 8)
+    full = SelectPass(machine=Machine.of(CLUSTER), relinked=0, jobs=1, memory_limit=2**40)
+    full.run(prepared("mlp"))
+    peaks = sorted(c.peak_bytes for c in full.tried)
+    limit = int((peaks[0] + peaks[-1]) / 2)
+    assert peaks[0] < limit < peaks[-1]
+    select = SelectPass(machine=Machine.of(CLUSTER), relinked=0, jobs=1, memory_limit=limit)
+    select.run(prepared("mlp"))
+    assert select.chosen is not None and select.chosen.fits and select.chosen.peak_bytes <= limit
