@@ -278,7 +278,8 @@ baseline. `<=` says that the selection did not end in its time, with the best of
 
 Each column is the best of its kind over all factorisations of the number of devices and all distinct places of the mesh
 on the cluster (eight at most), by a timing before lowering ([decision 26](decisions/0026-plans-before-lowering.md));
-see [decision 14](decisions/0014-baselines.md) for what the plans are and what is left out, and [decision 13](decisions/0013-unity-search.md) for `unity`. A plan must fit the memory of a device by the same
+see [decision 14](decisions/0014-baselines.md) for what the plans are and what is left out, and
+[decision 13](decisions/0013-unity-search.md) for `unity`. A plan must fit the memory of a device by the same
 simulation; where none of a kind does, the least memory that one needs stands in brackets. `gain` is the time of the
 best baseline that fits over ours, `on data` that of data parallelism over ours. `s` is the processor time of
 choosing the mesh, searching and estimating everything in the row, in seconds.
