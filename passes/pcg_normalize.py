@@ -7,8 +7,9 @@ class NormalizePass(Normalize, Pass):
 
     Every `func.call` and `stablehlo.composite` is replaced by the body of its function (a composite of
     a CHLO op without attributes by that op), and functions that nothing refers to any more are
-    removed.  Constants, iotas and what is broadcast from a constant get one copy per use, next to it,
-    so that each use can have its own layout for nothing.  Ops that change nothing (conversions to the
+    removed.  What is broadcast from a constant becomes a constant, unless it is read by an op that needs
+    its elements in memory.  Constants, iotas and broadcasts of them get one copy per use, next to it, so
+    that each use can have its own layout for nothing.  Ops that change nothing (conversions to the
     same type, reshapes to the same shape, identity transposes) and ops that nobody uses are removed.
     Shifts and rotations written as slices and concatenations become pads of the whole tensor (`low = 1,
     high = -1` is a shift by one), which devices can split as they do the tensor.

@@ -31,17 +31,15 @@ func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Each use of a constant, an iota, a broadcast of a constant has its own; a loop does not capture them.
+// What is broadcast from a constant is a constant, and each use has its own; a loop does not capture them.
 // CHECK-LABEL: func.func @sources
 func.func @sources(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %c = stablehlo.constant dense<2.0> : tensor<f32>
   %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4xf32>
-  // CHECK: %[[C0:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-  // CHECK-NEXT: %[[B0:.*]] = stablehlo.broadcast_in_dim %[[C0]]
+  // CHECK: %[[B0:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<4xf32>
   // CHECK-NEXT: %[[M:.*]] = stablehlo.multiply %arg0, %[[B0]]
   %0 = stablehlo.multiply %a, %b : tensor<4xf32>
-  // CHECK-NEXT: %[[C1:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<f32>
-  // CHECK-NEXT: %[[B1:.*]] = stablehlo.broadcast_in_dim %[[C1]]
+  // CHECK-NEXT: %[[B1:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<4xf32>
   // CHECK-NEXT: stablehlo.add %[[M]], %[[B1]]
   %1 = stablehlo.add %0, %b : tensor<4xf32>
   %2 = stablehlo.while(%i = %1) : tensor<4xf32> cond {
@@ -49,13 +47,35 @@ func.func @sources(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     stablehlo.return %p : tensor<i1>
   } do {
     // CHECK: do
-    // CHECK-NEXT: stablehlo.constant
-    // CHECK-NEXT: stablehlo.broadcast_in_dim
+    // CHECK-NEXT: stablehlo.constant dense<2.000000e+00> : tensor<4xf32>
     // CHECK-NEXT: stablehlo.subtract
     %3 = stablehlo.subtract %i, %b : tensor<4xf32>
     stablehlo.return %3 : tensor<4xf32>
   }
   return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// An op that does not fuse what it reads needs the elements in memory: they stay a broadcast, as does what is annotated.
+"dist.mesh"() {sym_name = "mesh", value = #dist.process_mesh<["x"], [2], []>} : () -> ()
+// CHECK-LABEL: func.func @written
+func.func @written(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xcomplex<f32>>) {
+  %c = stablehlo.constant dense<2.0> : tensor<f32>
+  // CHECK: stablehlo.broadcast_in_dim
+  // CHECK-NEXT: stablehlo.dot_general
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  // CHECK: stablehlo.broadcast_in_dim
+  // CHECK-NEXT: stablehlo.add
+  %d = stablehlo.broadcast_in_dim %c, dims = [] {dist.specs = [#dist.shard_spec<@mesh, [[], []], {}>]} : (tensor<f32>) -> tensor<4x4xf32>
+  %1 = stablehlo.add %a, %d : tensor<4x4xf32>
+  %z = stablehlo.constant dense<(1.0, 2.0)> : tensor<complex<f32>>
+  // CHECK: stablehlo.broadcast_in_dim
+  // CHECK-NEXT: stablehlo.negate
+  %y = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<complex<f32>>) -> tensor<4xcomplex<f32>>
+  %2 = stablehlo.negate %y : tensor<4xcomplex<f32>>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xcomplex<f32>>
 }
 
 // -----

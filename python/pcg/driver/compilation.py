@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch_mlir import ir
+from torch_mlir.passmanager import PassManager
 
 from pcg.driver.decide import Options, run
 from pcg.driver.plan import Plan
@@ -75,5 +76,16 @@ class Compilation:
 
     @property
     def local_text(self) -> str:
-        """The lowered module in the form that jax reads."""
-        return self.as_text("local", generic=True)
+        """The lowered module in the form that jax reads, with equal subexpressions once.
+
+        Lowering leaves constants and what is broadcast from them one per use, a third of the ops of a training step.
+        """
+        if "read" not in self._texts:
+            copy = clone_module(self.modules["local"])
+            with copy.context:
+                cse = PassManager.parse("builtin.module(cse)")
+                cse.enable_verifier(False)
+                cse.run(copy.operation)
+            text = copy.operation.get_asm(print_generic_op_form=True, assume_verified=True)
+            self._texts["read"] = without_second_regions(text)
+        return self._texts["read"]

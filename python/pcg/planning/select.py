@@ -120,8 +120,7 @@ class Select(Transformation):
         self._seen: dict[str, Candidate] = {}
         self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
         self._drafts: list[tuple[Draft, Attempt]] = []
-        self._lowered: set[str] = set()
-        """By name; also what could not be lowered."""
+        self._lowered: set[str] = set()  # by name; also what could not be lowered
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
@@ -217,18 +216,20 @@ class Select(Transformation):
         if self.candidates == "all":
             drafts += self._unity(mesh, where, ())
         found = self._finish(first, running)
-        # What does not fit does not depend on the overlap; and fitting takes long, where memory decides more than that.
-        if found is None or found.algorithm != "exact" or found.fitted:
-            for a, p in drafts:
-                if found is None or found.algorithm != "exact" or a.group == "search":
-                    p.cancel()
-                else:
-                    self._take(a, p)
+        if found is None or found.algorithm != "exact":
+            for _, p in drafts:
+                p.cancel()
             return
-        known = dataclasses.replace(first, search=found, known=found.outcome)
-        self._take(known, self._workers.start(known.draft))
+        # Fitting takes long for a large program, and what does not fit does not depend on the overlap.
+        hopeless = found.fitted and self._workers.ops > _LARGE
+        if not found.fitted:
+            known = dataclasses.replace(first, search=found, known=found.outcome)
+            self._take(known, self._workers.start(known.draft))
         for a, p in drafts:
-            self._take(a, p)
+            if hopeless and a.group == "search":
+                p.cancel()
+            elif not self._take(a, p):
+                hopeless = hopeless or (found.fitted and a.group == "search")
 
     def _quiet_search(self) -> Search:
         return dataclasses.replace(self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False)
@@ -245,11 +246,9 @@ class Select(Transformation):
     def _relink(self, mesh: Mesh) -> None:
         """Try the best plan with parts of others; if that is Unity's, also the best of the searches without it."""
         order = sorted((c for c in self.tried if c.fits), key=lambda c: c.seconds)
-        if not order:
-            return
-        self._relink_one(mesh, order[0], self._drafts)
-        ours = next((c for c in order if c.group == "search"), None)
-        if order[0].group == "unity" and ours is not None:
+        for best in order[:1]:
+            self._relink_one(mesh, best, self._drafts)
+        for ours in [c for c in order if c.group == "search" and order[0].group == "unity"][:1]:
             self._relink_one(mesh, ours, [(d, a) for d, a in self._drafts if a.group != "unity"])
 
     def _relink_one(self, mesh: Mesh, best: Candidate, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
@@ -319,8 +318,7 @@ class Select(Transformation):
             if d.peak_bytes <= self._limit:
                 kind = a.group if self.by_kind else ""
                 known[kind] = min(known.get(kind, math.inf), d.seconds)
-        few = self._workers.ops > _LARGE
-        tasks = [Drafts(several, known, self.by_kind, few) for several in variants.values()]
+        tasks = [Drafts(several, known, self.by_kind, self._workers.ops > _LARGE) for several in variants.values()]
         for task, running in [(t, self._workers.start(t)) for t in tasks]:
             self._progress(task.attempts[0].name)
             for attempt, draft in zip(task.attempts, running.result(), strict=True):
@@ -333,13 +331,15 @@ class Select(Transformation):
 
     # -- simulation ----------------------------------------------------------------------------
 
-    def _take(self, attempt: Attempt, pending: Pending) -> None:
-        """Take in a draft."""
+    def _take(self, attempt: Attempt, pending: Pending) -> bool:
+        """Take in a draft; whether there is one."""
         self._progress(attempt.name)
         try:
             self._drafts.append((pending.result(), attempt))
         except PcgError as error:
             self._dropped.append(f"{attempt.name} is no candidate: {error.message}")
+            return False
+        return True
 
     def _left(self) -> list[tuple[Draft, Attempt]]:
         """Drafts that were not lowered, the fastest that fit first."""

@@ -6,7 +6,6 @@ as arrays: a search needs millions of pairs.  No MLIR here.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,14 +13,14 @@ from typing import TypeVar
 
 import numpy as np
 
+from pcg.kernels.loading import pays
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import planner
 from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, graph_of, layouts_count
 from pcg.reshard.steps import ReshardError
 
-#: Sources times edges from which it pays to load the compiled loops, which takes a third of a second (decision 18).
-_COMPILE_FROM = 1 << 20
-_COMPILED = "pcg.kernels.compiled"
+#: Seconds that numpy takes for an edge and a source.  A choice, of the order that it takes.
+_RELAXATION = 1e-7
 #: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
 _Kind = tuple[frozenset[int], float]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -60,7 +59,7 @@ class _Arrays:
     def distances(self, source: Sequence[int], hop_costs: np.ndarray) -> np.ndarray:
         """Seconds from each source to every node, given those of each hop."""
         weights = np.minimum.reduceat(hop_costs[self.hops], self.starts) if len(self.starts) else np.zeros(0)
-        if len(source) * len(weights) > _COMPILE_FROM or _COMPILED in sys.modules:
+        if pays(_RELAXATION * len(source) * len(weights)):
             from pcg.kernels.paths import shortest
 
             found: np.ndarray = shortest(np.array(source, np.int64), self.rows, self.columns, weights)

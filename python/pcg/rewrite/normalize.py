@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.inline import Inliner
 from pcg.ir.pad_forms import as_pad
 from pcg.ir.transformation import Transformation, option
@@ -80,11 +80,13 @@ class Normalize(Transformation):
         return found
 
     def _fold(self, ops: list[ir.Operation]) -> bool:
-        """Remove ops that return an operand, and joins of what was split; whether there were any."""
+        """Remove ops that return an operand or a constant, and joins of what was split; whether there were any."""
         found = False
         for op in ops:
             if _is_identity(op):
                 value, what = op.operands[0], "ops folded"
+            elif (value := _as_splat(op)) is not None:
+                what = "ops folded"
             elif (value := as_pad(op)) is not None:
                 what = "ops joined"
             else:
@@ -161,6 +163,29 @@ def _is_identity(op: ir.Operation) -> bool:
         dims = op.attributes["permutation" if name == "stablehlo.transpose" else "broadcast_dimensions"]
         return list(dims) == list(range(len(dims)))
     return False
+
+
+def _as_splat(op: ir.Operation) -> ir.Value | None:
+    """For a broadcast of one number, that the program text has, a constant of its type.
+
+    Not where its elements are written to memory, for readers that are not fused with what they read.
+    """
+    if op.name != "stablehlo.broadcast_in_dim" or shardings.SPECS in op.attributes:
+        return None
+    if any(traits.has(use.owner.name, Trait.UNFUSABLE) for use in op.results[0].uses):
+        return None
+    source, type_ = defining_op(op.operands[0]), op.results[0].type
+    if source is None or source.name != "stablehlo.constant" or shardings.SPECS in source.attributes:
+        return None
+    # The bindings cannot read the value attribute of a complex constant.
+    if isinstance(type_.element_type, ir.ComplexType) or not type_.has_static_shape:
+        return None
+    value = source.attributes["value"]
+    if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
+        return None
+    splat = ir.DenseElementsAttr.get_splat(type_, value.get_splat_value())
+    with ir.InsertionPoint(op), op.location:
+        return emit.create("stablehlo.constant", [], type_, value=splat)
 
 
 def _is_pure(op: ir.Operation) -> bool:

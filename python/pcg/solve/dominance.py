@@ -23,33 +23,44 @@ def undominated(
 ) -> np.ndarray:
     """Mask of choices that no other choice beats for every state of the neighbours.
 
-    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.
+    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.  `compiled`: by
+    compiled loops, with the same result.
     """
     good = unary < limit
     count = np.count_nonzero(good)
     if not count:
         return np.ones(len(unary), dtype=bool)
+    if count < len(unary):
+        unary, edges = unary[good], [m[good] for m in edges]
     if compiled:
-        if count < len(unary):
-            unary, edges = unary[good], [m[good] for m in edges]
         good[good] = with_memory(unary, edges, _NO_MEMORY[:, :count], 2 * limit, noise)
-        return good
+    elif count > 1:
+        good[good] = _alive(_most(unary, edges, 2 * limit) <= noise)
+    return good
+
+
+def _most(unary: np.ndarray, edges: Sequence[np.ndarray], forbidden: float) -> np.ndarray:
+    """`most[q, s]`: how much choosing q instead of s can cost at most."""
     n = len(unary)
-    # worst[k, q] = how much choosing k instead of q can cost at most.
-    worst = unary[:, None] - unary[None, :]
+    most = unary[:, None] - unary[None, :]
     for m in edges:
+        # A pair that is forbidden with s is no reason to keep s.
+        real = m if m.max(initial=0.0) < forbidden else np.where(m < forbidden, m, np.inf)
         if n * m.size < _AT_ONCE:
-            worst += (m[:, None, :] - m[None, :, :]).max(axis=2)
+            more = (m[:, None, :] - real[None, :, :]).max(axis=2)
         else:
-            for k in range(n):
-                worst[k] += (m[k][None, :] - m).max(axis=1)
-    # Of two choices that are as good as each other the first stays; that order makes one pass enough.
-    beats = (worst < -noise) | ((worst <= noise) & (np.arange(n)[:, None] < np.arange(n)[None, :]))
+            more = np.stack([(row[None, :] - real).max(axis=1) for row in m])
+        most += more if real is m else np.where(np.isfinite(more), more, 0.0)
+    return most
+
+
+def _alive(beats: np.ndarray) -> np.ndarray:
+    """What is left when choices go, last ones first, that another one which is still there `beats`."""
     np.fill_diagonal(beats, False)
-    left = good & ~beats[good].any(axis=0)
-    if not left.any():  # a cycle of differences below the noise: any of them will do
-        left[np.flatnonzero(good)[0]] = True
-    return left
+    alive = np.ones(len(beats), dtype=bool)
+    for s in np.flatnonzero(beats.any(axis=0))[::-1].tolist():
+        alive[s] = not beats[alive, s].any()
+    return alive
 
 
 def with_memory(

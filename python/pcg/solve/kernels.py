@@ -239,7 +239,7 @@ def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no
     k, edges = len(unary), len(ends) - 1
     alive = np.ones(k, dtype=np.bool_)
     cheapest = np.empty(edges, dtype=np.int64)
-    for s in range(k):
+    for s in range(k - 1, -1, -1):  # of choices that are as good as each other the first stays
         # Where s is at its best another one has the hardest time: most fail there already.
         for e in range(edges):
             at = ends[e]

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.kernels.loading import pays
 from pcg.solve.dominance import undominated
 from pcg.solve.elimination import Elimination
 from pcg.solve.network import Network
 
-#: Comparisons of choices from which compiled loops pay: loading them takes a third of a second (decision 18).
-_COMPILED = 1 << 22
+#: Seconds that numpy takes for one comparison of choices.  Measured on BERT and an LSTM on 2x4.
+_COMPARISON = 6e-9
 
 
 @dataclass
@@ -61,7 +62,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     """
     network.settle()
     work = sum(len(u) * m.size for u, row in zip(network.unary, network.pair, strict=True) for m in row.values())
-    e = Elimination(network.unary, network.pair, network.forbidden, work > _COMPILED)
+    e = Elimination(network.unary, network.pair, network.forbidden, pays(_COMPARISON * work))
     free = [True] * len(network.unary)
     for i in keep:
         free[i] = False

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.kernels.loading import pays
 from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise
 from pcg.solve.stop import NEVER, Stop
@@ -29,9 +30,9 @@ NEAR = 1e-5
 #: costs about as much as one sweep; over fewer looks ascent ended before costs had gone all through a network, and the
 #: search for a mesh (BERT medium, eight nodes of eight H100) took one 2.5% slower.
 _SWEEPS, _LOOKS = 5, 4
-#: Entries of edges, and edges, from which compiled loops pay: loading them takes a third of a second (decision 18), as
-#: long as numpy takes for twenty sweeps of this.
-_ENTRIES, _EDGES = 1 << 16, 400
+#: Seconds that numpy takes for an edge in a sweep, and more for each of its entries; sweeps that are mostly needed.
+#: Measured on BERT and an LSTM on 2x4.
+_EDGE, _ENTRY, _MOSTLY = 1e-5, 2.5e-8, 60
 
 
 class TreeReweighted:
@@ -163,7 +164,8 @@ def ascend(
     if since is None or since._messages is None:
         network.settle()
         flat = Pairwise.of(network.unary, network.pair)
-        messages = TreeReweighted(flat, len(flat.tables) > _ENTRIES or len(flat.ei) > _EDGES)
+        a_sweep = _EDGE * len(flat.ei) + _ENTRY * len(flat.tables)
+        messages = TreeReweighted(flat, pays(min(sweeps, _MOSTLY) * a_sweep))
         bound = -np.inf
     else:
         messages, bound = since._messages, since.bound

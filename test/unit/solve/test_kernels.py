@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.solve import dominance
 from pcg.solve.kernels import min_plus, undominated
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.pairwise import Pairwise
@@ -43,6 +44,20 @@ def test_what_is_dropped_is_never_needed(seed):
         for s in np.flatnonzero(~left):
             if total[s] < 1e6:
                 assert any(total[q] <= total[s] and (usage[:, q] <= usage[:, s]).all() for q in np.flatnonzero(left))
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS)
+def test_dominance_in_numpy_does_the_same(seed):
+    """With ties and forbidden pairs."""
+    rng = np.random.default_rng(seed)
+    n, widths = int(rng.integers(1, 8)), rng.integers(1, 5, rng.integers(0, 4))
+    unary = rng.integers(0, 4, n).astype(float)
+    edges = [rng.integers(0, 4, (n, w)).astype(float) for w in widths]
+    for costs in (unary, *edges):
+        costs[rng.random(costs.shape) < 0.2] = 1e6
+    both = [dominance.undominated(unary, edges, 5e5, 1e-9, compiled) for compiled in (True, False)]
+    np.testing.assert_array_equal(*both)
 
 
 def random_network(seed):
