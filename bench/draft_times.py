@@ -31,8 +31,8 @@ from pcg.planning.attempt import Attempt, BaselineAttempt, Common, SearchAttempt
 from pcg.planning.baseline import suitable
 from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
+from pcg.planning.overlaps import OVERLAPS
 from pcg.planning.search import Search
-from pcg.planning.select import OVERLAPS
 from pcg.planning.target import cost_model
 from pcg.planning.workspace import Workspace
 

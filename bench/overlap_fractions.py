@@ -28,8 +28,8 @@ from pcg.ir.errors import PcgError
 from pcg.passes import pipelines
 from pcg.planning.attempt import Common, SearchAttempt
 from pcg.planning.evaluate import Context
+from pcg.planning.overlaps import OVERLAPS
 from pcg.planning.search import Search
-from pcg.planning.select import OVERLAPS
 from pcg.planning.workspace import Workspace
 
 #: What is tried unless `--fractions` says otherwise: those of `pcg-select`, and others around them.

@@ -116,8 +116,7 @@ class Search(Transformation):
         model = self._model(module, mesh)
         limit = limit_of(self.memory_limit, model.machine)
         # Where time may be traded for memory, the search ignores memory at first: mostly its plan fits.
-        trades = self.algorithm == "exact" and (self.recompute or self.accumulate)
-        unlimited = trades and limit is not None
+        unlimited = self._trades and limit is not None
         cache = self.planner_cache if unlimited else None
         text = module.get_asm(print_generic_op_form=True, assume_verified=True) if cache is not None else ""
         if cache is not None and limit is not None and (planner := cache.of(text)) is not None:
@@ -157,13 +156,22 @@ class Search(Transformation):
     def find(self, on: OnMesh) -> None:
         """Find the fastest plan of the program on `on` within the limit, without writing it: `outcome` has it.
 
-        Time is not traded for memory.
+        Raises:
+          PcgError: there is none; or time may have to be traded for memory, which `run` does.
         """
         model = self._model(on.module, on.mesh)
         limit = limit_of(self.memory_limit, model.machine)
+        trades = limit is not None and self._trades
         quotient = on.quotient(on.graph(model), model)
-        self.outcome = self._optimize(on.func, quotient, limit, lambda _: None, NEVER)
+        self.outcome = self._optimize(on.func, quotient, None if trades else limit, lambda _: None, NEVER)
         check_possible(on.func, self.outcome)
+        if trades and limit is not None and self.outcome.peak_bytes > _NEAR * limit:
+            raise PcgError("time may have to be traded for memory", on.func)
+
+    @property
+    def _trades(self) -> bool:
+        """Whether time may be traded for memory."""
+        return self.algorithm == "exact" and (self.recompute or self.accumulate)
 
     def _left(self, start: float) -> float | None:
         """Seconds that are left of the time limit."""

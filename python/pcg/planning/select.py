@@ -14,7 +14,6 @@ from torch_mlir import ir
 
 from pcg.baselines import plans
 from pcg.baselines.plans import BaselinePlan
-from pcg.cost import Overlap
 from pcg.ir import annotation
 from pcg.ir.clone import take_contents
 from pcg.ir.errors import PcgError
@@ -28,6 +27,7 @@ from pcg.planning.baseline import suitable
 from pcg.planning.choose_mesh import CHOSEN, unity_meshes
 from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
+from pcg.planning.overlaps import searches
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT, SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
@@ -36,13 +36,6 @@ from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
 
-#: Overlap fractions that searches assume, besides the given.  A choice, as each costs a search: of 22 sets tried for 18
-#: cells of docs/quality.md, these come closest to the best one with the fewest.  The first four are for large programs.
-OVERLAPS = (
-    Overlap(0.5, 0.5), Overlap(0.1, 0.1), Overlap(0.7, 0.2, 0.7), Overlap(0.9, 0.0, 0.5), Overlap(0.5, 0.5, 0.9),
-    Overlap(0.0, 0.0, 0.5), Overlap(0.8, 0.8, 0.8, 0.8),
-)  # fmt: skip
-_FEW_OVERLAPS = 4
 #: Ops of all plans that are lowered and simulated, and the fewest of these.  A choice: plans of programs of less than
 #: 1,500 ops all are; one of 10,000 takes four seconds.
 _SIMULATED_OPS, _SIMULATED = 40_000, 3
@@ -198,38 +191,34 @@ class Select(Transformation):
 
     def _searches(self, mesh: Mesh | None, where: str) -> None:
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
-        plain = Overlap(*self.search.overlaps.values())
+        large, given = self._workers.ops > _LARGE, dataclasses.replace(self._quiet_search(), effort=self.effort)
         refine = None if mesh is None else self.refine
-        several: list[SearchAttempt] = []
-        for shares in dict.fromkeys((plain, *OVERLAPS[: _FEW_OVERLAPS if self._workers.ops > _LARGE else None])):
-            search = dataclasses.replace(
-                self._quiet_search(), gradient_overlap=shares.gradient, final_overlap=shares.final,
-                branch_overlap=shares.branch, other_overlap=shares.other, effort=self.effort,
-            )  # fmt: skip
-            if shares != plain:
-                search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
-            name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
-            several.append(SearchAttempt(self._common, name, "search", search=search, mesh=mesh, refine=refine))
-        first, *others = several
-        running = self._workers.start(first)
+        first, *others = searches(self._common, given, mesh, refine, where, large)
+        early = self._workers.start(first.draft)
         drafts: list[tuple[Attempt, Pending]] = [(a, self._workers.start(a.draft)) for a in others]
         if self.candidates == "all":
             drafts += self._unity(mesh, where, ())
-        found = self._finish(first, running)
+        found = self._draft_or_fit(first, early)
         if found is None or found.algorithm != "exact":
             for _, p in drafts:
                 p.cancel()
             return
         # Fitting takes long for a large program, and what does not fit does not depend on the overlap.
-        hopeless = found.fitted and self._workers.ops > _LARGE
-        if not found.fitted:
-            known = dataclasses.replace(first, search=found, known=found.outcome)
-            self._take(known, self._workers.start(known.draft))
+        hopeless = found.fitted and large
         for a, p in drafts:
             if hopeless and a.group == "search":
                 p.cancel()
             elif not self._take(a, p):
                 hopeless = hopeless or (found.fitted and a.group == "search")
+
+    def _draft_or_fit(self, attempt: SearchAttempt, early: Pending) -> Search | None:
+        """Take in the draft of a search, or where memory may decide what it finds then; None where it finds nothing."""
+        try:
+            draft = early.result()
+        except PcgError:
+            return self._finish(attempt, self._workers.start(attempt))
+        self._drafts.append((draft, attempt))
+        return draft.search  # type: ignore[no-any-return]
 
     def _quiet_search(self) -> Search:
         return dataclasses.replace(self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False)

@@ -84,7 +84,7 @@ def test_another_program_is_no_plan() -> None:
 @pytest.mark.parametrize("by_kind", [False, True])
 def test_the_search_is_never_slower_than_a_baseline(by_kind: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the searches find nothing as fast, the best baseline is improved as a plan of theirs."""
-    monkeypatch.setattr("pcg.planning.select.OVERLAPS", ())
+    monkeypatch.setattr("pcg.planning.overlaps.OVERLAPS", ())
     cluster = Cluster.preset("summit", nodes=2).take(8)
     step, args = ZOO["mlp"].shapes(8)
     module = load_module(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text(), make_context(), "mlp")
