@@ -39,7 +39,7 @@ from pcg.search.terms import ReshardCosts, as_measured
 from pcg.search.unity import ALGORITHMS, PARTS, Rules, UnityOptimizer
 from pcg.solve.effort import EFFORTS
 from pcg.solve.network import FORBIDDEN
-from pcg.solve.stop import NEVER, Stop
+from pcg.solve.stop import Stop
 
 EFFORT = option(
     "default", "when a plan is good enough: quick, if it costs at most 1% more than the bound; default, 0.1%, or 1% "
@@ -93,8 +93,6 @@ class Search(Transformation):
         self.built: Built | None = None
         self.shared: OnMesh | None = None
         """The program, read already, if it is; what is searched is a copy of it."""
-        self._ended_by = ""
-        """What ended the search before its end."""
         self.fitted = False
         """Whether the fastest plan did not fit, and time was traded for memory."""
 
@@ -131,7 +129,7 @@ class Search(Transformation):
             by_hand = self.shared is None and self.algorithm == "exact"
             with Stop(self._left(start), by_hand=by_hand) as stop:
                 self.outcome = outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
-            self._ended_by = stop.why
+            outcome.ended_by = stop.why
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if unlimited and limit is not None and (outcome.peak_bytes > _NEAR * limit or cache is not None):
@@ -157,16 +155,18 @@ class Search(Transformation):
         """Find the fastest plan of the program on `on` within the limit, without writing it: `outcome` has it.
 
         Raises:
-          PcgError: there is none; or time may have to be traded for memory, which `run` does.
+          PcgError: there is none; or time has to be traded for memory, which `run` does.
         """
         model = self._model(on.module, on.mesh)
         limit = limit_of(self.memory_limit, model.machine)
         trades = limit is not None and self._trades
         quotient = on.quotient(on.graph(model), model)
-        self.outcome = self._optimize(on.func, quotient, None if trades else limit, lambda _: None, NEVER)
+        with Stop(self.time_limit, by_hand=False) as stop:
+            self.outcome = self._optimize(on.func, quotient, None if trades else limit, lambda _: None, stop)
+        self.outcome.ended_by = stop.why
         check_possible(on.func, self.outcome)
-        if trades and limit is not None and self.outcome.peak_bytes > _NEAR * limit:
-            raise PcgError("time may have to be traded for memory", on.func)
+        if trades and limit is not None and self.outcome.peak_bytes > limit:
+            raise PcgError("time has to be traded for memory", on.func)
 
     @property
     def _trades(self) -> bool:
@@ -239,6 +239,7 @@ class Search(Transformation):
             found, choice=variant.frontier.quotient.per_node(point.choice), seconds=chosen.seconds,
             peak_bytes=chosen.peak, bound=min(found.bound, fastest.bound),
             alternatives=[*fastest.alternatives, *planner.alternatives(chosen, limit)], by=RECOMPUTED,
+            ended_by=fastest.ended_by,
         )  # fmt: skip
         self.fitted = chosen.recompute is not None or chosen.sharded is not planner.free
         func = entry_of(module)
@@ -254,10 +255,11 @@ class Search(Transformation):
         self.statistics["decisions"] = len(built.graph.nodes)
         self.statistics["classes"] = outcome.classes
         self.statistics["ilp binaries"] = outcome.ilp_variables
+        ended = f"; ended by {outcome.ended_by}" if outcome.ended_by else ""
         self.remark(
             func,
             f"plan: {1e6 * outcome.seconds:.1f} us per step by estimate (bound {1e6 * outcome.bound:.1f} us), "
-            f"{outcome.peak_bytes / 2**20:.1f} MiB {more}" + (f"; ended by {self._ended_by}" if self._ended_by else ""),
+            f"{outcome.peak_bytes / 2**20:.1f} MiB {more}{ended}",
         )
         if memory:
             self.remark(func, memory)

@@ -114,6 +114,8 @@ class Select(Transformation):
         self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
         self._drafts: list[tuple[Draft, Attempt]] = []
         self._lowered: set[str] = set()  # by name; also what could not be lowered
+        self._untraded: list[SearchAttempt] = []
+        """Searches that may trade time for memory, of which a draft fits without."""
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
@@ -212,12 +214,13 @@ class Select(Transformation):
                 hopeless = hopeless or (found.fitted and a.group == "search")
 
     def _draft_or_fit(self, attempt: SearchAttempt, early: Pending) -> Search | None:
-        """Take in the draft of a search, or where memory may decide what it finds then; None where it finds nothing."""
+        """Take in the draft of a search, or what it trades time for memory for; None where it finds nothing."""
         try:
             draft = early.result()
         except PcgError:
             return self._finish(attempt, self._workers.start(attempt))
         self._drafts.append((draft, attempt))
+        self._untraded.append(attempt)
         return draft.search  # type: ignore[no-any-return]
 
     def _quiet_search(self) -> Search:
@@ -347,12 +350,18 @@ class Select(Transformation):
             fitting = (d.seconds for d, _ in self._drafts if d.peak_bytes <= self._limit)
             wave = self._faster(_SLOWER * min(fitting, default=math.inf), most)
             wave += self._best_of_kinds({a.group for _, a in wave}) if self.by_kind else []
+        best = math.inf
         while wave:
             for a, p in [(a, self._workers.start(a.of(d))) for d, a in wave]:
                 self._finish(a, p)
             most -= len(wave)
             best = min((c.seconds for c in self.tried if c.fits), default=math.inf)
             wave = self._faster(best, min(_WAVE, max(0, most)))
+        # The search counted less memory than the lowered program needs.
+        unfit = {c.name for c in self.tried if not c.fits and c.seconds < best}
+        for attempt in [a for a in self._untraded if a.name in unfit or best == math.inf]:
+            traded = dataclasses.replace(attempt, name=f"{attempt.name} within the limit")
+            self._finish(traded, self._workers.start(traded))
 
     def _faster(self, seconds: float, most: int) -> list[tuple[Draft, Attempt]]:
         """At most `most` of the drafts left that take less and may fit, the fastest first."""

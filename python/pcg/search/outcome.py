@@ -55,6 +55,8 @@ class Outcome:
     """What the chosen plan is called, if it is one of the given ones."""
     by: str = ESTIMATE
     """By what measure the seconds are, those of the alternatives too: `ESTIMATE`, `RECOMPUTED` or `SIMULATION`."""
+    ended_by: str = ""
+    """What ended the search before its end."""
 
 
 def _bytes(n: float) -> str:

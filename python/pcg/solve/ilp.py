@@ -203,10 +203,8 @@ def _project(layers: list[tuple[Reduction, list[np.ndarray]]], x: Sequence[int])
 def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) -> Solution:
     best, cost = found.x, found.cost
     for s in starts:
-        better = network.icm(s)
-        c = network.cost(better)
-        if c < cost - network.noise:
-            best, cost = better, c
+        if (c := network.cost(s)) < cost - network.noise:
+            best, cost = list(s), c
     return Solution(best, cost, min(found.bound, cost), found.variables)
 
 
