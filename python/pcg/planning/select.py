@@ -53,6 +53,8 @@ _RELINKED_OPS, _WRONG = 400_000, 1.05
 #: Ops of a large program, for which there are fewer searches, none by Unity's algorithm, which takes longer than all of
 #: them, and no ZeRO variants of baselines once anything (of their kind) fits.  A choice.
 _LARGE = 8_000
+#: Share of its time that the best plan of a large program must save by parts of others to be lowered.  A choice.
+_WORTH = 0.002
 #: How much slower than the fastest draft one on another mesh may be for the searches to run there, too.  Measured: they
 #: have found plans a quarter faster than the best baseline of a mesh (XDL on 192 V100).
 _NEAR = 1.25
@@ -114,8 +116,7 @@ class Select(Transformation):
         self._common = Common(Context(self.machine, self.search.backend, self.donated), self._limit, self._seen.keys())
         self._drafts: list[tuple[Draft, Attempt]] = []
         self._lowered: set[str] = set()  # by name; also what could not be lowered
-        self._untraded: list[SearchAttempt] = []
-        """Searches that may trade time for memory, of which a draft fits without."""
+        self._untraded: list[SearchAttempt] = []  # may trade time for memory; a draft fits without
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
@@ -259,7 +260,8 @@ class Select(Transformation):
         at, refine = (None, None) if draft.mesh == mesh else (draft.mesh.origin, self.refine)
         task = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine, lowered)
         choice, taken = self._workers.start(task).result()
-        if taken < (best.seconds if lowered else draft.seconds):
+        worth = _WORTH if self._workers.ops > _LARGE else 0.0
+        if taken < (1 - worth) * (best.seconds if lowered else draft.seconds):
             known = next((d.search for d in fitting if d.search is not None), None)
             outcome = dataclasses.replace((known and known.outcome) or _NOTHING_KNOWN, choice=list(choice))
             search = dataclasses.replace(known or self._quiet_search())

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry_of
@@ -20,7 +18,6 @@ from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.commit import commit
 from pcg.search.relink import relink
 from pcg.search.table import Tables
-from pcg.solve.pairwise import Pairwise
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,6 @@ class Relinking:
         on = workspace.on(self.mesh, self.refine)
         model = cost_model(on.module, self.common.context.machine, on.mesh)
         network, timer, built = on.network(model), on.timer(model), on.graph(model)
-        flat = Pairwise.of(network.unary, network.pair)
 
         def counted(choice: Sequence[int]) -> float:
             return built.lifetimes.peak(built.graph, choice, on.mesh)[0]
@@ -105,5 +101,6 @@ class Relinking:
 
         return relink(
             built.graph, self.choice, self.others, seconds(self.choice), most=self.most,
-            estimate=lambda choice: flat.energy(np.array(choice)), simulate=lambda choices: [*map(seconds, choices)],
+            estimate=lambda change: network.difference(self.choice, change), before=network.cost(self.choice),
+            simulate=lambda choices: [*map(seconds, choices)],
         )  # fmt: skip

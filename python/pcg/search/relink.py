@@ -25,7 +25,7 @@ Change = tuple[tuple[int, int], ...]
 
 def relink(
     graph: Graph, choice: Sequence[int], others: Sequence[Sequence[int]], seconds: float, *,
-    estimate: Callable[[list[int]], float], simulate: Callable[[list[list[int]]], list[float]], most: int,
+    estimate: Callable[[Change], float], before: float, simulate: Callable[[list[list[int]]], list[float]], most: int,
 ) -> tuple[list[int], float]:  # fmt: skip
     """`choice`, with the parts of `others` that save time, and its seconds.
 
@@ -35,20 +35,20 @@ def relink(
       graph: the decisions.
       choice: the best plan, a choice per node; it takes `seconds` by simulation.
       others: other plans of the same graph, in the order in which their parts are tried.
-      estimate: seconds of a plan if nothing overlaps; parts that lower these most are tried first, parts that change
-        them hardly last.
+      estimate: how many seconds more a plan takes with a part, if nothing overlaps; parts that lower these most are
+        tried first, parts that change them hardly last.
+      before: seconds of `choice` if nothing overlaps.
       simulate: seconds of plans that are judged side by side; infinite where it is none.
       most: simulations that may be made.
     """
     best = list(choice)
-    before = estimate(best)
     near: list[set[int]] = [set() for _ in graph.nodes]
     for e in graph.edges:
         near[e.src].add(e.dst)
         near[e.dst].add(e.src)
     parts = ((other, part) for other in others for part in different_parts(near, choice, other))
     changes = dict.fromkeys(tuple((n, other[n]) for n in part) for other, part in parts)
-    more = {change: estimate(changed(choice, change)) - before for change in changes}
+    more = {change: estimate(change) for change in changes}
     queue = sorted(changes, key=lambda change: (abs(more[change]) < _CHANGE * before, min(0.0, more[change])))
     while queue and most > 0:
         wave = _apart(queue)[: min(_WAVE, most)]

@@ -106,6 +106,17 @@ class Network:
             total += own
         return total
 
+    def difference(self, x: Sequence[int], change: Sequence[tuple[int, int]]) -> float:
+        """By how much the assignment `x` costs more with other choices of some variables."""
+        self.settle()
+        new, total = dict(change), 0.0
+        for i, k in change:
+            total += self.unary[i].item(k) - self.unary[i].item(x[i])
+            for j, m in self.pair[i].items():
+                if j not in new or i < j:
+                    total += m.item(k, new.get(j, x[j])) - m.item(x[i], x[j])
+        return total
+
     def copy(self) -> Network:
         return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair], self.unit)
 

@@ -26,6 +26,10 @@ def graph(count: int, edges: list[tuple[int, int]]) -> Graph:
     return out
 
 
+def more(change):
+    return sum(k for _, k in change)
+
+
 def test_parts_are_judged_one_by_one():
     """Of two parts that are apart in the graph one saves time and the other does not."""
     plans = []
@@ -35,7 +39,7 @@ def test_parts_are_judged_one_by_one():
         return [10.0 - 2 * (plan[0] + plan[1]) + 3 * plan[3] for plan in found]
 
     chain = graph(4, [(0, 1), (1, 2), (2, 3)])
-    found = relink(chain, [0, 0, 0, 0], [[1, 1, 0, 1]], 10.0, estimate=sum, simulate=simulate, most=9)
+    found = relink(chain, [0, 0, 0, 0], [[1, 1, 0, 1]], 10.0, estimate=more, before=0, simulate=simulate, most=9)
     assert found == ([1, 1, 0, 0], 6.0)
     assert plans == [[1, 1, 0, 0], [0, 0, 0, 1]]
 
@@ -48,7 +52,7 @@ def test_parts_that_save_time_are_taken_together():
         def simulate(plans):
             return [10.0 - [0, 1, 3][p[0]] - p[1] - 0.5 * p[2] + 5 * (sum(p) > limit) for p in plans]
 
-        return relink(apart, [0] * 4, others, 10.0, estimate=sum, simulate=simulate, most=16)
+        return relink(apart, [0] * 4, others, 10.0, estimate=more, before=0, simulate=simulate, most=16)
 
     assert found(9) == ([2, 1, 1, 0], 5.5)
     assert found(3) == ([2, 1, 0, 0], 6.0)
@@ -63,8 +67,9 @@ def test_what_changes_the_estimate_comes_first():
 
     apart = graph(3, [])
     weight = np.array([0.0, 5.0, 1e-9])
-    estimate = lambda plan: 1.0 + float(weight @ plan)  # noqa: E731
-    assert relink(apart, [0] * 3, [[1] * 3], 10.0, estimate=estimate, simulate=simulate, most=2) == ([0] * 3, 10.0)
+    estimate = lambda change: sum(weight[n] for n, _ in change)  # noqa: E731
+    found = relink(apart, [0] * 3, [[1] * 3], 10.0, estimate=estimate, before=1.0, simulate=simulate, most=2)
+    assert found == ([0] * 3, 10.0)
     assert plans == [[0, 1, 0], [1, 0, 0]]
 
 
@@ -83,7 +88,7 @@ def test_it_is_never_worse_and_counts_its_simulations(data):
         return [costs.setdefault(tuple(plan), data.draw(st.floats(0, 10) | st.just(float("inf")))) for plan in plans]
 
     most = data.draw(st.integers(0, 5))
-    found, seconds = relink(graph(n, edges), choice, others, 5.0, estimate=sum, simulate=simulate, most=most)
+    found, seconds = relink(graph(n, edges), choice, others, 5.0, estimate=more, before=0, simulate=simulate, most=most)
     assert len(costs) <= most
     assert seconds <= 5.0
     assert (found == choice and seconds == 5.0) or costs[tuple(found)] == pytest.approx(seconds)
