@@ -20,18 +20,18 @@ _FEW = 4
 
 
 def searches(
-    common: Common, given: Search, mesh: Mesh | None, refine: RefineMesh | None, where: str, few: bool
+    common: Common, plain: Search, mesh: Mesh | None, refine: RefineMesh | None, where: str, few: bool
 ) -> list[SearchAttempt]:
-    """The `given` search on `mesh`, and quick ones with other overlap fractions (`few`, if wanted), which trade no time
+    """The search `plain` on `mesh`, and quick ones with other overlap fractions (`few`, if wanted), which trade no time
     for memory; `where` ends their names."""
-    plain = Overlap(*given.overlaps.values())
+    own = Overlap(*plain.overlaps.values())
     found = []
-    for shares in dict.fromkeys((plain, *OVERLAPS[: _FEW if few else None])):
+    for shares in dict.fromkeys((own, *OVERLAPS[: _FEW if few else None])):
         search = dataclasses.replace(
-            given, gradient_overlap=shares.gradient, final_overlap=shares.final, branch_overlap=shares.branch,
+            plain, gradient_overlap=shares.gradient, final_overlap=shares.final, branch_overlap=shares.branch,
             other_overlap=shares.other,
         )  # fmt: skip
-        if shares != plain:
+        if shares != own:
             search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
         name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
         found.append(SearchAttempt(common, name, "search", search=search, mesh=mesh, refine=refine))

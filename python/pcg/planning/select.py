@@ -194,9 +194,9 @@ class Select(Transformation):
 
     def _searches(self, mesh: Mesh | None, where: str) -> None:
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
-        large, given = self._workers.ops > _LARGE, dataclasses.replace(self._quiet_search(), effort=self.effort)
+        large, plain = self._workers.ops > _LARGE, dataclasses.replace(self._quiet_search(), effort=self.effort)
         refine = None if mesh is None else self.refine
-        first, *others = searches(self._common, given, mesh, refine, where, large)
+        first, *others = searches(self._common, plain, mesh, refine, where, large)
         early = self._workers.start(first.draft)
         drafts: list[tuple[Attempt, Pending]] = [(a, self._workers.start(a.draft)) for a in others]
         if self.candidates == "all":
