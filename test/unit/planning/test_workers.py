@@ -106,7 +106,7 @@ def test_the_plan_does_not_depend_on_the_number_of_processes(name: str, large: N
     alone, beside = chosen(text, 1), chosen(text, 2)
     assert alone[0] == beside[0] and alone[1] == beside[1]
     assert [str(c) for c in alone[2].tried] == [str(c) for c in beside[2].tried]
-    assert len(alone[2].tried) > 4 and alone[2].statistics["plans timed"] > 8 and any("best of" in r for r in alone[1])
+    assert len(alone[2].tried) > 3 and alone[2].statistics["plans timed"] > 8 and any("best of" in r for r in alone[1])
 
 
 def test_errors_are_pickled_with_the_text_of_their_place(module: ir.Operation) -> None:
