@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch_mlir import ir
-from torch_mlir.passmanager import PassManager
 
 from pcg.driver.decide import Options, run
 from pcg.driver.plan import Plan
 from pcg.driver.program import Program
 from pcg.ir.clone import clone_module
+from pcg.ir.native import run_native
 from pcg.ir.sdy_text import without_second_regions
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
@@ -81,11 +81,8 @@ class Compilation:
         Lowering leaves constants and what is broadcast from them one per use, a third of the ops of a training step.
         """
         if "read" not in self._texts:
-            copy = clone_module(self.modules["local"])
-            with copy.context:
-                cse = PassManager.parse("builtin.module(cse)")
-                cse.enable_verifier(False)
-                cse.run(copy.operation)
-            text = copy.operation.get_asm(print_generic_op_form=True, assume_verified=True)
+            copy = clone_module(self.modules["local"]).operation
+            run_native(copy, "cse")
+            text = copy.get_asm(print_generic_op_form=True, assume_verified=True)
             self._texts["read"] = without_second_regions(text)
         return self._texts["read"]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch_mlir import ir
-from torch_mlir.passmanager import PassManager
 
 from pcg.baselines.plans import BaselinePlan
 from pcg.ir.clone import clone_module
+from pcg.ir.native import run_native
 from pcg.layout import Mesh
 from pcg.planning.baseline import Baseline
 from pcg.planning.baseline_choice import plan_of_baseline
@@ -57,10 +57,7 @@ class Written:
 def digest(module: ir.Operation) -> str:
     """A key that only equal programs have in common; where their ops come from does not count."""
     copy = clone_module(module).operation  # whose values list their readers in the order of the program
-    with module.context:
-        passes = PassManager.parse("builtin.module(strip-debuginfo)")
-        passes.enable_verifier(False)
-        passes.run(copy)
+    run_native(copy, "strip-debuginfo")
     return hashlib.sha256(Written(copy).bytecode()).hexdigest()
 
 

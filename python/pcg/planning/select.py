@@ -124,7 +124,8 @@ class Select(Transformation):
         # A planner that is left for the next search is of this process.
         jobs = 1 if self.search.planner_cache is not None else self.jobs
         with Progress(self.search.progress, "pcg-select") as self._progress, Workers(module, jobs) as self._workers:
-            free = self.meshes == "any" or (self.meshes == "auto" and chosen and self._workers.ops <= _LARGE)
+            self._large = self._workers.ops > _LARGE
+            free = self.meshes == "any" or (self.meshes == "auto" and chosen and not self._large)
             self._searches(None, "")
             if not annotated and free:
                 self._other_meshes(module, mesh)
@@ -194,9 +195,9 @@ class Select(Transformation):
 
     def _searches(self, mesh: Mesh | None, where: str) -> None:
         """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
-        large, plain = self._workers.ops > _LARGE, dataclasses.replace(self._quiet_search(), effort=self.effort)
+        plain = dataclasses.replace(self._quiet_search(), effort=self.effort)
         refine = None if mesh is None else self.refine
-        first, *others = searches(self._common, plain, mesh, refine, where, large)
+        first, *others = searches(self._common, plain, mesh, refine, where, self._large)
         early = self._workers.start(first.draft)
         drafts: list[tuple[Attempt, Pending]] = [(a, self._workers.start(a.draft)) for a in others]
         if self.candidates == "all":
@@ -207,7 +208,7 @@ class Select(Transformation):
                 p.cancel()
             return
         # Fitting takes long for a large program, and what does not fit does not depend on the overlap.
-        hopeless = found.fitted and large
+        hopeless = found.fitted and self._large
         for a, p in drafts:
             if hopeless and a.group == "search":
                 p.cancel()
@@ -231,7 +232,7 @@ class Select(Transformation):
         """Begin with Unity's plan on `mesh`, in the best of `mappings`; not for a large program."""
         search = dataclasses.replace(self._quiet_search(), algorithm="unity")
         attempt = SearchAttempt(self._common, "unity" + where, "unity", mappings, search=search, mesh=mesh)
-        if self._workers.ops > _LARGE:
+        if self._large:
             self._dropped.append(f"{attempt.name} is no candidate: the program has more than {_LARGE} ops")
             return []
         return [(attempt, self._workers.start(attempt.draft))]
@@ -239,10 +240,11 @@ class Select(Transformation):
     def _relink(self, mesh: Mesh) -> None:
         """Try the best plan with parts of others; if that is Unity's, also the best of the searches without it."""
         order = sorted((c for c in self.tried if c.fits), key=lambda c: c.seconds)
-        for best in order[:1]:
-            self._relink_one(mesh, best, self._drafts)
-        for ours in [c for c in order if c.group == "search" and order[0].group == "unity"][:1]:
-            self._relink_one(mesh, ours, [(d, a) for d, a in self._drafts if a.group != "unity"])
+        if order:
+            self._relink_one(mesh, order[0], self._drafts)
+            ours = next((c for c in order if c.group == "search"), None)
+            if ours is not None and order[0].group == "unity":
+                self._relink_one(mesh, ours, [(d, a) for d, a in self._drafts if a.group != "unity"])
 
     def _relink_one(self, mesh: Mesh, best: Candidate, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         """Try `best` with parts of those of `drafts` that are on its mesh."""
@@ -260,8 +262,7 @@ class Select(Transformation):
         at, refine = (None, None) if draft.mesh == mesh else (draft.mesh.origin, self.refine)
         task = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine, lowered)
         choice, taken = self._workers.start(task).result()
-        worth = _WORTH if self._workers.ops > _LARGE else 0.0
-        if taken < (1 - worth) * (best.seconds if lowered else draft.seconds):
+        if taken < (1 - _WORTH if self._large else 1.0) * (best.seconds if lowered else draft.seconds):
             known = next((d.search for d in fitting if d.search is not None), None)
             outcome = dataclasses.replace((known and known.outcome) or _NOTHING_KNOWN, choice=list(choice))
             search = dataclasses.replace(known or self._quiet_search())
@@ -288,11 +289,10 @@ class Select(Transformation):
         self._baselines(baselines)
         tried = {tuple(n for _, n in mesh.origin.axes)}
         fitting = sorted((d for d, _ in self._drafts if d.peak_bytes <= self._limit), key=lambda d: d.seconds)
-        near = 1.0 if self._workers.ops > _LARGE else _NEAR
+        near = 1.0 if self._large else _NEAR
         others = (d for d in fitting if d.mesh.origin != mesh.origin and d.seconds <= near * fitting[0].seconds)
         best = next(others, None)
-        devices = mesh.device_ids
-        line = Mesh.of({"d0": mesh.size}, devices and sorted(devices))
+        line = Mesh.of({"d0": mesh.size}, mesh.device_ids and sorted(mesh.device_ids))
         for other in (best.mesh if best is not None else None, line):
             if other is not None and (sizes := tuple(n for n in other.origin.sizes if n > 1)) not in tried:
                 tried.add(sizes)
@@ -312,7 +312,7 @@ class Select(Transformation):
             if d.peak_bytes <= self._limit:
                 kind = a.group if self.by_kind else ""
                 known[kind] = min(known.get(kind, math.inf), d.seconds)
-        tasks = [Drafts(several, known, self.by_kind, self._workers.ops > _LARGE) for several in variants.values()]
+        tasks = [Drafts(several, known, self.by_kind, self._large) for several in variants.values()]
         for task, running in [(t, self._workers.start(t)) for t in tasks]:
             self._progress(task.attempts[0].name)
             for attempt, draft in zip(task.attempts, running.result(), strict=True):

@@ -168,14 +168,15 @@ def _is_identity(op: ir.Operation) -> bool:
 def _as_splat(op: ir.Operation) -> ir.Value | None:
     """For a broadcast of one number, that the program text has, a constant of its type.
 
-    Not where its elements are written to memory, for readers that are not fused with what they read.
+    Not where its elements are written to memory, for readers that are not fused with what they read, nor where it or
+    the number has an annotation of any kind: that would be lost.
     """
-    if op.name != "stablehlo.broadcast_in_dim" or shardings.SPECS in op.attributes:
+    if op.name != "stablehlo.broadcast_in_dim" or len(op.attributes) > 1:
         return None
     if any(traits.has(use.owner.name, Trait.UNFUSABLE) for use in op.results[0].uses):
         return None
     source, type_ = defining_op(op.operands[0]), op.results[0].type
-    if source is None or source.name != "stablehlo.constant" or shardings.SPECS in source.attributes:
+    if source is None or source.name != "stablehlo.constant" or len(source.attributes) > 1:
         return None
     # The bindings cannot read the value attribute of a complex constant.
     if isinstance(type_.element_type, ir.ComplexType) or not type_.has_static_shape:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.kernels.loading import pays
 from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise
 from pcg.solve.stop import NEVER, Stop
@@ -30,9 +29,9 @@ NEAR = 1e-5
 #: costs about as much as one sweep; over fewer looks ascent ended before costs had gone all through a network, and the
 #: search for a mesh (BERT medium, eight nodes of eight H100) took one 2.5% slower.
 _SWEEPS, _LOOKS = 5, 4
-#: Seconds that numpy takes for an edge in a sweep, and more for each of its entries; sweeps that are mostly needed.
-#: Measured on BERT and an LSTM on 2x4.
-_EDGE, _ENTRY, _MOSTLY = 1e-5, 2.5e-8, 60
+#: Entries of edges, and edges, from which compiled loops pay: loading them takes a third of a second (decision 18), as
+#: long as numpy takes for twenty sweeps of this.
+_ENTRIES, _EDGES = 1 << 16, 400
 
 
 class TreeReweighted:
@@ -164,8 +163,7 @@ def ascend(
     if since is None or since._messages is None:
         network.settle()
         flat = Pairwise.of(network.unary, network.pair)
-        a_sweep = _EDGE * len(flat.ei) + _ENTRY * len(flat.tables)
-        messages = TreeReweighted(flat, pays(min(sweeps, _MOSTLY) * a_sweep))
+        messages = TreeReweighted(flat, len(flat.tables) > _ENTRIES or len(flat.ei) > _EDGES)
         bound = -np.inf
     else:
         messages, bound = since._messages, since.bound
