@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -233,6 +234,20 @@ class FactorRule:
         parts = zip(self.factors, map(mesh.axes_size, a.axes), strict=True)
         return all(x.divides(n) or (uneven and x.size >= 2 * n) for x, n in parts)
 
+    def legality(self, mesh: Mesh) -> Hashable:
+        """All that `strategies` with uneven ones depends on: rules in which it is equal have the same ones on `mesh`.
+
+        Of sizes it is not more than what the numbers of parts that axes make divide, and where parts are large enough.
+        """
+        factors = tuple(
+            (
+                x.reduce, x.splittable, x.size > 1, self.may_pad(f),
+                *((x.divides(n), x.size >= 2 * n, -(-x.size // n) >= x.least, x.size == n) for n in numbers_of(mesh)),
+            )
+            for f, x in enumerate(self.factors)
+        )  # fmt: skip
+        return self.operands, self.results, self.linear, factors
+
     def local_sizes(self, a: Assignment, mesh: Mesh) -> list[int]:
         """Size of the part of every factor that a device holds, padding included."""
         return [
@@ -270,6 +285,13 @@ class FactorRule:
                 break
         if left:
             raise RuleError(f"dimension {d} cannot be split by {'+'.join(left)}")
+
+
+@lru_cache(maxsize=64)
+def numbers_of(mesh: Mesh) -> tuple[int, ...]:
+    """The numbers of parts that axes of the mesh make."""
+    subsets = (c for k in range(len(mesh.axes) + 1) for c in itertools.combinations(mesh.sizes, k))
+    return tuple(sorted(set(map(math.prod, subsets))))
 
 
 @lru_cache(maxsize=1 << 14)

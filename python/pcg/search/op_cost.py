@@ -62,8 +62,11 @@ class OpCost:
         """Seconds of what the local form sends, per strategy of `table`."""
         seconds = np.zeros(len(table))
         for exchange in rule.exchanges:
-            for k, a in enumerate(table.assignments or ()):
-                seconds[k] += self.exchange(op, exchange, a)[0]
+            key = exchange, table.index, self.describe(op.operands[exchange.operand])[1]
+            if key not in self._known:
+                assert table.assignments is not None
+                self._known[key] = np.array([self.exchange(op, exchange, a)[0] for a in table.assignments])
+            seconds += self._known[key]
         return seconds
 
     def exchange(self, op: ir.Operation, exchange: Exchange, a: Assignment) -> tuple[float, float]:

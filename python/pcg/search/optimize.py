@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
+from pcg.search.axis_groups import grouped
 from pcg.search.fit import fit
 from pcg.search.outcome import Alternative, Outcome
 from pcg.search.pure_plans import pure_plans, replication
@@ -46,14 +48,15 @@ def optimize(
     start = time.perf_counter()
     known = [(name, quotient.per_class(x)) for name, x in plans]
     reduction = None
+    groups = grouped(network, [quotient.tables[c] for c in range(classes)], quotient.model)
     if effort.quick:
         known.append(("replication", replication(quotient)))
     else:
-        pure, reduction = pure_plans(quotient, network)
+        pure, reduction = pure_plans(quotient, network, groups)
         known += pure
-    solution = solve(
-        network, [x for _, x in known], effort=effort, progress=progress, cutoff=cutoff, reduction=reduction, stop=stop
-    )
+    starts = [x for _, x in known]
+    how = partial(solve, network) if groups is None else groups.solve
+    solution = how(starts, effort=effort, progress=progress, cutoff=cutoff, reduction=reduction, stop=stop)
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start
     possible = network.seconds(chosen) < np.inf

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcg.search.quotient import Quotient
+from pcg.solve.coarse_to_fine import Grouped
 from pcg.solve.ilp import completed
 from pcg.solve.network import Network
 from pcg.solve.reduce import Reduction, reduce
@@ -15,21 +16,30 @@ def replication(quotient: Quotient) -> list[int]:
     return [_replicated(quotient, c) for c in range(quotient.classes)]
 
 
-def pure_plans(quotient: Quotient, network: Network) -> tuple[list[tuple[str, list[int]]], Reduction]:
+def pure_plans(
+    quotient: Quotient, network: Network, grouped: Grouped | None = None
+) -> tuple[list[tuple[str, list[int]]], Reduction]:
     """Name and choice per class of each, completed as well as possible; and the network without all but arguments.
 
-    That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.
+    That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.  With choices
+    in groups, groups are completed first, and the network without all but arguments is that of groups.
     """
     replicated = replication(quotient)
     plans = [("replication", replicated)]
     data = {quotient.class_of[n] for n in quotient.data}
     arguments = {quotient.class_of[n] for n in quotient.arguments}
-    reduction = reduce(network, arguments)
+    reduction = reduce(grouped.coarse if grouped else network, arguments)
+
+    def complete(fixed: dict[int, int]) -> list[int]:
+        if grouped is None:
+            return _complete(network, reduction, fixed)
+        above = {c: int(grouped.groups[c][k]) for c, k in fixed.items()}
+        return grouped.member(_complete(grouped.coarse, reduction, above), fixed)
+
     if data:
-        dp = {c: _batch(quotient, c) if c in data else replicated[c] for c in arguments}
-        plans.append(("data parallelism", _complete(network, reduction, dp)))
-        tp = {c: replicated[c] for c in data}
-        plans.append(("tensor parallelism", _complete(network, reduction, tp)))
+        split = {c: _batch(quotient, c) if c in data else replicated[c] for c in arguments}
+        plans.append(("data parallelism", complete(split)))
+        plans.append(("tensor parallelism", complete({c: replicated[c] for c in data})))
     return plans, reduction
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from pcg.layout import Mesh, ShardSpec
-from pcg.rules.factor import Assignment, FactorRule
+from pcg.rules.factor import Assignment, FactorRule, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,8 @@ class Table:
     outs: tuple[Port, ...]
     parts: np.ndarray
     assignments: tuple[Assignment, ...] | None = None
+    groups: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
+    """Groups of the choices, by classes of interchangeable axes (`axis_groups`)."""
     _wholest: dict[Mesh, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -101,6 +103,8 @@ class Tables:
 
     mesh: Mesh
     _rules: dict[FactorRule, Table] = field(default_factory=dict)
+    _by_legality: dict[Hashable, Table] = field(default_factory=dict)
+    """By what rules may be split into."""
     _value_tables: dict[tuple, Table] = field(default_factory=dict)
     _fixed: dict[ShardSpec, Table] = field(default_factory=dict)
     _wider: dict[tuple, Table] = field(default_factory=dict)
@@ -124,7 +128,15 @@ class Tables:
         """All strategies of an op with `rule`."""
         table = self._rules.get(rule)
         if table is None:
-            table = self._rules[rule] = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
+            like = rule.legality(self.mesh)
+            known = self._by_legality.get(like)
+            if known is None:
+                table = self._by_legality[like] = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
+            else:  # convolutions of other widths, say: but for how much is padding everything is the same
+                assert known.assignments is not None
+                parts = self._parts_of(rule, known.assignments) if self._pads(rule) else known.parts
+                table = replace(known, index=self._next(), parts=parts, _wholest={})
+            self._rules[rule] = table
         return table
 
     def with_strategies(self, rule: FactorRule, more: Sequence[Assignment]) -> Table:
@@ -160,16 +172,26 @@ class Tables:
         return self._wider[key]
 
     def _of_assignments(self, rule: FactorRule, found: list[Assignment]) -> Table:
-        parts = np.array([self._parts(rule, a) for a in found])
+        parts = self._parts_of(rule, found)
         ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
         outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
         return Table(self._next(), ins, outs, parts, tuple(found))
+
+    def _parts_of(self, rule: FactorRule, found: Sequence[Assignment]) -> np.ndarray:
+        return np.array([self._parts(rule, a) for a in found])
 
     def _parts(self, rule: FactorRule, a: Assignment) -> float:
         """Into how many parts `a` splits the work; padding is worked on, too."""
         if not any(x.size % self.mesh.axes_size(axes) for x, axes in zip(rule.factors, a.axes, strict=True)):
             return float(math.prod(self.mesh.axes_size(axes) for axes in a.axes))
         return math.prod(x.size / n for x, n in zip(rule.factors, rule.local_sizes(a, self.mesh), strict=True) if n)
+
+    def _pads(self, rule: FactorRule) -> bool:
+        """Whether some strategy of `rule` may leave padding."""
+        numbers = numbers_of(self.mesh)
+        return any(
+            x.splittable and rule.may_pad(f) and any(x.size % n for n in numbers) for f, x in enumerate(rule.factors)
+        )
 
     def of_value(self, shape: Sequence[int], partial: str | None, extra: Iterable[ShardSpec] = ()) -> Table:
         """Every spec with equal shards a value of `shape` may be kept in, and `extra`; also partial by `partial`."""

@@ -33,6 +33,11 @@ class Effort:
         """Whether bounds, and solutions found on the way to them, are all that is wanted: no ILP."""
         return not self.small
 
+    @property
+    def closes(self) -> bool:
+        """Whether no gap is good enough but the least, however long that takes."""
+        return self.good <= self.gap and not self.quick
+
 
 #: An ILP of 4,000 choices takes about a second.  HiGHS took 12.7 s for 9,344 (decision 1), 20 s for 9,420 (BERT of 12
 #: layers on 2x4, to prove what 2,000 sweeps prove in 1.5 s), more than 300 s for 47,670 (Keras' ResNet-50 on 2x4).

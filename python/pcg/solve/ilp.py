@@ -15,6 +15,7 @@ import numpy as np
 
 from pcg.solve import neighbourhoods
 from pcg.solve.effort import DEFAULT, Effort
+from pcg.solve.layers import Layers
 from pcg.solve.mip import Rows
 from pcg.solve.network import Network
 from pcg.solve.reduce import Reduction, reduce
@@ -49,6 +50,20 @@ class Solution:
     """Binary variables of the ILP that was left after simplification (0: solved without)."""
 
 
+@dataclass(frozen=True)
+class Searched:
+    """A solution, and what is known about where better ones may be."""
+
+    solution: Solution
+    layers: Layers
+    found: Bounded | None
+    """Of the innermost core; None if nothing was left of it."""
+
+    def near(self, per_node: float) -> list[np.ndarray]:
+        """Per node the choices that good solutions have, some `per_node` of those that are not eliminated."""
+        return self.layers.near(self.found, per_node)
+
+
 def solve(
     network: Network,
     starts: Sequence[Sequence[int]] = (),
@@ -56,72 +71,77 @@ def solve(
     effort: Effort = DEFAULT,
     progress: Callable[[str], None] = lambda _: None,
     cutoff: float = np.inf,
+    floor: float = -np.inf,
     reduction: Reduction | None = None,
     stop: Stop = NEVER,
 ) -> Solution:
     """A cheapest solution of `network`, never costlier than any of `starts`.
 
     Exact up to the relative gap of `effort`, unless its work does not suffice; the returned `bound` tells.  Once it is
-    proved that any solution costs more than `cutoff`, the best so far is returned.  `reduction`: of the network, to go
-    on from.  `stop`: asked now and then whether to return the best so far.
+    proved that any solution costs more than `cutoff`, the best so far is returned.  `floor`: a bound that is known.
+    `reduction`: of the network, to go on from.  `stop`: asked now and then whether to return the best so far.
     """
+    return searched(
+        network, starts, effort=effort, progress=progress, cutoff=cutoff, floor=floor, reduction=reduction, stop=stop
+    ).solution
+
+
+def searched(
+    network: Network, starts: Sequence[Sequence[int]] = (), *, effort: Effort = DEFAULT,
+    progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, floor: float = -np.inf,
+    reduction: Reduction | None = None, stop: Stop = NEVER,
+) -> Searched:  # fmt: skip
+    """`solve`, with what it knows about other solutions."""
     starts = [list(s) for s in starts]
-    layers: list[tuple[Reduction, list[np.ndarray]]] = []
+    layers, found = Layers(reduction), None
     constant = 0.0
     core = network
-    bound = -np.inf
+    bound = floor
     best: list[int] | None = None
     if reduction is not None:
-        layers.append((reduction, [np.ones(len(u), dtype=bool) for u in reduction.core.unary]))
         constant, core = reduction.constant, reduction.core
     for _ in range(8):
         reduction = reduce(core)
         constant += reduction.constant
-        inner = reduction.core
-        size = sum(map(len, inner.unary))
-        layers.append((reduction, []))
-        core = inner
+        core, found = layers.add(reduction), None
+        size = sum(map(len, core.unary))
         if not core.unary:
             break
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
-        projected = [_project(layers, s) for s in starts]
+        projected = [layers.project(s) for s in starts]
         guess = min([first_guess(core), *projected], key=core.cost)
-        found = _bounded(core, guess, constant, effort, cutoff, stop)
+        found = _bounded(core, guess, constant, effort, cutoff, floor - constant, stop)
         bound = max(bound, constant + found.bound)
-        best = _lift(layers, found.x)
+        best = layers.lift(found.x)
         if bound > cutoff:
-            return Solution(best, network.cost(best), bound, 0)
+            return Searched(Solution(best, network.cost(best), bound, 0), layers, found)
         if stop():
-            return _best(network, Solution(best, network.cost(best), bound, 0), starts)
-        masks = found.open(found.cost)
-        layers[-1] = (reduction, masks)
-        core = core.restrict(masks)
+            return Searched(_best(network, Solution(best, network.cost(best), bound, 0), starts), layers, found)
+        core = layers.open(found.open(found.cost))
         left = sum(map(len, core.unary))
-        apart = _apart(found, constant)
+        apart = _apart(found, constant, floor - constant)
         if apart <= (effort.good if left > effort.small else effort.gap) or effort.quick or left > 0.7 * size:
             break
     count = 0
-    if core.unary and apart > effort.gap and left <= (effort.large if apart > effort.good else effort.small):
+    if found is not None and apart > effort.gap and left <= (effort.large if apart > effort.good else effort.small):
         count = left
         progress(f"solving an ILP of {len(core.unary)} decisions, {count} choices")
-        inside = [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(masks, found.x, strict=True)]
-        x_core, ilp_bound = _branch_and_bound(core, inside, effort.gap, effort.nodes, stop=stop)
-        x_core = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x_core, strict=True)]
-        best = _lift(layers, x_core)
+        x_core, ilp_bound = _branch_and_bound(core, layers.inside(found.x), effort.gap, effort.nodes, stop=stop)
+        best = layers.lift(layers.outside(x_core))
         bound = max(bound, constant + ilp_bound)
-    if best is None or not core.unary:
-        best = _lift(layers, [])
+    if best is None or found is None:
+        best = layers.lift([])
         bound = network.cost(best)
-    return _best(network, Solution(best, network.cost(best), bound, count), starts)
+    return Searched(_best(network, Solution(best, network.cost(best), bound, count), starts), layers, found)
 
 
-def _apart(found: Bounded, constant: float) -> float:
-    """The relative gap, of a network that costs `constant` besides."""
-    return (found.cost - found.bound) / max(abs(found.cost + constant), 1e-300)
+def _apart(found: Bounded, constant: float, floor: float) -> float:
+    """The relative gap to the bound, or to the one known before, of a network that costs `constant` besides."""
+    return (found.cost - max(found.bound, floor)) / max(abs(found.cost + constant), 1e-300)
 
 
 def _bounded(
-    core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float, stop: Stop
+    core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float, floor: float, stop: Stop
 ) -> Bounded:
     """A bound and a good solution of the core.
 
@@ -138,8 +158,8 @@ def _bounded(
         )
 
     def is_enough(found: Bounded, sweeps: int) -> bool:
-        enough = effort.gap if sweeps * entries < _CHEAP else effort.good
-        return constant + found.bound > cutoff or _apart(found, constant) <= enough or stop()
+        enough = effort.gap if sweeps * entries < _CHEAP and floor == -np.inf else effort.good
+        return constant + found.bound > cutoff or _apart(found, constant, floor) <= enough or stop()
 
     if size <= DEFAULT.small:
         found = ascent(guess, _SWEEPS)
@@ -151,7 +171,7 @@ def _bounded(
     while True:
         if is_enough(found, 0):
             return found
-        found = neighbourhoods.search(core, found, stop)
+        found = neighbourhoods.search(core, found, stop, sweeps)
         if is_enough(found, sweeps) or found.stalled or sweeps * entries >= effort.work:
             return found
         found = ascent(found.x, sweeps, found)
@@ -175,29 +195,6 @@ def _kernel_search(core: Network, found: Bounded) -> Bounded:
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
     return found
-
-
-def _lift(layers: list[tuple[Reduction, list[np.ndarray]]], x: list[int]) -> list[int]:
-    """A solution of the innermost core as one of the whole network."""
-    for depth, (reduction, masks) in enumerate(reversed(layers)):
-        if depth and masks:
-            x = [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
-        x = reduction.expand(x)
-    return x
-
-
-def _project(layers: list[tuple[Reduction, list[np.ndarray]]], x: Sequence[int]) -> list[int]:
-    """A solution of the innermost core near the solution `x` of the whole network."""
-    for depth, (reduction, masks) in enumerate(layers):
-        x = reduction.project(x)
-        if depth + 1 < len(layers):
-            inner = []
-            for p, (m, k) in enumerate(zip(masks, x, strict=True)):
-                open_ = np.flatnonzero(m)
-                at = np.flatnonzero(open_ == k)
-                inner.append(int(at[0]) if len(at) else int(np.argmin(reduction.core.unary[p][m])))
-            x = inner
-    return list(x)
 
 
 def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) -> Solution:

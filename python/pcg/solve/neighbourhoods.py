@@ -30,9 +30,12 @@ _KEPT, _ROUNDS, _NEARBY = (3.0, 4.5), 3, 600
 _TABLE, _TABLES = 1e5, 3e7
 
 
-def search(core: Network, found: Bounded, stop: Stop = NEVER) -> Bounded:
-    """A solution of `core` that costs no more than that of `found`; the same for the same input, but for `stop`."""
-    rng = random.Random(0)
+def search(core: Network, found: Bounded, stop: Stop = NEVER, seed: int = 0) -> Bounded:
+    """A solution of `core` that costs no more than that of `found`; the same for the same input, but for `stop`.
+
+    `seed`: of which nodes are conditioned on, where there is a choice.
+    """
+    rng = random.Random(seed)
     rises = np.sort(np.concatenate(found.rise)) if found.rise else np.zeros(0)
     for kept_per_node in _KEPT:
         if found.cost - found.bound <= NEAR * found.cost or stop():

@@ -58,7 +58,7 @@ class Network:
         """Compute `unit`, and put a number where infinity is."""
         if self.unit:
             return
-        edges = [(i, j, _memory(m), m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
+        edges = [(i, j, memory(m), m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
         matrices = {at: m for _, _, at, m in edges}
         most = {at: _most(m) for at, m in matrices.items()}
         self.unit = _unit(sum(_most(u) for u in self.unary) + sum(most[at] for _, _, at, _ in edges))
@@ -178,7 +178,7 @@ def _unit(most: float) -> float:
     return 2.0 ** math.ceil(math.log2(most)) if most > 0 else 1.0
 
 
-def _memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+def memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """The same for arrays and views that are one matrix in memory."""
     return m.__array_interface__["data"][0], m.shape, m.strides
 

@@ -38,6 +38,11 @@ class Reduction:
         """Per node of the original network the choices that are left."""
         return self._elimination.choices
 
+    @property
+    def sizes(self) -> list[int]:
+        """Per node of the original network how many choices it has."""
+        return self._elimination.sizes
+
     def expand(self, core_solution: Sequence[int]) -> list[int]:
         """The best solution of the original network, given one of the core."""
         return self._elimination.expand(zip(self.kept, core_solution, strict=True))

@@ -1,6 +1,10 @@
 """Strategies as slices per dimension: layouts, meshes, text, errors."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules.dot import dot_rule
@@ -14,6 +18,7 @@ from pcg.rules.strategy import (
     matrix_axes,
     parse_strategy,
 )
+from pcg.search.table import Tables
 
 DOT = dot_rule((64, 32), (32, 16), (), (), (1,), (0,), True)
 
@@ -136,3 +141,30 @@ def test_specs_in_this_form_and_back():
     assert layout.tensor_map == ((0, 2), (), (1,))
     assert str(layout) == "device matrix (2,3,2), tensor map ((0,2),-1,1)"
     assert layout.slices == (4, 1, 3)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.tuples(*[st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16])] * 3), min_size=2, max_size=2),
+    mesh=st.sampled_from(["a=2,b=2,c=2", "a=2,b=4", "a=3,b=2", "a=8"]),
+    windows=st.booleans(),
+)
+def test_rules_of_equal_legality_have_the_same_strategies(sizes, mesh, windows):
+    """Also as tables: those of a rule that was seen after another are those that it has alone."""
+    on = Mesh.parse(mesh)
+    rules = []
+    for m, k, n in sizes:
+        rule = dot_rule((m, k), (k, n), (), (), (1,), (0,), True)
+        pads = [Factor(x.size, x.reduce, padding="sum", least=2 if windows else 1) for x in rule.factors]
+        rules.append(replace(rule, factors=tuple(pads)) if windows else rule)
+    first, second = (list(r.strategies(on, uneven=True)) for r in rules)
+    if rules[0].legality(on) == rules[1].legality(on):
+        assert first == second
+    tables = Tables(on)
+    for rule, found in zip(rules, (first, second), strict=True):
+        table, alone = tables.of_rule(rule), Tables(on).of_rule(rule)
+        assert list(table.assignments) == found
+        assert (table.parts == alone.parts).all()
+        for ports in zip((*table.ins, *table.outs), (*alone.ins, *alone.outs), strict=True):
+            assert [p[k] for p in ports[:1] for k in range(len(table))] == [ports[1][k] for k in range(len(alone))]
+    assert len({tables.of_rule(r).index for r in rules}) == len(set(rules))

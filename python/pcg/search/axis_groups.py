@@ -1,0 +1,77 @@
+"""Choices that differ by the names of interchangeable axes alone, as groups for the coarse network of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pcg.cost import CostModel, Timing
+from pcg.search.table import Table
+from pcg.solve.coarse_to_fine import Grouped
+from pcg.solve.network import Network
+
+#: Choices of a network from which groups of them are chosen first, and how many of these there may be, as a share.
+#: Chosen: below, the exact search ends with the ILP, in about a second.  Two axes of two leave 0.6, three 0.28.
+_MANY, _SHARE = 40_000, 0.7
+#: Collectives, and bytes sent in them, by which axes are compared.
+_KINDS, _BYTES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"), (0.0, 1e6, 1e9)
+
+
+def interchangeable(model: CostModel) -> tuple[int, ...]:
+    """Per axis of the mesh the number of its class: axes of a class have one size, and links that take as long."""
+    link = model.link_at(Timing.CRITICAL)
+    seen: dict[tuple[float, ...], int] = {}
+    return tuple(
+        seen.setdefault((size, *(link([axis], n, kind) for kind in _KINDS for n in _BYTES)), len(seen))
+        for axis, size in model.mesh.axes
+    )
+
+
+def groups(table: Table, names: Sequence[str], classes: tuple[int, ...]) -> np.ndarray:
+    """Per choice the number of its group: what becomes the same when axes of one class exchange their names."""
+    found = table.groups.get(classes)
+    if found is None:
+        seen: dict[tuple[object, ...], int] = {}
+        keys = [_key(use, names, classes) for use in _uses(table)]
+        found = table.groups[classes] = np.array([seen.setdefault(k, len(seen)) for k in keys])
+    return found
+
+
+def grouped(network: Network, tables: Sequence[Table], model: CostModel) -> Grouped | None:
+    """The network with its choices in groups, `tables[i]` being those of node i; None where that is not worth it."""
+    classes = interchangeable(model)
+    if len(set(classes)) == len(classes) or sum(map(len, network.unary)) < _MANY:
+        return None
+    found = Grouped(network, [groups(t, model.mesh.names, classes) for t in tables])
+    count = sum(int(g.max()) + 1 for g in found.groups)
+    return found if count <= _SHARE * sum(map(len, network.unary)) else None
+
+
+def _uses(table: Table) -> list[dict[str, list[object]]]:
+    """Per choice what each axis does: which factors it splits and passes through, or which dimension."""
+    out: list[dict[str, list[object]]] = []
+    if table.assignments is not None:
+        for a in table.assignments:
+            use: dict[str, list[object]] = {}
+            for factor, axes in enumerate(a.axes):
+                for axis in axes:
+                    use.setdefault(axis, []).append(factor)
+            for axis, index in a.linear:
+                use.setdefault(axis, []).append(("partial", index))
+            out.append(use)
+        return out
+    (port,) = table.outs
+    for spec in [port[k] for k in range(len(table))]:
+        use = {}
+        for dim, axes in enumerate(spec.dims):
+            for axis in axes:
+                use.setdefault(axis, []).append(dim)
+        for axis, kind in spec.partial:
+            use.setdefault(axis, []).append(("partial", kind))
+        out.append(use)
+    return out
+
+
+def _key(use: dict[str, list[object]], names: Sequence[str], classes: Sequence[int]) -> tuple[object, ...]:
+    return tuple(sorted((c, repr(use.get(axis, ()))) for axis, c in zip(names, classes, strict=True)))

@@ -1,0 +1,98 @@
+"""Reductions of a network one inside of another, each of what the one before and reduced-cost fixing have left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pcg.solve.network import Network
+from pcg.solve.reduce import Reduction
+from pcg.solve.trws import Bounded
+
+
+class Layers:
+    """The way from a network to its innermost core, and back.
+
+    A layer is a reduction, and which choices of its core are open; the next one is a reduction of these.
+    """
+
+    def __init__(self, reduction: Reduction | None = None) -> None:
+        self._layers: list[tuple[Reduction, list[np.ndarray]]] = []
+        if reduction is not None:
+            self._layers.append((reduction, [np.ones(len(u), dtype=bool) for u in reduction.core.unary]))
+
+    def add(self, reduction: Reduction) -> Network:
+        """A reduction of what is open; return its core."""
+        self._layers.append((reduction, []))
+        return reduction.core
+
+    def open(self, masks: list[np.ndarray]) -> Network:
+        """Leave open so much of the innermost core; return that."""
+        reduction, _ = self._layers[-1]
+        self._layers[-1] = (reduction, masks)
+        return reduction.core.restrict(masks)
+
+    def inside(self, x: Sequence[int]) -> list[int]:
+        """A solution of the innermost core as one of what is open of it."""
+        masks = self._layers[-1][1]
+        return [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(masks, x, strict=True)]
+
+    def outside(self, x: Sequence[int]) -> list[int]:
+        """A solution of what is open of the innermost core as one of the core."""
+        return _outside(self._layers[-1][1], x)
+
+    def lift(self, x: Sequence[int]) -> list[int]:
+        """A solution of the innermost core as one of the whole network."""
+        out = list(x)
+        for depth, (reduction, masks) in enumerate(reversed(self._layers)):
+            out = reduction.expand(_outside(masks, out) if depth and masks else out)
+        return out
+
+    def project(self, x: Sequence[int]) -> list[int]:
+        """A solution of the innermost core near the solution `x` of the whole network."""
+        for depth, (reduction, masks) in enumerate(self._layers):
+            x = reduction.project(x)
+            if depth + 1 < len(self._layers):
+                inner = []
+                for p, (m, k) in enumerate(zip(masks, x, strict=True)):
+                    at = np.flatnonzero(np.flatnonzero(m) == k)
+                    inner.append(int(at[0]) if len(at) else int(np.argmin(reduction.core.unary[p][m])))
+                x = inner
+        return list(x)
+
+    def near(self, found: Bounded | None, per_node: float) -> list[np.ndarray]:
+        """Per node of the whole network, the choices that good solutions have.
+
+        Of the innermost core `per_node` choices a node, those that lift the bound least, and those of the solution
+        `found` for it; of nodes that were eliminated, all that are not dominated.  `found` is None for an empty core.
+        """
+        inner: list[np.ndarray] = []
+        if found is not None:
+            rises = np.sort(np.concatenate(found.rise))
+            most = rises[min(int(per_node * len(found.rise)), len(rises) - 1)]
+            inner = [r <= most for r in found.rise]
+            for mask, k in zip(inner, found.x, strict=True):
+                mask[k] = True
+        for depth, (reduction, masks) in enumerate(reversed(self._layers)):
+            if depth:
+                inner = [_spread(m, own) for m, own in zip(masks, inner, strict=True)]
+            place = dict(zip(reduction.kept, inner, strict=True))
+            inner = [
+                _spread(choices, place.get(i), size)
+                for i, (choices, size) in enumerate(zip(reduction.choices, reduction.sizes, strict=True))
+            ]
+        return inner
+
+
+def _outside(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
+    """Choices by number among those that masks leave open, by number among all."""
+    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
+
+
+def _spread(choices: np.ndarray, marked: np.ndarray | None, size: int = 0) -> np.ndarray:
+    """A mask of all choices, from one of some of them (a mask or numbers); no mask: of all of those."""
+    out = np.zeros(size or len(choices), dtype=bool)
+    at = np.flatnonzero(choices) if choices.dtype == bool else choices
+    out[at if marked is None else at[marked]] = True
+    return out

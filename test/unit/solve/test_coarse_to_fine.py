@@ -1,0 +1,93 @@
+"""Groups first, members then: the bound is one, solutions cost what they say, and nothing that was known is lost."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcg.solve.coarse_to_fine import Grouped
+from pcg.solve.effort import EFFORTS
+from pcg.solve.ilp import searched
+from pcg.solve.network import FORBIDDEN, Network
+
+CHOICES = 5
+
+
+def network_of(seed: int, nodes: int, edges: int, forbidden: float = 0.0) -> tuple[Network, list[np.ndarray]]:
+    """A random network with choices in up to three groups a node."""
+    rng = np.random.default_rng(seed)
+    network = Network()
+    for _ in range(nodes):
+        network.add(rng.integers(0, 10, CHOICES) * 1e-6)
+    for _ in range(edges):
+        i, j = rng.choice(nodes, 2, replace=False)
+        m = rng.integers(0, 20, (CHOICES, CHOICES)) * 1e-6
+        m[rng.random(m.shape) < forbidden] = FORBIDDEN
+        network.connect(int(i), int(j), m)
+    groups = [np.unique(rng.integers(0, 3, CHOICES), return_inverse=True)[1] for _ in range(nodes)]
+    return network, groups
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10**6), edges=st.integers(0, 9), forbidden=st.sampled_from([0.0, 0.1, 0.4]))
+def test_against_all_solutions(seed: int, edges: int, forbidden: float) -> None:
+    network, groups = network_of(seed, 4, edges, forbidden)
+    grouped = Grouped(network, groups)
+    least = np.inf
+    for x in itertools.product(range(CHOICES), repeat=4):
+        cost = network.cost(x)
+        least = min(least, cost)
+        assert grouped.coarse.cost(grouped.of(x)) <= cost + 1e-12 or cost >= network.limit
+    start = [0, 1, 2, 3]
+    for name, effort in EFFORTS.items():
+        found = grouped.solve([start], effort=effort)
+        assert found.cost == pytest.approx(network.cost(found.x))
+        assert found.cost <= network.cost(start)
+        assert found.bound <= least + 1e-12 <= found.cost + 2e-12
+        assert np.isfinite(network.seconds(found.x)) == (least < network.limit)
+        if name == "proof":
+            assert found.cost == pytest.approx(least)
+
+
+def test_groups_that_nothing_tells_apart_cost_what_their_members_do() -> None:
+    """A ring in which all members of a group cost the same: the bound is met."""
+    rng = np.random.default_rng(0)
+    group = np.array([0, 0, 1, 1, 1, 2])
+    network = Network()
+    for _ in range(6):
+        network.add(rng.integers(1, 9, 3)[group].astype(float))
+    for i in range(6):
+        network.connect(i, (i + 1) % 6, rng.integers(0, 9, (3, 3))[group][:, group].astype(float))
+    found = Grouped(network, [group] * 6).solve()
+    assert found.cost == found.bound == network.cost(found.x)
+
+
+def test_a_bound_beyond_the_cutoff_ends_it() -> None:
+    network, groups = network_of(1, 6, 8)
+    found = Grouped(network, groups).solve(cutoff=1e-9)
+    assert found.bound > 1e-9 and found.cost == pytest.approx(network.cost(found.x))
+
+
+def test_fixed_choices_stay() -> None:
+    network, groups = network_of(2, 6, 8)
+    grouped = Grouped(network, groups)
+    for k in range(CHOICES):
+        x = grouped.member([int(groups[0][k]), *(0 for _ in groups[1:])], {0: k})
+        assert x[0] == k
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_near_has_the_solution_and_an_optimum_is_in_all(seed: int) -> None:
+    network, _ = network_of(seed, 12, 30)
+    found = searched(network)
+    for per_node in (1.0, 2.0, float(CHOICES)):
+        near = found.near(per_node)
+        assert [len(m) for m in near] == [CHOICES] * 12
+        inside = found.layers.near(found.found, per_node)
+        assert all((a == b).all() for a, b in zip(near, inside, strict=True))
+    everything = searched(network.restrict(near)).solution
+    assert everything.cost == pytest.approx(found.solution.cost)
