@@ -146,15 +146,20 @@ class FactorRule:
         """Whether results may be partial sums."""
         return any(f.reduce == "sum" for f in self.factors) or any(x.kind == "sum" for x in self.linear)
 
+    @cached_property
+    def _structure(self) -> _Structure:
+        """What the specs of a strategy depend on."""
+        return _structure(self.operands, self.results, self.linear, tuple(f.reduce for f in self.factors))
+
     # -- specs ---------------------------------------------------------------------------------
 
     def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
         """Spec that operand `i` must have under `a`."""
-        return _specs(self, a)[0][i]
+        return _specs(self._structure, a)[0][i]
 
     def result_spec(self, i: int, a: Assignment) -> ShardSpec:
         """Spec that result `i` has under `a`."""
-        return _specs(self, a)[1][i]
+        return _specs(self._structure, a)[1][i]
 
     # -- legality and enumeration --------------------------------------------------------------
 
@@ -294,17 +299,32 @@ def numbers_of(mesh: Mesh) -> tuple[int, ...]:
     return tuple(sorted(set(map(math.prod, subsets))))
 
 
-@lru_cache(maxsize=1 << 14)
-def _specs(rule: FactorRule, a: Assignment) -> tuple[list[ShardSpec], list[ShardSpec]]:
+@hashed_once
+@dataclass(frozen=True)
+class _Structure:
+    """A rule without its sizes: dimensions as factors, linear operands, and the reduction of each factor."""
+
+    operands: tuple[DimFactors, ...]
+    results: tuple[DimFactors, ...]
+    linear: tuple[Linear, ...]
+    reductions: tuple[str | None, ...]
+
+
+#: One object for each, so that they are compared by identity.
+_structure = lru_cache(maxsize=1 << 12)(_Structure)
+
+
+@lru_cache(maxsize=1 << 16)
+def _specs(rule: _Structure, a: Assignment) -> tuple[list[ShardSpec], list[ShardSpec]]:
     """Specs of the operands and of the results of an op under `a`."""
 
     def dims(tensor: DimFactors) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(x for f in dim for x in a.axes[f]) for dim in tensor)
+        return tuple([tuple([x for f in dim for x in a.axes[f]]) for dim in tensor])
 
     passed = [(x, rule.linear[k]) for x, k in a.linear]
     terms = [[(x, p.kind) for x, p in passed if i in p.operands] for i in range(len(rule.operands))]
     partial = [(x, p.kind) for x, p in passed]
-    partial += [(x, f.reduce) for f, axes in zip(rule.factors, a.axes, strict=True) if f.reduce for x in axes]
+    partial += [(x, kind) for kind, axes in zip(rule.reductions, a.axes, strict=True) if kind for x in axes]
     return (
         [ShardSpec.of(dims(t), own) for t, own in zip(rule.operands, terms, strict=True)],
         [ShardSpec.of(dims(t), partial) for t in rule.results],

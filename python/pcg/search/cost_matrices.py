@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -39,7 +39,9 @@ class _Known:
         return found
 
 
-_Tensors = dict[tuple[tuple[int, ...], float, bool], _Known]
+#: Shape, bytes of an element, and whether its collectives are combined.
+_Tensor = tuple[tuple[int, ...], float, bool]
+_Tensors = dict[_Tensor, _Known]
 
 
 class CostMatrices:
@@ -72,6 +74,20 @@ class CostMatrices:
                 known.seconds[where] = found
             known.complete.add((src, dst))
         return self._exposed(found, timing)
+
+    def prepare(self, edges: Iterable[tuple[Port, Port, tuple[int, ...], float, Timing]]) -> None:
+        """Compute what `between` will be asked for, all edges of a tensor at once: that is faster."""
+        open_: dict[_Tensor, dict[tuple[Port, Port], None]] = {}
+        for src, dst, shape, itemsize, timing in edges:
+            known = self._tensors.get((shape, itemsize, timing.combined))
+            if known is None or (src, dst) not in known.complete:
+                open_.setdefault((shape, itemsize, timing.combined), {})[src, dst] = None
+        for (shape, itemsize, combined), pairs in open_.items():
+            known = self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL)
+            rows = np.unique(np.concatenate([known.numbers_of(src) for src, _ in pairs]))
+            columns = np.unique(np.concatenate([known.numbers_of(dst) for _, dst in pairs]))
+            known.seconds[rows[:, None], columns] = known.costs.between(rows.tolist(), columns.tolist())
+            known.complete.update(pairs)
 
     def row(
         self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,

@@ -98,8 +98,9 @@ class Quotient:
         # Edges between like nodes share a matrix: the 8,700 of an Evoformer block on 2x2x2 have 1,900.
         known: dict[tuple, np.ndarray | None] = {}
         equal = Equal()
-        for (a, slot, b, index, shape, itemsize, timing), times in grouped.items():
-            src, dst = self.tables[a].outs[slot], self.tables[b].ins[index]
+        ports = [(self.tables[a].outs[slot], self.tables[b].ins[index]) for a, slot, b, index, *_ in grouped]
+        self.cost_matrices.prepare((*both, *key[4:]) for both, key in zip(ports, grouped, strict=True))
+        for (src, dst), ((a, _, b, _, shape, itemsize, timing), times) in zip(ports, grouped.items(), strict=True):
             like = (id(src), id(dst), shape, itemsize, timing, times)
             if like not in known:
                 m = self.matrix(src, dst, shape, itemsize, timing)

@@ -131,7 +131,8 @@ class Tables:
             like = rule.legality(self.mesh)
             known = self._by_legality.get(like)
             if known is None:
-                table = self._by_legality[like] = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
+                table = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
+                self._by_legality[like] = table
             else:  # convolutions of other widths, say: but for how much is padding everything is the same
                 assert known.assignments is not None
                 parts = self._parts_of(rule, known.assignments) if self._pads(rule) else known.parts

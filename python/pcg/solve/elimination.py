@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcg.solve.equal import Equal
+from pcg.solve.products import min_plus
 
 #: Entries up to which the choice of an eliminated node is tabulated over those of its neighbours.  Chosen: above, the
 #: table takes longer than looking for the best choice once, when a solution is known.
@@ -59,13 +60,12 @@ class Elimination:
     """A copy of a network that is taken apart: choice k of node i is choice `choices[i][k]` of the original's."""
 
     def __init__(
-        self, unary: Sequence[np.ndarray], pair: Sequence[dict[int, np.ndarray]], forbidden: float, compiled: bool
+        self, unary: Sequence[np.ndarray], pair: Sequence[dict[int, np.ndarray]], forbidden: float
     ) -> None:
-        """`forbidden` is what a forbidden choice costs; `compiled`: whether there is enough to do for compiled loops"""
+        """`forbidden` is what a forbidden choice costs."""
         self.unary = list(unary)
         self.pair = [dict(row) for row in pair]
         self.forbidden = forbidden
-        self.compiled = compiled
         self.choices = [np.arange(len(u)) for u in unary]
         self.sizes = [len(u) for u in unary]
         self.alive = [True] * len(self.unary)
@@ -115,7 +115,7 @@ class Elimination:
             around = [(j, self.choices[j], m) for j, m in zip(neighbours, tables, strict=True)]
             self._trail.append(_BestResponse(i, self.choices[i], own, around))
             if len(tables) == 2:
-                best = self._min_plus(own, *tables)
+                best = min_plus((own[:, None] + tables[0]).T, tables[1])
             else:
                 best = own.min() if not tables else (own[:, None] + tables[0]).min(axis=0)
         self._take_out(i)
@@ -162,15 +162,3 @@ class Elimination:
             del self.pair[j][i]
         self.pair[i] = {}
         self.alive[i] = False
-
-    def _min_plus(self, own: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """`out[j, k] = min_i own[i] + left[i, j] + right[i, k]`."""
-        if self.compiled:
-            from pcg.solve.kernels import min_plus
-
-            return min_plus(own, np.ascontiguousarray(left), np.ascontiguousarray(right))  # type: ignore[no-any-return]
-        rows = (own[:, None] + left).T
-        out = np.empty((left.shape[1], right.shape[1]))
-        for j, row in enumerate(rows):  # in slices that stay small
-            out[j] = (row[:, None] + right).min(axis=0)
-        return out

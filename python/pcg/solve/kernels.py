@@ -287,23 +287,22 @@ def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no
 
 
 @compiled_without_nan
-def min_plus(unary, left, right):  # type: ignore[no-untyped-def]
-    """`out[j, k] = min_i unary[i] + left[i, j] + right[i, k]`.
+def min_plus(a, b):  # type: ignore[no-untyped-def]
+    """`out[i, k] = min_j a[i, j] + b[j, k]`.
 
-    Four i at a time: a row of the result is then read and written a quarter as often, 2.2 times as fast in all.
+    Four j at a time: a row of the result is then read and written a quarter as often, 2.2 times as fast in all.
     """
-    count, fours = len(unary), len(unary) // 4 * 4
-    out = np.full((left.shape[1], right.shape[1]), np.inf)
-    for j in range(left.shape[1]):
-        row = out[j]
-        for i in range(0, fours, 4):
-            a, b = unary[i] + left[i, j], unary[i + 1] + left[i + 1, j]
-            c, d = unary[i + 2] + left[i + 2, j], unary[i + 3] + left[i + 3, j]
-            p, q, r, s = right[i], right[i + 1], right[i + 2], right[i + 3]
+    count, fours = b.shape[0], b.shape[0] // 4 * 4
+    out = np.full((a.shape[0], b.shape[1]), np.inf)
+    for i in range(a.shape[0]):
+        row = out[i]
+        for j in range(0, fours, 4):
+            c, d, e, f = a[i, j], a[i, j + 1], a[i, j + 2], a[i, j + 3]
+            p, q, r, s = b[j], b[j + 1], b[j + 2], b[j + 3]
             for k in range(len(row)):
-                row[k] = min(row[k], min(min(a + p[k], b + q[k]), min(c + r[k], d + s[k])))
-        for i in range(fours, count):
-            a, p = unary[i] + left[i, j], right[i]
+                row[k] = min(row[k], min(min(c + p[k], d + q[k]), min(e + r[k], f + s[k])))
+        for j in range(fours, count):
+            c, p = a[i, j], b[j]
             for k in range(len(row)):
-                row[k] = min(row[k], a + p[k])
+                row[k] = min(row[k], c + p[k])
     return out

@@ -67,7 +67,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     """
     network.settle()
     work = sum(len(u) * m.size for u, row in zip(network.unary, network.pair, strict=True) for m in row.values())
-    e = Elimination(network.unary, network.pair, network.forbidden, pays(_COMPARISON * work))
+    e, compiled = Elimination(network.unary, network.pair, network.forbidden), pays(_COMPARISON * work)
     free = [True] * len(network.unary)
     for i in keep:
         free[i] = False
@@ -81,7 +81,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
         # Eliminate whatever can be, smallest index first; compare choices where something changed.
         for i in sorted(changed):
             if free[i] and len(e.unary[i]) > 1:
-                good = undominated(e.unary[i], list(e.pair[i].values()), limit, noise, e.compiled)
+                good = undominated(e.unary[i], list(e.pair[i].values()), limit, noise, compiled)
                 if not good.all():
                     e.restrict(i, good)
         touched: set[int] = set()

@@ -66,7 +66,7 @@ class _Work:
         self.forbidden = forbidden
         self.deadline = deadline
         n = len(p.costs)
-        self.net = Elimination([c.astype(float) for c in p.costs], [{} for _ in range(n)], forbidden, compiled=True)
+        self.net = Elimination([c.astype(float) for c in p.costs], [{} for _ in range(n)], forbidden)
         self.dirty: set[int] = set(range(n))
         #: Edges whose table changed since they were looked at.
         self.fresh: list[tuple[int, int]] = []

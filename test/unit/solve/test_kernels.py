@@ -3,11 +3,12 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcg.solve import dominance
-from pcg.solve.kernels import min_plus, undominated
+from pcg.solve import dominance, kernels, products
+from pcg.solve.kernels import undominated
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.pairwise import Pairwise
 from pcg.solve.trws import TreeReweighted
@@ -19,11 +20,16 @@ SEEDS = st.integers(0, 2**32 - 1)
 @given(SEEDS)
 def test_min_plus(seed):
     rng = np.random.default_rng(seed)
-    n, a, b = rng.integers(1, 14, 3)
-    u, left, right = rng.random(n), rng.random((n, a)), rng.random((n, b))
-    left[rng.random(left.shape) < 0.2] = np.inf
-    want = (u[:, None, None] + left[:, :, None] + right[:, None, :]).min(axis=0)
-    np.testing.assert_array_equal(min_plus(u, left, right), want)
+    rows, inner, cols = rng.integers(1, 14, 3)
+    a, b = rng.random((rows, inner)), rng.random((inner, cols))
+    a[rng.random(a.shape) < 0.2] = np.inf
+    want = (a[:, :, None] + b[None, :, :]).min(axis=1)
+    np.testing.assert_array_equal(kernels.min_plus(a, b), want)
+    with pytest.MonkeyPatch.context() as patch:
+        for compiled in (False, True):
+            patch.setattr(products, "pays", lambda _, by=compiled: by)
+            patch.setattr(products, "_CHUNK", 40)
+            np.testing.assert_array_equal(products.min_plus(a, b), want)
 
 
 @settings(max_examples=100, deadline=None)

@@ -73,7 +73,7 @@ class _Work:
         self, source: Network, keep: set[int], near: set[tuple[int, int]], plans: Sequence[Sequence[int]]
     ) -> None:
         self.limit, self.keep, self.near, self.plans = source.limit, keep, near, plans
-        self.net = Elimination(source.unary, source.pair, source.forbidden, compiled=False)
+        self.net = Elimination(source.unary, source.pair, source.forbidden)
         self.tied = 0
         self._strengths: dict[tuple[int, int], float] = {}
 

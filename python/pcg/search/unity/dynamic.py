@@ -23,10 +23,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pcg.search.unity.algebra import min_plus
 from pcg.search.unity.enumerate import enumerate_segment
 from pcg.search.unity.problem import DecisionGraph, Segment
 from pcg.search.unity.shape import bottlenecks, branches, nearest
+from pcg.solve.products import min_plus
 
 #: What can be left out.
 PARTS = ("split", "cache", "dp")
