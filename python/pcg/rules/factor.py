@@ -240,7 +240,7 @@ class FactorRule:
         return all(x.divides(n) or (uneven and x.size >= 2 * n) for x, n in parts)
 
     def legality(self, mesh: Mesh) -> Hashable:
-        """All that `strategies` with uneven ones depends on: rules in which it is equal have the same ones on `mesh`.
+        """All that `strategies` with uneven ones depends on, and their specs: rules in which it is equal have the same.
 
         Of sizes it is not more than what the numbers of parts that axes make divide, and where parts are large enough.
         """

@@ -7,7 +7,7 @@ Along axes that it leaves automatic (`axis_names` of `jax.shard_map`) devices do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -33,6 +33,9 @@ class ManualRule(FactorRule):
     def strategies(self, mesh: Mesh, uneven: bool = False) -> Iterator[Assignment]:
         """The one strategy; its work is spread over the whole mesh."""
         yield Assignment((mesh.names,))
+
+    def legality(self, mesh: Mesh) -> Hashable:
+        return self.operand_specs, self.result_specs
 
     def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
         return self.operand_specs[i]
