@@ -48,30 +48,27 @@ def grouped(network: Network, tables: Sequence[Table], model: CostModel) -> Grou
     return found if count <= _SHARE * sum(map(len, network.unary)) else None
 
 
-def _uses(table: Table) -> list[dict[str, list[object]]]:
-    """Per choice what each axis does: which factors it splits and passes through, or which dimension."""
-    out: list[dict[str, list[object]]] = []
+#: An axis, and what it does: a factor that it splits or passes through, or a dimension or a reduction.
+_Use = tuple[str, object]
+
+
+def _uses(table: Table) -> list[list[_Use]]:
+    """Per choice what each axis does."""
     if table.assignments is not None:
-        for a in table.assignments:
-            use: dict[str, list[object]] = {}
-            for factor, axes in enumerate(a.axes):
-                for axis in axes:
-                    use.setdefault(axis, []).append(factor)
-            for axis, index in a.linear:
-                use.setdefault(axis, []).append(("partial", index))
-            out.append(use)
-        return out
+        return [
+            [(x, f) for f, axes in enumerate(a.axes) for x in axes] + [(x, ("partial", i)) for x, i in a.linear]
+            for a in table.assignments
+        ]
     (port,) = table.outs
-    for spec in [port[k] for k in range(len(table))]:
-        use = {}
-        for dim, axes in enumerate(spec.dims):
-            for axis in axes:
-                use.setdefault(axis, []).append(dim)
-        for axis, kind in spec.partial:
-            use.setdefault(axis, []).append(("partial", kind))
-        out.append(use)
-    return out
+    specs = [port[k] for k in range(len(table))]
+    return [
+        [(x, d) for d, axes in enumerate(s.dims) for x in axes] + [(x, ("partial", kind)) for x, kind in s.partial]
+        for s in specs
+    ]
 
 
-def _key(use: dict[str, list[object]], names: Sequence[str], classes: Sequence[int]) -> tuple[object, ...]:
-    return tuple(sorted((c, repr(use.get(axis, ()))) for axis, c in zip(names, classes, strict=True)))
+def _key(uses: Sequence[_Use], names: Sequence[str], classes: Sequence[int]) -> tuple[object, ...]:
+    by_axis: dict[str, list[object]] = {}
+    for axis, what in uses:
+        by_axis.setdefault(axis, []).append(what)
+    return tuple(sorted((c, repr(by_axis.get(axis, ()))) for axis, c in zip(names, classes, strict=True)))

@@ -14,7 +14,7 @@ _SUM = 1e-9
 
 def min_plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`out[i, k] = min_j a[i, j] + b[j, k]`."""
-    rows, inner, cols = *a.shape, b.shape[1]
+    rows, inner, cols = a.shape[0], a.shape[1], b.shape[1]
     if cols == 1:
         return (a + b[:, 0][None, :]).min(axis=1)[:, None]
     if rows == 1:
