@@ -43,7 +43,8 @@ from pcg.solve.stop import Stop
 
 EFFORT = option(
     "default", "when a plan is good enough: quick, if it costs at most 1% more than the bound; default, 0.1%, or 1% "
-    "where closing the rest takes long; proof, 0.001%, however long that takes", tuple(EFFORTS),
+    "where closing the rest takes long, 2% where axes of the mesh are interchangeable; proof, 0.001%, however long "
+    "that takes", tuple(EFFORTS),
 )  # fmt: skip
 #: On a module: pcg-select has decided, the next search leaves it as it is.
 SELECTED = "pcg.selected"

@@ -18,11 +18,11 @@ from pcg.search.table import Port
 
 @dataclass
 class _Known:
-    """Costs for one tensor, by the numbers of specs; `seconds` is NaN for pairs not computed yet."""
+    """Costs for one tensor, by the numbers of specs; `seconds` are known of pairs between ports that are `complete`."""
 
     costs: TensorCosts
     numbers: dict[Port, np.ndarray] = field(default_factory=dict)
-    seconds: np.ndarray = field(default_factory=lambda: np.full((16, 16), np.nan))
+    seconds: np.ndarray = field(default_factory=lambda: np.empty((16, 16)))
     complete: set[tuple[Port, Port]] = field(default_factory=set)
     """Ports between which all pairs are computed."""
 
@@ -33,7 +33,7 @@ class _Known:
             found = self.numbers[port] = np.array([self.costs.number(s) for s in port.specs], np.intp)
             n = len(self.seconds)
             if (most := int(found.max(initial=0))) >= n:
-                grown = np.full((2 * most + 2,) * 2, np.nan)
+                grown = np.empty((2 * most + 2,) * 2)
                 grown[:n, :n] = self.seconds
                 self.seconds = grown
         return found
@@ -62,17 +62,9 @@ class CostMatrices:
 
         `shape` is global, `itemsize` in bytes.
         """
+        self.prepare([(src, dst, shape, itemsize, timing)])
         known = self._tensor(shape, itemsize, timing)
-        rows, columns = known.numbers_of(src), known.numbers_of(dst)
-        where = rows[:, None], columns
-        found = known.seconds[where]
-        if (src, dst) not in known.complete:
-            missing = np.isnan(found)
-            i, j = np.flatnonzero(missing.any(axis=1)), np.flatnonzero(missing.any(axis=0))
-            if len(i):
-                found[i[:, None], j] = known.costs.between(rows[i].tolist(), columns[j].tolist())
-                known.seconds[where] = found
-            known.complete.add((src, dst))
+        found = known.seconds[known.numbers_of(src)[:, None], known.numbers_of(dst)]
         return self._exposed(found, timing)
 
     def prepare(self, edges: Iterable[tuple[Port, Port, tuple[int, ...], float, Timing]]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import Solution, completed, searched, solve
-from pcg.solve.network import Network, memory
+from pcg.solve.network import Network, memory, narrowed, widened
 from pcg.solve.reduce import Reduction
 from pcg.solve.stop import NEVER, Stop
 
@@ -64,7 +64,7 @@ class Grouped:
         masks = self._members([np.arange(int(g.max()) + 1) == k for g, k in zip(self.groups, x, strict=True)])
         for i, k in fixed.items():
             masks[i] = np.arange(len(masks[i])) == k
-        return self.network.icm(_expanded(masks, completed(self.network.restrict(masks), {})), fixed)
+        return self.network.icm(widened(masks, completed(self.network.restrict(masks), {})), fixed)
 
     def solve(
         self,
@@ -92,11 +92,11 @@ class Grouped:
             for solution in known:
                 for i, k in enumerate(solution):
                     masks[i][k] = True
-            inside = [[int(np.count_nonzero(m[:k])) for m, k in zip(masks, one, strict=True)] for one in known]
+            inside = [narrowed(masks, one) for one in known]
             below = solve(
                 self.network.restrict(masks), inside, effort=effort, progress=progress, floor=bound, stop=stop
             )
-            x = self.network.icm(_expanded(masks, below.x))
+            x = self.network.icm(widened(masks, below.x))
             cost = self.network.cost(x)
             if cost < found.cost:
                 found = Solution(x, cost, min(bound, cost), below.variables)
@@ -117,8 +117,3 @@ def _least(costs: np.ndarray, group: np.ndarray) -> np.ndarray:
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
     return np.minimum.reduceat(costs[order], starts, axis=0)
-
-
-def _expanded(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
-    """Choices by number among those that masks mark, as numbers among all."""
-    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]

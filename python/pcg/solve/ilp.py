@@ -17,7 +17,7 @@ from pcg.solve import neighbourhoods
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.layers import Layers
 from pcg.solve.mip import Rows
-from pcg.solve.network import Network
+from pcg.solve.network import Network, narrowed, widened
 from pcg.solve.reduce import Reduction, reduce
 from pcg.solve.stop import NEVER, Stop
 from pcg.solve.trws import Bounded, ascend
@@ -189,9 +189,8 @@ def _kernel_search(core: Network, found: Bounded) -> Bounded:
         masks = found.open(found.level + share * (found.cost - found.level))
         for m, k in zip(masks, found.x, strict=True):
             m[k] = True  # a variable whose every choice lifts the bound keeps the one it has
-        kept = [np.flatnonzero(m) for m in masks]
         inner = solve(core.restrict(masks), effort=replace(DEFAULT, depth=0))
-        x = core.icm([int(kept[i][k]) for i, k in enumerate(inner.x)])
+        x = core.icm(widened(masks, inner.x))
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
     return found
@@ -262,11 +261,9 @@ def merge(
         mask = np.zeros(len(u), dtype=bool)
         mask[sorted({x[i] for x in pool})] = True
         masks.append(mask)
-    kept = [np.flatnonzero(m) for m in masks]
-    inside = [int(np.searchsorted(kept[i], k)) for i, k in enumerate(start)]
     rows = [Limit({i: w[masks[i]] for i, w in x.weights.items()}, x.most) for x in limits]
-    x, _ = _branch_and_bound(network.restrict(masks), inside, 1e-2, 100, rows)
-    return [int(kept[i][k]) for i, k in enumerate(x)]
+    x, _ = _branch_and_bound(network.restrict(masks), narrowed(masks, start), 1e-2, 100, rows)
+    return widened(masks, x)
 
 
 def _normalised(core: Network) -> tuple[list[np.ndarray], list[tuple[int, int, np.ndarray]]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcg.solve.network import Network
+from pcg.solve.network import Network, narrowed, widened
 from pcg.solve.reduce import Reduction
 from pcg.solve.trws import Bounded
 
@@ -35,18 +35,17 @@ class Layers:
 
     def inside(self, x: Sequence[int]) -> list[int]:
         """A solution of the innermost core as one of what is open of it."""
-        masks = self._layers[-1][1]
-        return [int(np.flatnonzero(np.flatnonzero(m) == k)[0]) for m, k in zip(masks, x, strict=True)]
+        return narrowed(self._layers[-1][1], x)
 
     def outside(self, x: Sequence[int]) -> list[int]:
         """A solution of what is open of the innermost core as one of the core."""
-        return _outside(self._layers[-1][1], x)
+        return widened(self._layers[-1][1], x)
 
     def lift(self, x: Sequence[int]) -> list[int]:
         """A solution of the innermost core as one of the whole network."""
         out = list(x)
         for depth, (reduction, masks) in enumerate(reversed(self._layers)):
-            out = reduction.expand(_outside(masks, out) if depth and masks else out)
+            out = reduction.expand(widened(masks, out) if depth and masks else out)
         return out
 
     def project(self, x: Sequence[int]) -> list[int]:
@@ -76,23 +75,17 @@ class Layers:
                 mask[k] = True
         for depth, (reduction, masks) in enumerate(reversed(self._layers)):
             if depth:
-                inner = [_spread(m, own) for m, own in zip(masks, inner, strict=True)]
-            place = dict(zip(reduction.kept, inner, strict=True))
+                inner = [_marked(len(m), m, own) for m, own in zip(masks, inner, strict=True)]
+            of_core = dict(zip(reduction.kept, inner, strict=True))
             inner = [
-                _spread(choices, place.get(i), size)
-                for i, (choices, size) in enumerate(zip(reduction.choices, reduction.sizes, strict=True))
+                _marked(size, left, of_core.get(i, True))
+                for i, (size, left) in enumerate(zip(reduction.sizes, reduction.choices, strict=True))
             ]
         return inner
 
 
-def _outside(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
-    """Choices by number among those that masks leave open, by number among all."""
-    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
-
-
-def _spread(choices: np.ndarray, marked: np.ndarray | None, size: int = 0) -> np.ndarray:
-    """A mask of all choices, from one of some of them (a mask or numbers); no mask: of all of those."""
-    out = np.zeros(size or len(choices), dtype=bool)
-    at = np.flatnonzero(choices) if choices.dtype == bool else choices
-    out[at if marked is None else at[marked]] = True
+def _marked(size: int, at: np.ndarray, marks: np.ndarray | bool) -> np.ndarray:
+    """A mask of `size` choices with `marks` at some of them."""
+    out = np.zeros(size, dtype=bool)
+    out[at] = marks
     return out

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from pcg.solve.bucket_elimination import elimination_order
-from pcg.solve.network import Network
+from pcg.solve.network import Network, narrowed, widened
 from pcg.solve.pairwise import Pairwise
 from pcg.solve.stop import NEVER, Stop
 from pcg.solve.trws import NEAR, Bounded
@@ -33,7 +33,8 @@ _TABLE, _TABLES = 1e5, 3e7
 def search(core: Network, found: Bounded, stop: Stop = NEVER, seed: int = 0) -> Bounded:
     """A solution of `core` that costs no more than that of `found`; the same for the same input, but for `stop`.
 
-    `seed`: of which nodes are conditioned on, where there is a choice.
+    `seed`: of which nodes are conditioned on, where there is a choice; a second search with the same one would look
+    where the first did.
     """
     rng = random.Random(seed)
     rises = np.sort(np.concatenate(found.rise)) if found.rise else np.zeros(0)
@@ -44,10 +45,8 @@ def search(core: Network, found: Bounded, stop: Stop = NEVER, seed: int = 0) -> 
         masks = [r <= most for r in found.rise]
         for m, k in zip(masks, found.x, strict=True):
             m[k] = True  # a node whose every choice lifts the bound keeps the one it has
-        kept = [np.flatnonzero(m) for m in masks]
-        inside = [int(np.searchsorted(own, k)) for own, k in zip(kept, found.x, strict=True)]
-        x = [int(own[k]) for own, k in zip(kept, _improve(core.restrict(masks), inside, rng, stop), strict=True)]
-        x = core.icm(x)
+        better = _improve(core.restrict(masks), narrowed(masks, found.x), rng, stop)
+        x = core.icm(widened(masks, better))
         if (cost := core.cost(x)) < found.cost:
             found = replace(found, x=x, cost=cost)
     return found

@@ -174,6 +174,16 @@ class Network:
         return best
 
 
+def narrowed(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
+    """A solution of a network, all of whose choices masks leave open, as one of `Network.restrict` to these."""
+    return [int(np.count_nonzero(m[:k])) for m, k in zip(masks, x, strict=True)]
+
+
+def widened(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
+    """A solution of a network that was restricted to what masks leave open, as one of the network."""
+    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
+
+
 def _unit(most: float) -> float:
     return 2.0 ** math.ceil(math.log2(most)) if most > 0 else 1.0
 

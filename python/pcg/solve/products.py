@@ -8,28 +8,28 @@ from pcg.kernels.loading import pays
 
 #: Numbers that numpy holds at a time.  Chosen: 2 MiB, about what a core's cache has.
 _CHUNK = 1 << 18
-#: Seconds that numpy takes for one sum.  Measured on matrices of 125 by 125: compiled loops take a twelfth.
-_SUM = 1e-9
+#: Seconds that numpy takes for one sum.  Measured: 1.2 to 2.1 ns for 25 to 216 choices; compiled loops 0.1 to 0.2.
+_SUM = 1.2e-9
 
 
 def min_plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`out[i, k] = min_j a[i, j] + b[j, k]`."""
-    rows, inner, cols = a.shape[0], a.shape[1], b.shape[1]
-    if cols == 1:
+    if b.shape[1] == 1:
         return (a + b[:, 0][None, :]).min(axis=1)[:, None]
-    if rows == 1:
+    if a.shape[0] == 1:
         return (a[0][:, None] + b).min(axis=0)[None, :]
-    if pays(_SUM * rows * inner * cols):
+    if pays(_SUM * a.size * b.shape[1]):
         from pcg.solve import kernels
 
         found: np.ndarray = kernels.min_plus(np.ascontiguousarray(a), np.ascontiguousarray(b))
         return found
-    if rows > cols:
-        return min_plus(b.T, a.T).T
+    return _by_numpy(a, b) if a.shape[0] <= b.shape[1] else _by_numpy(b.T, a.T).T
+
+
+def _by_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The same, in pieces that stay in the cache."""
+    out = np.empty((a.shape[0], b.shape[1]))
     step = max(1, _CHUNK // (b.size or 1))
-    if step >= rows:
-        return (a[:, :, None] + b[None, :, :]).min(axis=1)
-    out = np.empty((rows, cols))
-    for i in range(0, rows, step):
+    for i in range(0, len(out), step):
         out[i : i + step] = (a[i : i + step, :, None] + b[None, :, :]).min(axis=1)
     return out

@@ -81,13 +81,18 @@ def test_fixed_choices_stay() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_near_has_the_solution_and_an_optimum_is_in_all(seed: int) -> None:
-    network, _ = network_of(seed, 12, 30)
-    found = searched(network)
+@pytest.mark.parametrize("edges", [10, 30])
+def test_what_is_near_has_the_solution_and_an_optimum_is_in_all(seed: int, edges: int) -> None:
+    network, _ = network_of(seed, 12, edges)
+    found = searched(network, effort=EFFORTS["quick"])
+    x = found.layers.lift(found.found.x if found.found is not None else [])
+    counts = []
     for per_node in (1.0, 2.0, float(CHOICES)):
         near = found.near(per_node)
         assert [len(m) for m in near] == [CHOICES] * 12
-        inside = found.layers.near(found.found, per_node)
-        assert all((a == b).all() for a, b in zip(near, inside, strict=True))
+        assert all(m[k] for m, k in zip(near, x, strict=True))
+        assert searched(network.restrict(near)).solution.cost <= network.cost(x) + 1e-12
+        counts.append(sum(map(np.count_nonzero, near)))
+    assert counts == sorted(counts)
     everything = searched(network.restrict(near)).solution
-    assert everything.cost == pytest.approx(found.solution.cost)
+    assert everything.cost == pytest.approx(searched(network).solution.cost)
