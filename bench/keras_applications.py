@@ -1,7 +1,8 @@
 """Training steps of Keras Applications, as Keras emits them: forward, loss, gradient, SGD with momentum, statistics.
 
-`MODELS` has one of every family that the `keras` package builds without weights.  Needs `keras` (extra `bench`); the
-models are made with random weights, of which only the shapes are used.
+`MODELS` has one of every family that the `keras` package builds without weights, and the largest of most.
+
+Needs `keras` (extra `bench`); the models are made with random weights, of which only the shapes are used.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ MODELS = {
     "ResNet50": 224, "ResNet50V2": 224, "EfficientNetB0": 224, "EfficientNetV2B0": 224, "InceptionV3": 299,
     "InceptionResNetV2": 299, "DenseNet121": 224, "MobileNet": 224, "MobileNetV2": 224, "MobileNetV3Small": 224,
     "ConvNeXtTiny": 224, "NASNetMobile": 224, "Xception": 299, "VGG16": 224,
+    "ResNet152": 224, "ResNet152V2": 224, "EfficientNetB7": 600, "EfficientNetV2L": 480, "DenseNet201": 224,
+    "MobileNetV3Large": 224, "ConvNeXtXLarge": 224, "NASNetLarge": 331, "VGG19": 224,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from pcg.kernels.loading import pays
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import planner
-from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, graph_of, layouts_count
+from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, Partial, graph_of, layouts_count
 from pcg.reshard.steps import ReshardError
 
 #: Seconds that numpy takes for an edge and a source.  A choice, of the order that it takes.
@@ -110,6 +110,7 @@ class TensorCosts:
         self._specs: list[ShardSpec] = []
         self._numbers: dict[ShardSpec, int] = {}
         self._kinds: dict[int, _Kind] = {}
+        self._masks: dict[tuple[int, Partial], tuple[int, int]] = {}
         self._distances: dict[tuple[frozenset[int], float], _Distances | None] = {}
 
     def matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
@@ -129,20 +130,30 @@ class TensorCosts:
 
     def between(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
         """`matrix` of layouts given by their numbers."""
-        out, specs = np.empty((len(src), len(dst))), self._specs
-        for waiting, j in _grouped(specs[n].partial for n in dst).items():
-            # Whatever is not partial over an axis becomes so by a mask, behind the rest.
-            for partial, i in _grouped(specs[n].partial if waiting else () for n in src).items():
-                into = [dst[n] for n in j]
-                masks = 0
-                if waiting and waiting != partial:
-                    steps = planner._masks(specs[src[i[0]]], specs[into[0]])
-                    into, masks = [self.number(planner._unmasked(specs[n], steps)) for n in into], len(steps)
-                found = self._reduced_matrix([src[n] for n in i], into) + masks * planner.MASK_SECONDS
-                if len(i) == len(src) and len(j) == len(dst):
-                    return found
-                out[np.array(i)[:, None], j] = found
+        specs, out = self._specs, np.empty((len(src), len(dst)))
+        groups = _grouped(specs[n].partial for n in src)
+        # Whatever is not partial over an axis becomes so by a mask, behind the rest.
+        into = np.tile(np.array(dst, np.intp), (len(groups), 1))
+        masks = np.zeros(into.shape)
+        for j in [j for j, n in enumerate(dst) if specs[n].partial]:
+            for row, partial in enumerate(groups):
+                into[row, j], masks[row, j] = self._masked(dst[j], partial)
+        ends, back = np.unique(into, return_inverse=True)
+        reduced = self._reduced_matrix(src, ends.tolist())
+        for i, columns, count in zip(groups.values(), back.reshape(into.shape), masks, strict=True):
+            out[i] = reduced[i][:, columns] + count * planner.MASK_SECONDS
         return out
+
+    def _masked(self, number: int, partial: Partial) -> tuple[int, int]:
+        """What a tensor that is `partial` becomes before it gets masks on the way to a layout, and how many masks."""
+        found = self._masks.get((number, partial))
+        if found is None:
+            spec, found = self._specs[number], (number, 0)
+            if spec.partial and spec.partial != partial:
+                steps = planner._masks(partial, spec)
+                found = self.number(planner._unmasked(spec, steps)), len(steps)
+            self._masks[number, partial] = found
+        return found
 
     def _reduced_matrix(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
         """The matrix where no masks are needed."""
@@ -191,6 +202,8 @@ class TensorCosts:
 
     def _alone(self, src: ShardSpec, dst: ShardSpec) -> float:
         """A pair for which not all layouts can be searched, or that cannot be."""
+        if not set(dst.partial) <= set(src.partial):
+            return float("inf")  # it would need masks
         try:
             return planner.cost(src, dst, self.shape, self.itemsize, self.mesh, self.link)[0]
         except ReshardError:

@@ -21,6 +21,7 @@ from pcg.reshard.layout_graph import (
     SLICE_SECONDS,
     UNEVEN,
     LinkCost,
+    Partial,
     ShortestPaths,
     State,
     graph_of,
@@ -125,7 +126,7 @@ def _cost(
     if src == dst:
         return 0.0, 0.0
     _check(src, dst, shape, mesh)
-    if masks := _masks(src, dst):
+    if masks := _masks(src.partial, dst):
         seconds, wire = _cost(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory)
         return seconds + len(masks) * MASK_SECONDS, wire
     problem = _Redistribution(src, dst, shape, itemsize, mesh)
@@ -142,7 +143,7 @@ def _plan(
     if src == dst:
         return ()
     _check(src, dst, shape, mesh)
-    if masks := _masks(src, dst):
+    if masks := _masks(src.partial, dst):
         return *_plan(src, _unmasked(dst, masks), shape, itemsize, mesh, link_cost, memory), *masks
     problem = _Redistribution(src, dst, shape, itemsize, mesh)
     if memory == math.inf:
@@ -163,9 +164,9 @@ def _divisors(shape: tuple[int, ...], mesh: Mesh) -> tuple[int, tuple[int, ...],
     return math.prod(shape), limits, tuple(d for d, n in enumerate(limits) if n > 1)
 
 
-def _masks(src: ShardSpec, dst: ShardSpec) -> tuple[Mask, ...]:
-    """What makes the value partial over axes over which `src` is not, once all else is done."""
-    extra = [p for p in dst.partial if p not in src.partial]
+def _masks(have: Partial, dst: ShardSpec) -> tuple[Mask, ...]:
+    """What makes the value partial over axes over which it is not, once all else is done; `have`: those it is."""
+    extra = [p for p in dst.partial if p not in have]
     kinds = sorted({k for _, k in extra})
     return tuple(Mask(tuple(a for a, k in extra if k == kind), kind) for kind in kinds)
 

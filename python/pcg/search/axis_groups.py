@@ -28,13 +28,18 @@ def interchangeable(model: CostModel) -> tuple[int, ...]:
     )
 
 
-def groups(table: Table, names: Sequence[str], classes: tuple[int, ...]) -> np.ndarray:
-    """Per choice the number of its group: what becomes the same when axes of one class exchange their names."""
+def groups(table: Table, names: Sequence[str], classes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Per choice the number of its group, and whether axes of one class do the same in it.
+
+    A group is what becomes the same when axes of one class exchange their names.
+    """
     found = table.groups.get(classes)
     if found is None:
         seen: dict[tuple[object, ...], int] = {}
         keys = [_key(use, names, classes) for use in _uses(table)]
-        found = table.groups[classes] = np.array([seen.setdefault(k, len(seen)) for k in keys])
+        numbers = np.array([seen.setdefault(k, len(seen)) for k in keys])
+        uniform = np.array([len(set(k)) == len(set(classes)) for k in keys])
+        found = table.groups[classes] = numbers, uniform
     return found
 
 
@@ -43,7 +48,8 @@ def grouped(network: Network, tables: Sequence[Table], model: CostModel) -> Grou
     classes = interchangeable(model)
     if len(set(classes)) == len(classes) or sum(map(len, network.unary)) < _MANY:
         return None
-    found = Grouped(network, [groups(t, model.mesh.names, classes) for t in tables])
+    numbers, uniform = zip(*(groups(t, model.mesh.names, classes) for t in tables), strict=True)
+    found = Grouped(network, numbers, uniform)
     count = sum(int(g.max()) + 1 for g in found.groups)
     return found if count <= _SHARE * sum(map(len, network.unary)) else None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from pcg.search.quotient import Quotient
@@ -18,24 +21,23 @@ def replication(quotient: Quotient) -> list[int]:
 
 def pure_plans(
     quotient: Quotient, network: Network, grouped: Grouped | None = None
-) -> tuple[list[tuple[str, list[int]]], Reduction]:
+) -> tuple[list[tuple[str, list[int]]], Reduction | None]:
     """Name and choice per class of each, completed as well as possible; and the network without all but arguments.
 
     That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.  With choices
-    in groups, groups are completed first, and the network without all but arguments is that of groups.
+    in groups it is not: such plans are made of choices in which interchangeable axes do the same, which are few.
     """
     replicated = replication(quotient)
     plans = [("replication", replicated)]
     data = {quotient.class_of[n] for n in quotient.data}
     arguments = {quotient.class_of[n] for n in quotient.arguments}
-    reduction = reduce(grouped.coarse if grouped else network, arguments)
-
-    def complete(fixed: dict[int, int]) -> list[int]:
-        if grouped is None:
-            return _complete(network, reduction, fixed)
-        above = {c: int(grouped.groups[c][k]) for c, k in fixed.items()}
-        return grouped.member(_complete(grouped.coarse, reduction, above), fixed)
-
+    reduction: Reduction | None = None
+    complete: Callable[[dict[int, int]], list[int]]
+    if grouped is not None:
+        complete = grouped.completed
+    else:
+        reduction = reduce(network, arguments)
+        complete = partial(_complete, network, reduction)
     if data:
         split = {c: _batch(quotient, c) if c in data else replicated[c] for c in arguments}
         plans.append(("data parallelism", complete(split)))

@@ -103,8 +103,8 @@ class Quotient:
         for (src, dst), ((a, _, b, _, shape, itemsize, timing), times) in zip(ports, grouped.items(), strict=True):
             like = (id(src), id(dst), shape, itemsize, timing, times)
             if like not in known:
-                m = self.matrix(src, dst, shape, itemsize, timing)
-                known[like] = equal.one(times * m) if m.any() else None
+                m = self.cost_matrices.between(src, dst, shape, itemsize, timing)
+                known[like] = equal.one(_by_strategy(times * m, src, dst)) if m.any() else None
             if (shared := known[like]) is not None:
                 network.connect(a, b, shared)
         network.settle()
@@ -114,7 +114,7 @@ class Quotient:
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, timing: Timing = Timing.CRITICAL
     ) -> np.ndarray:
         """Seconds of resharding, per strategy of the producer and of the consumer."""
-        return self.cost_matrices.between(src, dst, shape, itemsize, timing)[src.ids][:, dst.ids]
+        return _by_strategy(self.cost_matrices.between(src, dst, shape, itemsize, timing), src, dst)
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -138,3 +138,8 @@ class Quotient:
             term = rate * size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
             out[c] = out[c] + term if c in out else term
         return out
+
+
+def _by_strategy(costs: np.ndarray, src: Port, dst: Port) -> np.ndarray:
+    """Costs per strategy of both ends, from those per spec; columns first, so that then rows are copied as they are."""
+    return costs[:, dst.ids][src.ids]

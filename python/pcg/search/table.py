@@ -76,8 +76,8 @@ class Table:
     outs: tuple[Port, ...]
     parts: np.ndarray
     assignments: tuple[Assignment, ...] | None = None
-    groups: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
-    """Groups of the choices, by classes of interchangeable axes (`axis_groups`)."""
+    groups: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    """Groups of the choices, and which are uniform, by classes of interchangeable axes (`axis_groups`)."""
     _wholest: dict[Mesh, int] = field(default_factory=dict)
 
     def __len__(self) -> int:

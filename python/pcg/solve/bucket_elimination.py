@@ -48,9 +48,12 @@ class EliminationOrder:
 def elimination_order(
     network: Pairwise, region: Iterable[int], rng: random.Random, largest: float, total: float
 ) -> EliminationOrder:
-    """An order for `region`: each step's table times its node's strategies at most `largest`, all at most `total`."""
+    """An order for `region`: each step's table times its node's strategies at most `largest`, all at most `total`.
+
+    Nodes with one choice are left out: they would only tie their neighbours together.
+    """
     log = np.log(network.size).tolist()
-    inside = set(region)
+    inside = {v for v in region if log[v] > 0}
     links = {v: {u for u, _ in network.near[v] if u in inside} for v in inside}
     work = {v: log[v] + sum(log[u] for u in links[v]) for v in inside}
     stamp = dict.fromkeys(inside, 0)

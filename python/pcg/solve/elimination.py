@@ -39,6 +39,9 @@ class _Follows:
     def best(self, x: Sequence[int]) -> int:
         return int(self.choice[tuple([x[j] for j in self.others])])
 
+    def responses(self, masks: Sequence[np.ndarray]) -> np.ndarray:
+        return self.choice[np.ix_(*(masks[j] for j in self.others))]
+
 
 @dataclass(frozen=True, slots=True)
 class _BestResponse:
@@ -54,6 +57,13 @@ class _BestResponse:
         for j, theirs, m in self.neighbours:
             c += m[:, np.searchsorted(theirs, x[j])]
         return int(self.choices[np.argmin(c)])
+
+    def responses(self, masks: Sequence[np.ndarray]) -> np.ndarray:
+        costs = self.unary
+        for j, theirs, m in self.neighbours:
+            m = m[:, masks[j][theirs]]
+            costs = costs[..., None] + (m[:, None] if costs.ndim > 1 else m)
+        return self.choices[costs.argmin(axis=0)]
 
 
 class Elimination:
@@ -150,6 +160,11 @@ class Elimination:
         for out in reversed(self._trail):
             x[out.node] = out.best(x)
         return x
+
+    def respond(self, masks: Sequence[np.ndarray]) -> None:
+        """Mark, of nodes that are out, what is best for some of the choices that are marked of the others."""
+        for out in reversed(self._trail):
+            masks[out.node][out.responses(masks)] = True
 
     def left(self) -> tuple[list[int], list[np.ndarray], list[dict[int, np.ndarray]]]:
         """The nodes that are left, their costs, and those between them by position among them."""

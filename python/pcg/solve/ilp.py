@@ -236,6 +236,7 @@ def completed(network: Network, known: Mapping[int, int]) -> list[int]:
         for m, costs in network.pair[n].items():
             if m in place and n < m:
                 rest.connect(place[n], place[m], costs)
+    rest.unit = network.unit  # a part of what costs no more than that
     found = reduce(rest)
     inside = found.expand(first_guess(found.core) if found.core.unary else [])
     for n, k in zip(open_, inside, strict=True):

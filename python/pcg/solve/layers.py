@@ -64,7 +64,8 @@ class Layers:
         """Per node of the whole network, the choices that good solutions have.
 
         Of the innermost core `per_node` choices a node, those that lift the bound least, and those of the solution
-        `found` for it; of nodes that were eliminated, all that are not dominated.  `found` is None for an empty core.
+        `found` for it; of nodes that were eliminated, what is best for some of these.  `found` is None for an empty
+        core.
         """
         inner: list[np.ndarray] = []
         if found is not None:
@@ -76,15 +77,11 @@ class Layers:
         for depth, (reduction, masks) in enumerate(reversed(self._layers)):
             if depth:
                 inner = [_marked(len(m), m, own) for m, own in zip(masks, inner, strict=True)]
-            of_core = dict(zip(reduction.kept, inner, strict=True))
-            inner = [
-                _marked(size, left, of_core.get(i, True))
-                for i, (size, left) in enumerate(zip(reduction.sizes, reduction.choices, strict=True))
-            ]
+            inner = reduction.near(inner)
         return inner
 
 
-def _marked(size: int, at: np.ndarray, marks: np.ndarray | bool) -> np.ndarray:
+def _marked(size: int, at: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """A mask of `size` choices with `marks` at some of them."""
     out = np.zeros(size, dtype=bool)
     out[at] = marks

@@ -56,7 +56,7 @@ def _improve(network: Network, start: list[int], rng: random.Random, stop: Stop)
     """The best of some neighbourhoods, each of the best before; until a round is no better than the one before it."""
     flat = Pairwise.of(network.unary, network.pair)
     best = np.array(start, dtype=np.int64)
-    cost = flat.energy(best)
+    cost, open_ = flat.energy(best), int(np.count_nonzero(flat.size > 1))
     for _ in range(_ROUNDS):
         before = cost
         region: Sequence[int] = range(flat.n)
@@ -68,7 +68,7 @@ def _improve(network: Network, start: list[int], rng: random.Random, stop: Stop)
             if not order.conditioned or stop():
                 break
             region = _near(flat, order.conditioned)
-        if cost >= before - network.noise or len(order.free) == flat.n or stop():
+        if cost >= before - network.noise or len(order.free) == open_ or stop():
             break
     return best.tolist()
 

@@ -123,13 +123,14 @@ class Network:
     def restrict(self, masks: Sequence[np.ndarray]) -> Network:
         """This network with only the choices that `masks` leave open."""
         self.settle()
-        unary = [u[k] for u, k in zip(self.unary, masks, strict=True)]
-        part = [not k.all() for k in masks]
+        at = [np.flatnonzero(mask) for mask in masks]
+        unary = [u[k] for u, k in zip(self.unary, at, strict=True)]
+        part = [len(u) < len(mask) for u, mask in zip(unary, masks, strict=True)]
         pair = [dict(row) for row in self.pair]
         for i, row in enumerate(pair):
             for j, m in row.items():
                 if i < j and (part[i] or part[j]):
-                    row[j] = m = m[masks[i]][:, masks[j]]
+                    row[j] = m = m[at[i]][:, at[j]]
                     pair[j][i] = m.T
         return Network(unary, pair, self.unit)
 

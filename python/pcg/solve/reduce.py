@@ -38,14 +38,17 @@ class Reduction:
         """Per node of the original network the choices that are left."""
         return self._elimination.choices
 
-    @property
-    def sizes(self) -> list[int]:
-        """Per node of the original network how many choices it has."""
-        return self._elimination.sizes
-
     def expand(self, core_solution: Sequence[int]) -> list[int]:
         """The best solution of the original network, given one of the core."""
         return self._elimination.expand(zip(self.kept, core_solution, strict=True))
+
+    def near(self, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Per node of the original network the choices that best solutions have where the core has those marked."""
+        out = [np.zeros(size, dtype=bool) for size in self._elimination.sizes]
+        for i, mask in zip(self.kept, masks, strict=True):
+            out[i][self.choices[i]] = mask
+        self._elimination.respond(out)
+        return out
 
     def restricted(self, x: Sequence[int]) -> list[int]:
         """The part of a solution `x` of the original that is left; where its choice was dropped, the cheapest."""

@@ -6,6 +6,7 @@ import itertools
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from torch_mlir import ir
 
@@ -53,7 +54,7 @@ def test_axes_of_one_size_on_like_links_are_interchangeable() -> None:
 def test_strategies_of_a_product() -> None:
     """Each axis does one of four or more things; a group is how many axes do which."""
     table = Tables.on(CUBE).of_rule(DOT)
-    found = groups(table, CUBE.names, (0, 0, 0))
+    found, uniform = groups(table, CUBE.names, (0, 0, 0))
     assert table.assignments is not None
     things = round(len(table) ** (1 / 3))
     assert things**3 == len(table) and found.max() + 1 == math.comb(things + 2, 3)
@@ -64,11 +65,14 @@ def test_strategies_of_a_product() -> None:
             axes = tuple(tuple(sorted(rename[x] for x in f)) for f in a.axes)
             linear = tuple(sorted((rename[x], i) for x, i in a.linear))
             assert found[where[Assignment(axes, linear)]] == found[k]
+    # All three do one of these things in as many strategies as there are things; each is alone in its group.
+    assert uniform.sum() == things
+    assert (np.bincount(found)[found[uniform]] == 1).all()
 
 
 def test_only_axes_of_a_class_exchange_their_names() -> None:
     table = Tables.on(CUBE).of_value((8, 8), "sum")
-    by_class = groups(table, CUBE.names, (0, 1, 0))
+    by_class, uniform = groups(table, CUBE.names, (0, 1, 0))
 
     def group(spec: ShardSpec) -> int:
         found = table.outs[0].find(spec)
@@ -79,6 +83,8 @@ def test_only_axes_of_a_class_exchange_their_names() -> None:
     assert group(ShardSpec.of([["a"], []], [("b", "sum")])) != group(ShardSpec.of([["b"], []], [("a", "sum")]))
     assert group(ShardSpec.of([["a"], ["c"]])) == group(ShardSpec.of([["c"], ["a"]]))
     assert group(ShardSpec.of([["a"], ["c"]])) != group(ShardSpec.of([["a", "c"], []]))
+    assert uniform[table.outs[0].find(ShardSpec.of([["a", "c"], ["b"]]))]
+    assert not uniform[table.outs[0].find(ShardSpec.of([["a", "b"], []]))]
 
 
 def planned(name: str, mesh: str) -> tuple[ir.Module, SearchPass]:

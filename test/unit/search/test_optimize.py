@@ -85,6 +85,7 @@ def test_pure_plans_fix_the_arguments() -> None:
     }
     assert layouts["data parallelism"] == ["[-, -]", "[-, -]", "[a+b, -]"]
     assert layouts["tensor parallelism"][2] == "[-, -]" and layouts["replication"] == ["[-, -]"] * 3
+    assert reduction is not None
     assert {quotient.class_of[n] for n in quotient.arguments} <= set(reduction.kept)
 
 

@@ -32,11 +32,16 @@ def network_of(seed: int, nodes: int, edges: int, forbidden: float = 0.0) -> tup
     return network, groups
 
 
+def grouped_of(network: Network, groups: list[np.ndarray]) -> Grouped:
+    """With the choices that are alone in their group as uniform ones."""
+    return Grouped(network, groups, [np.bincount(g)[g] == 1 for g in groups])
+
+
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6), edges=st.integers(0, 9), forbidden=st.sampled_from([0.0, 0.1, 0.4]))
 def test_against_all_solutions(seed: int, edges: int, forbidden: float) -> None:
     network, groups = network_of(seed, 4, edges, forbidden)
-    grouped = Grouped(network, groups)
+    grouped = grouped_of(network, groups)
     least = np.inf
     for x in itertools.product(range(CHOICES), repeat=4):
         cost = network.cost(x)
@@ -62,22 +67,34 @@ def test_groups_that_nothing_tells_apart_cost_what_their_members_do() -> None:
         network.add(rng.integers(1, 9, 3)[group].astype(float))
     for i in range(6):
         network.connect(i, (i + 1) % 6, rng.integers(0, 9, (3, 3))[group][:, group].astype(float))
-    found = Grouped(network, [group] * 6).solve()
+    found = grouped_of(network, [group] * 6).solve()
     assert found.cost == found.bound == network.cost(found.x)
 
 
 def test_a_bound_beyond_the_cutoff_ends_it() -> None:
     network, groups = network_of(1, 6, 8)
-    found = Grouped(network, groups).solve(cutoff=1e-9)
+    found = grouped_of(network, groups).solve(cutoff=1e-9)
     assert found.bound > 1e-9 and found.cost == pytest.approx(network.cost(found.x))
 
 
-def test_fixed_choices_stay() -> None:
-    network, groups = network_of(2, 6, 8)
-    grouped = Grouped(network, groups)
-    for k in range(CHOICES):
-        x = grouped.member([int(groups[0][k]), *(0 for _ in groups[1:])], {0: k})
-        assert x[0] == k
+@pytest.mark.parametrize("forbidden", [0.0, 0.4])
+def test_fixed_choices_stay(forbidden: float) -> None:
+    """Also where nothing uniform goes with them, or they are not uniform."""
+    for seed in range(8):
+        network, groups = network_of(seed, 6, 8, forbidden)
+        grouped = grouped_of(network, groups)
+        for k in range(CHOICES):
+            x = grouped.member([int(groups[0][k]), *(0 for _ in groups[1:])], {0: k})
+            assert x[0] == k
+            x = grouped.completed({0: k})
+            assert x[0] == k
+            # No change of another choice alone makes it cheaper, within what is uniform at least.
+            uniform = [m if m.any() else np.ones(CHOICES, dtype=bool) for m in grouped.uniform]
+            if uniform[0][k] and network.cost(x) < network.limit:
+                for i, own in enumerate(uniform[1:], 1):
+                    for other in np.flatnonzero(own).tolist():
+                        changed = [*x[:i], other, *x[i + 1 :]]
+                        assert network.cost(changed) >= network.cost(x) - 1e-12
 
 
 @pytest.mark.parametrize("seed", range(5))
