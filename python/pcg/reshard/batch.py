@@ -128,6 +128,12 @@ class TensorCosts:
             self._specs.append(spec)
         return found
 
+    def forget(self) -> None:
+        """Drop distances that are known; they take more memory than what is made of them."""
+        for known in self._distances.values():
+            if known is not None:
+                known.rows.clear()
+
     def between(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
         """`matrix` of layouts given by their numbers."""
         specs, out = self._specs, np.empty((len(src), len(dst)))

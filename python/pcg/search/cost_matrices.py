@@ -22,7 +22,7 @@ class _Known:
 
     costs: TensorCosts
     numbers: dict[Port, np.ndarray] = field(default_factory=dict)
-    seconds: np.ndarray = field(default_factory=lambda: np.empty((16, 16)))
+    seconds: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     complete: set[tuple[Port, Port]] = field(default_factory=set)
     """Ports between which all pairs are computed."""
 
@@ -31,12 +31,21 @@ class _Known:
         found = self.numbers.get(port)
         if found is None:
             found = self.numbers[port] = np.array([self.costs.number(s) for s in port.specs], np.intp)
-            n = len(self.seconds)
-            if (most := int(found.max(initial=0))) >= n:
-                grown = np.empty((2 * most + 2,) * 2)
-                grown[:n, :n] = self.seconds
-                self.seconds = grown
         return found
+
+    def fill(self, pairs: Iterable[tuple[Port, Port]]) -> None:
+        """Compute the costs between ports."""
+        pairs = list(pairs)
+        rows = np.unique(np.concatenate([self.numbers_of(src) for src, _ in pairs]))
+        columns = np.unique(np.concatenate([self.numbers_of(dst) for _, dst in pairs]))
+        n, most = len(self.seconds), 1 + max(int(rows.max(initial=0)), int(columns.max(initial=0)))
+        if most > n:  # no larger than needed: there are hundreds of tensors
+            grown = np.empty((most, most))
+            grown[:n, :n] = self.seconds
+            self.seconds = grown
+        self.seconds[rows[:, None], columns] = self.costs.between(rows.tolist(), columns.tolist())
+        self.costs.forget()
+        self.complete.update(pairs)
 
 
 #: Shape, bytes of an element, and whether its collectives are combined.
@@ -75,11 +84,7 @@ class CostMatrices:
             if known is None or (src, dst) not in known.complete:
                 open_.setdefault((shape, itemsize, timing.combined), {})[src, dst] = None
         for (shape, itemsize, combined), pairs in open_.items():
-            known = self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL)
-            rows = np.unique(np.concatenate([known.numbers_of(src) for src, _ in pairs]))
-            columns = np.unique(np.concatenate([known.numbers_of(dst) for _, dst in pairs]))
-            known.seconds[rows[:, None], columns] = known.costs.between(rows.tolist(), columns.tolist())
-            known.complete.update(pairs)
+            self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL).fill(pairs)
 
     def row(
         self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,

@@ -107,6 +107,7 @@ class Quotient:
                 known[like] = equal.one(_by_strategy(times * m, src, dst)) if m.any() else None
             if (shared := known[like]) is not None:
                 network.connect(a, b, shared)
+        known.clear()
         network.settle()
         return network
 

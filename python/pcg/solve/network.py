@@ -58,15 +58,19 @@ class Network:
         """Compute `unit`, and put a number where infinity is."""
         if self.unit:
             return
-        edges = [(i, j, memory(m), m) for i, row in enumerate(self.pair) for j, m in row.items() if i < j]
-        matrices = {at: m for _, _, at, m in edges}
-        most = {at: _most(m) for at, m in matrices.items()}
-        self.unit = _unit(sum(_most(u) for u in self.unary) + sum(most[at] for _, _, at, _ in edges))
+        where: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+        for i, row in enumerate(self.pair):
+            for j, m in row.items():
+                if i < j:
+                    where.setdefault(memory(m), []).append((i, j))
+        most = sum(len(edges) * _most(self.pair[edges[0][0]][edges[0][1]]) for edges in where.values())
+        self.unit = _unit(sum(map(_most, self.unary)) + most)
         self.unary = [_finite(u, self.forbidden) for u in self.unary]
-        finite = {at: _finite(m, self.forbidden) for at, m in matrices.items()}
-        for i, j, at, _ in edges:
-            self.pair[i][j] = m = finite[at]
-            self.pair[j][i] = m.T
+        for (i, j), *others in where.values():  # one by one, so that those with infinity can go
+            m = _finite(self.pair[i][j], self.forbidden)
+            for a, b in ((i, j), *others):
+                self.pair[a][b] = m
+                self.pair[b][a] = m.T
 
     @property
     def forbidden(self) -> float:
