@@ -55,8 +55,8 @@ def optimize(
         pure, reduction = pure_plans(quotient, network, groups)
         known += pure
     starts = [x for _, x in known]
-    how = partial(solve, network) if groups is None else groups.solve
-    solution = how(starts, effort=effort, progress=progress, cutoff=cutoff, reduction=reduction, stop=stop)
+    how = partial(solve, network, reduction=reduction) if groups is None else groups.solve
+    solution = how(starts, effort=effort, progress=progress, cutoff=cutoff, stop=stop)
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start
     possible = network.seconds(chosen) < np.inf

@@ -34,7 +34,7 @@ def pure_plans(
     reduction: Reduction | None = None
     complete: Callable[[dict[int, int]], list[int]]
     if grouped is not None:
-        complete = grouped.completed
+        complete = grouped.complete
     else:
         reduction = reduce(network, arguments)
         complete = partial(_complete, network, reduction)

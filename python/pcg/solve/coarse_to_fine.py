@@ -22,12 +22,11 @@ import numpy as np
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import Solution, completed, searched, solve
 from pcg.solve.network import Network, memory, narrowed, widened
-from pcg.solve.reduce import Reduction
 from pcg.solve.stop import NEVER, Stop
 
 #: Groups per node of which members are looked at: at first, and where the gap is larger then than so many times what is
 #: good.  Measured on steps of Keras Applications on three axes of two: with 3 gaps of 0 to 1.5%, with 2 up to 2.4%.
-_KEPT, _LARGE = (4.0, 6.0), 2.0
+_KEPT, _LARGE = (3.0, 6.0), 2.0
 
 
 @dataclass
@@ -68,7 +67,7 @@ class Grouped:
             masks[i] = np.arange(len(masks[i])) == k
         return self.network.icm(widened(masks, completed(self.network.restrict(masks), {})), fixed)
 
-    def completed(self, fixed: Mapping[int, int]) -> list[int]:
+    def complete(self, fixed: Mapping[int, int]) -> list[int]:
         """A good solution with choices that are `fixed`: of uniform choices if that can be, else of good groups."""
         masks, network = self._uniform
         if all(masks[i][k] for i, k in fixed.items()):
@@ -92,14 +91,12 @@ class Grouped:
         effort: Effort = DEFAULT,
         progress: Callable[[str], None] = lambda _: None,
         cutoff: float = np.inf,
-        reduction: Reduction | None = None,
         stop: Stop = NEVER,
     ) -> Solution:
-        """As `ilp.solve` for the network; `reduction` is one of that of groups."""
+        """As `ilp.solve` for the network."""
         above = searched(
-            self.coarse, [self.of(x) for x in starts], effort=effort, progress=progress, cutoff=cutoff,
-            reduction=reduction, stop=stop,
-        )  # fmt: skip
+            self.coarse, [self.of(x) for x in starts], effort=effort, progress=progress, cutoff=cutoff, stop=stop
+        )
         bound = above.solution.bound
         known = [*map(list, starts), self.member(above.solution.x, {})]
         best = min(known, key=self.network.cost)

@@ -86,7 +86,7 @@ def test_fixed_choices_stay(forbidden: float) -> None:
         for k in range(CHOICES):
             x = grouped.member([int(groups[0][k]), *(0 for _ in groups[1:])], {0: k})
             assert x[0] == k
-            x = grouped.completed({0: k})
+            x = grouped.complete({0: k})
             assert x[0] == k
             # No change of another choice alone makes it cheaper, within what is uniform at least.
             uniform = [m if m.any() else np.ones(CHOICES, dtype=bool) for m in grouped.uniform]
