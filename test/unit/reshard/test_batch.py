@@ -68,6 +68,8 @@ def test_asking_again_for_more_gives_the_same():
     whole = costs.matrix(every, every)
     np.testing.assert_array_equal(whole[:3, 5:7], first)
     np.testing.assert_array_equal(np.diag(whole), 0.0)
+    costs.forget()
+    np.testing.assert_array_equal(costs.matrix(every, every), whole)
 
 
 @pytest.mark.parametrize("ids", [None, [0, 4, 1, 5, 2, 6, 3, 7]])
