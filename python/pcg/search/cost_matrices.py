@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -33,9 +33,8 @@ class _Known:
             found = self.numbers[port] = np.array([self.costs.number(s) for s in port.specs], np.intp)
         return found
 
-    def fill(self, pairs: Iterable[tuple[Port, Port]]) -> None:
+    def fill(self, pairs: Collection[tuple[Port, Port]]) -> None:
         """Compute the costs between ports."""
-        pairs = list(pairs)
         rows = np.unique(np.concatenate([self.numbers_of(src) for src, _ in pairs]))
         columns = np.unique(np.concatenate([self.numbers_of(dst) for _, dst in pairs]))
         n, most = len(self.seconds), 1 + max(int(rows.max(initial=0)), int(columns.max(initial=0)))

@@ -25,8 +25,8 @@ from pcg.solve.network import Network, memory, narrowed, widened
 from pcg.solve.stop import NEVER, Stop
 
 #: Groups per node of which members are looked at: at first, and where the gap is larger then than so many times what is
-#: good.  Measured on steps of Keras Applications on three axes of two: with 3 gaps of 0 to 1.9%, with 4
-#: of 0 to 2.0% in up to 1.5 times the time (InceptionResNetV2), with 2 up to 2.4%.
+#: good.  Measured on steps of Keras Applications on three axes of two: with 3 gaps of 0 to 1.9%, with 4 of
+#: 0 to 2.0% in up to 1.5 times the time (InceptionResNetV2).
 _KEPT, _LARGE = (3.0, 6.0), 2.0
 
 
@@ -72,7 +72,7 @@ class Grouped:
         """A good solution with choices that are `fixed`: of uniform choices if that can be, else of good groups."""
         masks, network = self._uniform
         if all(masks[i][k] for i, k in fixed.items()):
-            at = {i: int(np.count_nonzero(masks[i][:k])) for i, k in fixed.items()}
+            at = dict(zip(fixed, narrowed([masks[i] for i in fixed], list(fixed.values())), strict=True))
             x = widened(masks, network.icm(completed(network, at), at))
             if self.network.cost(x) < self.network.limit:
                 return x

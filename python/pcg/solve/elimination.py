@@ -40,6 +40,7 @@ class _Follows:
         return int(self.choice[tuple([x[j] for j in self.others])])
 
     def responses(self, masks: Sequence[np.ndarray]) -> np.ndarray:
+        """What is best for each combination of the others' choices that are marked."""
         return self.choice[np.ix_(*(masks[j] for j in self.others))]
 
 
@@ -59,6 +60,7 @@ class _BestResponse:
         return int(self.choices[np.argmin(c)])
 
     def responses(self, masks: Sequence[np.ndarray]) -> np.ndarray:
+        """As in `_Follows`."""
         costs = self.unary
         for j, theirs, m in self.neighbours:
             m = m[:, masks[j][theirs]]
