@@ -17,7 +17,7 @@ from pcg.driver.program import PACKED, Leaf, ProgramError
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec, refine
 from pcg.rules.custom_call import has_side_effect
-from pcg.runtime import jax_compat, placement
+from pcg.runtime import jax_compat, placement, replicas
 from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype
 from pcg.runtime.structure import difference
@@ -120,7 +120,7 @@ class Executable:
             types = self._in_tree([_jax_type(x) for x in self.program.inputs])
             if self.program.constants:
                 types = (tuple(map(_jax_type, self.program.arguments[len(self.program.inputs) :])), *types)
-            return self.jitted.lower(*types).compile()
+            return replicas.compile_lowered(self.jitted.lower(*types))
 
     @functools.cached_property
     def direct(self) -> Callable[..., Any]:

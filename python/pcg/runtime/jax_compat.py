@@ -1,4 +1,4 @@
-"""The one file that touches what jax does not promise: a primitive whose lowering is StableHLO text.
+"""What jax does not promise is touched here (and in `replicas`): a primitive whose lowering is StableHLO text.
 
 `inline_call` puts an already lowered per-device module into the program that jax is building, as a
 call to a private function, so that one `jax.jit` (its C++ dispatch, donation, asynchrony) runs it.
@@ -145,7 +145,7 @@ def _renumber(program: LocalProgram, source: Any, context: Any) -> None:
     """
     numbers: dict[int, int] = {}
     with source.context:
-        for op in _operations(source.operation):
+        for op in operations(source.operation):
             if op.name != "stablehlo.custom_call":
                 continue
             name = ir.StringAttr(op.attributes["call_target_name"]).value
@@ -172,12 +172,12 @@ def _np_type(type_: Any) -> tuple[tuple[int, ...], Any]:
     return tuple(tensor.shape), np_dtype(ELEMENT_DTYPES[str(tensor.element_type)])
 
 
-def _operations(op: Any) -> Iterator[Any]:
+def operations(op: Any) -> Iterator[Any]:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
                 yield inner.operation
-                yield from _operations(inner.operation)
+                yield from operations(inner.operation)
 
 
 def callbacks_of(lowered: Any) -> tuple[Callable[..., Any], ...]:

@@ -1,0 +1,115 @@
+"""Compile a program that is per-device already for replicas, so that XLA has nothing to partition.
+
+jax compiles for one replica and as many partitions as there are devices: XLA's Shardy passes and partitioner then walk
+through a program that `shard_map` has made per-device, and find nothing to do.  The same program compiled for as many
+replicas of one partition runs the same on the same devices and compiles in less time (BERT of 12 layers: 2.3 s for
+3.5).  What differs: device ids are replica ids, and arguments and results have their local types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src.interpreters import pxla
+from jax._src.lib import xla_client
+from jax.interpreters import mlir as jax_mlir
+
+from pcg.runtime import jax_compat
+
+ir = jax_mlir.ir
+
+_REPLICAS, _PARTITIONS = "mhlo.num_replicas", "mhlo.num_partitions"
+#: Of arguments and results: how they are split among partitions.
+_SHARDINGS = ("sdy.sharding", "mhlo.sharding")
+#: Of collectives: which makes their groups ones of partitions.
+_OF_PARTITIONS = ("channel_handle", "use_global_device_ids")
+
+
+def compile_lowered(lowered: Any) -> jax.stages.Compiled:
+    """What XLA makes of a lowered `jax.jit`; for replicas, if all of it is one `shard_map` over all devices."""
+    module = lowered.compiler_ir()
+    if int(ir.IntegerAttr(module.operation.attributes[_PARTITIONS])) > 1:
+        with module.context:
+            _as_replicas(module)
+    return lowered.compile()
+
+
+def _as_replicas(module: Any) -> None:
+    """Make a module of partitions one of replicas, if its entry is a `shard_map` and nothing else."""
+    symbols = list(module.body.operations)
+    main = next(op for op in symbols if ir.StringAttr(op.attributes["sym_name"]).value == "main")
+    block = main.operation.regions[0].blocks[0]
+    manual = _manual(block)
+    if manual is None:
+        return
+    body = manual.regions[0].blocks[0]
+    for outer, inner in zip(block.arguments, body.arguments, strict=True):
+        outer.set_type(inner.type)
+        inner.replace_all_uses_with(outer)
+    last, *_ = [op.operation for op in block.operations if op.operation.name == "func.return"]
+    *inside, end = [op.operation for op in body.operations]
+    for op in inside:
+        op.move_before(manual)
+    results = list(end.operands)
+    for i, value in enumerate(results):
+        last.operands[i] = value
+    types = [x.type for x in block.arguments], [x.type for x in results]
+    end.erase()
+    manual.erase()
+    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
+    for side in ("arg_attrs", "res_attrs"):
+        if side in main.attributes:
+            rows = [ir.DictAttr(row) for row in ir.ArrayAttr(main.attributes[side])]
+            kept = [{a.name: a.attr for a in row if a.name not in _SHARDINGS} for row in rows]
+            main.attributes[side] = ir.ArrayAttr.get([ir.DictAttr.get(row) for row in kept])
+    for op in symbols:
+        if op.operation.name == "sdy.mesh":
+            op.operation.erase()
+    for op in list(jax_compat.operations(module.operation)):
+        _of_replicas(op)
+    attributes = module.operation.attributes
+    attributes[_REPLICAS], attributes[_PARTITIONS] = attributes[_PARTITIONS], attributes[_REPLICAS]
+
+
+def _manual(block: Any) -> Any:
+    """The manual computation that a block consists of, from its arguments to what it returns; None if it does more."""
+    operations = [op.operation for op in block.operations]
+    if [op.name for op in operations] != ["sdy.manual_computation", "func.return"]:
+        return None
+    manual, end = operations
+    same = list(manual.operands) == list(block.arguments) and list(end.operands) == list(manual.results)
+    return manual if same else None
+
+
+def _of_replicas(op: Any) -> None:
+    """A collective among replicas instead of partitions, or the number of the replica for that of the partition."""
+    if op.name == "stablehlo.partition_id":
+        with ir.InsertionPoint(op), op.location:
+            found = ir.Operation.create("stablehlo.replica_id", results=[op.results[0].type])
+        op.results[0].replace_all_uses_with(found.results[0])
+        op.erase()
+        return
+    for name in _OF_PARTITIONS:
+        if name in op.attributes:
+            del op.attributes[name]
+
+
+_create_compile_options = pxla.create_compile_options
+
+
+def _options(
+    computation: Any, tuple_args: bool, to_inputs: Any, to_outputs: Any, backend: Any, devices: np.ndarray, options: Any
+) -> Any:
+    """jax's options of a compilation; for replicas where the module says so."""
+    out = _create_compile_options(computation, tuple_args, to_inputs, to_outputs, backend, devices, options)
+    replicas = int(ir.IntegerAttr(computation.operation.attributes[_REPLICAS]))
+    if replicas > 1:
+        out.num_replicas, out.num_partitions = replicas, 1
+        ids = np.array([d.id for d in devices.flat]).reshape(replicas, 1)
+        out.device_assignment = xla_client.DeviceAssignment.create(ids)
+    return out
+
+
+pxla.create_compile_options = _options
