@@ -230,10 +230,16 @@ class FactorRule:
                 if x.splittable and x.size > 1 and (x.divides(size) or (pads[f] and x.size >= 2 * size))
             ]
             options.append([-1, *ok, *range(len(self.factors), len(self.factors) + len(self.linear))])
+        # What is legal depends on into how many parts factors are split, not on by which axes of a size.
+        legal: dict[tuple[tuple[int, int], ...], bool] = {}
         for choices in itertools.product(*options):
-            a = self.assignment(choices, mesh)
-            if not self.why_illegal(a, mesh) and self._worth_padding(a, mesh, uneven):
-                yield a
+            key = tuple(sorted(zip(mesh.sizes, choices, strict=True)))
+            if legal.get(key, True):
+                a = self.assignment(choices, mesh)
+                if key not in legal:
+                    legal[key] = not self.why_illegal(a, mesh) and self._worth_padding(a, mesh, uneven)
+                if legal[key]:
+                    yield a
 
     def _worth_padding(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
         parts = zip(self.factors, map(mesh.axes_size, a.axes), strict=True)

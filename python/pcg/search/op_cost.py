@@ -65,7 +65,9 @@ class OpCost:
             key = exchange, table.index, self.describe(op.operands[exchange.operand])[1]
             if key not in self._known:
                 assert table.assignments is not None
-                self._known[key] = np.array([self.exchange(op, exchange, a)[0] for a in table.assignments])
+                self._known[key] = np.array([
+                    self.exchange(op, exchange, a)[0] if a.axes[exchange.factor] else 0.0 for a in table.assignments
+                ])  # fmt: skip
             seconds += self._known[key]
         return seconds
 

@@ -76,6 +76,8 @@ class Table:
     outs: tuple[Port, ...]
     parts: np.ndarray
     assignments: tuple[Assignment, ...] | None = None
+    counts: np.ndarray | None = None
+    """Per strategy and factor of the rule, into how many parts it is split."""
     groups: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     """Groups of the choices, and which are uniform, by classes of interchangeable axes (`axis_groups`)."""
     _wholest: dict[Mesh, int] = field(default_factory=dict)
@@ -134,8 +136,8 @@ class Tables:
                 table = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
                 self._by_legality[like] = table
             else:  # convolutions of other widths, say: but for how much is padding everything is the same
-                assert known.assignments is not None
-                parts = self._parts_of(rule, known.assignments) if self._pads(rule) else known.parts
+                assert known.counts is not None
+                parts = _parts(rule, known.counts) if self._pads(rule) else known.parts
                 table = replace(known, index=self._next(), parts=parts, _wholest={})
             self._rules[rule] = table
         return table
@@ -173,19 +175,16 @@ class Tables:
         return self._wider[key]
 
     def _of_assignments(self, rule: FactorRule, found: list[Assignment]) -> Table:
-        parts = self._parts_of(rule, found)
+        counts = self._counts_of(found)
         ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
         outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
-        return Table(self._next(), ins, outs, parts, tuple(found))
+        return Table(self._next(), ins, outs, _parts(rule, counts), tuple(found), counts)
 
-    def _parts_of(self, rule: FactorRule, found: Sequence[Assignment]) -> np.ndarray:
-        return np.array([self._parts(rule, a) for a in found])
-
-    def _parts(self, rule: FactorRule, a: Assignment) -> float:
-        """Into how many parts `a` splits the work; padding is worked on, too."""
-        if not any(x.size % self.mesh.axes_size(axes) for x, axes in zip(rule.factors, a.axes, strict=True)):
-            return float(math.prod(self.mesh.axes_size(axes) for axes in a.axes))
-        return math.prod(x.size / n for x, n in zip(rule.factors, rule.local_sizes(a, self.mesh), strict=True) if n)
+    def _counts_of(self, found: Sequence[Assignment]) -> np.ndarray:
+        """Into how many parts each assignment (rows) splits each factor."""
+        sizes: dict[tuple[str, ...], int] = {}
+        rows = [[sizes.get(x) or sizes.setdefault(x, self.mesh.axes_size(x)) for x in a.axes] for a in found]
+        return np.array(rows, np.int64).reshape(len(found), -1)
 
     def _pads(self, rule: FactorRule) -> bool:
         """Whether some strategy of `rule` may leave padding."""
@@ -254,6 +253,15 @@ class Tables:
             spec = ShardSpec.of(dims_axes, waiting)
             if all(n % s == 0 for n, s in zip(shape, spec.shards(self.mesh), strict=True)):
                 yield spec
+
+
+def _parts(rule: FactorRule, counts: np.ndarray) -> np.ndarray:
+    """Into how many parts strategies split the work of an op; padding is worked on, too."""
+    parts = np.ones(len(counts))
+    for x, n in zip(rule.factors, counts.T, strict=True):
+        if x.size:
+            parts *= x.size / -(-x.size // n)
+    return parts
 
 
 #: Tables of one mesh from which a new search begins with none: programs that are long done with would pile up. Chosen:
