@@ -38,11 +38,16 @@ SAME = 1e-9
 class LayoutGraph:
     """Layouts on `mesh` of tensors whose dimension `d` can be split into any divisor of `limits[d]`.
 
-    Nodes are numbered as they are reached; their edges are computed when first needed.
+    Nodes are numbered as they are reached; their edges are computed when first needed: of the graph of tensors whose
+    dimensions can be split into any number, those to layouts that these can have.
     """
 
     def __init__(self, limits: tuple[int, ...], mesh: Mesh) -> None:
         self.limits, self.mesh = limits, mesh
+        free = tuple(limit and mesh.size for limit in limits)
+        self._all = None if free == limits else graph_of(free, mesh)
+        self._of_all: dict[int, int | None] = {}
+        """The number here of a layout of that graph; None if these tensors cannot have it."""
         self.sizes = dict(mesh.axes)
         self.states: list[State] = []
         self.shares: list[float] = []  # of the tensor, that one device holds
@@ -64,27 +69,47 @@ class LayoutGraph:
         """(node after, hop) of every legal step; the order depends on the layout alone."""
         found = self._edges.get(node)
         if found is None:
-            found = self._edges[node] = []
-            here = self.shares[node]
-            for name, axes, share, after in self._steps(self.states[node]):
-                hop = (name, axes, share * here)
-                number = self._hop_numbers.setdefault(hop, len(self.hops))
-                if number == len(self.hops):
-                    self.hops.append(hop)
-                found.append((self.node(after), number))
+            if self._all is None:
+                found = self._free_edges(node)
+            else:
+                steps = self._all.edges(self._all.node(self.states[node]))
+                near = [(self._from_all(after), hop) for after, hop in steps]
+                hops = self._all.hops
+                found = [(after, self._hop(hops[hop])) for after, hop in near if after is not None]
+            self._edges[node] = found
         return found
 
+    def _free_edges(self, node: int) -> list[tuple[int, int]]:
+        """The edges where dimensions can be split into any number."""
+        here, found = self.shares[node], []
+        for name, axes, share, after in self._steps(self.states[node]):
+            number = self._hop((name, axes, share * here))
+            found.append((self.node(after), number))
+        return found
+
+    def _from_all(self, other: int) -> int | None:
+        """The number here of a layout of the graph of all, None if there is none."""
+        if other not in self._of_all:
+            assert self._all is not None
+            state = self._all.states[other]
+            fits = all(limit % self.count(axes) == 0 for limit, axes in zip(self.limits, state[0], strict=True))
+            self._of_all[other] = self.node(state) if fits else None
+        return self._of_all[other]
+
+    def _hop(self, hop: Hop) -> int:
+        number = self._hop_numbers.setdefault(hop, len(self.hops))
+        if number == len(self.hops):
+            self.hops.append(hop)
+        return number
+
     def _steps(self, state: State) -> Iterator[tuple[str, Axes, float, State]]:
-        """(name, axes that talk, bytes sent as a share of the shard, layout after)."""
+        """(name, axes that talk, bytes sent as a share of the shard, layout after), whatever dimensions can be."""
         dims, partial = state
         idle = tuple(a for a in self.sizes if a not in {a for d in dims for a in d} | {a for a, _ in partial})
         counts = [self.count(axes) for axes in dims]
 
         def put(d: int, axes: Axes, to: Dims) -> Dims:
             return to[:d] + (axes,) + to[d + 1 :]
-
-        def fits(d: int, axes: Axes) -> bool:
-            return self.limits[d] % (counts[d] * self.count(axes)) == 0
 
         for kind in sorted({k for _, k in partial}):
             for axes in _arrangements(tuple(a for a, k in partial if k == kind)):
@@ -93,24 +118,21 @@ class LayoutGraph:
                 if axes == tuple(sorted(axes)):
                     yield "all_reduce", axes, 2 * (n - 1) / n, (dims, rest)
                 for d, have in enumerate(dims):
-                    if fits(d, axes):
-                        yield "reduce_scatter", axes, (n - 1) / n, (put(d, have + axes, dims), rest)
+                    yield "reduce_scatter", axes, (n - 1) / n, (put(d, have + axes, dims), rest)
         for d, have in enumerate(dims):
             for axes in _arrangements(idle):
-                if fits(d, axes):
-                    yield "slice", (), 0.0, (put(d, have + axes, dims), partial)
+                yield "slice", (), 0.0, (put(d, have + axes, dims), partial)
             for left in range(len(have)):
                 axes = have[left:]
                 n = self.count(axes)
                 less = put(d, have[:left], dims)
                 yield "all_gather", axes, n - 1.0, (less, partial)
                 for e, there in enumerate(dims):
-                    if e != d and fits(e, axes):
+                    if e != d:
                         yield "all_to_all", axes, (n - 1) / n, (put(e, there + axes, less), partial)
         for axes, after in regroups(dims):
-            if all(fits(d, y[len(x) :]) for d, (x, y) in enumerate(zip(dims, after, strict=True)) if len(y) > len(x)):
-                n = self.count(axes)
-                yield "all_to_all", axes, (n - 1) / n, (after, partial)
+            n = self.count(axes)
+            yield "all_to_all", axes, (n - 1) / n, (after, partial)
         free = tuple(a for d in dims for a in d) + idle
         options = [
             self._splits(n, free) if limit != UNEVEN else self._same_blocks(have, free)
