@@ -8,6 +8,7 @@ replicas of one partition runs the same on the same devices and compiles in less
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import jax
@@ -30,20 +31,37 @@ _OF_PARTITIONS = ("channel_handle", "use_global_device_ids")
 def compile_lowered(lowered: Any) -> jax.stages.Compiled:
     """What XLA makes of a lowered `jax.jit`; for replicas, if all of it is one `shard_map` over all devices."""
     module = lowered.compiler_ir()
-    if int(ir.IntegerAttr(module.operation.attributes[_PARTITIONS])) > 1:
-        with module.context:
-            _as_replicas(module)
+    if int(ir.IntegerAttr(module.operation.attributes[_PARTITIONS])) == 1:
+        return lowered.compile()
+    with module.context:
+        module = _copy(module)  # jax keeps what it lowered for other calls of the same function
+        if not _as_replicas(module):
+            return lowered.compile()
+    lowering, lowered = copy.copy(lowered._lowering), copy.copy(lowered)
+    lowering._hlo, lowering._executable = module, None
+    lowered._lowering = lowering
     return lowered.compile()
 
 
-def _as_replicas(module: Any) -> None:
-    """Make a module of partitions one of replicas, if its entry is a `shard_map` and nothing else."""
+def _copy(module: Any) -> Any:
+    """The same module again."""
+    found = ir.Module.create(module.operation.location)
+    known = module.operation.attributes
+    for name in known:
+        found.operation.attributes[name] = known[name]
+    for op in module.body.operations:
+        found.body.append(op.operation.clone())
+    return found
+
+
+def _as_replicas(module: Any) -> bool:
+    """Make a module of partitions one of replicas, if its entry is a `shard_map` and nothing else; say whether so."""
     symbols = list(module.body.operations)
     main = next(op for op in symbols if ir.StringAttr(op.attributes["sym_name"]).value == "main")
     block = main.operation.regions[0].blocks[0]
     manual = _manual(block)
     if manual is None:
-        return
+        return False
     body = manual.regions[0].blocks[0]
     for outer, inner in zip(block.arguments, body.arguments, strict=True):
         outer.set_type(inner.type)
@@ -71,6 +89,7 @@ def _as_replicas(module: Any) -> None:
         _of_replicas(op)
     attributes = module.operation.attributes
     attributes[_REPLICAS], attributes[_PARTITIONS] = attributes[_PARTITIONS], attributes[_REPLICAS]
+    return True
 
 
 def _manual(block: Any) -> Any:
@@ -104,7 +123,8 @@ def _options(
 ) -> Any:
     """jax's options of a compilation; for replicas where the module says so."""
     out = _create_compile_options(computation, tuple_args, to_inputs, to_outputs, backend, devices, options)
-    replicas = int(ir.IntegerAttr(computation.operation.attributes[_REPLICAS]))
+    said = computation.operation.attributes
+    replicas = int(ir.IntegerAttr(said[_REPLICAS])) if _REPLICAS in said else 1
     if replicas > 1:
         out.num_replicas, out.num_partitions = replicas, 1
         ids = np.array([d.id for d in devices.flat]).reshape(replicas, 1)

@@ -22,7 +22,9 @@ def modes(executable):
 def by_partitions(executable, args):
     """What jax's own way of compiling the same program computes."""
     with jax_compat.x64(executable.needs_x64):
-        return executable.jitted.lower(*args).compile()(*executable.place(args))
+        compiled = executable.jitted.lower(*args).compile()
+    assert "num_partitions=8" in compiled.as_text()
+    return compiled(*executable.place(args))
 
 
 X, W = (np.random.default_rng(i).standard_normal((16, 16)).astype(np.float32) for i in (0, 1))
