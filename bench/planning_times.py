@@ -1,18 +1,21 @@
 """How long planning takes on a given mesh, beside the time that `jax.jit` takes to lower and compile the same step.
 
-  python bench/planning_times.py [MODEL ...] [--mesh a=2,b=4 ...] [--markdown]     MODEL: of the zoo, or keras:ResNet50
+  python bench/planning_times.py [MODEL ...] [--mesh a=2,b=4 ...] [--markdown]
+
+MODEL: of the zoo, keras:ResNet50, or example:bert:large, a size of one of `examples/`.
 
 Every cell is two processes of their own, one after the other: `jax` lowers and compiles the step for as many CPU
 devices as the mesh has, the batch split over all of them, and writes its StableHLO; `pcg` is the command
 `pcg-opt --auto-parallel --mesh=MESH` on that text, from its start to its end, so reading, writing and the start of
 Python are counted.  `GiB` is the most memory that command held.  `gap` is what the plan may cost more than the best
 one, by the search's own bound.  A model of the zoo has the batch of the devices of the mesh, one of Keras 8 images per
-device.  Full-size programs are compiled, not run.
+device, an example its own.  Full-size programs are compiled, not run.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import os
@@ -38,10 +41,15 @@ _BATCH = 8
 
 def names() -> list[str]:
     """All models."""
+    import examples
     from bench.keras_applications import MODELS
     from bench.zoo import ZOO
 
-    return [*ZOO, *(f"keras:{name}" for name in MODELS)]
+    modules = [(name, importlib.import_module(f"examples.{name}")) for name in examples.MODELS]
+    in_zoo = {(entry.module, entry.size) for entry in ZOO.values()}
+    sizes = [(name, size) for name, module in modules for size in module.SIZES]
+    more = [f"example:{name}:{size}" for name, size in sizes if size != "small" and (name, size) not in in_zoo]
+    return [*ZOO, *(f"keras:{name}" for name in MODELS), *more]
 
 
 def compiled(name: str, mesh: str, out: Path) -> dict[str, float]:
@@ -59,6 +67,9 @@ def compiled(name: str, mesh: str, out: Path) -> dict[str, float]:
         from bench import keras_applications
 
         step, args = keras_applications.shapes(name.removeprefix("keras:"), _BATCH * devices)
+    elif name.startswith("example:"):
+        _, module, size = name.split(":")
+        step, args = importlib.import_module(f"examples.{module}").shapes(size)
     else:
         from bench.zoo import ZOO
 
