@@ -101,6 +101,6 @@ class Relinking:
 
         return relink(
             built.graph, self.choice, self.others, seconds(self.choice), most=self.most,
-            estimate=lambda change: network.difference(self.choice, change), before=network.cost(self.choice),
+            estimate=network.difference, before=network.cost(self.choice),
             simulate=lambda choices: [*map(seconds, choices)],
         )  # fmt: skip

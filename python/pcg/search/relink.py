@@ -25,11 +25,13 @@ Change = tuple[tuple[int, int], ...]
 
 def relink(
     graph: Graph, choice: Sequence[int], others: Sequence[Sequence[int]], seconds: float, *,
-    estimate: Callable[[Change], float], before: float, simulate: Callable[[list[list[int]]], list[float]], most: int,
+    estimate: Callable[[Sequence[int], Change], float], before: float,
+    simulate: Callable[[list[list[int]]], list[float]], most: int,
 ) -> tuple[list[int], float]:  # fmt: skip
     """`choice`, with the parts of `others` that save time, and its seconds.
 
     Some parts are tried side by side, of which the best one stays; others that save time alone are tried again with it.
+    From what that gives it goes on in the same way, until no part saves anything.
 
     Args:
       graph: the decisions.
@@ -46,19 +48,22 @@ def relink(
     for e in graph.edges:
         near[e.src].add(e.dst)
         near[e.dst].add(e.src)
-    parts = ((other, part) for other in others for part in different_parts(near, choice, other))
-    changes = dict.fromkeys(tuple((n, other[n]) for n in part) for other, part in parts)
-    more = {change: estimate(change) for change in changes}
-    queue = sorted(changes, key=lambda change: (abs(more[change]) < _CHANGE * before, min(0.0, more[change])))
-    while queue and most > 0:
-        wave = _apart(queue)[: min(_WAVE, most)]
-        most -= len(wave)
-        found = simulate([changed(best, change) for change in wave])
-        good = sorted((s, n) for n, s in enumerate(found) if s < seconds * (1 - _WORTH))
-        queue = [*(wave[n] for _, n in good[1:]), *(change for change in queue if change not in wave)]
-        if good:
-            seconds, n = good[0]
-            best = changed(best, wave[n])
+    better = True
+    while better and most > 0:
+        better = False
+        parts = ((other, part) for other in others for part in different_parts(near, best, other))
+        changes = dict.fromkeys(tuple((n, other[n]) for n in part) for other, part in parts)
+        more = {change: estimate(best, change) for change in changes}
+        queue = sorted(changes, key=lambda change: (abs(more[change]) < _CHANGE * before, min(0.0, more[change])))
+        while queue and most > 0:
+            wave = _apart(queue)[: min(_WAVE, most)]
+            most -= len(wave)
+            found = simulate([changed(best, change) for change in wave])
+            good = sorted((s, n) for n, s in enumerate(found) if s < seconds * (1 - _WORTH))
+            queue = [*(wave[n] for _, n in good[1:]), *(change for change in queue if change not in wave)]
+            if good:
+                better, (seconds, n) = True, good[0]
+                best = changed(best, wave[n])
     return best, seconds
 
 

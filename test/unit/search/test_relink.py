@@ -26,7 +26,7 @@ def graph(count: int, edges: list[tuple[int, int]]) -> Graph:
     return out
 
 
-def more(change):
+def more(_choice, change):
     return sum(k for _, k in change)
 
 
@@ -41,7 +41,19 @@ def test_parts_are_judged_one_by_one():
     chain = graph(4, [(0, 1), (1, 2), (2, 3)])
     found = relink(chain, [0, 0, 0, 0], [[1, 1, 0, 1]], 10.0, estimate=more, before=0, simulate=simulate, most=9)
     assert found == ([1, 1, 0, 0], 6.0)
-    assert plans == [[1, 1, 0, 0], [0, 0, 0, 1]]
+    assert plans == [[1, 1, 0, 0], [0, 0, 0, 1], [1, 1, 0, 1]]
+
+
+def test_a_part_may_save_time_only_with_another():
+    """What does not pay alone is tried again from the plan that others have made."""
+
+    def simulate(plans):
+        return [10.0 - 2 * a - b * (3 * a - 1) for a, b in plans]
+
+    found = relink(graph(2, []), [0, 0], [[1, 1]], 10.0, estimate=more, before=0, simulate=simulate, most=9)
+    assert found == ([1, 1], 6.0)
+    found = relink(graph(2, []), [0, 0], [[1, 1]], 10.0, estimate=more, before=0, simulate=simulate, most=2)
+    assert found == ([1, 0], 8.0)
 
 
 def test_parts_that_save_time_are_taken_together():
@@ -67,7 +79,7 @@ def test_what_changes_the_estimate_comes_first():
 
     apart = graph(3, [])
     weight = np.array([0.0, 5.0, 1e-9])
-    estimate = lambda change: sum(weight[n] for n, _ in change)  # noqa: E731
+    estimate = lambda _, change: sum(weight[n] for n, _ in change)  # noqa: E731
     found = relink(apart, [0] * 3, [[1] * 3], 10.0, estimate=estimate, before=1.0, simulate=simulate, most=2)
     assert found == ([0] * 3, 10.0)
     assert plans == [[0, 1, 0], [1, 0, 0]]
