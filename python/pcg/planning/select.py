@@ -247,7 +247,7 @@ class Select(Transformation):
                 self._relink_one(mesh, ours, [(d, a) for d, a in self._drafts if a.group != "unity"])
 
     def _relink_one(self, mesh: Mesh, best: Candidate, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
-        """Try `best` with parts of those of `drafts` that are on its mesh."""
+        """Try `best` with parts of those of `drafts` on its mesh; of a small program all rounds are lowered."""
         found = next(((d, a) for d, a in drafts if a.name == best.name), None)
         if found is None or not self.relinked:
             return
@@ -256,19 +256,19 @@ class Select(Transformation):
         most = min(self.relinked, (_SIMULATED_OPS if lowered else _RELINKED_OPS) // max(1, self._workers.ops))
         fitting = [d for d, _ in drafts if d.mesh == draft.mesh and d.peak_bytes <= self._limit]
         others = sorted((d.seconds, d.choice) for d in fitting if d.choice != draft.choice)
-        if not others:
-            return
         self._progress(f"{attempt.name}, with parts of others")
         at, refine = (None, None) if draft.mesh == mesh else (draft.mesh.origin, self.refine)
-        task = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine, lowered)
-        choice, taken = self._workers.start(task).result()
-        if taken < (1 - _WORTH if self._large else 1.0) * (best.seconds if lowered else draft.seconds):
-            known = next((d.search for d in fitting if d.search is not None), None)
-            outcome = dataclasses.replace((known and known.outcome) or _NOTHING_KNOWN, choice=list(choice))
-            search = dataclasses.replace(known or self._quiet_search())
-            group, name = RELINKED if attempt.group == "unity" else "search", f"{attempt.name} relinked"
-            relinked = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=outcome)
-            self._finish(relinked, self._workers.start(relinked))
+        relinking = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine, lowered)
+        rounds = self._workers.start(relinking).result()
+        enough = (1 - _WORTH if self._large else 1.0) * (best.seconds if lowered else draft.seconds)
+        known = next((d.search for d in fitting if d.search is not None), None) or self._quiet_search()
+        group = RELINKED if attempt.group == "unity" else "search"
+        for n, (choice, taken) in enumerate(rounds, 1):
+            if taken < enough and (n == len(rounds) or not (self._large or lowered)):
+                outcome = dataclasses.replace(known.outcome or _NOTHING_KNOWN, choice=list(choice))
+                search, name = dataclasses.replace(known), f"{attempt.name} relinked" + f" {n}" * (n > 1)
+                task = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=outcome)
+                self._finish(task, self._workers.start(task))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the baselines on every mesh of as many devices, and the search on the best one's mesh."""

@@ -62,7 +62,9 @@ class Drafts:
 
 @dataclass(frozen=True)
 class Relinking:
-    """A task: the plan `choice` with the parts of `others` that save time, by `most` timings; and its seconds.
+    """A task: the plan `choice` with the parts of `others` that save time, by `most` timings, and its seconds.
+
+    That of every round of relinking, the last one being the fastest.
 
     The timings are of the graph, or of lowered programs if `lowered`.
     """
@@ -75,7 +77,7 @@ class Relinking:
     refine: RefineMesh | None = None
     lowered: bool = False
 
-    def __call__(self, workspace: Workspace) -> tuple[list[int], float]:
+    def __call__(self, workspace: Workspace) -> list[tuple[list[int], float]]:
         on = workspace.on(self.mesh, self.refine)
         model = cost_model(on.module, self.common.context.machine, on.mesh)
         network, timer, built = on.network(model), on.timer(model), on.graph(model)

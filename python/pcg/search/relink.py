@@ -27,11 +27,11 @@ def relink(
     graph: Graph, choice: Sequence[int], others: Sequence[Sequence[int]], seconds: float, *,
     estimate: Callable[[Sequence[int], Change], float], before: float,
     simulate: Callable[[list[list[int]]], list[float]], most: int,
-) -> tuple[list[int], float]:  # fmt: skip
-    """`choice`, with the parts of `others` that save time, and its seconds.
+) -> list[tuple[list[int], float]]:  # fmt: skip
+    """`choice`, with the parts of `others` that save time, and its seconds, after each round.
 
     Some parts are tried side by side, of which the best one stays; others that save time alone are tried again with it.
-    From what that gives it goes on in the same way, until no part saves anything.
+    The next round starts from what that gives; the last one is that in which no part saves anything.
 
     Args:
       graph: the decisions.
@@ -48,6 +48,7 @@ def relink(
     for e in graph.edges:
         near[e.src].add(e.dst)
         near[e.dst].add(e.src)
+    rounds = [(best, seconds)]
     better = True
     while better and most > 0:
         better = False
@@ -64,7 +65,9 @@ def relink(
             if good:
                 better, (seconds, n) = True, good[0]
                 best = changed(best, wave[n])
-    return best, seconds
+        if better:
+            rounds.append((best, seconds))
+    return rounds[1:] or rounds
 
 
 def _apart(changes: Sequence[Change]) -> list[Change]:

@@ -98,7 +98,7 @@ def test_of_a_large_program_the_fastest_are_simulated(name: str, monkeypatch: py
     assert full.chosen is not None and few.chosen is not None
     assert len(few.tried) <= 1 + selecting._SIMULATED + 1 < len(full.tried)
     assert few.chosen.seconds <= 1.01 * full.chosen.seconds
-    assert few.statistics["plans timed"] >= len(full.tried) - 1
+    assert few.statistics["plans timed"] >= sum("relinked" not in c.name for c in full.tried)
 
 
 def test_nothing_fits() -> None:
