@@ -78,6 +78,8 @@ class Relinking:
     lowered: bool = False
 
     def __call__(self, workspace: Workspace) -> list[tuple[list[int], float]]:
+        if not self.others:
+            return []
         on = workspace.on(self.mesh, self.refine)
         model = cost_model(on.module, self.common.context.machine, on.mesh)
         network, timer, built = on.network(model), on.timer(model), on.graph(model)

@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.hashing import hashed_once
-from pcg.layout.uneven import padded_size
 
 #: Factors of one tensor: per dimension, factor ids major to minor.  `()` is never split.
 DimFactors = tuple[tuple[int, ...], ...]
@@ -258,12 +257,6 @@ class FactorRule:
             for f, x in enumerate(self.factors)
         )  # fmt: skip
         return self.operands, self.results, self.linear, factors
-
-    def local_sizes(self, a: Assignment, mesh: Mesh) -> list[int]:
-        """Size of the part of every factor that a device holds, padding included."""
-        return [
-            padded_size(x.size, [mesh.axis_size(n) for n in axes]) for x, axes in zip(self.factors, a.axes, strict=True)
-        ]
 
     # -- the other direction -------------------------------------------------------------------
 

@@ -173,6 +173,7 @@ def _np_type(type_: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def operations(op: Any) -> Iterator[Any]:
+    """The operations inside of one of jax's MLIR, each before those inside of it."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:

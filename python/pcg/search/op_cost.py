@@ -65,18 +65,19 @@ class OpCost:
             key = exchange, table.index, self.describe(op.operands[exchange.operand])[1]
             if key not in self._known:
                 assert table.assignments is not None
-                self._known[key] = np.array([
-                    self.exchange(op, exchange, a)[0] if a.axes[exchange.factor] else 0.0 for a in table.assignments
-                ])  # fmt: skip
+                self._known[key] = np.array([self.exchange(op, exchange, a)[0] for a in table.assignments])
             seconds += self._known[key]
         return seconds
 
     def exchange(self, op: ir.Operation, exchange: Exchange, a: Assignment) -> tuple[float, float]:
         """(seconds, bytes that one device sends) of one exchange of the local form under `a`."""
+        axes = a.axes[exchange.factor]
+        if not axes:
+            return 0.0, 0.0
         wire = exchange.wire_elements(a, self.model.mesh) * self.describe(op.operands[exchange.operand])[1]
         if not wire:
             return 0.0, 0.0
-        axes, more = a.axes[exchange.factor], exchange.launches(a, self.model.mesh) - 1
+        more = exchange.launches(a, self.model.mesh) - 1
         link = self.model.link
         return link(axes, wire, exchange.kind) + more * link(axes, 0.0, exchange.kind), wire
 

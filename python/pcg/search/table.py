@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
@@ -182,9 +182,8 @@ class Tables:
 
     def _counts_of(self, found: Sequence[Assignment]) -> np.ndarray:
         """Into how many parts each assignment (rows) splits each factor."""
-        sizes: dict[tuple[str, ...], int] = {}
-        rows = [[sizes.get(x) or sizes.setdefault(x, self.mesh.axes_size(x)) for x in a.axes] for a in found]
-        return np.array(rows, np.int64).reshape(len(found), -1)
+        size = cache(self.mesh.axes_size)
+        return np.array([[size(axes) for axes in a.axes] for a in found], np.int64).reshape(len(found), -1)
 
     def _pads(self, rule: FactorRule) -> bool:
         """Whether some strategy of `rule` may leave padding."""
