@@ -188,7 +188,7 @@ def _load() -> dict[str, Callable[[], int | None]]:
     from pcg.kernels.paths import shortest
 
     nothing = np.zeros(0, np.int64)
-    shortest(nothing, np.zeros(1, np.int64), nothing, np.zeros(0))  # numba sets itself up at the first call
+    shortest(nothing, np.zeros(1, np.int64), nothing, np.zeros(0))  # LLVM sets itself up at the first call
     mains = {tool: importlib.import_module(tool).main for tool in TOOLS}
     gc.collect()
     gc.freeze()  # else each fork searches, and so copies, everything that is imported

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.compiled import compiled
+from pcg.kernels.native import Flags, FloatRows, Floats, Ints, kernel
 
 
-@compiled
-def shortest(sources, rows, columns, weights):  # type: ignore[no-untyped-def]
-    """Length of the shortest path from each source to every node of a graph in compressed sparse rows.
+def shortest(sources: np.ndarray, rows: np.ndarray, columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Length of the shortest path from each source to every node of a graph in compressed sparse rows."""
+    nodes = len(rows) - 1
+    out = np.full((len(sources), nodes), np.inf)
+    _shortest(sources, rows, columns, weights, out, np.empty(nodes, np.int64), np.zeros(nodes, np.bool_))
+    return out
 
-    Bellman-Ford with a queue (label correcting), for graphs whose shortest paths have few edges.
-    """
+
+@kernel
+def _shortest(
+    sources: Ints, rows: Ints, columns: Ints, weights: Floats, out: FloatRows, queue: Ints, waits: Flags
+) -> None:
+    """Bellman-Ford with a queue (label correcting), for graphs whose shortest paths have few edges."""
     n = len(rows) - 1
-    out = np.full((len(sources), n), np.inf)
-    queue = np.empty(n, dtype=np.int64)
-    waits = np.zeros(n, dtype=np.bool_)
     for s in range(len(sources)):
         near = out[s]
         near[sources[s]] = 0.0
@@ -38,4 +42,3 @@ def shortest(sources, rows, columns, weights):  # type: ignore[no-untyped-def]
                         tail = head + count
                         queue[tail if tail < n else tail - n] = u
                         count += 1
-    return out

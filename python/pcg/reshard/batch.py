@@ -13,14 +13,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcg.kernels.loading import pays
+from pcg.kernels.paths import shortest
 from pcg.layout import Mesh, ShardSpec
 from pcg.reshard import planner
 from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, Partial, graph_of, layouts_count
 from pcg.reshard.steps import ReshardError
 
-#: Seconds that numpy takes for an edge and a source.  A choice, of the order that it takes.
-_RELAXATION = 1e-7
 #: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
 _Kind = tuple[frozenset[int], float]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -59,26 +57,7 @@ class _Arrays:
     def distances(self, source: Sequence[int], hop_costs: np.ndarray) -> np.ndarray:
         """Seconds from each source to every node, given those of each hop."""
         weights = np.minimum.reduceat(hop_costs[self.hops], self.starts) if len(self.starts) else np.zeros(0)
-        if pays(_RELAXATION * len(source) * len(weights)):
-            from pcg.kernels.paths import shortest
-
-            found: np.ndarray = shortest(np.array(source, np.int64), self.rows, self.columns, weights)
-            return found
-        return self._relaxed(source, weights)
-
-    def _relaxed(self, source: Sequence[int], weights: np.ndarray) -> np.ndarray:
-        """The same for small graphs: all edges at once, until nothing gets nearer."""
-        near = np.full((len(source), self.nodes), np.inf)
-        near[np.arange(len(source)), list(source)] = 0.0
-        order = np.argsort(self.columns, kind="stable")
-        into, starts = np.unique(self.columns[order], return_index=True)
-        tails = np.repeat(np.arange(self.nodes), np.diff(self.rows))[order]
-        while len(into):
-            reached = np.minimum.reduceat(near[:, tails] + weights[order], starts, axis=1)
-            if not (reached < near[:, into]).any():
-                break
-            near[:, into] = np.minimum(near[:, into], reached)
-        return near
+        return shortest(np.array(source, np.int64), self.rows, self.columns, weights)
 
 
 _arrays_of = lru_cache(maxsize=256)(_Arrays)

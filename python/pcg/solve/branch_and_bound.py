@@ -114,8 +114,9 @@ class BranchAndBound:
         m = self.model
         return bool(np.logical_or.reduceat(open_, m.offset).all()) and bool(
             memory_kernels.close_overfull(
-                open_, m.size, m.offset, m.item_offset, m.item_start, m.item_end, m.item_usage, m.usage, m.capacity
-            )
+                open_, m.size, m.offset, m.item_offset, m.item_start, m.item_end, m.item_usage, m.usage, m.capacity,
+                *(np.empty(n, dtype=np.int64) for n in (len(m.item_start), len(m.capacity), len(m.capacity) + 1)),
+            )  # fmt: skip
         )
 
     # -- the bound of a branch -----------------------------------------------------------------

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve import kernels
 from pcg.solve.pairwise import Pairwise
 
 #: Neighbours up to which a node is eliminated.  Chosen: those of one choice are in no table's size, only in its scope.
@@ -38,10 +39,13 @@ class EliminationOrder:
         """The best assignment under `unary` among those that agree with `x` outside `free`."""
         out = x.copy()
         if self.free:
-            from pcg.solve import kernels
-
             at = network.size, network.offset
-            kernels.eliminate(*self.arrays, *at, unary, network.tables, np.empty(self.entries), out)
+            _, scope_offset, _, factor_offset, *_ = self.arrays
+            widest, most = (int(np.diff(of).max(initial=0)) for of in (scope_offset, factor_offset))
+            kernels.eliminate(
+                *self.arrays, *at, unary, network.tables, np.empty(self.entries), out, *network.rooms(2),
+                np.empty(widest, dtype=np.int64), np.empty(most, dtype=np.int64),
+            )  # fmt: skip
         return out
 
 

@@ -13,18 +13,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: Entries of a comparison of all choices at once: larger ones are done choice by choice.
-_AT_ONCE = 1 << 18
+from pcg.solve import kernels
+
 _NO_MEMORY = np.zeros((0, 1 << 20), dtype=np.int64)
 
 
-def undominated(
-    unary: np.ndarray, edges: Sequence[np.ndarray], limit: float, noise: float, compiled: bool
-) -> np.ndarray:
+def undominated(unary: np.ndarray, edges: Sequence[np.ndarray], limit: float, noise: float) -> np.ndarray:
     """Mask of choices that no other choice beats for every state of the neighbours.
 
-    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.  `compiled`: by
-    compiled loops, with the same result.
+    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.
     """
     good = unary < limit
     count = np.count_nonzero(good)
@@ -32,48 +29,24 @@ def undominated(
         return np.ones(len(unary), dtype=bool)
     if count < len(unary):
         unary, edges = unary[good], [m[good] for m in edges]
-    if compiled:
+    if count > 1:
         good[good] = with_memory(unary, edges, _NO_MEMORY[:, :count], 2 * limit, noise)
-    elif count > 1:
-        good[good] = _alive(_most(unary, edges, 2 * limit) <= noise)
     return good
-
-
-def _most(unary: np.ndarray, edges: Sequence[np.ndarray], forbidden: float) -> np.ndarray:
-    """`most[q, s]`: how much choosing q instead of s can cost at most."""
-    n = len(unary)
-    most = unary[:, None] - unary[None, :]
-    for m in edges:
-        # A pair that is forbidden with s is no reason to keep s.
-        real = m if m.max(initial=0.0) < forbidden else np.where(m < forbidden, m, np.inf)
-        if n * m.size < _AT_ONCE:
-            more = (m[:, None, :] - real[None, :, :]).max(axis=2)
-        else:
-            more = np.stack([(row[None, :] - real).max(axis=1) for row in m])
-        most += more if real is m else np.where(np.isfinite(more), more, 0.0)
-    return most
-
-
-def _alive(beats: np.ndarray) -> np.ndarray:
-    """What is left when choices go, last ones first, that another one which is still there `beats`."""
-    np.fill_diagonal(beats, False)
-    alive = np.ones(len(beats), dtype=bool)
-    for s in np.flatnonzero(beats.any(axis=0))[::-1].tolist():
-        alive[s] = not beats[alive, s].any()
-    return alive
 
 
 def with_memory(
     unary: np.ndarray, edges: Sequence[np.ndarray], usage: np.ndarray, forbidden: float, noise: float
 ) -> np.ndarray:
-    """The same, by compiled loops, where choice k takes `usage[t, k]` bytes at steps t.
+    """The same where choice k takes `usage[t, k]` bytes at steps t.
 
     Pairs that cost `forbidden` or more with a choice are no reason to keep it.
     """
-    from pcg.solve import kernels
-
     ends = [0, *itertools.accumulate([m.shape[1] for m in edges])]
     costs = np.empty((len(unary), ends[-1]))
     if edges:
         np.concatenate(edges, axis=1, out=costs)
-    return kernels.undominated(unary, costs, np.array(ends), usage, forbidden, noise)  # type: ignore[no-any-return]
+    alive, cheapest = np.empty(len(unary), dtype=np.bool_), np.empty(len(edges), dtype=np.int64)
+    kernels.undominated(
+        unary, costs, np.array(ends), np.ascontiguousarray(usage), forbidden, noise, alive, cheapest
+    )  # fmt: skip
+    return alive

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.compiled import compiled, compiled_without_nan
+from pcg.kernels.native import Flags, FloatRows, Floats, IntRows, Ints, kernel, kernel_without_nan
 
 
-@compiled
-def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_stride, stride_offset, stride,
-              message_offset, fixed_offset, fixed_node, fixed_base, fixed_own, fixed_stride,
-              size, offset, unary, tables, messages, x):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Minimise exactly over the nodes of an order, all others as in `x`, which is updated."""
+@kernel
+def eliminate(
+    node: Ints, scope_offset: Ints, scope: Ints, factor_offset: Ints, base: Ints, is_message: Ints, own_stride: Ints,
+    stride_offset: Ints, stride: Ints, message_offset: Ints, fixed_offset: Ints, fixed_node: Ints, fixed_base: Ints,
+    fixed_own: Ints, fixed_stride: Ints, size: Ints, offset: Ints, unary: Floats, tables: Floats, messages: Floats,
+    x: Ints, value: Floats, own: Floats, digit: Ints, where: Ints,
+) -> None:  # fmt: skip
+    """Minimise exactly over the nodes of an order, all others as in `x`, which is updated.
+
+    `value` and `own` have room for the choices of a node, `digit` for the nodes of a scope, `where` for factors of one.
+    """
     count = len(node)
-    largest, most, widest = 0, 0, 0
-    for b in range(count):
-        largest = max(largest, size[node[b]])
-        most = max(most, factor_offset[b + 1] - factor_offset[b])
-        widest = max(widest, scope_offset[b + 1] - scope_offset[b])
-    value = np.empty(largest)
-    own = np.empty(largest)
-    digit = np.zeros(widest, dtype=np.int64)
-    where = np.zeros(most, dtype=np.int64)
     for step in range(2 * count):
         forward = step < count
         b = step if forward else 2 * count - 1 - step
@@ -80,8 +77,8 @@ def eliminate(node, scope_offset, scope, factor_offset, base, is_message, own_st
                 d -= 1
 
 
-@compiled_without_nan
-def least_sums(own, table, out):  # type: ignore[no-untyped-def]
+@kernel_without_nan
+def least_sums(own: Floats, table: Floats, out: Floats) -> None:
     """`out[l] = min_s own[s] + table[l * len(own) + s]`.
 
     Eight rows at a time, as in a row by itself each minimum waits for the one before: 4 times as fast.
@@ -107,22 +104,28 @@ def least_sums(own, table, out):  # type: ignore[no-untyped-def]
         out[l] = least
 
 
-@compiled_without_nan
-def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_node, near_edge, to_i, to_j, rise, x):  # type: ignore[no-untyped-def]
-    """Message passing as in `pcg.solve.trws`; returns the bound, and that of the pass before the last.
+@kernel_without_nan
+def least(values: Floats) -> float:
+    """The least of some values."""
+    found = np.inf
+    for v in values:
+        found = min(found, v)
+    return found
 
-    `to_i`, `to_j` are the messages per edge to its two ends, one edge's entries after the other's; they are
-    updated in place.  `rise` receives how far each choice lifts the second bound, `x` a rounding.
+
+@kernel_without_nan
+def trws(
+    sweeps: int, size: Ints, offset: Ints, unary: Floats, ei: Ints, ej: Ints, table: Ints, tables: Floats,
+    near_offset: Ints, near_node: Ints, near_edge: Ints, at_i: Ints, at_j: Ints, to_i: Floats, to_j: Floats,
+    rise: Floats, x: Ints, bounds: Floats, total: Floats, scaled: Floats, fresh: Floats,
+) -> None:  # fmt: skip
+    """Message passing as in `pcg.solve.trws`; `bounds` receives the bound, and that of the pass before the last.
+
+    `to_i`, `to_j` are the messages per edge to its two ends, one edge's entries from `at_i`, `at_j` on; they are
+    updated in place.  `rise` receives how far each choice lifts the second bound, `x` a rounding.  The last three have
+    room for the choices of a node.
     """
-    n, m = len(size), len(ei)
-    at_i, at_j = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
-    for e in range(m):
-        at_i[e + 1] = at_i[e] + size[ei[e]]
-        at_j[e + 1] = at_j[e] + size[ej[e]]
-    largest = 1
-    for i in range(n):
-        largest = max(largest, size[i])
-    total, scaled, fresh = np.empty(largest), np.empty(largest), np.empty(largest)
+    n = len(size)
     bound, last = -np.inf, -np.inf
     for sweep in range(2 * sweeps):
         forward = sweep % 2 == 0
@@ -160,7 +163,7 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
                     if c < best:
                         best, pick = c, s
                 x[i] = pick
-            low = total[:k].min()
+            low = least(total[:k])
             bound += low
             weight = 1.0 / max(1, before, after)
             for s in range(k):
@@ -187,7 +190,7 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
                     for s in range(k):
                         own[s] = scaled[s] - come[s]
                     least_sums(own, tables[table[e] : table[e] + q * k], fresh[:q])
-                low = fresh[:q].min()
+                low = least(fresh[:q])
                 bound += low
                 if ei[e] == i:
                     for l in range(q):
@@ -195,19 +198,24 @@ def trws(sweeps, size, offset, unary, ei, ej, table, tables, near_offset, near_n
                 else:
                     for l in range(q):
                         to_i[at_i[e] + l] = fresh[l] - low
-    return bound, last
+    bounds[0], bounds[1] = bound, last
 
 
-@compiled
-def icm(size, offset, unary, ei, table, tables, near_offset, near_node, near_edge, noise, x):  # type: ignore[no-untyped-def]
-    """Iterated conditional modes: improve `x` node by node, in their order, until no change of one helps."""
+@kernel
+def icm(
+    size: Ints, offset: Ints, unary: Floats, ei: Ints, table: Ints, tables: Floats, near_offset: Ints,
+    near_node: Ints, near_edge: Ints, noise: float, x: Ints, cost: Floats, waits: Flags, later: Flags,
+) -> None:  # fmt: skip
+    """Iterated conditional modes: improve `x` node by node, in their order, until no change of one helps.
+
+    `cost` has room for the choices of a node; a node is looked at if it `waits`.
+    """
     n = len(size)
-    cost = np.empty(size.max() if n else 0)
-    waits = np.ones(n, dtype=np.bool_)
     changed = True
     while changed:
         changed = False
-        later = np.zeros(n, dtype=np.bool_)
+        for i in range(n):
+            later[i] = False
         for i in range(n):
             if not waits[i]:
                 continue
@@ -227,18 +235,22 @@ def icm(size, offset, unary, ei, table, tables, near_offset, near_node, near_edg
                 changed = True
                 for a in range(near_offset[i], near_offset[i + 1]):
                     later[near_node[a]] = True
-        waits = later
+        for i in range(n):
+            waits[i] = later[i]
 
 
-@compiled
-def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no-untyped-def]
-    """Mask of the strategies that no other one beats, or does not lose to by more than `slack`.
+@kernel
+def undominated(
+    unary: Floats, costs: FloatRows, ends: Ints, usage: IntRows, forbidden: float, slack: float, alive: Flags,
+    cheapest: Ints,
+) -> None:  # fmt: skip
+    """Which strategies are `alive`: no other one beats them, or they do not lose to it by more than `slack`.
 
     `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against those of neighbour e, `usage[item, k]` its memory.
+    `cheapest` has room for an entry per neighbour.
     """
     k, edges = len(unary), len(ends) - 1
-    alive = np.ones(k, dtype=np.bool_)
-    cheapest = np.empty(edges, dtype=np.int64)
+    alive[:] = True
     for s in range(k - 1, -1, -1):  # of choices that are as good as each other the first stays
         # Where s is at its best another one has the hardest time: most fail there already.
         for e in range(edges):
@@ -283,17 +295,15 @@ def undominated(unary, costs, ends, usage, forbidden, slack):  # type: ignore[no
             if total <= slack:
                 alive[s] = False
                 break
-    return alive
 
 
-@compiled_without_nan
-def min_plus(a, b):  # type: ignore[no-untyped-def]
-    """`out[i, k] = min_j a[i, j] + b[j, k]`.
+@kernel_without_nan
+def min_plus(a: FloatRows, b: FloatRows, out: FloatRows) -> None:
+    """`out[i, k] = min_j a[i, j] + b[j, k]`; `out` is infinite before.
 
     Four j at a time: a row of the result is then read and written a quarter as often, 2.2 times as fast in all.
     """
     count, fours = b.shape[0], b.shape[0] // 4 * 4
-    out = np.full((a.shape[0], b.shape[1]), np.inf)
     for i in range(a.shape[0]):
         row = out[i]
         for j in range(0, fours, 4):
@@ -305,4 +315,3 @@ def min_plus(a, b):  # type: ignore[no-untyped-def]
             c, p = a[i, j], b[j]
             for k in range(len(row)):
                 row[k] = min(row[k], c + p[k])
-    return out

@@ -91,7 +91,7 @@ class LocalSearch:
         memory_kernels.local_search(
             out, m.load(out), m.capacity, m.size, m.offset, m.unary, m.table, m.tables, m.ei, m.near_offset,
             m.near_node, m.near_edge, m.item_offset, m.item_start, m.item_end, m.item_usage, m.usage,
-            np.array(order, dtype=np.int64),
+            np.array(order, dtype=np.int64), *m.rooms(2),
         )  # fmt: skip
         return out
 

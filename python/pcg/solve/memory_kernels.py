@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.compiled import compiled
+from pcg.kernels.native import Flags, Floats, Ints, kernel
 
 
-@compiled
-def implied_steps(start, end, node, offset, size, usage, capacity, order, budget):  # type: ignore[no-untyped-def]
-    """Mask of the steps that a remaining one implies; tries the steps of `order` as the implying ones.
+@kernel
+def implied_steps(
+    start: Ints, end: Ints, node: Ints, offset: Ints, size: Ints, usage: Ints, capacity: Ints, order: Ints,
+    budget: int, dropped: Flags, at: Ints, total: Ints,
+) -> None:  # fmt: skip
+    """Mark as dropped the steps that a remaining one implies; tries the steps of `order` as the implying ones.
 
     Step q implies p if whatever fits q fits p: sum over nodes of the most that p can exceed q by, is no more than p's
-    capacity exceeds q's.  Items are flat: item a is of `node[a]`, live while start <= t < end.
+    capacity exceeds q's.  Items are flat: item a is of `node[a]`, live while start <= t < end.  `at` has room for an
+    entry per node, `total` for one more than there are steps.
     """
     steps = len(capacity)
-    dropped = np.zeros(steps, dtype=np.bool_)
-    at = np.full(node.max() + 1, -1, dtype=np.int64)
-    total = np.empty(steps + 1, dtype=np.int64)
     work = 0
     for q in order:
         if dropped[q] or work > budget:
@@ -44,31 +45,32 @@ def implied_steps(start, end, node, offset, size, usage, capacity, order, budget
             s += total[p]
             if p != q and not dropped[p] and s <= capacity[p] - capacity[q]:
                 dropped[p] = True
-    return dropped
 
 
-@compiled
-def usage_of(x, item_offset, item_start, item_end, item_usage, usage, steps):  # type: ignore[no-untyped-def]
-    """Bytes at each step under `x`."""
-    change = np.zeros(steps + 1, dtype=np.int64)
+@kernel
+def usage_changes(
+    x: Ints, item_offset: Ints, item_start: Ints, item_end: Ints, item_usage: Ints, usage: Ints, change: Ints
+) -> None:
+    """Add to `change` by how many bytes more than the step before each step holds under `x`."""
     for i in range(len(x)):
         for a in range(item_offset[i], item_offset[i + 1]):
             u = usage[item_usage[a] + x[i]]
             change[item_start[a]] += u
             change[item_end[a]] -= u
-    return np.cumsum(change)[:-1]
 
 
-@compiled
-def close_overfull(open_, size, offset, item_offset, item_start, item_end, item_usage, usage, capacity):  # type: ignore[no-untyped-def]
+@kernel
+def close_overfull(
+    open_: Flags, size: Ints, offset: Ints, item_offset: Ints, item_start: Ints, item_end: Ints, item_usage: Ints,
+    usage: Ints, capacity: Ints, least: Ints, slack: Ints, change: Ints,
+) -> bool:  # fmt: skip
     """Close choices that do not fit even if all other nodes take the least; False if nothing fits.
 
-    `open_` says of each choice of all nodes whether it may be made.
+    `open_` says of each choice of all nodes whether it may be made.  `least` has room for an entry per item, `slack`
+    for one per step, `change` for one more.
     """
-    least = np.zeros(len(item_start), dtype=np.int64)
-    slack = np.empty(len(capacity), dtype=np.int64)
     while True:
-        change = np.zeros(len(capacity) + 1, dtype=np.int64)
+        change[:] = 0
         for i in range(len(size)):
             for a in range(item_offset[i], item_offset[i + 1]):
                 found = np.int64(1) << 62
@@ -100,24 +102,25 @@ def close_overfull(open_, size, offset, item_offset, item_start, item_end, item_
             return True
 
 
-@compiled
-def penalise(unary, offset, size, item_offset, item_start, item_end, item_usage, usage, multipliers):  # type: ignore[no-untyped-def]
-    """Unary costs with `multipliers[t]` per byte live at step t."""
-    out = unary.copy()
-    upto = np.zeros(len(multipliers) + 1)
-    for t in range(len(multipliers)):
-        upto[t + 1] = upto[t] + multipliers[t]
+@kernel
+def penalise(
+    unary: Floats, offset: Ints, size: Ints, item_offset: Ints, item_start: Ints, item_end: Ints, item_usage: Ints,
+    usage: Ints, upto: Floats,
+) -> None:  # fmt: skip
+    """Add to unary costs what bytes cost while they are live; `upto[t]` is what one costs at all steps before t."""
     for i in range(len(size)):
         for a in range(item_offset[i], item_offset[i + 1]):
             p = upto[item_end[a]] - upto[item_start[a]]
             if p != 0.0:
                 for k in range(size[i]):
-                    out[offset[i] + k] += p * usage[item_usage[a] + k]
-    return out
+                    unary[offset[i] + k] += p * usage[item_usage[a] + k]
 
 
-@compiled
-def _move(i, k, x, load, item_offset, item_start, item_end, item_usage, usage):  # type: ignore[no-untyped-def]
+@kernel
+def _move(
+    i: int, k: int, x: Ints, load: Ints, item_offset: Ints, item_start: Ints, item_end: Ints, item_usage: Ints,
+    usage: Ints,
+) -> None:  # fmt: skip
     """Set `x[i] = k` and update `load`."""
     for a in range(item_offset[i], item_offset[i + 1]):
         d = usage[item_usage[a] + k] - usage[item_usage[a] + x[i]]
@@ -127,8 +130,8 @@ def _move(i, k, x, load, item_offset, item_start, item_end, item_usage, usage): 
     x[i] = k
 
 
-@compiled
-def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ignore[no-untyped-def]
+@kernel
+def _fits_at(i: int, load: Ints, capacity: Ints, item_offset: Ints, item_start: Ints, item_end: Ints) -> bool:
     """Whether the load is within the capacity wherever node `i` is live."""
     for a in range(item_offset[i], item_offset[i + 1]):
         for t in range(item_start[a], item_end[a]):
@@ -137,14 +140,16 @@ def _fits_at(i, load, capacity, item_offset, item_start, item_end):  # type: ign
     return True
 
 
-@compiled
-def local_search(x, load, capacity, size, offset, unary, table, tables, ei, near_offset, near_node, near_edge,
-            item_offset, item_start, item_end, item_usage, usage, order):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Improve a fitting `x` by changes of one node, and of two along an edge, that still fit; until none helps."""
-    largest = 1
-    for i in range(len(size)):
-        largest = max(largest, size[i])
-    cost, other = np.empty(largest), np.empty(largest)
+@kernel
+def local_search(
+    x: Ints, load: Ints, capacity: Ints, size: Ints, offset: Ints, unary: Floats, table: Ints, tables: Floats, ei: Ints,
+    near_offset: Ints, near_node: Ints, near_edge: Ints, item_offset: Ints, item_start: Ints, item_end: Ints,
+    item_usage: Ints, usage: Ints, order: Ints, cost: Floats, other: Floats,
+) -> None:  # fmt: skip
+    """Improve a fitting `x` by changes of one node, and of two along an edge, that still fit; until none helps.
+
+    `cost` and `other` have room for the choices of a node.
+    """
     changed = True
     while changed:
         changed = False

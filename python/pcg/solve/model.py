@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.memory_kernels import penalise, usage_of
+from pcg.solve.memory_kernels import penalise, usage_changes
 from pcg.solve.pairwise import Pairwise, offsets
 from pcg.solve.reduce_problem import Reduced
 
@@ -26,9 +26,9 @@ class Model(Pairwise):
 
     def load(self, x: np.ndarray) -> np.ndarray:
         """Bytes at each step."""
-        return usage_of(
-            x, self.item_offset, self.item_start, self.item_end, self.item_usage, self.usage, len(self.capacity)
-        )
+        change = np.zeros(len(self.capacity) + 1, dtype=np.int64)
+        usage_changes(x, self.item_offset, self.item_start, self.item_end, self.item_usage, self.usage, change)
+        return np.cumsum(change)[:-1]
 
     def fits(self, x: np.ndarray) -> bool:
         """Whether memory stays within the capacity."""
@@ -36,10 +36,12 @@ class Model(Pairwise):
 
     def penalised(self, multipliers: np.ndarray) -> np.ndarray:
         """The unary costs with `multipliers[t]` paid per byte and step."""
-        return penalise(
-            self.unary, self.offset, self.size, self.item_offset, self.item_start, self.item_end, self.item_usage,
-            self.usage, multipliers,
+        out, upto = self.unary.copy(), np.concatenate([[0.0], np.cumsum(multipliers)])
+        penalise(
+            out, self.offset, self.size, self.item_offset, self.item_start, self.item_end, self.item_usage, self.usage,
+            upto,
         )  # fmt: skip
+        return out
 
 
 def flatten(r: Reduced) -> Model:

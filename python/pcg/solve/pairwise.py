@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve import kernels
 from pcg.solve.equal import Equal
 
 
@@ -76,15 +77,18 @@ class Pairwise:
         return float(own + self.tables[self.table + x[self.ei] * self.size[self.ej] + x[self.ej]].sum())
 
     def icm(self, x: Sequence[int], noise: float) -> np.ndarray:
-        """`Network.icm` by compiled loops."""
-        from pcg.solve import kernels
-
+        """`Network.icm`, of all nodes."""
         best = np.array(x, dtype=np.int64)
         kernels.icm(
-            self.size, self.offset, self.unary, self.ei, self.table, self.tables,
-            self.near_offset, self.near_node, self.near_edge, noise, best,
+            self.size, self.offset, self.unary, self.ei, self.table, self.tables, self.near_offset, self.near_node,
+            self.near_edge, noise, best, *self.rooms(1), np.ones(self.n, dtype=np.bool_), np.empty(self.n, np.bool_),
         )  # fmt: skip
         return best
+
+    def rooms(self, count: int) -> list[np.ndarray]:
+        """Work space for the choices of a node, so many times."""
+        largest = int(self.size.max(initial=1))
+        return [np.empty(largest) for _ in range(count)]
 
 
 class _Tables:

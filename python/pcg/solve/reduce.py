@@ -11,13 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.kernels.loading import pays
 from pcg.solve.dominance import undominated
 from pcg.solve.elimination import Elimination
 from pcg.solve.network import Network
-
-#: Seconds that numpy takes for one comparison of choices.  Measured on BERT and an LSTM on 2x4.
-_COMPARISON = 6e-9
 
 
 @dataclass
@@ -69,8 +65,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     Nodes in `keep` stay in the core with all their choices, so that what those cost may still change.
     """
     network.settle()
-    work = sum(len(u) * m.size for u, row in zip(network.unary, network.pair, strict=True) for m in row.values())
-    e, compiled = Elimination(network.unary, network.pair, network.forbidden), pays(_COMPARISON * work)
+    e = Elimination(network.unary, network.pair, network.forbidden)
     free = [True] * len(network.unary)
     for i in keep:
         free[i] = False
@@ -84,7 +79,7 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
         # Eliminate whatever can be, smallest index first; compare choices where something changed.
         for i in sorted(changed):
             if free[i] and len(e.unary[i]) > 1:
-                good = undominated(e.unary[i], list(e.pair[i].values()), limit, noise, compiled)
+                good = undominated(e.unary[i], list(e.pair[i].values()), limit, noise)
                 if not good.all():
                     e.restrict(i, good)
         touched: set[int] = set()

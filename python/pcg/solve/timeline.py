@@ -123,7 +123,9 @@ def thin(line: Timeline, budget: int = 2_000_000_000) -> Timeline:
     tightness = np.cumsum(most)[:-1] - line.capacity
     order = np.argsort(-tightness, kind="stable")
     offset = np.cumsum(size) - size
-    dropped = implied_steps(start, end, node, offset, size, usage, line.capacity, order, budget)
+    dropped = np.zeros(len(line.steps), dtype=np.bool_)
+    room = np.empty(len(line.items), dtype=np.int64), np.empty(len(line.steps) + 1, dtype=np.int64)
+    implied_steps(start, end, node, offset, size, usage, line.capacity, order, budget, dropped, *room)
     keep = np.flatnonzero(~dropped)
     items = []
     for own in line.items:

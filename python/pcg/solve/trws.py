@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve import kernels
 from pcg.solve.network import Network
-from pcg.solve.pairwise import Pairwise
+from pcg.solve.pairwise import Pairwise, offsets
 from pcg.solve.stop import NEVER, Stop
 
 #: Relative gap at which ascent ends.  Chosen: a hundredth of the gap to which networks are solved.
@@ -29,9 +30,6 @@ NEAR = 1e-5
 #: costs about as much as one sweep; over fewer looks ascent ended before costs had gone all through a network, and the
 #: search for a mesh (BERT medium, eight nodes of eight H100) took one 2.5% slower.
 _SWEEPS, _LOOKS = 5, 4
-#: Entries of edges, and edges, from which compiled loops pay: loading them takes a third of a second (decision 18), as
-#: long as numpy takes for twenty sweeps of this.
-_ENTRIES, _EDGES = 1 << 16, 400
 
 
 class TreeReweighted:
@@ -40,71 +38,25 @@ class TreeReweighted:
     `to_i[e]` says, per choice of the edge's first end, what the edge and all behind it cost on the chains through it.
     """
 
-    def __init__(self, network: Pairwise, compiled: bool = True) -> None:
+    def __init__(self, network: Pairwise) -> None:
         self.network = network
-        self.compiled = compiled
-        self.to_i = np.zeros(int(network.size[network.ei].sum()))
-        self.to_j = np.zeros(int(network.size[network.ej].sum()))
+        of_i, of_j = (offsets(network.size[ends]) for ends in (network.ei, network.ej))
+        self._at = of_i, of_j
+        self.to_i, self.to_j = np.zeros(int(of_i[-1])), np.zeros(int(of_j[-1]))
         self.rise = np.zeros(len(network.unary))
         """How far each choice lifts the bound `level` at least."""
         self.level = -np.inf
 
     def run(self, unary: np.ndarray, sweeps: int) -> tuple[float, np.ndarray]:
         """A lower bound under these unary costs, and a rounding."""
-        x = np.zeros(self.network.n, dtype=np.int64)
-        if self.compiled:
-            from pcg.solve.kernels import trws
-
-            n = self.network
-            bound, self.level = trws(
-                sweeps, n.size, n.offset, unary, n.ei, n.ej, n.table, n.tables,
-                n.near_offset, n.near_node, n.near_edge, self.to_i, self.to_j, self.rise, x,
-            )  # fmt: skip
-        else:
-            bound, self.level = self._run(unary, sweeps, x)
-        return float(bound), x
-
-    def _run(self, unary: np.ndarray, sweeps: int, x: np.ndarray) -> tuple[float, float]:
-        """The same as the compiled loops, for small networks."""
         n = self.network
-        own, rise = n.split(unary), n.split(self.rise)
-        to_i, to_j = (
-            np.split(to, np.cumsum(n.size[ends])[:-1]) if len(ends) else []
-            for to, ends in ((self.to_i, n.ei), (self.to_j, n.ej))
-        )
-        edges: list[list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]] = []
-        """Per node: neighbour, costs by own choice first, message from the edge, message to the neighbour."""
-        for i, near in enumerate(n.near):
-            edges.append([])
-            for j, e in near:
-                m, first = n.edge(e), n.ei[e] == i
-                edges[i].append((j, m if first else m.T, *((to_i[e], to_j[e]) if first else (to_j[e], to_i[e]))))
-        bound = before = -np.inf
-        for sweep in range(2 * sweeps):
-            forward = sweep % 2 == 0
-            before, bound = bound, 0.0
-            for i in range(n.n) if forward else reversed(range(n.n)):
-                total = own[i].copy()
-                for _, _, come, _ in edges[i]:
-                    total += come
-                if forward:
-                    c = total.copy()
-                    for j, m, come, _ in edges[i]:
-                        if j < i:
-                            c += m[:, x[j]] - come
-                    x[i] = c.argmin()
-                low = total.min()
-                bound += low
-                rise[i][:] = total - low
-                earlier = sum(j < i for j, *_ in edges[i])
-                scaled = 1.0 / max(1, earlier, len(edges[i]) - earlier) * rise[i]
-                for j, m, come, go in edges[i]:
-                    if (j > i) == forward:
-                        fresh = ((scaled - come)[:, None] + m).min(axis=0)
-                        low = fresh.min()
-                        bound += low
-                        go[:] = fresh - low
-        return bound, before
+        x, bounds = np.zeros(n.n, dtype=np.int64), np.empty(2)
+        kernels.trws(
+            sweeps, n.size, n.offset, unary, n.ei, n.ej, n.table, n.tables, n.near_offset, n.near_node, n.near_edge,
+            *self._at, self.to_i, self.to_j, self.rise, x, bounds, *n.rooms(3),
+        )  # fmt: skip
+        bound, self.level = bounds.tolist()
+        return bound, x
 
 
 @dataclass
@@ -163,7 +115,7 @@ def ascend(
     if since is None or since._messages is None:
         network.settle()
         flat = Pairwise.of(network.unary, network.pair)
-        messages = TreeReweighted(flat, len(flat.tables) > _ENTRIES or len(flat.ei) > _EDGES)
+        messages = TreeReweighted(flat)
         bound = -np.inf
     else:
         messages, bound = since._messages, since.bound
@@ -176,7 +128,7 @@ def ascend(
         bound = max(bound, found)
         if bound > cutoff:
             break
-        guess = flat.icm(rounded, network.noise) if messages.compiled else np.array(network.icm(rounded.tolist()))
+        guess = flat.icm(rounded, network.noise)
         if (c := flat.energy(guess)) < cost:
             best, cost = guess.tolist(), c
         stalled = bound - looks[-_LOOKS] <= patience * (cost - bound)

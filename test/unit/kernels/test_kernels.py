@@ -1,9 +1,17 @@
-"""The compiled loops against plain numpy."""
+"""Loops as machine code: against plain numpy, what they are not for, and where they are kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.kernels.native import Flags, FloatRows, Floats, IntRows, Ints, kernel
 from pcg.kernels.paths import shortest
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -16,10 +24,102 @@ def test_shortest_paths(seed):
     n = int(rng.integers(1, 8))
     length = np.where(rng.random((n, n)) < 0.4, rng.integers(1, 9, (n, n)), np.inf)
     rows = np.cumsum([0, *np.isfinite(length).sum(axis=1)])
-    columns = np.nonzero(np.isfinite(length))[1]
+    columns = np.ascontiguousarray(np.nonzero(np.isfinite(length))[1])
     want = length.copy()
     np.fill_diagonal(want, 0)
     for k in range(n):
         want = np.minimum(want, want[:, [k]] + want[[k], :])
     found = shortest(np.arange(n), rows, columns, length[np.isfinite(length)])
     np.testing.assert_array_equal(found, want)
+
+
+@kernel
+def twice(value: float) -> float:
+    return 2 * value
+
+
+@kernel
+def total(weights: Floats, at: Ints, use: Flags, rows: FloatRows, counts: IntRows, more: int, out: Floats) -> float:
+    found = twice(weights[0]) + more
+    for i in range(len(at)):
+        if use[i]:
+            found += weights[at[i]] * rows[i, 1] * counts[1, i]
+            out[i] = found
+    return found
+
+
+@kernel
+def any_above(values: Ints, limit: int) -> bool:
+    for v in values:
+        if v > limit:
+            return True
+    return False
+
+
+@kernel
+def copied(values: Floats) -> None:
+    values[:] = values.copy()
+
+
+def test_every_kind_of_parameter_and_result():
+    weights, at, use = np.array([0.5, 2.0, 4.0]), np.array([2, 1, 0]), np.array([True, False, True])
+    rows, counts, out = np.arange(6.0).reshape(3, 2), np.arange(6).reshape(2, 3), np.zeros(3)
+    assert total(weights, at, use, rows, counts, 7, out) == 1 + 7 + 4 * 1 * 3 + 0.5 * 5 * 5
+    assert out.tolist() == [20.0, 0.0, 32.5]
+    assert any_above(np.array([1, 5]), 4) is True and any_above(np.array([1, 5]), 5) is False
+    assert any_above(np.zeros(0, np.int64), 0) is False
+    assert twice(1.5) == 3.0
+
+
+@pytest.mark.parametrize("values", [np.zeros(3), np.zeros((2, 2), np.int64), np.zeros(6, np.int64)[::2]])
+def test_what_is_no_such_array_is_refused(values):
+    with pytest.raises(TypeError, match="any_above: .* allowed: contiguous int64 in 1"):
+        any_above(values, 0)
+
+
+def test_a_kernel_that_allocates_is_refused():
+    with pytest.raises(TypeError, match="copied: a kernel cannot use what numba needs NRT_"):
+        copied(np.zeros(2))
+
+
+_PROGRAM = """
+import sys
+sys.path.insert(0, {folder!r})
+import loops, numpy as np
+assert loops.least(np.array([3.0, {least}, 2.0])) == {least}
+sys.exit("numba" in sys.modules)
+"""
+
+
+def test_machine_code_is_kept_until_its_source_changes(tmp_path, monkeypatch):
+    source = """from __future__ import annotations
+import numpy as np
+from pcg.kernels.native import Floats, kernel
+
+@kernel
+def least(values: Floats) -> float:
+    found = np.inf
+    for v in values:
+        found = min(found, v)
+    return found
+"""
+    (tmp_path / "loops.py").write_text(source)
+
+    def compiles() -> bool:
+        code = _PROGRAM.format(folder=str(tmp_path), least=1.5)
+        return bool(subprocess.run([sys.executable, "-c", code], check=False).returncode)
+
+    assert compiles() and not compiles()
+    (kept,) = (tmp_path / "__pycache__").glob("loops.least.*.o")
+    (tmp_path / "loops.py").write_text(source.replace("np.inf", "1e300"))
+    assert compiles() and not compiles()
+    for file in (tmp_path / "__pycache__").glob("loops.least.*.o"):
+        file.unlink()
+    (tmp_path / "__pycache__").rename(tmp_path / "other")
+    (tmp_path / "__pycache__").write_text("")  # no folder can be there: the user's cache has it
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert compiles() and not compiles()
+    assert [p.name for p in (tmp_path / "cache" / "pcg" / "kernels").iterdir()] != [kept.name]
+    Path(tmp_path / "cache" / "pcg").rename(tmp_path / "gone")
+    (tmp_path / "cache" / "pcg").write_text("")
+    assert compiles() and compiles()  # kept nowhere
