@@ -15,6 +15,7 @@ runs.  It raises nothing either.  Kernels may call kernels of their module.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -110,8 +111,10 @@ class _Kept:
         for file in (source, Path(__file__)):
             digest.update(file.read_bytes())
         self.name = f"{source.stem}.{function.__name__}.{digest.hexdigest()[:24]}.o"
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        self.folders = (source.parent / "__pycache__", cache / "pcg" / "kernels")
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "pcg" / "kernels"
+        self.folders = [source.parent / "__pycache__"]
+        with contextlib.suppress(RuntimeError):  # a user without a home
+            self.folders.append(cache.expanduser())
 
     def read(self) -> bytes | None:
         for folder in self.folders:
