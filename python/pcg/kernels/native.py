@@ -59,6 +59,14 @@ def kernel_without_nan(function: Callable[..., _R]) -> Callable[..., _R]:
     return _Kernel(function, {"fastmath": {"nnan", "nsz"}})
 
 
+def load_all(*modules: types.ModuleType) -> None:
+    """Load the kernels of modules, and compile those that are not on disk, before they are called."""
+    for module in modules:
+        for loops in vars(module).values():
+            if isinstance(loops, _Kernel):
+                _ = loops.entry
+
+
 class _Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from pcg.solve.branch_and_bound import BranchAndBound
-from pcg.solve.bucket_elimination import elimination_order
 from pcg.solve.local import LocalSearch
 from pcg.solve.model import Model, flatten
 from pcg.solve.problem import Infeasible, Problem
@@ -164,25 +163,6 @@ def _worker(
     model: Model, seed: int, deadline: float, give_up: float, rank: int, results: Connection, shared: Any
 ) -> None:
     _run(model, seed, deadline, give_up, rank, (results, shared))
-
-
-def compile_all() -> None:
-    """Compile every loop and leave it where other processes find it."""
-    zero = np.zeros(2, dtype=np.int64)
-    one = np.ones(2, dtype=np.int64)
-    square = np.array([[0, 1], [1, 0]])
-    spans, edges = np.array([[0, 2]] * 3), np.array([[0, 1], [1, 2]])
-    p = Problem([zero, one, one], [one * 2, one, one * 2], spans, edges, [square] * 2, 5)
-    try:
-        model = flatten(reduce(p, deadline=0.0))
-        s = LocalSearch(model, 0, time.monotonic() + 100)
-        s.ascend(time.monotonic() + 100)
-        start = np.zeros(model.n, dtype=np.int64)
-        BranchAndBound(s).run(time.monotonic() + 100)
-        s.local_search(elimination_order(model, range(model.n), s.rng, 100, 100).run(model, model.unary, start))
-        reduce(p)
-    except Infeasible:
-        pass
 
 
 def _run(

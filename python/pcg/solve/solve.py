@@ -77,9 +77,10 @@ def warm() -> mp.process.BaseProcess | None:
 
 
 def _compile() -> None:
-    from pcg.solve.processes import compile_all
+    from pcg.kernels.native import load_all
+    from pcg.solve import kernels, memory_kernels
 
-    compile_all()
+    load_all(kernels, memory_kernels)
 
 
 def _beside(p: Problem, deadline: float, seed: int, processes: int) -> tuple[list[int], float] | None:

@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.kernels.native import load_all
+from pcg.solve import kernels, memory_kernels
 from pcg.solve.first import first
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem, write_problem
-from pcg.solve.processes import compile_all, search
+from pcg.solve.processes import search
 from pcg.solve.reduce_problem import reduce
 from pcg.solve.solve import solve
 from pcg.tools.pcg_solve import main
@@ -26,7 +28,7 @@ from support.solvefamily import exact, layered, optimum, small
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled():
-    compile_all()
+    load_all(kernels, memory_kernels)
 
 
 @settings(max_examples=15, deadline=None)
