@@ -1,8 +1,8 @@
 """Loops over arrays as machine code: compiled once by numba, kept on disk, and loaded from there without numba.
 
-Importing numba and loading one function from its own cache takes 0.4 s, as long as planning a small program; llvmlite
-alone loads an object file in a hundredth of that.  So numba only writes the LLVM module of a function, the first time
-on a machine; what is made of it is an object file whose one entry takes every array and its extents.
+Importing numba and loading one function from its own cache takes 0.4 s, as long as planning a small program; importing
+llvmlite 0.03 s, and loading an object file with it 1.5 ms.  So numba only writes the LLVM module of a function, the
+first time on a machine; what is made of it is an object file whose one entry takes every array and its extents.
 
     @kernel
     def total(values: Floats) -> float: ...
@@ -107,14 +107,17 @@ class _Kernel:
 
 
 class _Kept:
-    """Where the object file of a function is kept: beside its source, or in the user's cache folder."""
+    """Where the object file of a function is kept: beside its source, or in the user's cache folder.
+
+    The file starts with the digest of the code, as LLVM crashes on what is damaged.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         import llvmlite
         from llvmlite import binding as llvm
 
         source = Path(function.__code__.co_filename)
-        of = [llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
+        of = [llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), str(_DATA)]
         digest = hashlib.sha256("\n".join(of).encode())
         for file in (source, Path(__file__)):
             digest.update(file.read_bytes())
@@ -127,9 +130,12 @@ class _Kept:
     def read(self) -> bytes | None:
         for folder in self.folders:
             try:
-                return (folder / self.name).read_bytes()
+                kept = (folder / self.name).read_bytes()
             except OSError:
                 continue
+            size = hashlib.sha256().digest_size
+            if hashlib.sha256(kept[size:]).digest() == kept[:size]:
+                return kept[size:]
         return None
 
     def write(self, code: bytes) -> None:
@@ -138,8 +144,11 @@ class _Kept:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 fresh = folder / f"{self.name}.{os.getpid()}"
-                fresh.write_bytes(code)
-                fresh.replace(folder / self.name)
+                try:
+                    fresh.write_bytes(hashlib.sha256(code).digest() + code)
+                    fresh.replace(folder / self.name)
+                finally:
+                    fresh.unlink(missing_ok=True)
                 return
             except OSError:
                 continue
@@ -225,7 +234,11 @@ def _jitted(loops: _Kernel) -> Any:
 
     function = loops.function
     names = {n: function.__globals__.get(n) for n in function.__code__.co_names}
-    scope = function.__globals__ | {n: _jitted(k) for n, k in names.items() if isinstance(k, _Kernel)}
+    called = {n: k for n, k in names.items() if isinstance(k, _Kernel)}
+    for n, k in called.items():
+        if k.function.__module__ != function.__module__:  # what is kept would not change with its source
+            raise TypeError(f"{function.__name__}: {n} is a kernel of another module, {k.function.__module__}")
+    scope = function.__globals__ | {n: _jitted(k) for n, k in called.items()}
     return njit(error_model="numpy", **loops.options)(
         types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, None)
     )

@@ -15,8 +15,6 @@ import numpy as np
 
 from pcg.solve import kernels
 
-_NO_MEMORY = np.zeros((0, 1 << 20), dtype=np.int64)
-
 
 def undominated(unary: np.ndarray, edges: Sequence[np.ndarray], limit: float, noise: float) -> np.ndarray:
     """Mask of choices that no other choice beats for every state of the neighbours.
@@ -30,7 +28,7 @@ def undominated(unary: np.ndarray, edges: Sequence[np.ndarray], limit: float, no
     if count < len(unary):
         unary, edges = unary[good], [m[good] for m in edges]
     if count > 1:
-        good[good] = with_memory(unary, edges, _NO_MEMORY[:, :count], 2 * limit, noise)
+        good[good] = with_memory(unary, edges, np.zeros((0, count), dtype=np.int64), 2 * limit, noise)
     return good
 
 
@@ -46,7 +44,5 @@ def with_memory(
     if edges:
         np.concatenate(edges, axis=1, out=costs)
     alive, cheapest = np.empty(len(unary), dtype=np.bool_), np.empty(len(edges), dtype=np.int64)
-    kernels.undominated(
-        unary, costs, np.array(ends), np.ascontiguousarray(usage), forbidden, noise, alive, cheapest
-    )  # fmt: skip
+    kernels.undominated(unary, costs, np.array(ends), usage, forbidden, noise, alive, cheapest)
     return alive
