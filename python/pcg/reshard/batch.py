@@ -1,39 +1,62 @@
 """Costs of all redistributions between two sets of layouts of one tensor.
 
-The same shortest paths as `pcg.reshard.planner.cost` over the same graph of layouts, but from all sources at once and
+The same shortest paths as `pcg.reshard.planner.cost` over the same graphs of layouts, but from all sources at once and
 as arrays: a search needs millions of pairs.  No MLIR here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 
 from pcg.kernels.paths import shortest
 from pcg.layout import Mesh, ShardSpec
+from pcg.layout.uneven import is_even, padded_size
 from pcg.reshard import planner
-from pcg.reshard.layout_graph import SLICE_SECONDS, UNEVEN, LayoutGraph, LinkCost, Partial, graph_of, layouts_count
+from pcg.reshard.layout_graph import (
+    SLICE_SECONDS,
+    UNEVEN,
+    Axes,
+    LinkCost,
+    graph_of,
+    layouts_count,
+    unlimited,
+)
+from pcg.reshard.layouts import UNKNOWN, Layouts, Numbers, groups_of
 from pcg.reshard.steps import ReshardError
 
 #: What layouts of one kind share: their uneven dimensions, and what padding multiplies their bytes by.
 _Kind = tuple[frozenset[int], float]
-_Key = TypeVar("_Key", bound=Hashable)
+_EVEN: _Kind = frozenset(), 1.0
+class _Graph:
+    """The graph of layouts whose dimensions can be split into any number, as arrays.
 
+    It is grown to everything that can be reached from what is in it.
+    """
 
-class _Arrays:
-    """A graph of layouts, grown to everything that can be reached from the nodes included, as arrays."""
-
-    def __init__(self, graph: LayoutGraph) -> None:
-        self.graph = graph
-        self.nodes = 0
+    def __init__(self, limits: tuple[int, ...], mesh: Mesh, _thread: int) -> None:
+        self.graph = graph_of(limits, mesh)
+        self.layouts = Layouts.on(mesh)
+        self.count = 0
+        """Of layouts."""
         self._grown: set[int] = set()
+        self._nodes: dict[tuple[int, ...], Numbers] = {}
 
-    def include(self, nodes: Sequence[int]) -> None:
-        """Make sure that these nodes and all behind them are there."""
+    def nodes(self, numbers: np.ndarray, keep: tuple[int, ...]) -> np.ndarray:
+        """The node of each layout of a tensor of which the dimensions `keep` are in the graph."""
+        known = self._nodes.setdefault(keep, Numbers())
+        if missing := known.missing(numbers):
+            for n in missing:
+                spec = self.layouts.specs[n]
+                known.set(n, self.graph.node((tuple([spec.dims[d] for d in keep]), spec.partial)))
+            self._include(known.of(np.array(missing)).tolist())
+        return known.of(numbers)
+
+    def _include(self, nodes: Sequence[int]) -> None:
         waiting = [n for n in nodes if n not in self._grown]
         if not waiting:
             return
@@ -46,51 +69,100 @@ class _Arrays:
             [(n, after, hop) for n in sorted(self._grown) for after, hop in self.graph.edges(n)], np.int64
         ).reshape(-1, 3)
         edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-        self.nodes = len(self.graph.states)
-        #: Hops of all edges; those from `starts[e]` on join the same two layouts.
+        self.count = len(self.graph.states)
+        #: Hops of all edges; those from `starts[e]` on join the same two layouts, `before[e]` and `after[e]`.
         self.hops = edges[:, 2]
         fresh = np.any(np.diff(edges[:, :2], axis=0, prepend=-1) != 0, axis=1)
         self.starts = np.flatnonzero(fresh)
-        self.columns = edges[self.starts, 1]
-        self.rows = np.searchsorted(edges[self.starts, 0], np.arange(self.nodes + 1))
-
-    def distances(self, source: Sequence[int], hop_costs: np.ndarray) -> np.ndarray:
-        """Seconds from each source to every node, given those of each hop."""
-        weights = np.minimum.reduceat(hop_costs[self.hops], self.starts) if len(self.starts) else np.zeros(0)
-        return shortest(np.array(source, np.int64), self.rows, self.columns, weights)
+        self.before, self.after = edges[self.starts, 0], edges[self.starts, 1]
+        count = self.graph.count
+        #: Into how many parts each layout splits each dimension.
+        self.parts = np.array([[count(axes) for axes in dims] for dims, _ in self.graph.states], np.int64)
+        self.parts = self.parts.reshape(self.count, len(self.graph.limits))
 
 
-_arrays_of = lru_cache(maxsize=256)(_Arrays)
+_graph_on = lru_cache(maxsize=256)(_Graph)
+
+
+class _Distances:
+    """Distances between layouts whose dimension `keep[d]` can be split into a divisor of `limits[d]`."""
+
+    def __init__(self, limits: tuple[int, ...], keep: tuple[int, ...], mesh: Mesh, size: float, link: LinkCost) -> None:
+        axes = Mesh(mesh.axes)
+        self._graph = _graph_on(unlimited(limits, axes), axes, threading.get_ident())
+        self._limits, self._keep, self._size, self._link = limits, keep, size, link
+        self._hop_costs = np.zeros(0)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the distances that are known."""
+        self._row = np.zeros(0, np.intp)
+        self._rows = np.zeros((0, 0))
+
+    def between(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        """Seconds from each of `src` to each of `dst`, layouts by number."""
+        graph = self._graph
+        numbers = graph.nodes(np.concatenate([src, dst]), self._keep)
+        starts, ends = numbers[: len(src)], numbers[len(src) :]
+        if len(self._row) < graph.count:
+            self._row, self._rows = np.full(graph.count, UNKNOWN, np.intp), np.zeros((0, graph.count))
+        new = np.unique(starts[self._row[starts] == UNKNOWN])
+        if len(new):
+            self._row[new] = len(self._rows) + np.arange(len(new))
+            self._rows = np.concatenate([self._rows, self._from(new)])
+        return self._rows[self._row[starts][:, None], ends]
+
+    def _from(self, sources: np.ndarray) -> np.ndarray:
+        """Seconds from each source to every node."""
+        graph, limits = self._graph, np.array(self._limits, np.int64)
+        can = ((limits % graph.parts) == 0).all(axis=1)
+        edges = np.flatnonzero(can[graph.before] & can[graph.after])
+        if not len(edges):
+            weights = np.zeros(0)
+        elif len(edges) == len(graph.starts):
+            weights = np.minimum.reduceat(self._seconds(graph.hops), graph.starts)
+        else:
+            ends = np.append(graph.starts[1:], len(graph.hops))
+            counts = (ends - graph.starts)[edges]
+            first = np.cumsum(counts) - counts
+            at = np.repeat(graph.starts[edges] - first, counts) + np.arange(counts.sum())
+            weights = np.minimum.reduceat(self._seconds(graph.hops[at]), first)
+        rows = np.searchsorted(graph.before[edges], np.arange(graph.count + 1))
+        return shortest(sources.astype(np.int64), rows, graph.after[edges], weights)
+
+    def _seconds(self, hops: np.ndarray) -> np.ndarray:
+        """Seconds of each of `hops`."""
+        every = self._graph.graph.hops
+        if len(self._hop_costs) < len(every):
+            more = np.full(len(every) - len(self._hop_costs), np.nan)
+            self._hop_costs = np.concatenate([self._hop_costs, more])
+        costs = self._hop_costs
+        used = np.unique(hops)
+        for h in used[np.isnan(costs[used])].tolist():
+            name, axes, share = every[h]
+            sent = share * self._size
+            costs[h] = self._link(axes, sent, name) if sent else SLICE_SECONDS
+        return costs[hops]
 
 
 @dataclass
-class _Distances:
-    """Distances on one graph for one size in bytes: a row per source asked for."""
-
-    arrays: _Arrays
-    size: float
-    keep: tuple[int, ...]
-    hop_costs: np.ndarray
-    rows: dict[int, np.ndarray]
-    nodes: dict[int, int]
-    """The node of each layout, by number."""
-
-
 class TensorCosts:
-    """Seconds of redistributions of a tensor of global `shape`, `itemsize` bytes an element, on `mesh`.
+    """Seconds of redistributions of a tensor of global `shape`, `itemsize` bytes an element, on `mesh`."""
 
-    Layouts are numbered, as they are keys of what is known about them.
-    """
+    shape: tuple[int, ...]
+    itemsize: float
+    mesh: Mesh
+    link: LinkCost
+    _kinds: dict[_Kind, int] = field(default_factory=lambda: {_EVEN: 0})
+    _kind: Numbers = field(default_factory=Numbers)
+    _known: dict[_Kind, _Distances | None] = field(default_factory=dict)
 
-    def __init__(self, shape: tuple[int, ...], itemsize: float, mesh: Mesh, link_cost: LinkCost) -> None:
-        self.shape, self.itemsize, self.mesh, self.link = shape, itemsize, mesh, link_cost
-        elements, self.limits, _ = planner._divisors(shape, mesh)
-        self.size = elements * itemsize
-        self._specs: list[ShardSpec] = []
-        self._numbers: dict[ShardSpec, int] = {}
-        self._kinds: dict[int, _Kind] = {}
-        self._masks: dict[tuple[int, Partial], tuple[int, int]] = {}
-        self._distances: dict[tuple[frozenset[int], float], _Distances | None] = {}
+    def __post_init__(self) -> None:
+        self._elements, self._limits, _ = planner._divisors(self.shape, self.mesh)
+        self._size = self._elements * self.itemsize
+        self._other_ranks: set[int] = set()
+        self._layouts = Layouts.on(self.mesh)
+        self._splits: list[dict[Axes, tuple[bool, int]]] = [{} for _ in self.shape]
 
     def matrix(self, src: Sequence[ShardSpec], dst: Sequence[ShardSpec]) -> np.ndarray:
         """Seconds of each of `src` (rows) to each of `dst` (columns); infinite where there is no way.
@@ -98,92 +170,45 @@ class TensorCosts:
         Raises:
           ReshardError: a spec names an axis that the mesh lacks, or one twice.
         """
-        return self.between([self.number(s) for s in src], [self.number(s) for s in dst])
-
-    def number(self, spec: ShardSpec) -> int:
-        """The number of a layout."""
-        found = self._numbers.setdefault(spec, len(self._specs))
-        if found == len(self._specs):
-            self._specs.append(spec)
-        return found
+        return self.between(self._layouts.numbers(src), self._layouts.numbers(dst))
 
     def forget(self) -> None:
         """Drop distances that are known; they take more memory than what is made of them."""
-        for known in self._distances.values():
+        for known in self._known.values():
             if known is not None:
-                known.rows.clear()
+                known.forget()
 
-    def between(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
-        """`matrix` of layouts given by their numbers."""
-        specs, out = self._specs, np.empty((len(src), len(dst)))
-        groups = _grouped(specs[n].partial for n in src)
-        # Whatever is not partial over an axis becomes so by a mask, behind the rest.
-        into = np.tile(np.array(dst, np.intp), (len(groups), 1))
-        masks = np.zeros(into.shape)
-        for j in [j for j, n in enumerate(dst) if specs[n].partial]:
-            for row, partial in enumerate(groups):
-                into[row, j], masks[row, j] = self._masked(dst[j], partial)
-        ends, back = np.unique(into, return_inverse=True)
-        reduced = self._reduced_matrix(src, ends.tolist())
-        for i, columns, count in zip(groups.values(), back.reshape(into.shape), masks, strict=True):
-            out[i] = reduced[i][:, columns] + count * planner.MASK_SECONDS
-        return out
-
-    def _masked(self, number: int, partial: Partial) -> tuple[int, int]:
-        """What a tensor that is `partial` becomes before it gets masks on the way to a layout, and how many masks."""
-        found = self._masks.get((number, partial))
-        if found is None:
-            spec, found = self._specs[number], (number, 0)
-            if spec.partial and spec.partial != partial:
-                steps = planner._masks(partial, spec)
-                found = self.number(planner._unmasked(spec, steps)), len(steps)
-            self._masks[number, partial] = found
-        return found
-
-    def _reduced_matrix(self, src: Sequence[int], dst: Sequence[int]) -> np.ndarray:
-        """The matrix where no masks are needed."""
-        rows, columns = _grouped(map(self._kind, src)), _grouped(map(self._kind, dst))
-        if len(rows) == len(columns) == 1:
-            return self._block(src, dst, *self._both(*rows, *columns))
+    def between(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        """`matrix` of layouts given by their numbers among `Layouts`."""
         out = np.empty((len(src), len(dst)))
-        for a, i in rows.items():
-            for b, j in columns.items():
-                out[np.array(i)[:, None], j] = self._block(
-                    [src[n] for n in i], [dst[n] for n in j], *self._both(a, b)
-                )
+        groups = [(rows, *self._layouts.unmasked(dst, p)) for p, rows in self._layouts.by_partial(src)]
+        ends, back = np.unique([before for _, before, _ in groups], return_inverse=True)
+        reduced = self._reduced_matrix(src, ends)
+        back = back.reshape(len(groups), len(dst))
+        for (rows, _, masks), columns in zip(groups, back, strict=True):
+            out[rows] = reduced[rows][:, columns] + masks * planner.MASK_SECONDS
         return out
 
-    @staticmethod
-    def _both(a: _Kind, b: _Kind) -> _Kind:
-        uneven = a[0] | b[0]
-        return uneven, max(a[1], b[1]) if uneven else 1.0
+    def _reduced_matrix(self, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+        """The matrix where no masks are needed."""
+        every = list(self._kinds_of(np.concatenate([src, dst])))
+        numbers = self._kind.of(src), self._kind.of(dst)
+        rows, columns = (list(groups_of(n)) for n in numbers)
+        if len(rows) == len(columns) == 1:
+            return self._block(src, dst, *_both(every[rows[0][0]], every[columns[0][0]]))
+        out = np.empty((len(src), len(dst)))
+        for a, i in rows:
+            for b, j in columns:
+                out[i[:, None], j] = self._block(src[i], dst[j], *_both(every[a], every[b]))
+        return out
 
-    def _block(
-        self, src: Sequence[int], dst: Sequence[int], uneven: frozenset[int], padding: float
-    ) -> np.ndarray:
+    def _block(self, src: np.ndarray, dst: np.ndarray, uneven: frozenset[int], padding: float) -> np.ndarray:
         """The matrix of layouts of one kind on each side."""
-        known, specs, rank = self._distances_on(uneven, padding), self._specs, len(self.shape)
-        if known is None or any([len(specs[n].dims) != rank for n in (*src, *dst)]):
-            return np.array([[self._alone(specs[a], specs[b]) for b in dst] for a in src])
-        arrays, nodes = known.arrays, known.nodes
-        if fresh := [n for n in (*src, *dst) if n not in nodes]:
-            nodes.update((n, self._node(specs[n], known)) for n in fresh)
-            arrays.include([nodes[n] for n in fresh])
-        starts, ends = [nodes[n] for n in src], [nodes[n] for n in dst]
-        if new := sorted({n for n in starts if n not in known.rows or len(known.rows[n]) < arrays.nodes}):
-            known.rows.update(zip(new, arrays.distances(new, self._hop_costs(known)), strict=True))
-        return np.array([known.rows[n] for n in starts])[:, ends]
-
-    def _hop_costs(self, known: _Distances) -> np.ndarray:
-        """Seconds of each hop of the graph."""
-        hops = known.arrays.graph.hops
-        if len(known.hop_costs) < len(hops):
-            more = []
-            for name, axes, share in hops[len(known.hop_costs) :]:
-                sent = share * known.size
-                more.append(self.link(axes, sent, name) if sent else SLICE_SECONDS)
-            known.hop_costs = np.concatenate([known.hop_costs, more])
-        return known.hop_costs
+        known = self._distances_on(uneven, padding)
+        if known is None or not self._other_ranks.isdisjoint((*src.tolist(), *dst.tolist())):
+            starts, ends = ([self._layouts.specs[n] for n in numbers.tolist()] for numbers in (src, dst))
+            return np.array([[self._alone(a, b) for b in ends] for a in starts])
+        return known.between(src, dst)
 
     def _alone(self, src: ShardSpec, dst: ShardSpec) -> float:
         """A pair for which not all layouts can be searched, or that cannot be."""
@@ -194,39 +219,44 @@ class TensorCosts:
         except ReshardError:
             return float("inf")
 
-    def _kind(self, number: int) -> _Kind:
-        kind = self._kinds.get(number)
-        if kind is None:
-            spec = self._specs[number]
-            planner.check_spec(spec, self.mesh)
-            uneven = spec.uneven_dims(self.shape, self.mesh) if spec.rank == len(self.shape) else ()
-            padding = planner._padding(spec, self.shape, self.mesh) if uneven else 1.0
-            kind = self._kinds[number] = frozenset(uneven), padding
-        return kind
+    def _kinds_of(self, numbers: np.ndarray) -> Iterable[_Kind]:
+        """All kinds, once those of `numbers` are known."""
+        for n in self._kind.missing(numbers):
+            spec = self._layouts.specs[n]
+            if spec.rank != len(self.shape):
+                self._other_ranks.add(n)
+            kind = self._kind_of(spec)
+            self._kind.set(n, self._kinds.setdefault(kind, len(self._kinds)))
+        return self._kinds
+
+    def _kind_of(self, spec: ShardSpec) -> _Kind:
+        if spec.rank != len(self.shape):
+            return _EVEN
+        uneven, have = [], 1
+        for d, (axes, size, known) in enumerate(zip(spec.dims, self.shape, self._splits, strict=True)):
+            if axes not in known:
+                sizes = [self.mesh.axis_size(a) for a in axes]
+                known[axes] = is_even(size, sizes), padded_size(size, sizes) * self.mesh.axes_size(axes)
+            even, held = known[axes]
+            have *= held
+            if not even:
+                uneven.append(d)
+        return (frozenset(uneven), have / max(self._elements, 1)) if uneven else _EVEN
 
     def _distances_on(self, uneven: frozenset[int], padding: float) -> _Distances | None:
         """What is searched where the dimensions `uneven` are; None if not all layouts can be."""
         key = uneven, padding
-        if key not in self._distances:
-            limits = tuple(UNEVEN if d in uneven else n for d, n in enumerate(self.limits))
+        if key not in self._known:
+            limits = tuple(UNEVEN if d in uneven else n for d, n in enumerate(self._limits))
             keep = tuple(d for d, n in enumerate(limits) if n != 1)
             # An axis of one device may split a dimension that nothing else can: such meshes take the long way.
             odd = 1 in self.mesh.sizes or layouts_count(len(keep), len(self.mesh.axes)) > planner.EXACT_LAYOUTS
-            self._distances[key] = None
-            if not odd:
-                graph = graph_of(tuple(limits[d] for d in keep), Mesh(self.mesh.axes))
-                self._distances[key] = _Distances(_arrays_of(graph), self.size * padding, keep, np.zeros(0), {}, {})
-        return self._distances[key]
-
-    @staticmethod
-    def _node(spec: ShardSpec, known: _Distances) -> int:
-        dims = spec.dims if len(known.keep) == spec.rank else tuple(spec.dims[d] for d in known.keep)
-        return known.arrays.graph.node((dims, spec.partial))
+            kept = tuple(limits[d] for d in keep)
+            self._known[key] = None if odd else _Distances(kept, keep, self.mesh, self._size * padding, self.link)
+        return self._known[key]
 
 
-def _grouped(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
-    """Where each of the keys is."""
-    out: dict[_Key, list[int]] = {}
-    for n, key in enumerate(keys):
-        out.setdefault(key, []).append(n)
-    return out
+def _both(a: _Kind, b: _Kind) -> _Kind:
+    """What two layouts are searched with."""
+    uneven = a[0] | b[0]
+    return uneven, max(a[1], b[1]) if uneven else 1.0

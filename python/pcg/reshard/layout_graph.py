@@ -35,6 +35,15 @@ UNEVEN = 0
 SAME = 1e-9
 
 
+def unlimited(limits: tuple[int, ...], mesh: Mesh) -> tuple[int, ...]:
+    """Limits of dimensions that can be split into any number, unevenly where `limits` say so.
+
+    Axes of one size split a dimension into the same blocks whichever they are: then that makes no difference.
+    """
+    alone = len(set(mesh.sizes)) == 1
+    return tuple(mesh.size if limit != UNEVEN or alone else UNEVEN for limit in limits)
+
+
 class LayoutGraph:
     """Layouts on `mesh` of tensors whose dimension `d` can be split into any divisor of `limits[d]`.
 
@@ -44,7 +53,7 @@ class LayoutGraph:
 
     def __init__(self, limits: tuple[int, ...], mesh: Mesh) -> None:
         self.limits, self.mesh = limits, mesh
-        free = tuple(limit and mesh.size for limit in limits)
+        free = unlimited(limits, mesh)
         self._all = None if free == limits else graph_of(free, mesh)
         self._of_all: dict[int, int | None] = {}
         """The number here of a layout of that graph; None if these tensors cannot have it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -13,43 +13,58 @@ from pcg.cost import CostModel, Timing
 from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.reshard.batch import TensorCosts
+from pcg.reshard.layouts import Layouts, Numbers
 from pcg.search.table import Port
 
 
 @dataclass
 class _Known:
-    """Costs for one tensor, by the numbers of specs; `seconds` are known of pairs between ports that are `complete`."""
+    """Costs for one tensor: `seconds` by places of layouts, known between ports that are `complete`."""
 
     costs: TensorCosts
-    numbers: dict[Port, np.ndarray] = field(default_factory=dict)
     seconds: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     complete: set[tuple[Port, Port]] = field(default_factory=set)
     """Ports between which all pairs are computed."""
+    _places: Numbers = field(default_factory=Numbers)
+    _count: int = 0
 
-    def numbers_of(self, port: Port) -> np.ndarray:
-        """Numbers of the specs of a port."""
-        found = self.numbers.get(port)
-        if found is None:
-            found = self.numbers[port] = np.array([self.costs.number(s) for s in port.specs], np.intp)
-        return found
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """Where layouts, by number, are in `seconds`."""
+        for n in self._places.missing(numbers):
+            self._places.set(n, self._count)
+            self._count += 1
+        return self._places.of(numbers)
 
-    def fill(self, pairs: Collection[tuple[Port, Port]]) -> None:
-        """Compute the costs between ports."""
-        rows = np.unique(np.concatenate([self.numbers_of(src) for src, _ in pairs]))
-        columns = np.unique(np.concatenate([self.numbers_of(dst) for _, dst in pairs]))
-        n, most = len(self.seconds), 1 + max(int(rows.max(initial=0)), int(columns.max(initial=0)))
-        if most > n:  # no larger than needed: there are hundreds of tensors
-            grown = np.empty((most, most))
+    def fill(self, sources: np.ndarray, goals: np.ndarray) -> None:
+        """Compute the costs between layouts."""
+        rows, columns = self.places(sources), self.places(goals)
+        if self._count > len(self.seconds):  # no larger than needed: there are hundreds of tensors
+            grown = np.empty((self._count, self._count))
+            n = len(self.seconds)
             grown[:n, :n] = self.seconds
             self.seconds = grown
-        self.seconds[rows[:, None], columns] = self.costs.between(rows.tolist(), columns.tolist())
+        self.seconds[rows[:, None], columns] = self.costs.between(sources, goals)
         self.costs.forget()
-        self.complete.update(pairs)
 
 
 #: Shape, bytes of an element, and whether its collectives are combined.
 _Tensor = tuple[tuple[int, ...], float, bool]
-_Tensors = dict[_Tensor, _Known]
+
+
+@dataclass
+class _Shared:
+    """What all models of a thread have in common that differ in overlap."""
+
+    layouts: Layouts
+    tensors: dict[_Tensor, _Known] = field(default_factory=dict)
+    _numbers: dict[Port, np.ndarray] = field(default_factory=dict)
+
+    def numbers(self, port: Port) -> np.ndarray:
+        """Numbers of the specs of a port."""
+        found = self._numbers.get(port)
+        if found is None:
+            found = self._numbers[port] = self.layouts.numbers(port.specs)
+        return found
 
 
 class CostMatrices:
@@ -61,7 +76,7 @@ class CostMatrices:
 
     def __init__(self, model: CostModel) -> None:
         self.model = model
-        self._tensors = _shared(model.machine, model.mesh, threading.get_ident())
+        self._shared = _shared(model.machine, model.mesh, threading.get_ident())
 
     def between(
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, timing: Timing
@@ -72,18 +87,22 @@ class CostMatrices:
         """
         self.prepare([(src, dst, shape, itemsize, timing)])
         known = self._tensor(shape, itemsize, timing)
-        found = known.seconds[known.numbers_of(src)[:, None], known.numbers_of(dst)]
+        rows, columns = (known.places(self._shared.numbers(port)) for port in (src, dst))
+        found = known.seconds[rows[:, None], columns]
         return self._exposed(found, timing)
 
     def prepare(self, edges: Iterable[tuple[Port, Port, tuple[int, ...], float, Timing]]) -> None:
         """Compute what `between` will be asked for, all edges of a tensor at once: that is faster."""
         open_: dict[_Tensor, dict[tuple[Port, Port], None]] = {}
         for src, dst, shape, itemsize, timing in edges:
-            known = self._tensors.get((shape, itemsize, timing.combined))
+            known = self._shared.tensors.get((shape, itemsize, timing.combined))
             if known is None or (src, dst) not in known.complete:
                 open_.setdefault((shape, itemsize, timing.combined), {})[src, dst] = None
         for (shape, itemsize, combined), pairs in open_.items():
-            self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL).fill(pairs)
+            known = self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL)
+            ends = [{port: self._shared.numbers(port) for port in ports} for ports in zip(*pairs, strict=True)]
+            known.fill(*(np.unique(np.concatenate(list(numbers.values()))) for numbers in ends))
+            known.complete.update(pairs)
 
     def row(
         self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,
@@ -103,13 +122,13 @@ class CostMatrices:
 
     def _tensor(self, shape: tuple[int, ...], itemsize: float, timing: Timing) -> _Known:
         key = shape, itemsize, timing.combined
-        known = self._tensors.get(key)
+        known = self._shared.tensors.get(key)
         if known is None:
             costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))
-            known = self._tensors[key] = _Known(costs)
+            known = self._shared.tensors[key] = _Known(costs)
         return known
 
 
 @lru_cache(maxsize=8)
-def _shared(machine: Machine, mesh: Mesh, _thread: int) -> _Tensors:
-    return {}
+def _shared(_machine: Machine, mesh: Mesh, _thread: int) -> _Shared:
+    return _Shared(Layouts.on(mesh))
