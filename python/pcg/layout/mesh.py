@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pcg.layout.brief import brief
@@ -108,15 +109,15 @@ class Mesh:
     def __str__(self) -> str:
         return ",".join(f"{n}={s}" for n, s in self.axes)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(n for n, _ in self.axes)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         return tuple(s for _, s in self.axes)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of devices."""
         return math.prod(self.sizes)

@@ -23,6 +23,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.transformation import option
 from pcg.ir.walk import walk
 from pcg.planning.workspace import Workspace
+from pcg.solve import beside
 
 R = TypeVar("R")
 #: What is to be done for a program.  It is pickled.
@@ -133,6 +134,7 @@ def _initialize() -> None:
     # Ctrl-C goes to all processes of a terminal; the one that waits for these ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*_COLLECTED)
+    beside.forbid()
 
 
 def _run(program: bytes, lenient: bool, task: Task[R]) -> R:

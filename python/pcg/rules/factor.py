@@ -152,13 +152,17 @@ class FactorRule:
 
     # -- specs ---------------------------------------------------------------------------------
 
+    def specs(self, a: Assignment) -> tuple[list[ShardSpec], list[ShardSpec]]:
+        """Specs that operands must have, and those that results have, under `a`."""
+        return _specs(self._structure, a)
+
     def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
         """Spec that operand `i` must have under `a`."""
-        return _specs(self._structure, a)[0][i]
+        return self.specs(a)[0][i]
 
     def result_spec(self, i: int, a: Assignment) -> ShardSpec:
         """Spec that result `i` has under `a`."""
-        return _specs(self._structure, a)[1][i]
+        return self.specs(a)[1][i]
 
     # -- legality and enumeration --------------------------------------------------------------
 

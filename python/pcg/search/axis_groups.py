@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -35,8 +35,8 @@ def groups(table: Table, names: Sequence[str], classes: tuple[int, ...]) -> tupl
     """
     found = table.groups.get(classes)
     if found is None:
-        seen: dict[tuple[object, ...], int] = {}
-        keys = [_key(use, names, classes) for use in _uses(table)]
+        seen: dict[tuple[tuple[int, int], ...], int] = {}
+        keys = _keys(_uses(table), names, classes)
         numbers = np.array([seen.setdefault(k, len(seen)) for k in keys])
         uniform = np.array([len(set(k)) == len(set(classes)) for k in keys])
         found = table.groups[classes] = numbers, uniform
@@ -73,8 +73,16 @@ def _uses(table: Table) -> list[list[_Use]]:
     ]
 
 
-def _key(uses: Sequence[_Use], names: Sequence[str], classes: Sequence[int]) -> tuple[object, ...]:
-    by_axis: dict[str, list[object]] = {}
-    for axis, what in uses:
-        by_axis.setdefault(axis, []).append(what)
-    return tuple(sorted((c, repr(by_axis.get(axis, ()))) for axis, c in zip(names, classes, strict=True)))
+def _keys(
+    uses: Iterable[Sequence[_Use]], names: Sequence[str], classes: Sequence[int]
+) -> list[tuple[tuple[int, int], ...]]:
+    """Per choice the class of each axis and the number of what it does, in order whatever the axes' names are."""
+    numbers: dict[tuple[object, ...], int] = {}
+    keys = []
+    for use in uses:
+        by_axis: dict[str, tuple[object, ...]] = dict.fromkeys(names, ())
+        for axis, what in use:
+            by_axis[axis] += (what,)
+        does = [numbers.setdefault(whats, len(numbers)) for whats in by_axis.values()]
+        keys.append(tuple(sorted(zip(classes, does, strict=True))))
+    return keys

@@ -15,6 +15,10 @@ from pcg.machine import Machine
 from pcg.reshard.batch import TensorCosts
 from pcg.reshard.layouts import Layouts, Numbers
 from pcg.search.table import Port
+from pcg.solve.beside import Beside
+
+#: Costs of which half are computed beside the rest.  Measured: 60 ms for half of so many, 20 for a copy of a process.
+_MANY = 400_000
 
 
 @dataclass
@@ -35,16 +39,25 @@ class _Known:
             self._count += 1
         return self._places.of(numbers)
 
-    def fill(self, sources: np.ndarray, goals: np.ndarray) -> None:
+    def between(self, sources: np.ndarray, goals: np.ndarray) -> np.ndarray:
         """Compute the costs between layouts."""
+        found = self.costs.between(sources, goals)
+        self.costs.forget()
+        return found
+
+    def fill(self, sources: np.ndarray, goals: np.ndarray) -> None:
+        """Compute the costs between layouts, and keep them."""
+        self.put(sources, goals, self.between(sources, goals))
+
+    def put(self, sources: np.ndarray, goals: np.ndarray, seconds: np.ndarray) -> None:
+        """Keep the costs between layouts."""
         rows, columns = self.places(sources), self.places(goals)
         if self._count > len(self.seconds):  # no larger than needed: there are hundreds of tensors
             grown = np.empty((self._count, self._count))
             n = len(self.seconds)
             grown[:n, :n] = self.seconds
             self.seconds = grown
-        self.seconds[rows[:, None], columns] = self.costs.between(sources, goals)
-        self.costs.forget()
+        self.seconds[rows[:, None], columns] = seconds
 
 
 #: Shape, bytes of an element, and whether its collectives are combined.
@@ -98,11 +111,25 @@ class CostMatrices:
             known = self._shared.tensors.get((shape, itemsize, timing.combined))
             if known is None or (src, dst) not in known.complete:
                 open_.setdefault((shape, itemsize, timing.combined), {})[src, dst] = None
+        asked: list[tuple[_Known, np.ndarray, np.ndarray]] = []
         for (shape, itemsize, combined), pairs in open_.items():
             known = self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL)
             ends = [{port: self._shared.numbers(port) for port in ports} for ports in zip(*pairs, strict=True)]
-            known.fill(*(np.unique(np.concatenate(list(numbers.values()))) for numbers in ends))
+            rows, columns = (np.unique(np.concatenate(list(numbers.values()))) for numbers in ends)
+            asked.append((known, rows, columns))
             known.complete.update(pairs)
+        # The first tensor of a rank makes the graph that the others share; of these half is done beside the rest.
+        first = {len(known.costs.shape): n for n, (known, _, _) in reversed(list(enumerate(asked)))}.values()
+        rest = [one for n, one in enumerate(asked) if n not in first]
+        large = sum(len(rows) * len(columns) for _, rows, columns in rest) > _MANY
+        others = rest[1::2] if large else []
+        for n in first:
+            asked[n][0].fill(*asked[n][1:])
+        beside = Beside(lambda: [known.between(rows, columns) for known, rows, columns in others]) if others else None
+        for known, rows, columns in rest[::2] if large else rest:
+            known.fill(rows, columns)
+        for (known, rows, columns), seconds in zip(others, beside.result() if beside else (), strict=True):
+            known.put(rows, columns, seconds)
 
     def row(
         self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,

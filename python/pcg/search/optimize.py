@@ -11,8 +11,9 @@ import numpy as np
 from pcg.search.axis_groups import grouped
 from pcg.search.fit import fit
 from pcg.search.outcome import Alternative, Outcome
-from pcg.search.pure_plans import pure_plans, replication
+from pcg.search.pure_plans import pure_plans, pure_plans_of_groups, replication
 from pcg.search.quotient import Quotient
+from pcg.solve.beside import Beside
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import solve
 from pcg.solve.stop import NEVER, Stop
@@ -49,22 +50,33 @@ def optimize(
     known = [(name, quotient.per_class(x)) for name, x in plans]
     reduction = None
     groups = grouped(network, [quotient.tables[c] for c in range(classes)], quotient.model)
+    pure: Beside[list[tuple[str, list[int]]]] | None = None
     if effort.quick:
         known.append(("replication", replication(quotient)))
+    elif groups is None:
+        found, reduction = pure_plans(quotient, network)
+        known += found
     else:
-        pure, reduction = pure_plans(quotient, network, groups)
-        known += pure
-    starts = [x for _, x in known]
-    how = partial(solve, network, reduction=reduction) if groups is None else groups.solve
-    solution = how(starts, effort=effort, progress=progress, cutoff=cutoff, stop=stop)
+        pure = Beside(partial(pure_plans_of_groups, quotient, groups))
+
+    def starts() -> list[list[int]]:
+        known.extend(pure.result() if pure is not None else ())
+        return [x for _, x in known]
+
+    if groups is None:
+        solution = solve(
+            network, starts(), reduction=reduction, effort=effort, progress=progress, cutoff=cutoff, stop=stop
+        )
+    else:
+        solution = groups.solve(starts, effort=effort, progress=progress, cutoff=cutoff, stop=stop)
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start
     possible = network.seconds(chosen) < np.inf
     if limit is not None and quotient.peak(chosen) > limit and bound <= cutoff and possible:
         start = time.perf_counter()
-        starts = [chosen, *(x for _, x in known)]
+        pool = [chosen, *(x for _, x in known)]
         known.append(("fastest, ignoring memory", chosen))
-        chosen = fit(quotient, limit, network, starts, quick=effort.quick, progress=progress)
+        chosen = fit(quotient, limit, network, pool, quick=effort.quick, progress=progress)
         phases["memory"] = time.perf_counter() - start
     alternatives, named = [], ""
     for name, x in known:

@@ -19,30 +19,33 @@ def replication(quotient: Quotient) -> list[int]:
     return [_replicated(quotient, c) for c in range(quotient.classes)]
 
 
-def pure_plans(
-    quotient: Quotient, network: Network, grouped: Grouped | None = None
-) -> tuple[list[tuple[str, list[int]]], Reduction | None]:
+def pure_plans(quotient: Quotient, network: Network) -> tuple[list[tuple[str, list[int]]], Reduction]:
     """Name and choice per class of each, completed as well as possible; and the network without all but arguments.
 
-    That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.  With choices
-    in groups it is not: such plans are made of choices in which interchangeable axes do the same, which are few.
+    That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.
     """
+    reduction = reduce(network, {quotient.class_of[n] for n in quotient.arguments})
+    return _plans(quotient, partial(_complete, network, reduction)), reduction
+
+
+def pure_plans_of_groups(quotient: Quotient, grouped: Grouped) -> list[tuple[str, list[int]]]:
+    """Name and choice per class of each, where choices are in groups.
+
+    Such plans are made of choices in which interchangeable axes do the same, which are few.
+    """
+    return _plans(quotient, grouped.complete)
+
+
+def _plans(quotient: Quotient, complete: Callable[[dict[int, int]], list[int]]) -> list[tuple[str, list[int]]]:
     replicated = replication(quotient)
     plans = [("replication", replicated)]
     data = {quotient.class_of[n] for n in quotient.data}
     arguments = {quotient.class_of[n] for n in quotient.arguments}
-    reduction: Reduction | None = None
-    complete: Callable[[dict[int, int]], list[int]]
-    if grouped is not None:
-        complete = grouped.complete
-    else:
-        reduction = reduce(network, arguments)
-        complete = partial(_complete, network, reduction)
     if data:
         split = {c: _batch(quotient, c) if c in data else replicated[c] for c in arguments}
         plans.append(("data parallelism", complete(split)))
         plans.append(("tensor parallelism", complete({c: replicated[c] for c in data})))
-    return plans, reduction
+    return plans
 
 
 def _replicated(quotient: Quotient, c: int) -> int:

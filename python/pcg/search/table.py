@@ -176,8 +176,9 @@ class Tables:
 
     def _of_assignments(self, rule: FactorRule, found: list[Assignment]) -> Table:
         counts = self._counts_of(found)
-        ins = tuple(Port.of([rule.operand_spec(i, a) for a in found]) for i in range(len(rule.operands)))
-        outs = tuple(Port.of([rule.result_spec(i, a) for a in found]) for i in range(len(rule.results)))
+        specs = [rule.specs(a) for a in found]
+        ins = tuple(Port.of([operands[i] for operands, _ in specs]) for i in range(len(rule.operands)))
+        outs = tuple(Port.of([results[i] for _, results in specs]) for i in range(len(rule.results)))
         return Table(self._next(), ins, outs, _parts(rule, counts), tuple(found), counts)
 
     def _counts_of(self, found: Sequence[Assignment]) -> np.ndarray:

@@ -13,7 +13,7 @@ and for networks that are no chains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import Solution, completed, searched, solve
+from pcg.solve.kernels import least_of_groups
 from pcg.solve.network import Network, memory, narrowed, widened
 from pcg.solve.stop import NEVER, Stop
 
@@ -45,14 +46,14 @@ class Grouped:
         self.network.settle()
         out = Network()
         for costs, group in zip(self.network.unary, self.groups, strict=True):
-            out.add(_least(costs, group))
+            out.add(_least(costs[:, None], group, np.zeros(1, np.int64))[:, 0])
         known: dict[tuple[object, ...], np.ndarray] = {}
         for i, row in enumerate(self.network.pair):
             for j, m in row.items():
                 if i < j:
                     key = memory(m), id(self.groups[i]), id(self.groups[j])
                     if key not in known:
-                        known[key] = _least(_least(m, self.groups[i]).T, self.groups[j]).T
+                        known[key] = _least(m, self.groups[i], self.groups[j])
                     out.connect(i, j, known[key])
         out.unit = self.network.unit
         return out
@@ -87,19 +88,23 @@ class Grouped:
 
     def solve(
         self,
-        starts: Sequence[Sequence[int]] = (),
+        starts: Callable[[], Sequence[Sequence[int]]] = tuple,
         *,
         effort: Effort = DEFAULT,
         progress: Callable[[str], None] = lambda _: None,
         cutoff: float = np.inf,
         stop: Stop = NEVER,
     ) -> Solution:
-        """As `ilp.solve` for the network."""
-        above = searched(
-            self.coarse, [self.of(x) for x in starts], effort=effort, progress=progress, cutoff=cutoff, stop=stop
-        )
+        """As `ilp.solve` for the network; `starts` are asked for after the coarse network is simplified."""
+        known: list[list[int]] = []
+
+        def above_starts() -> Iterator[list[int]]:
+            known.extend(map(list, starts()))
+            yield from map(self.of, known)
+
+        above = searched(self.coarse, above_starts(), effort=effort, progress=progress, cutoff=cutoff, stop=stop)
         bound = above.solution.bound
-        known = [*map(list, starts), self.member(above.solution.x, {})]
+        known.append(self.member(above.solution.x, {}))
         best = min(known, key=self.network.cost)
         found = Solution(best, self.network.cost(best), bound, 0)
         if bound > cutoff or stop():
@@ -129,8 +134,11 @@ class Grouped:
         return [mask[group] for mask, group in zip(masks, self.groups, strict=True)]
 
 
-def _least(costs: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The least row of each group."""
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
-    return np.minimum.reduceat(costs[order], starts, axis=0)
+def _least(costs: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The least of each group of rows and group of columns."""
+    out = np.full((int(rows.max()) + 1, int(columns.max()) + 1), np.inf)
+    if costs.flags.c_contiguous:
+        least_of_groups(costs, rows, columns, out)
+    else:
+        least_of_groups(np.ascontiguousarray(costs), rows, columns, out)
+    return out

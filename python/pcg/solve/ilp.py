@@ -8,7 +8,7 @@ the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,12 +87,12 @@ def solve(
 
 
 def searched(
-    network: Network, starts: Sequence[Sequence[int]] = (), *, effort: Effort = DEFAULT,
+    network: Network, starts: Iterable[Sequence[int]] = (), *, effort: Effort = DEFAULT,
     progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, floor: float = -np.inf,
     reduction: Reduction | None = None, stop: Stop = NEVER,
 ) -> Searched:  # fmt: skip
-    """`solve`, with what it knows about other solutions."""
-    starts = [list(s) for s in starts]
+    """`solve`, with what it knows about other solutions; `starts` may be computed after the network is simplified."""
+    known: list[list[int]] | None = None
     layers, found = Layers(reduction), None
     constant = 0.0
     core = network
@@ -104,11 +104,12 @@ def searched(
         reduction = reduce(core)
         constant += reduction.constant
         core, found = layers.add(reduction), None
+        known = [list(s) for s in starts] if known is None else known
         size = sum(map(len, core.unary))
         if not core.unary:
             break
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
-        projected = [layers.project(s) for s in starts]
+        projected = [layers.project(s) for s in known]
         guess = min([first_guess(core), *projected], key=core.cost)
         found = _bounded(core, guess, constant, effort, cutoff, floor - constant, stop)
         bound = max(bound, constant + found.bound)
@@ -116,7 +117,7 @@ def searched(
         if bound > cutoff:
             return Searched(Solution(best, network.cost(best), bound, 0), layers, found)
         if stop():
-            return Searched(_best(network, Solution(best, network.cost(best), bound, 0), starts), layers, found)
+            return Searched(_best(network, Solution(best, network.cost(best), bound, 0), known), layers, found)
         core = layers.open(found.open(found.cost))
         left = sum(map(len, core.unary))
         apart = _apart(found, constant, floor - constant)
@@ -132,7 +133,7 @@ def searched(
     if best is None or found is None:
         best = layers.lift([])
         bound = network.cost(best)
-    return Searched(_best(network, Solution(best, network.cost(best), bound, count), starts), layers, found)
+    return Searched(_best(network, Solution(best, network.cost(best), bound, count), known or ()), layers, found)
 
 
 def _apart(found: Bounded, constant: float, floor: float) -> float:

@@ -104,6 +104,15 @@ def least_sums(own: Floats, table: Floats, out: Floats) -> None:
         out[l] = least
 
 
+@kernel
+def least_of_groups(costs: FloatRows, rows: Ints, columns: Ints, out: FloatRows) -> None:
+    """Lower `out[rows[i], columns[j]]` to the least `costs[i, j]`."""
+    for i in range(len(rows)):
+        row, to = costs[i], out[rows[i]]
+        for j in range(len(columns)):
+            to[columns[j]] = min(to[columns[j]], row[j])
+
+
 @kernel_without_nan
 def least(values: Floats) -> float:
     """The least of some values."""

@@ -28,7 +28,7 @@ def alone(a, b, shape, mesh, link):
         return np.inf
 
 
-MESHES = ["a=8", "a=2,b=4", "a=3,b=2", "a=2,b=2,c=2", "a=4,b=1"]
+MESHES = ["a=8", "a=2,b=4", "a=3,b=2", "a=2,b=2,c=2", "a=3,b=3", "a=4,b=1"]
 
 
 @settings(max_examples=40, deadline=None)

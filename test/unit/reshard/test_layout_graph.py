@@ -6,7 +6,8 @@ import math
 import pytest
 
 from pcg.layout import Mesh
-from pcg.reshard.layout_graph import graph_of
+from pcg.reshard import layout_graph
+from pcg.reshard.layout_graph import UNEVEN, LayoutGraph, graph_of, unlimited
 
 
 def reached(limits, mesh):
@@ -39,3 +40,31 @@ def test_reaches_what_divides(limits, mesh):
     mesh = Mesh.parse(mesh)
     limits = tuple(math.gcd(n, mesh.size) for n in limits)
     assert reached(limits, mesh) == layouts(limits, mesh)
+
+
+@pytest.mark.parametrize("limits", [(UNEVEN, 8), (8, UNEVEN, 4), (UNEVEN, UNEVEN)], ids=str)
+@pytest.mark.parametrize("mesh", ["a=2,b=2,c=2", "a=2,b=4", "a=3,b=3"])
+def test_uneven_splits_have_the_steps_that_their_blocks_allow(limits, mesh, monkeypatch):
+    """Where axes have one size, the graph of even splits has the same; else permutations are fewer."""
+    mesh = Mesh.parse(mesh)
+
+    def steps():
+        graph = LayoutGraph(limits, mesh)
+        waiting = [graph.node((((),) * len(limits), ()))]
+        found = {}
+        while waiting:
+            n = waiting.pop()
+            if graph.states[n] not in found:
+                edges = graph.edges(n)
+                found[graph.states[n]] = {(graph.states[after], graph.hops[hop]) for after, hop in edges}
+                waiting += [after for after, _ in edges]
+        return found
+
+    shared = steps()
+    free = unlimited(limits, mesh)
+    assert (UNEVEN in free) == (len(set(mesh.sizes)) > 1)
+    # Each block compared with those that a permutation may leave it with.
+    monkeypatch.setattr(layout_graph, "unlimited", lambda limits, mesh: tuple(n and mesh.size for n in limits))
+    layout_graph.graph_of.cache_clear()
+    assert steps() == shared
+    layout_graph.graph_of.cache_clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,46 @@ def test_the_same_program_elsewhere_costs_what_it_would_if_read_anew(fresh):
         assert a.table is b.table and (a.seconds == b.seconds).all()
     assert built.exchanges, "nothing is exchanged: the test shows nothing"
     assert any((a.seconds != b.seconds).any() for a, b in zip(moved.graph.nodes, built.graph.nodes, strict=True))
+
+
+def test_half_of_the_costs_may_be_computed_beside_the_rest(fresh, monkeypatch):
+    """Plans are the same wherever costs of redistributions are computed."""
+    alone = planned(PROGRAMS[1], "a=2,b=2,c=2")
+    halves = []
+
+    class Counted(cost_matrices.Beside):
+        def result(self):
+            found = super().result()
+            halves.append(len(found))
+            return found
+
+    cost_matrices._shared.cache_clear()
+    monkeypatch.setattr(cost_matrices, "_MANY", 0)
+    monkeypatch.setattr(cost_matrices, "Beside", Counted)
+    assert planned(PROGRAMS[1], "a=2,b=2,c=2") == alone
+    assert max(halves) > 1
+
+
+def test_a_plan_with_copies_of_the_process_is_the_one_without(tmp_path):
+    """A program that is large enough for them, by the command: beside jax there are none."""
+    program = tmp_path / "step.mlir"
+    program.write_text(load_module(PROGRAMS[1].read_text(), make_context(), "step").operation.get_asm())
+    texts = []
+    for cores in (1, 2):
+        code = f"""
+from pcg.search import axis_groups, cost_matrices
+from pcg.solve import beside
+from pcg.tools.pcg_opt import main
+
+copies = []
+beside._cores = lambda: {cores}
+cost_matrices._MANY, axis_groups._MANY, axis_groups._SHARE = 0, 0, 1.0
+start = beside.Beside.__init__
+beside.Beside.__init__ = lambda self, work: start(self, work) or copies.append(self._results is not None)
+assert main(["--auto-parallel", "--mesh", "a=2,b=2,c=2", {str(program)!r}]) == 0
+assert len(copies) > 1 and all(c == ({cores} > 1) for c in copies)
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        texts.append(done.stdout)
+    assert texts[0] == texts[1] and "dist.mesh" in texts[0]

@@ -49,7 +49,7 @@ def test_against_all_solutions(seed: int, edges: int, forbidden: float) -> None:
         assert grouped.coarse.cost(grouped.of(x)) <= cost + 1e-12 or cost >= network.limit
     start = [0, 1, 2, 3]
     for name, effort in EFFORTS.items():
-        found = grouped.solve([start], effort=effort)
+        found = grouped.solve(lambda: [start], effort=effort)
         assert found.cost == pytest.approx(network.cost(found.x))
         assert found.cost <= network.cost(start)
         assert found.bound <= least + 1e-12 <= found.cost + 2e-12

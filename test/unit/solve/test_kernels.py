@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.dominance import undominated, with_memory
+from pcg.solve.kernels import least_of_groups
 from pcg.solve.network import FORBIDDEN, Network
 from pcg.solve.pairwise import Pairwise
 from pcg.solve.products import min_plus
@@ -23,6 +24,20 @@ def test_min_plus(seed):
     a, b = rng.random((rows, inner)), rng.random((inner, cols))
     a[rng.random(a.shape) < 0.2] = np.inf
     np.testing.assert_array_equal(min_plus(a, b), (a[:, :, None] + b[None, :, :]).min(axis=1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS)
+def test_least_of_groups(seed):
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(1, 12, 2)
+    costs = rng.random(shape)
+    costs[rng.random(shape) < 0.2] = np.inf
+    rows, columns = (np.unique(rng.integers(0, 4, n), return_inverse=True)[1] for n in shape)
+    out = np.full((rows.max() + 1, columns.max() + 1), np.inf)
+    least_of_groups(costs, rows, columns, out)
+    for i, j in np.ndindex(out.shape):
+        assert out[i, j] == costs[rows == i][:, columns == j].min()
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,0 +1,74 @@
+"""A part of the work in a copy of this process, beside the rest.
+
+A copy has all that its work needs at once, which another process would have to be sent: it takes 10 to 30 ms to make.
+What it finds does not depend on where it was found.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Generic, TypeVar
+
+R = TypeVar("R")
+
+_allowed = True
+
+
+def forbid() -> None:
+    """From now on all work of this process is done in it, as where it is itself one of as many as there are cores."""
+    global _allowed
+    _allowed = False
+
+
+class Beside(Generic[R]):
+    """Work that is done in a copy of this process, or here when its result is needed: where there is one core, and in a
+    process with other software's threads, as jax has, whose locks a copy would find as they are."""
+
+    def __init__(self, work: Callable[[], R]) -> None:
+        self._work = work
+        self._results: Connection | None = None
+        if _allowed and _cores() > 1 and "jaxlib" not in sys.modules and hasattr(os, "fork"):
+            context = multiprocessing.get_context("fork")
+            self._results, theirs = context.Pipe(duplex=False)
+            self._process = context.Process(target=_send, args=(work, theirs), daemon=True)
+            try:
+                with warnings.catch_warnings():
+                    # Of threads: numpy's are idle, and no work uses what the thread that shows progress may hold.
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    self._process.start()
+            except OSError:  # no memory, or as many processes as may be
+                self._results.close()
+                self._results = None
+            theirs.close()
+
+    def result(self) -> R:
+        """What the work returns, or raises."""
+        if self._results is not None:
+            try:
+                found: R = self._results.recv()
+                return found
+            except EOFError:  # it raised something, or somebody ended it, as where memory is short
+                pass
+            finally:
+                self._results.close()
+                self._process.join()
+        return self._work()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _send(work: Callable[[], R], results: Connection) -> None:
+    # Ctrl-C goes to all processes of a terminal; the one that waits ends by itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        results.send(work())
+    finally:
+        os._exit(0)  # what was printed and is not written yet is the other process's

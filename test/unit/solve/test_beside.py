@@ -1,0 +1,88 @@
+"""Work beside the rest gives what it gives here, however it ends there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from pcg.solve.beside import Beside
+
+ROOT_CODE = "import os, signal, sys\nfrom pcg.solve import beside\nfrom pcg.solve.beside import Beside\n"
+
+
+def lines_of(code: str) -> list[str]:
+    """What a Python without jax prints that runs `code`, as if it had two cores."""
+    setup = ROOT_CODE + "beside._cores = lambda: 2\nhere = os.getpid()\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", setup + textwrap.dedent(code)], capture_output=True, text=True, timeout=60,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
+    )  # fmt: skip
+    assert not done.returncode and not done.stderr, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_it_is_done_in_a_copy_of_the_process() -> None:
+    code = """
+        import numpy as np
+        known = np.arange(100_000)
+        def work():
+            print("not printed", end="")  # as a copy leaves what is not flushed
+            return os.getpid() != here, known * 2
+        apart, found = Beside(work).result()
+        print(apart, (found == 2 * known).all(), len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0)
+        Beside(work).result()
+        print(len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0)
+    """
+    first, again = lines_of(code)
+    apart, same, files = first.split()
+    assert (apart, same, files) == ("True", "True", again)
+
+
+@pytest.mark.parametrize(
+    "end", ["raise ValueError('as it is')", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)", "sys.exit(2)"]
+)
+def test_what_does_not_end_well_there_is_done_here(end: str) -> None:
+    code = f"""
+        def work():
+            if os.getpid() != here:
+                {end}
+            return "here"
+        print(Beside(work).result())
+    """
+    assert lines_of(code) == ["here"]
+
+
+def test_an_error_is_raised_where_the_result_is_asked_for() -> None:
+    code = """
+        def work():
+            raise KeyError("none")
+        pending = Beside(work)
+        try:
+            pending.result()
+        except KeyError as error:
+            print("raised", error)
+    """
+    assert lines_of(code) == ["raised 'none'"]
+
+
+@pytest.mark.parametrize(
+    "why", ["beside.forbid()", "beside._cores = lambda: 1", "sys.modules['jaxlib'] = sys", "del os.fork"]
+)
+def test_where_no_copy_is_made_it_is_done_when_asked_for(why: str) -> None:
+    code = f"""
+        {why}
+        pending = Beside(lambda: print("done") or os.getpid() == here)
+        print("asked")
+        print(pending.result())
+    """
+    assert lines_of(code) == ["asked", "done", "True"]
+
+
+def test_in_a_process_with_jax_nothing_is_copied() -> None:
+    import jax  # noqa: F401
+
+    assert Beside(lambda: 1)._results is None
