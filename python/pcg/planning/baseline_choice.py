@@ -14,7 +14,6 @@ from pcg.layout import SpecError
 from pcg.planning.workspace import OnMesh
 from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.warm_start import choices_of
-from pcg.solve.ilp import completed
 
 
 def plan_of_baseline(
@@ -32,7 +31,8 @@ def plan_of_baseline(
     try:
         for symbol in shardings.meshes_of(placed):
             rewrite(placed, on.mesh, symbol)
-        known, apart = choices_of(on.graph(model), on.func, entry_of(placed))
-        return completed(on.network(model), known), apart
+        built = on.graph(model)
+        known, apart = choices_of(built, on.func, entry_of(placed))
+        return built.quotient(model).discrete().completed(known), apart
     except (SpecError, ValueError) as error:
         raise PcgError(f"its layouts are none of the search's: {error}", placed) from None

@@ -29,9 +29,10 @@ from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.overlaps import searches
 from pcg.planning.progress import Progress
+from pcg.planning.relink import Relink
 from pcg.planning.search import EFFORT, SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
-from pcg.planning.tasks import Drafts, Relinking
+from pcg.planning.tasks import Drafts
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
@@ -47,22 +48,14 @@ _SLOWER = 1.01
 _COUNTED = 1.5
 #: Plans that are lowered at the same time, when it is known how long the fastest draft really takes.  A choice.
 _WAVE = 2
-#: Ops of all plans that relinking times.  A choice: 400,000 take ten seconds.  Where the best plan takes so many times
-#: as long as its draft, the timing is wrong for the program, as where shards are uneven: then it lowers plans.
-_RELINKED_OPS, _WRONG = 400_000, 1.05
 #: Ops of a large program, for which there are fewer searches, none by Unity's algorithm, which takes longer than all of
 #: them, and no ZeRO variants of baselines once anything (of their kind) fits.  A choice.
 _LARGE = 8_000
-#: Share of its time that the best plan of a large program must save by parts of others to be lowered.  A choice.
-_WORTH = 0.002
 #: How much slower than the fastest draft one on another mesh may be for the searches to run there, too.  Measured: they
 #: have found plans a quarter faster than the best baseline of a mesh (XDL on 192 V100).
 _NEAR = 1.25
-#: The kind of a plan that takes parts of another search's plan, but for those of ours alone, which are of the search.
-RELINKED = "relinked"
 #: Plans that the remark names beside the chosen one.  A choice.
 _NAMED = 12
-_NOTHING_KNOWN = Outcome([], math.inf, 0.0, 0.0, [], 0, 0)
 
 
 @dataclass
@@ -132,7 +125,11 @@ class Select(Transformation):
             elif not annotated and self.candidates == "all":
                 self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, suitable(entry_of(module)))])
             self._simulate()
-            self._relink(mesh)
+            relinking = Relink(
+                self._common, self._workers, mesh, self.refine, self._quiet_search(), self._drafts, self.tried,
+                self.relinked, self._large, self._finish, self._progress,
+            )  # fmt: skip
+            relinking.run()
         self._choose(module, func)
 
     def _choose(self, module: ir.Operation, func: ir.Operation) -> None:
@@ -236,39 +233,6 @@ class Select(Transformation):
             self._dropped.append(f"{attempt.name} is no candidate: the program has more than {_LARGE} ops")
             return []
         return [(attempt, self._workers.start(attempt.draft))]
-
-    def _relink(self, mesh: Mesh) -> None:
-        """Try the best plan with parts of others; if that is Unity's, also the best of the searches without it."""
-        order = sorted((c for c in self.tried if c.fits), key=lambda c: c.seconds)
-        if order:
-            self._relink_one(mesh, order[0], self._drafts)
-            ours = next((c for c in order if c.group == "search"), None)
-            if ours is not None and order[0].group == "unity":
-                self._relink_one(mesh, ours, [(d, a) for d, a in self._drafts if a.group != "unity"])
-
-    def _relink_one(self, mesh: Mesh, best: Candidate, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
-        """Try `best` with parts of those of `drafts` on its mesh; of a small program all rounds are lowered."""
-        found = next(((d, a) for d, a in drafts if a.name == best.name), None)
-        if found is None or not self.relinked:
-            return
-        draft, attempt = found
-        lowered = best.seconds > _WRONG * draft.seconds
-        most = min(self.relinked, (_SIMULATED_OPS if lowered else _RELINKED_OPS) // max(1, self._workers.ops))
-        fitting = [d for d, _ in drafts if d.mesh == draft.mesh and d.peak_bytes <= self._limit]
-        others = sorted((d.seconds, d.choice) for d in fitting if d.choice != draft.choice)
-        self._progress(f"{attempt.name}, with parts of others")
-        at, refine = (None, None) if draft.mesh == mesh else (draft.mesh.origin, self.refine)
-        relinking = Relinking(self._common, draft.choice, [choice for _, choice in others], most, at, refine, lowered)
-        rounds = self._workers.start(relinking).result()
-        enough = (1 - _WORTH if self._large else 1.0) * (best.seconds if lowered else draft.seconds)
-        known = next((d.search for d in fitting if d.search is not None), None) or self._quiet_search()
-        group = RELINKED if attempt.group == "unity" else "search"
-        for n, (choice, taken) in enumerate(rounds, 1):
-            if taken < enough and (n == len(rounds) or not (self._large or lowered)):
-                outcome = dataclasses.replace(known.outcome or _NOTHING_KNOWN, choice=list(choice))
-                search, name = dataclasses.replace(known), f"{attempt.name} relinked" + f" {n}" * (n > 1)
-                task = SearchAttempt(self._common, name, group, search=search, mesh=at, refine=refine, known=outcome)
-                self._finish(task, self._workers.start(task))
 
     def _other_meshes(self, module: ir.Operation, mesh: Mesh) -> None:
         """Try the baselines on every mesh of as many devices, and the search on the best one's mesh."""

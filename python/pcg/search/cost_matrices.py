@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -132,12 +132,11 @@ class CostMatrices:
             known.put(rows, columns, seconds)
 
     def row(
-        self, known: ShardSpec, specs: Sequence[ShardSpec], shape: tuple[int, ...], itemsize: float, timing: Timing,
-        into: bool,
-    ) -> np.ndarray:  # fmt: skip
-        """Seconds from `known` to each of `specs` if `into`, else from each of them to it; infinite as in `between`."""
-        costs = self._tensor(shape, itemsize, timing).costs
-        found = costs.matrix([known], specs)[0] if into else costs.matrix(specs, [known])[:, 0]
+        self, known: ShardSpec, port: Port, shape: tuple[int, ...], itemsize: float, timing: Timing, into: bool
+    ) -> np.ndarray:
+        """Seconds from `known` to each spec of `port` if `into`, else back; infinite as in `between`."""
+        costs, shared = self._tensor(shape, itemsize, timing).costs, self._shared
+        found = costs.row(shared.layouts.number(known), shared.numbers(port), into)
         return self._exposed(found, timing)
 
     def _exposed(self, seconds: np.ndarray, timing: Timing) -> np.ndarray:
@@ -151,7 +150,7 @@ class CostMatrices:
         key = shape, itemsize, timing.combined
         known = self._shared.tensors.get(key)
         if known is None:
-            costs = TensorCosts(shape, itemsize, self.model.mesh, self.model.link_at(timing))
+            costs = TensorCosts(shape, itemsize, self._shared.layouts, self.model.link_at(timing))
             known = self._shared.tensors[key] = _Known(costs)
         return known
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from pcg.search.graph import Graph
 from pcg.search.memory import Lifetimes
 from pcg.search.table import Port, Table
 from pcg.solve.equal import Equal
+from pcg.solve.ilp import completed
 from pcg.solve.network import Network
 
 #: Share of a large graph's nodes from which its classes are not used.  Where only parts of blocks are equivalent, as in
@@ -21,6 +23,18 @@ from pcg.solve.network import Network
 #: nodes in 6,983 classes, has cliques of thirty nodes when eliminated, of seven without classes, and a gap of 2% for
 #: 0.4%.  A small network is solved exactly either way, and with classes equal layers have equal plans.
 _HARDLY, _MANY = 0.7, 2000
+
+
+class _Edge(NamedTuple):
+    """An edge between two classes."""
+
+    src: int
+    slot: int
+    dst: int
+    operand: int
+    shape: tuple[int, ...]
+    itemsize: float
+    timing: Timing
 
 
 @dataclass
@@ -82,34 +96,73 @@ class Quotient:
 
     def network(self) -> Network:
         """One variable per class; edges between classes carry the sum of their members' edges."""
-        nodes, class_of = self.graph.nodes, self.class_of
-        unary: list[np.ndarray | None] = [None] * self.classes
-        for n, c in zip(nodes, class_of, strict=True):
-            have = unary[c]
-            unary[c] = n.seconds.copy() if have is None else have + n.seconds
         network = Network()
-        for u in unary:
-            assert u is not None
+        for u in self._unary():
             network.add(u)
-        grouped: dict[tuple, float] = {}
-        for e in self.graph.edges:
-            key = (class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.timing)
-            grouped[key] = grouped.get(key, 0.0) + e.times
+        edges = self._edges()
         # Edges between like nodes share a matrix: the 8,700 of an Evoformer block on 2x2x2 have 1,900.
         known: dict[tuple, np.ndarray | None] = {}
         equal = Equal()
-        ports = [(self.tables[a].outs[slot], self.tables[b].ins[index]) for a, slot, b, index, *_ in grouped]
-        self.cost_matrices.prepare((*both, *key[4:]) for both, key in zip(ports, grouped, strict=True))
-        for (src, dst), ((a, _, b, _, shape, itemsize, timing), times) in zip(ports, grouped.items(), strict=True):
-            like = (id(src), id(dst), shape, itemsize, timing, times)
+        ports = [self._ports(e) for e in edges]
+        self.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
+        for (src, dst), (e, times) in zip(ports, edges.items(), strict=True):
+            like = (id(src), id(dst), e.shape, e.itemsize, e.timing, times)
             if like not in known:
-                m = self.cost_matrices.between(src, dst, shape, itemsize, timing)
+                m = self.cost_matrices.between(src, dst, e.shape, e.itemsize, e.timing)
                 known[like] = equal.one(_by_strategy(times * m, src, dst)) if m.any() else None
             if (shared := known[like]) is not None:
-                network.connect(a, b, shared)
+                network.connect(e.src, e.dst, shared)
         known.clear()
         network.settle()
         return network
+
+    def completed(self, known: Mapping[int, int]) -> list[int]:
+        """A plan with the choices of classes that are `known`; the others are chosen as well as possible around them.
+
+        Costs are those of `network`, but of edges that are known at both ends none are needed, and of those that are
+        at one end a row is.  Of a baseline about six of seven choices are known.
+        """
+        open_ = {c: n for n, c in enumerate(c for c in range(self.classes) if c not in known)}
+        rest = Network()
+        for c, u in enumerate(self._unary()):
+            if c in open_:
+                rest.add(u)
+        rows: dict[tuple, np.ndarray] = {}
+        inner = {e: times for e, times in self._edges().items() if e.src in open_ or e.dst in open_}
+        for e, times in inner.items():
+            src, dst = self._ports(e)
+            if e.src in open_ and e.dst in open_:
+                m = self.matrix(src, dst, e.shape, e.itemsize, e.timing)
+                rest.connect(open_[e.src], open_[e.dst], times * m)
+                continue
+            into = e.src in known
+            spec, port = (src[known[e.src]], dst) if into else (dst[known[e.dst]], src)
+            key = (spec, id(port), e.shape, e.itemsize, e.timing, into)
+            if key not in rows:
+                rows[key] = self.cost_matrices.row(spec, port, e.shape, e.itemsize, e.timing, into)[port.ids]
+            rest.unary[open_[e.dst if into else e.src]] += times * rows[key]
+        found = completed(rest, {})
+        return [known[c] if c in known else found[open_[c]] for c in range(self.classes)]
+
+    def _unary(self) -> list[np.ndarray]:
+        """Seconds of the choices of each class, those of its members together."""
+        unary: dict[int, np.ndarray] = {}
+        for n, c in zip(self.graph.nodes, self.class_of, strict=True):
+            unary[c] = unary[c] + n.seconds if c in unary else n.seconds
+        return [unary[c] for c in range(self.classes)]
+
+    def _edges(self) -> dict[_Edge, float]:
+        """How many times per step each edge between classes is taken."""
+        class_of = self.class_of
+        found: dict[_Edge, float] = {}
+        for e in self.graph.edges:
+            key = _Edge(class_of[e.src], e.slot, class_of[e.dst], e.index, e.shape, e.itemsize, e.timing)
+            found[key] = found.get(key, 0.0) + e.times
+        return found
+
+    def _ports(self, e: _Edge) -> tuple[Port, Port]:
+        """The ports that an edge joins."""
+        return self.tables[e.src].outs[e.slot], self.tables[e.dst].ins[e.operand]
 
     def matrix(
         self, src: Port, dst: Port, shape: tuple[int, ...], itemsize: float, timing: Timing = Timing.CRITICAL

@@ -75,8 +75,8 @@ class ReshardCosts:
         key = (known, table.index, e.shape, e.itemsize, e.timing, into)
         found = self._rows.get(key)
         if found is None:
-            matrices, specs = CostMatrices(self.model), table.outs[0].specs
-            found = self._rows[key] = matrices.row(known, specs, e.shape, e.itemsize, e.timing, into)
+            port = table.outs[0]
+            found = self._rows[key] = CostMatrices(self.model).row(known, port, e.shape, e.itemsize, e.timing, into)
         return found
 
 

@@ -158,8 +158,10 @@ def test_costs_of_redistributions_are_those_of_the_planner_times_what_is_exposed
         for timing in Timing:
             seconds = matrices.between(port, port, shape, 4.0, timing)
             for i, src in enumerate(specs):
-                row = matrices.row(src, specs, shape, 4.0, timing, into=True)
+                row = matrices.row(src, port, shape, 4.0, timing, into=True)
                 np.testing.assert_array_equal(row, seconds[i])
+                back = matrices.row(src, port, shape, 4.0, timing, into=False)
+                np.testing.assert_allclose(back, seconds[:, i], rtol=1e-12)
                 np.testing.assert_allclose(row, [single(src, dst, shape, 4.0, timing)[0] for dst in specs], rtol=1e-9)
             found.add(float(seconds.max()))
     assert len(found) == 5  # combined or not, all, half or nothing of it

@@ -1,0 +1,123 @@
+"""The best plans with parts of others (path relinking, `search/relink.py`): as drafts, lowered where that is cheap."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from pcg.layout import Mesh
+from pcg.planning.attempt import Attempt, Candidate, Common, Draft, SearchAttempt
+from pcg.planning.search import Search
+from pcg.planning.tasks import Relinking
+from pcg.planning.workers import Pending, Workers
+from pcg.rewrite.refine_mesh import RefineMesh
+from pcg.search.outcome import Outcome
+
+#: Ops of all plans that relinking times as drafts.  A choice: 400,000 take ten seconds.
+_DRAFTED_OPS = 400_000
+#: Where the best plan takes so many times as long as its draft, that timing is wrong for the program, as where shards
+#: are uneven: then plans are lowered, of so many ops.  Choices.
+_WRONG, _LOWERED_OPS = 1.05, 40_000
+#: Ops of plans that are lowered for exact timings after those of drafts, if that is enough for so many plans.  Measured
+#: on the models of docs/quality.md: an MLP becomes up to 1.4% faster in three seconds; with 17 plans nothing was found.
+_EXACT_OPS, _EXACT = 10_000, 25
+#: How many times as long as the best one a plan on another mesh may take to be relinked.  A choice.
+_NEAR = 1.01
+#: Share of its time that a plan of a large program must save by parts of others to be lowered.  A choice.
+_WORTH = 0.002
+#: The kind of a plan that takes parts of another search's plan, but for those of ours alone, which are of the search.
+RELINKED = "relinked"
+_NOTHING_KNOWN = Outcome([], math.inf, 0.0, 0.0, [], 0, 0)
+_Choice = tuple[int, ...]
+
+
+@dataclass
+class Relink:
+    """Tries plans that have parts of others.
+
+    `tried` are the candidates that are simulated so far, `drafts` those that are timed; `finish` takes an attempt that
+    is started, and adds what it finds to `tried`.
+    """
+
+    common: Common
+    workers: Workers
+    mesh: Mesh
+    """Of the program."""
+    refine: RefineMesh | None
+    plain: Search
+    """A search with the options of all."""
+    drafts: Sequence[tuple[Draft, Attempt]]
+    tried: Sequence[Candidate]
+    most: int
+    """Plans that are timed for one that is relinked; 0: none is."""
+    large: bool
+    """Whether the program is large, so that only what saves much is lowered."""
+    finish: Callable[[Attempt, Pending], object]
+    progress: Callable[[str], None]
+
+    def run(self) -> None:
+        """Relink the best plan, that on another mesh if it is nearly as fast, and that of the searches without Unity's
+        if the best is Unity's."""
+        order = sorted((c for c in self.tried if c.fits), key=lambda c: c.seconds)
+        if not order or not self.most:
+            return
+        best = order[0]
+        self._relink(best, self.drafts)
+        other = next((c for c in order if _layout(c.mesh) != _layout(best.mesh)), None)
+        if other is not None and other.seconds < _NEAR * best.seconds:
+            self._relink(other, self.drafts)
+        ours = next((c for c in order if c.group == "search"), None)
+        if ours is not None and best.group == "unity":
+            self._relink(ours, [(d, a) for d, a in self.drafts if a.group != "unity"])
+
+    def _relink(self, best: Candidate, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
+        """Try `best` with parts of those of `drafts` on its mesh."""
+        found = next(((d, a) for d, a in drafts if a.name == best.name), None)
+        if found is None:
+            return
+        draft, attempt = found
+        fitting = [d for d, _ in drafts if _layout(d.mesh) == _layout(draft.mesh) and d.peak_bytes <= self.common.limit]
+        known = next((d.search for d in fitting if d.search is not None), None) or self.plain
+        at, refine = (None, None) if draft.mesh == self.mesh else (draft.mesh.origin, self.refine)
+        group = RELINKED if attempt.group == "unity" else "search"
+        base = SearchAttempt(self.common, f"{attempt.name} relinked", group, search=known, mesh=at, refine=refine)
+        others = [d.choice for d in sorted(fitting, key=lambda d: (d.seconds, d.choice))]
+        lowered = best.seconds > _WRONG * draft.seconds
+        ops = max(1, self.workers.ops)
+        most = min(self.most, (_LOWERED_OPS if lowered else _DRAFTED_OPS) // ops)
+        enough = (1 - _WORTH if self.large else 1.0) * (best.seconds if lowered else draft.seconds)
+        plans = {attempt.name: draft.choice, **self._tried(base, draft.choice, others, most, lowered, enough)}
+        most = min(self.most, _EXACT_OPS // ops)
+        if not lowered and most >= _EXACT:
+            start = min((c for c in self.tried if c.name in plans and c.fits), key=lambda c: c.seconds)
+            base = dataclasses.replace(base, name=f"{base.name} by simulation")
+            self._tried(base, plans[start.name], others, most, True, start.seconds)
+
+    def _tried(
+        self, base: SearchAttempt, choice: _Choice, others: Iterable[_Choice], most: int, lowered: bool, enough: float
+    ) -> dict[str, _Choice]:
+        """The plans by name that `choice` becomes with parts of `others`, by `most` timings, in less than `enough`.
+
+        Of all rounds where drafts of a small program are timed, else of the last.
+        """
+        self.progress(base.name)
+        others = [x for x in dict.fromkeys(others) if x != choice]
+        rounds = self.workers.start(
+            Relinking(self.common, choice, others, most, base.mesh, base.refine, lowered)
+        ).result()
+        found: dict[str, _Choice] = {}
+        for n, (plan, taken) in enumerate(rounds, 1):
+            if taken < enough and (n == len(rounds) or not (self.large or lowered)):
+                outcome = dataclasses.replace(base.search.outcome or _NOTHING_KNOWN, choice=list(plan))
+                name = base.name + f" {n}" * (n > 1)
+                task = dataclasses.replace(base, name=name, search=dataclasses.replace(base.search), known=outcome)
+                self.finish(task, self.workers.start(task))
+                found[name] = tuple(plan)
+        return found
+
+
+def _layout(mesh: Mesh) -> tuple[object, ...]:
+    """What meshes share on which a plan, as choices of a graph, is the same: all but the names of axes."""
+    return mesh.sizes, mesh.device_ids
