@@ -28,6 +28,7 @@ from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.commit import commit
 from pcg.search.table import Tables
 from pcg.search.warm_start import choices_of
+from pcg.solve.ilp import completed
 from support.training import mlp
 
 CLUSTER = Cluster.parse("preset:summit:nodes=2,sockets=2,gpus=2")
@@ -67,6 +68,31 @@ def test_a_baseline_is_a_plan_of_the_search(label: str) -> None:
     commit(entry_of(copy), on.graph_of(copy, model), draft.choice, Tables.on(on.mesh))
     assert arguments(copy) == arguments(candidate.written.module(copy.context))
     assert evaluate(copy, context).seconds <= 1.02 * candidate.seconds
+
+
+@pytest.mark.parametrize("label", ["data data=8", "megatron data=2,model=4", "zero3 data=8"])
+def test_choices_around_known_ones_cost_what_they_do_in_the_network_of_all(label: str) -> None:
+    """Only the costs that are needed are computed; of the known choices some are left open, and some added."""
+    workspace = Workspace(prepared(width=96, batch=24))
+    plan = next(p for p in plans.on_devices(8, ModelTraits(False, frozenset(), frozenset())) if p.label == label)
+    common = Common(Context(Machine.of(CLUSTER)), 1e12)
+    draft = BaselineAttempt(common, plan.label, plan.group, [plan.mesh], plan=plan).draft(workspace)
+    on = workspace.on(plan.mesh)
+    quotient = on.graph(cost_model(on.module, common.context.machine, on.mesh)).quotient(
+        cost_model(on.module, common.context.machine, on.mesh)
+    ).discrete()
+    network = quotient.network()
+    rng = np.random.default_rng(0)
+    for share in (0.0, 0.3, 0.7, 0.95, 1.0):
+        fixed = {n: k for n, k in enumerate(draft.choice) if rng.random() < share}
+        found = quotient.completed(fixed)
+        assert {n: found[n] for n in fixed} == fixed
+        want = completed(network, fixed)
+        assert network.cost(found) == pytest.approx(network.cost(want), rel=1e-9)
+        # No other choice of a node that is open makes it cheaper, but by rounding.
+        if share > 0.5:
+            better = network.icm(found, fixed)
+            assert network.cost(better) >= network.cost(found) * (1 - 1e-3)
 
 
 def test_another_program_is_no_plan() -> None:
