@@ -12,8 +12,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.hashing import hashed_once
+from pcg.rules.distinct import distinct
 
 #: Factors of one tensor: per dimension, factor ids major to minor.  `()` is never split.
 DimFactors = tuple[tuple[int, ...], ...]
@@ -222,6 +225,10 @@ class FactorRule:
 
         With `uneven` also those whose parts do not divide a factor, if it has two elements per part at least.
         """
+        return (self.assignment(choices, mesh) for choices in self.choices(mesh, uneven).tolist())
+
+    def choices(self, mesh: Mesh, uneven: bool = False) -> np.ndarray:
+        """`strategies`, a row for each with a column per mesh axis, as for `assignment`."""
         pads = [uneven and self.may_pad(f) for f in range(len(self.factors))]
         options = []
         for _, size in mesh.axes:
@@ -233,16 +240,18 @@ class FactorRule:
                 if x.splittable and x.size > 1 and (x.divides(size) or (pads[f] and x.size >= 2 * size))
             ]
             options.append([-1, *ok, *range(len(self.factors), len(self.factors) + len(self.linear))])
+        every = np.stack(np.meshgrid(*options, indexing="ij"), axis=-1).reshape(-1, len(options))
         # What is legal depends on into how many parts factors are split, not on by which axes of a size.
-        legal: dict[tuple[tuple[int, int], ...], bool] = {}
-        for choices in itertools.product(*options):
-            key = tuple(sorted(zip(mesh.sizes, choices, strict=True)))
-            if legal.get(key, True):
-                a = self.assignment(choices, mesh)
-                if key not in legal:
-                    legal[key] = not self.why_illegal(a, mesh) and self._worth_padding(a, mesh, uneven)
-                if legal[key]:
-                    yield a
+        like = every.copy()
+        for size in set(mesh.sizes):
+            columns = [x for x, n in enumerate(mesh.sizes) if n == size]
+            like[:, columns] = np.sort(every[:, columns], axis=1)
+        first, kinds = distinct(like + 1, 1 + len(self.factors) + len(self.linear))
+        legal = [self._is_strategy(self.assignment(c, mesh), mesh, uneven) for c in every[first].tolist()]
+        return every[np.array(legal)[kinds]]
+
+    def _is_strategy(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
+        return not self.why_illegal(a, mesh) and self._worth_padding(a, mesh, uneven)
 
     def _worth_padding(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
         parts = zip(self.factors, map(mesh.axes_size, a.axes), strict=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from pcg.cost import CostModel, Timing
+from pcg.rules.distinct import distinct
+from pcg.search.assignments import Assignments
 from pcg.search.table import Table
 from pcg.solve.coarse_to_fine import Grouped
 from pcg.solve.network import Network
@@ -35,11 +37,13 @@ def groups(table: Table, names: Sequence[str], classes: tuple[int, ...]) -> tupl
     """
     found = table.groups.get(classes)
     if found is None:
-        seen: dict[tuple[tuple[int, int], ...], int] = {}
-        keys = _keys(_uses(table), names, classes)
-        numbers = np.array([seen.setdefault(k, len(seen)) for k in keys])
-        uniform = np.array([len(set(k)) == len(set(classes)) for k in keys])
-        found = table.groups[classes] = numbers, uniform
+        does = table.assignments.choices if isinstance(table.assignments, Assignments) else _numbered(table, names)
+        like, uniform = does - does.min(initial=0), np.ones(len(does), dtype=bool)
+        for c in set(classes):
+            columns = [x for x, own in enumerate(classes) if own == c]
+            like[:, columns] = np.sort(like[:, columns], axis=1)
+            uniform &= like[:, columns[0]] == like[:, columns[-1]]
+        found = table.groups[classes] = distinct(like, 1 + int(like.max(initial=0)))[1], uniform
     return found
 
 
@@ -73,16 +77,13 @@ def _uses(table: Table) -> list[list[_Use]]:
     ]
 
 
-def _keys(
-    uses: Iterable[Sequence[_Use]], names: Sequence[str], classes: Sequence[int]
-) -> list[tuple[tuple[int, int], ...]]:
-    """Per choice the class of each axis and the number of what it does, in order whatever the axes' names are."""
+def _numbered(table: Table, names: Sequence[str]) -> np.ndarray:
+    """Per choice and axis the number of what it does."""
     numbers: dict[tuple[object, ...], int] = {}
-    keys = []
-    for use in uses:
+    rows = []
+    for use in _uses(table):
         by_axis: dict[str, tuple[object, ...]] = dict.fromkeys(names, ())
         for axis, what in use:
             by_axis[axis] += (what,)
-        does = [numbers.setdefault(whats, len(numbers)) for whats in by_axis.values()]
-        keys.append(tuple(sorted(zip(classes, does, strict=True))))
-    return keys
+        rows.append([numbers.setdefault(whats, len(numbers)) for whats in by_axis.values()])
+    return np.array(rows, np.int64)

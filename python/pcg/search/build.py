@@ -25,8 +25,9 @@ from pcg.search.choices import Annotated, Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.op_cost import OpCost
+from pcg.search.port import Port
 from pcg.search.roles import data_of, donated_of
-from pcg.search.table import Port, Table, Tables
+from pcg.search.table import Table, Tables
 from pcg.search.timing import time_edges
 from pcg.solve.network import FORBIDDEN
 

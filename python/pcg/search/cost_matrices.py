@@ -14,7 +14,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.reshard.batch import TensorCosts
 from pcg.reshard.layouts import Layouts, Numbers
-from pcg.search.table import Port
+from pcg.search.port import Port
 from pcg.solve.beside import Beside
 
 #: Costs of which half are computed beside the rest.  Measured: 60 ms for half of so many, 20 for a copy of a process.

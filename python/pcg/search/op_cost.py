@@ -64,8 +64,10 @@ class OpCost:
         for exchange in rule.exchanges:
             key = exchange, table.index, self.describe(op.operands[exchange.operand])[1]
             if key not in self._known:
-                assert table.assignments is not None
-                self._known[key] = np.array([self.exchange(op, exchange, a)[0] for a in table.assignments])
+                assert table.assignments is not None and table.counts is not None
+                self._known[key] = np.zeros(len(table))
+                for k in np.flatnonzero(table.counts[:, exchange.factor] > 1).tolist():
+                    self._known[key][k] = self.exchange(op, exchange, table.assignments[k])[0]
             seconds += self._known[key]
         return seconds
 

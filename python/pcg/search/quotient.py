@@ -13,7 +13,8 @@ from pcg.cost import CostModel, Timing
 from pcg.search.cost_matrices import CostMatrices
 from pcg.search.graph import Graph
 from pcg.search.memory import Lifetimes
-from pcg.search.table import Port, Table
+from pcg.search.port import Port
+from pcg.search.table import Table
 from pcg.solve.equal import Equal
 from pcg.solve.ilp import completed
 from pcg.solve.network import Network

@@ -5,66 +5,18 @@ Ops with the same rule share one table, so a 24-layer model has a few dozen.
 
 from __future__ import annotations
 
-import itertools
-import math
 import threading
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules.factor import Assignment, FactorRule, numbers_of
-
-
-@dataclass(frozen=True, eq=False)
-class Port:
-    """The specs one operand or result takes over the strategies: `specs[ids[k]]` under strategy k."""
-
-    specs: tuple[ShardSpec, ...]
-    ids: np.ndarray
-    _shards: dict[Mesh, np.ndarray] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, specs: Sequence[ShardSpec]) -> Port:
-        seen: dict[ShardSpec, int] = {}
-        ids = np.array([seen.setdefault(s, len(seen)) for s in specs], dtype=np.int32)
-        return cls(tuple(seen), ids)
-
-    def __getitem__(self, k: int) -> ShardSpec:
-        return self.specs[self.ids[k]]
-
-    def find(self, spec: ShardSpec) -> int | None:
-        """First strategy with `spec`, None if there is none."""
-        found = self.numbers.get(spec)
-        return None if found is None else int((self.ids == found).argmax())
-
-    @cached_property
-    def numbers(self) -> dict[ShardSpec | None, int]:
-        """Where each of the specs is among them."""
-        return {s: n for n, s in enumerate(self.specs)}
-
-    def shards(self, mesh: Mesh) -> np.ndarray:
-        """Into how many shards the tensor is split, per strategy."""
-        found = self._shards.get(mesh)
-        if found is None:
-            per = np.array([float(math.prod(s.shards(mesh))) for s in self.specs])
-            found = self._shards[mesh] = per[self.ids]
-        return found
-
-    def is_partial(self) -> np.ndarray:
-        """Whether the tensor is partial, per strategy."""
-        return self._is_partial
-
-    @cached_property
-    def waits_for(self) -> str | None:
-        """The reduction that some of the specs wait for."""
-        return next((k for s in self.specs for _, k in s.partial), None)
-
-    @cached_property
-    def _is_partial(self) -> np.ndarray:
-        return np.array([bool(s.partial) for s in self.specs])[self.ids]
+from pcg.search.assignments import Assignments
+from pcg.search.axis_specs import AxisSpecs
+from pcg.search.port import Port
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +27,7 @@ class Table:
     ins: tuple[Port, ...]
     outs: tuple[Port, ...]
     parts: np.ndarray
-    assignments: tuple[Assignment, ...] | None = None
+    assignments: Sequence[Assignment] | None = None
     counts: np.ndarray | None = None
     """Per strategy and factor of the rule, into how many parts it is split."""
     groups: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
@@ -133,7 +85,9 @@ class Tables:
             like = rule.legality(self.mesh)
             known = self._by_legality.get(like)
             if known is None:
-                table = self._of_assignments(rule, list(rule.strategies(self.mesh, uneven=True)))
+                found = Assignments(rule, self.mesh, rule.choices(self.mesh, uneven=True))
+                counts = found.counts()
+                table = Table(self._next(), *found.ports(), _parts(rule, counts), found, counts)
                 self._by_legality[like] = table
             else:  # convolutions of other widths, say: but for how much is padding everything is the same
                 assert known.counts is not None
@@ -238,21 +192,15 @@ class Tables:
         return Table(self._next(), (port,), (port,), np.ones(len(specs)))
 
     def _enumerate(self, shape: tuple[int, ...], partial: str | None) -> Iterable[ShardSpec]:
+        specs = AxisSpecs.on(len(shape), self.mesh.names)
         options: list[list[int]] = []
         for _, size in self.mesh.axes:
-            dims = [d for d, n in enumerate(shape) if size > 1 and n > 1 and n % size == 0]
-            options.append([-1, *dims] + ([-2] if partial and size > 1 else []))
-        for choice in itertools.product(*options):
-            dims_axes: list[list[str]] = [[] for _ in shape]
-            waiting = []
-            for axis, c in zip(self.mesh.names, choice, strict=True):
-                if c >= 0:
-                    dims_axes[c].append(axis)
-                elif c == -2:
-                    waiting.append((axis, partial or "sum"))
-            spec = ShardSpec.of(dims_axes, waiting)
-            if all(n % s == 0 for n, s in zip(shape, spec.shards(self.mesh), strict=True)):
-                yield spec
+            dims = [specs.split(d) for d, n in enumerate(shape) if size > 1 and n > 1 and n % size == 0]
+            options.append([AxisSpecs.IDLE, *dims] + ([specs.partial(partial)] if partial and size > 1 else []))
+        does = np.stack(np.meshgrid(*options, indexing="ij"), axis=-1).reshape(-1, len(options))
+        sizes = np.array(self.mesh.sizes)
+        even = [n % np.where(does == specs.split(d), sizes, 1).prod(axis=1) == 0 for d, n in enumerate(shape)]
+        return specs.of(does[np.logical_and.reduce(even)] if even else does)[0]
 
 
 def _parts(rule: FactorRule, counts: np.ndarray) -> np.ndarray:

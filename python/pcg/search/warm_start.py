@@ -18,7 +18,8 @@ from pcg.ir.shardings import CONSTRAINTS
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.search.built import Built
-from pcg.search.table import Port, Table
+from pcg.search.port import Port
+from pcg.search.table import Table
 
 _BARRIER = "stablehlo.optimization_barrier"
 

@@ -15,8 +15,9 @@ from pcg.machine import Machine
 from pcg.search.build import Builder
 from pcg.search.built import Built
 from pcg.search.cost_matrices import CostMatrices
+from pcg.search.port import Port
 from pcg.search.roles import state_of
-from pcg.search.table import Port, Tables
+from pcg.search.table import Tables
 from pcg.search.terms import ReshardCosts
 
 T = "tensor<32x32xf32>"
