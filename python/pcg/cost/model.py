@@ -98,6 +98,10 @@ class CostModel:
     overlap: Overlap = NO_OVERLAP
     _lines: _Lines = field(default_factory=dict, init=False, repr=False, compare=False)
     """Collectives on the cluster: (seconds, seconds per wire byte) by each algorithm that may be the cheapest."""
+    _links: dict[tuple[tuple[str, ...], str], tuple[float, float]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Collectives without a cluster: the seconds that each takes besides its bytes, and bytes per second."""
     _measured: Profile | None = field(default=None, init=False, repr=False, compare=False)
     """The profile of the devices, if it was taken on as many as the mesh lies among: then its collectives apply."""
 
@@ -227,14 +231,21 @@ class CostModel:
             key = (tuple(axes), kind)
             lines = self._lines.get(key) or self._lines_on_cluster(*key)
             return self.machine.device.collective_overhead + min(a + b * wire_bytes for a, b in lines)
+        key = tuple(axes), kind
+        start, bandwidth = self._links.get(key) or self._slowest(*key)
+        return start + wire_bytes / bandwidth
+
+    def _slowest(self, axes: tuple[str, ...], kind: str) -> tuple[float, float]:
+        """`_links` of a collective over `axes`."""
         links = [self.machine.link_of(a) for a in axes]
         hops = math.ceil(math.log2(max(2, self.mesh.axes_size(axes))))
         if kind == "all_reduce":
             hops *= 2
         elif kind == "permute":
             hops = 1
-        overhead = self.machine.device.collective_overhead
-        return overhead + hops * max(x.latency for x in links) + wire_bytes / min(x.bandwidth for x in links)
+        start = self.machine.device.collective_overhead + hops * max(x.latency for x in links)
+        found = self._links[axes, kind] = start, min(x.bandwidth for x in links)
+        return found
 
     def _lines_on_cluster(self, axes: tuple[str, ...], kind: str) -> tuple[tuple[float, float], ...]:
         """`_lines` of a collective over `axes`."""
