@@ -26,7 +26,7 @@ class _Edges:
 
     @cached_property
     def backward(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The edges turned round: their order, and rows and columns in that."""
+        """The edges reversed: their order, and rows and columns in that."""
         order = np.argsort(self.columns, kind="stable")
         ends = np.repeat(np.arange(len(self.rows) - 1), np.diff(self.rows))
         return order, np.searchsorted(self.columns[order], np.arange(len(self.rows))), ends[order]

@@ -32,9 +32,11 @@ class Numbers:
         return sorted(set(numbers[self._known[numbers] == UNKNOWN].tolist()))
 
     def set(self, number: int, value: int) -> None:
+        """Note the value of a layout."""
         self._known[number] = value
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
+        """The values of layouts, none of which is missing."""
         return self._known[numbers]
 
 
@@ -54,7 +56,7 @@ class Layouts:
 
     @classmethod
     def on(cls, mesh: Mesh) -> Layouts:
-        """Those on meshes with these axes, shared by all that ask in this thread."""
+        """Layouts on meshes with these axes, shared by all that ask in this thread."""
         return _layouts_on(mesh.axes, threading.get_ident())
 
     def number(self, spec: ShardSpec) -> int:
@@ -71,7 +73,7 @@ class Layouts:
         return found
 
     def numbers(self, specs: Iterable[ShardSpec]) -> np.ndarray:
-        """Their numbers."""
+        """The numbers of layouts."""
         return np.array([self.number(s) for s in specs], np.intp)
 
     def by_partial(self, numbers: np.ndarray) -> Iterator[tuple[Partial, np.ndarray]]:

@@ -105,26 +105,26 @@ class CostMatrices:
         return self._exposed(found, timing)
 
     def prepare(self, edges: Iterable[tuple[Port, Port, tuple[int, ...], float, Timing]]) -> None:
-        """Compute what `between` will be asked for, all edges of a tensor at once: that is faster."""
+        """Compute what `between` will be wanted for, all edges of a tensor at once: that is faster."""
         open_: dict[_Tensor, dict[tuple[Port, Port], None]] = {}
         for src, dst, shape, itemsize, timing in edges:
             known = self._shared.tensors.get((shape, itemsize, timing.combined))
             if known is None or (src, dst) not in known.complete:
                 open_.setdefault((shape, itemsize, timing.combined), {})[src, dst] = None
-        asked: list[tuple[_Known, np.ndarray, np.ndarray]] = []
+        wanted: list[tuple[_Known, np.ndarray, np.ndarray]] = []
         for (shape, itemsize, combined), pairs in open_.items():
             known = self._tensor(shape, itemsize, Timing.DEFERRED if combined else Timing.CRITICAL)
             ends = [{port: self._shared.numbers(port) for port in ports} for ports in zip(*pairs, strict=True)]
             rows, columns = (np.unique(np.concatenate(list(numbers.values()))) for numbers in ends)
-            asked.append((known, rows, columns))
+            wanted.append((known, rows, columns))
             known.complete.update(pairs)
         # The first tensor of a rank makes the graph that the others share; of these half is done beside the rest.
-        first = {len(known.costs.shape): n for n, (known, _, _) in reversed(list(enumerate(asked)))}.values()
-        rest = [one for n, one in enumerate(asked) if n not in first]
+        first = {len(known.costs.shape): n for n, (known, _, _) in reversed(list(enumerate(wanted)))}.values()
+        rest = [one for n, one in enumerate(wanted) if n not in first]
         large = sum(len(rows) * len(columns) for _, rows, columns in rest) > _MANY
         others = rest[1::2] if large else []
         for n in first:
-            asked[n][0].fill(*asked[n][1:])
+            wanted[n][0].fill(*wanted[n][1:])
         beside = Beside(lambda: [known.between(rows, columns) for known, rows, columns in others]) if others else None
         for known, rows, columns in rest[::2] if large else rest:
             known.fill(rows, columns)
