@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from pcg.kernels.paths import shortest
-from pcg.reshard.layout_graph import SLICE_SECONDS, LinkCost, graph_of, unlimited
+from pcg.reshard.layout_graph import SLICE_SECONDS, LinkCost, graph_of, uneven_dims
 from pcg.reshard.layouts import UNKNOWN, Layouts, Numbers
 
 
@@ -57,8 +57,8 @@ class _Graph:
     It is grown to everything that can be reached from what is in it.
     """
 
-    def __init__(self, limits: tuple[int, ...], layouts: Layouts) -> None:
-        self.graph = graph_of(limits, layouts.mesh)
+    def __init__(self, rank: int, layouts: Layouts) -> None:
+        self.graph = graph_of((layouts.mesh.size,) * rank, layouts.mesh)
         self.layouts = layouts
         self.count = 0
         """Of layouts."""
@@ -101,7 +101,10 @@ class _Graph:
         found = self._within.get(limits)
         if found is None:
             can = ((np.array(limits, np.int64) % self._parts) == 0).all(axis=1)
-            edges = self._edges[can[self._edges[:, 0]] & can[self._edges[:, 1]]]
+            # Blocks of uneven dimensions stay as they are.
+            stays = (np.array([hop[3] for hop in self.graph.hops], np.int64) & uneven_dims(limits)) == 0
+            before, after, hops = self._edges.T
+            edges = self._edges[can[before] & can[after] & stays[hops]]
             ends, hops = edges[:, :2], edges[:, 2]
             starts = np.flatnonzero(np.any(np.diff(ends, axis=0, prepend=-1) != 0, axis=1))
             rows = np.searchsorted(ends[starts, 0], np.arange(self.count + 1))
@@ -118,7 +121,7 @@ class Distances:
     def __init__(
         self, limits: tuple[int, ...], keep: tuple[int, ...], layouts: Layouts, size: float, link: LinkCost
     ) -> None:
-        self._graph = _graph_on(unlimited(limits, layouts.mesh), layouts)
+        self._graph = _graph_on(len(limits), layouts)
         self._limits, self._keep, self._size, self._link = limits, keep, size, link
         self._hop_costs = np.zeros(0)
         self.forget()
@@ -148,7 +151,7 @@ class Distances:
             self._hop_costs = np.concatenate([self._hop_costs, more])
         costs = self._hop_costs
         for h in edges.used[np.isnan(costs[edges.used])].tolist():
-            name, axes, share = every[h]
+            name, axes, share, _ = every[h]
             sent = share * self._size
             costs[h] = self._link(axes, sent, name) if sent else SLICE_SECONDS
         weights = np.minimum.reduceat(costs[edges.hops], edges.starts) if len(edges.starts) else np.zeros(0)

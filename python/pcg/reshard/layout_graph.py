@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -24,8 +24,9 @@ Axes = tuple[str, ...]
 Dims = tuple[Axes, ...]
 Partial = tuple[tuple[str, str], ...]
 State = tuple[Dims, Partial]
-#: What the cost of a step depends on: its name, its axes, bytes one device sends as a share of the global tensor.
-Hop = tuple[str, Axes, float]
+#: What the cost of a step depends on: its name, its axes, bytes one device sends as a share of the global tensor.  And
+#: the dimensions, as bits, whose blocks are others after it: only equal ones can change hands then.
+Hop = tuple[str, Axes, float, int]
 
 #: Cost of a local step, so that of two equal plans the shorter one wins.  A choice: far below any collective.
 SLICE_SECONDS = 1e-9
@@ -33,15 +34,6 @@ SLICE_SECONDS = 1e-9
 UNEVEN = 0
 #: Paths this close (relative) cost the same; then the one with fewer steps wins.
 SAME = 1e-9
-
-
-def unlimited(limits: tuple[int, ...], mesh: Mesh) -> tuple[int, ...]:
-    """Limits of dimensions that can be split into any number, unevenly where `limits` say so.
-
-    Axes of one size split a dimension into the same blocks whichever they are: then that makes no difference.
-    """
-    alone = len(set(mesh.sizes)) == 1
-    return tuple(mesh.size if limit != UNEVEN or alone else UNEVEN for limit in limits)
 
 
 class LayoutGraph:
@@ -53,8 +45,9 @@ class LayoutGraph:
 
     def __init__(self, limits: tuple[int, ...], mesh: Mesh) -> None:
         self.limits, self.mesh = limits, mesh
-        free = unlimited(limits, mesh)
+        free = (mesh.size,) * len(limits)
         self._all = None if free == limits else graph_of(free, mesh)
+        self._uneven = uneven_dims(limits)
         self._of_all: dict[int, int | None] = {}
         """The number here of a layout of that graph; None if these tensors cannot have it."""
         self.sizes = dict(mesh.axes)
@@ -84,15 +77,18 @@ class LayoutGraph:
                 steps = self._all.edges(self._all.node(self.states[node]))
                 near = [(self._from_all(after), hop) for after, hop in steps]
                 hops = self._all.hops
-                found = [(after, self._hop(hops[hop])) for after, hop in near if after is not None]
+                found = [
+                    (after, self._hop(hops[hop])) for after, hop in near
+                    if after is not None and not hops[hop][3] & self._uneven
+                ]
             self._edges[node] = found
         return found
 
     def _free_edges(self, node: int) -> list[tuple[int, int]]:
         """The edges where dimensions can be split into any number."""
         here, found = self.shares[node], []
-        for name, axes, share, after in self._steps(self.states[node]):
-            number = self._hop((name, axes, share * here))
+        for name, axes, share, after, dims in self._steps(self.states[node]):
+            number = self._hop((name, axes, share * here, dims))
             found.append((self.node(after), number))
         return found
 
@@ -111,8 +107,11 @@ class LayoutGraph:
             self.hops.append(hop)
         return number
 
-    def _steps(self, state: State) -> Iterator[tuple[str, Axes, float, State]]:
-        """(name, axes that talk, bytes sent as a share of the shard, layout after), whatever dimensions can be."""
+    def _steps(self, state: State) -> Iterator[tuple[str, Axes, float, State, int]]:
+        """(name, axes that talk, bytes sent as a share of the shard, layout after, dimensions with other blocks then).
+
+        Whatever the dimensions can be split into.
+        """
         dims, partial = state
         idle = tuple(a for a in self.sizes if a not in {a for d in dims for a in d} | {a for a, _ in partial})
         counts = [self.count(axes) for axes in dims]
@@ -125,33 +124,33 @@ class LayoutGraph:
                 n = self.count(axes)
                 rest = tuple(p for p in partial if p[0] not in axes)
                 if axes == tuple(sorted(axes)):
-                    yield "all_reduce", axes, 2 * (n - 1) / n, (dims, rest)
+                    yield "all_reduce", axes, 2 * (n - 1) / n, (dims, rest), 0
                 for d, have in enumerate(dims):
-                    yield "reduce_scatter", axes, (n - 1) / n, (put(d, have + axes, dims), rest)
+                    yield "reduce_scatter", axes, (n - 1) / n, (put(d, have + axes, dims), rest), 0
         for d, have in enumerate(dims):
             for axes in _arrangements(idle):
-                yield "slice", (), 0.0, (put(d, have + axes, dims), partial)
+                yield "slice", (), 0.0, (put(d, have + axes, dims), partial), 0
             for left in range(len(have)):
                 axes = have[left:]
                 n = self.count(axes)
                 less = put(d, have[:left], dims)
-                yield "all_gather", axes, n - 1.0, (less, partial)
+                yield "all_gather", axes, n - 1.0, (less, partial), 0
                 for e, there in enumerate(dims):
                     if e != d:
-                        yield "all_to_all", axes, (n - 1) / n, (put(e, there + axes, less), partial)
+                        yield "all_to_all", axes, (n - 1) / n, (put(e, there + axes, less), partial), 0
         for axes, after in regroups(dims):
             n = self.count(axes)
-            yield "all_to_all", axes, (n - 1) / n, (after, partial)
+            yield "all_to_all", axes, (n - 1) / n, (after, partial), 0
         free = tuple(a for d in dims for a in d) + idle
-        options = [
-            self._splits(n, free) if limit != UNEVEN else self._same_blocks(have, free)
-            for n, limit, have in zip(counts, self.limits, dims, strict=True)
-        ]
+        options = [self._splits(n, free) for n in counts]
         for after in itertools.product(*options):
             flat = [a for d in after for a in d]
             if after != dims and len(flat) == len(set(flat)):
                 changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
-                yield "permute", changed, permuted_share(dims, after, self.mesh), (after, partial)
+                share = permuted_share(dims, after, self.mesh)
+                pairs = enumerate(zip(dims, after, strict=True))
+                others = sum(1 << d for d, (x, y) in pairs if x != y and self._blocks(x) != self._blocks(y))
+                yield "permute", changed, share, (after, partial), others
 
     def count(self, axes: Axes) -> int:
         """Devices along `axes`."""
@@ -161,10 +160,9 @@ class LayoutGraph:
         """Every split into `n` with some of `axes`."""
         return [s for s in ((), *_arrangements(tuple(a for a in self.sizes if a in axes))) if self.count(s) == n]
 
-    def _same_blocks(self, have: Axes, axes: Axes) -> list[Axes]:
-        """Every split of a dimension into the same blocks as `have`, with some of `axes`."""
-        wanted = [self.sizes[a] for a in have]
-        return [s for s in self._splits(self.count(have), axes) if [self.sizes[a] for a in s] == wanted]
+    def _blocks(self, axes: Axes) -> list[int]:
+        """What a dimension is split into, one after the other: the same gives the same blocks, uneven ones, too."""
+        return [self.sizes[a] for a in axes]
 
     def step(self, before: int, after: int, hop: int) -> ReshardStep:
         """The step that an edge is."""
@@ -250,7 +248,7 @@ class ShortestPaths:
         return (found[dst][0], found[dst][2]) if dst in done else None
 
     def _cost_of(self, hop: int) -> tuple[float, float]:
-        name, axes, share = self.graph.hops[hop]
+        name, axes, share, _ = self.graph.hops[hop]
         sent = share * self.size
         return (self.link_cost(axes, sent, name) if sent else SLICE_SECONDS), sent
 
@@ -262,6 +260,11 @@ class ShortestPaths:
             steps.append(self.graph.step(node, dst, hop))
             dst = node
         return steps[::-1]
+
+
+def uneven_dims(limits: Sequence[int]) -> int:
+    """The dimensions, as bits, that are split unevenly."""
+    return sum(1 << d for d, limit in enumerate(limits) if limit == UNEVEN)
 
 
 graph_of = lru_cache(maxsize=256)(LayoutGraph)

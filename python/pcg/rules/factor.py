@@ -16,7 +16,6 @@ import numpy as np
 
 from pcg.layout import Mesh, ShardSpec
 from pcg.layout.hashing import hashed_once
-from pcg.rules.distinct import distinct
 
 #: Factors of one tensor: per dimension, factor ids major to minor.  `()` is never split.
 DimFactors = tuple[tuple[int, ...], ...]
@@ -229,33 +228,39 @@ class FactorRule:
 
     def choices(self, mesh: Mesh, uneven: bool = False) -> np.ndarray:
         """`strategies`, a row for each with a column per mesh axis, as for `assignment`."""
-        pads = [uneven and self.may_pad(f) for f in range(len(self.factors))]
-        options = []
-        for _, size in mesh.axes:
-            if size == 1:
-                options.append([-1])
-                continue
-            ok = [
-                f for f, x in enumerate(self.factors)
-                if x.splittable and x.size > 1 and (x.divides(size) or (pads[f] and x.size >= 2 * size))
-            ]
-            options.append([-1, *ok, *range(len(self.factors), len(self.factors) + len(self.linear))])
+        open_ = [f for f, x in enumerate(self.factors) if x.splittable and x.size > 1]
+        passed = range(len(self.factors), len(self.factors) + len(self.linear))
+        options = [
+            [-1, *(f for f in open_ if self._worth(f, n, uneven)), *passed] if n > 1 else [-1] for n in mesh.sizes
+        ]
         every = np.stack(np.meshgrid(*options, indexing="ij"), axis=-1).reshape(-1, len(options))
-        # What is legal depends on into how many parts factors are split, not on by which axes of a size.
-        like = every.copy()
-        for size in set(mesh.sizes):
-            columns = [x for x, n in enumerate(mesh.sizes) if n == size]
-            like[:, columns] = np.sort(every[:, columns], axis=1)
-        first, kinds = distinct(like + 1, 1 + len(self.factors) + len(self.linear))
-        legal = [self._is_strategy(self.assignment(c, mesh), mesh, uneven) for c in every[first].tolist()]
-        return every[np.array(legal)[kinds]]
+        return every[self._legal(every, self.counts(every, mesh), uneven)]
 
-    def _is_strategy(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
-        return not self.why_illegal(a, mesh) and self._worth_padding(a, mesh, uneven)
+    def counts(self, choices: np.ndarray, mesh: Mesh) -> np.ndarray:
+        """Into how many parts each row of `choices` splits each factor."""
+        counts = np.ones((len(choices), len(self.factors)), np.int64)
+        for size, does in zip(mesh.sizes, choices.T, strict=True):
+            splits = np.flatnonzero((0 <= does) & (does < len(self.factors)))
+            counts[splits, does[splits]] *= size
+        return counts
 
-    def _worth_padding(self, a: Assignment, mesh: Mesh, uneven: bool) -> bool:
-        parts = zip(self.factors, map(mesh.axes_size, a.axes), strict=True)
-        return all(x.divides(n) or (uneven and x.size >= 2 * n) for x, n in parts)
+    def _legal(self, choices: np.ndarray, counts: np.ndarray, uneven: bool) -> np.ndarray:
+        """Which rows are strategies: those that are not illegal (`why_illegal`), and whose padding is worth it."""
+        kinds = [None, *(x.reduce for x in self.factors), *(x.kind for x in self.linear)]
+        partial = np.array([0 if k is None else 1 + kinds.index(k) for k in kinds])[1 + choices]
+        legal = ((partial == 0) | (partial == partial.max(axis=1, initial=0)[:, None])).all(axis=1)
+        for f, x in enumerate(self.factors):
+            numbers, which = np.unique(counts[:, f], return_inverse=True)
+            fits = [n == 1 or (-(-x.size // n) >= x.least and self._worth(f, n, uneven)) for n in numbers.tolist()]
+            legal &= np.array(fits)[which]
+        for dim in itertools.chain(*self.operands, *self.results):
+            for major, minor in itertools.pairwise(dim):
+                legal &= (counts[:, minor] == 1) | (counts[:, major] == self.factors[major].size)
+        return legal
+
+    def _worth(self, f: int, n: int, uneven: bool) -> bool:
+        """Whether `n` parts of factor `f` are equal, or may be `uneven` and have two elements at least."""
+        return self.factors[f].divides(n) or (uneven and self.factors[f].size >= 2 * n and self.may_pad(f))
 
     def legality(self, mesh: Mesh) -> Hashable:
         """All that `strategies` with uneven ones depends on, and their specs: rules in which it is equal have the same.

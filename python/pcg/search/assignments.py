@@ -44,15 +44,6 @@ class Assignments(Sequence[Assignment]):
     def __iter__(self) -> Iterator[Assignment]:
         return map(self.__getitem__, range(len(self)))
 
-    def counts(self) -> np.ndarray:
-        """Into how many parts each assignment (rows) splits each factor."""
-        factors = len(self._rule.factors)
-        counts = np.ones((len(self), factors), np.int64)
-        for size, does in zip(self._mesh.sizes, self.choices.T, strict=True):
-            splits = np.flatnonzero((0 <= does) & (does < factors))
-            counts[splits, does[splits]] *= size
-        return counts
-
     def ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         """Those of the operands and of the results."""
         rule = self._rule

@@ -105,7 +105,7 @@ class CostMatrices:
         return self._exposed(found, timing)
 
     def prepare(self, edges: Iterable[tuple[Port, Port, tuple[int, ...], float, Timing]]) -> None:
-        """Compute what `between` will be wanted for, all edges of a tensor at once: that is faster."""
+        """Compute what `between` will need, all edges of a tensor at once: that is faster."""
         open_: dict[_Tensor, dict[tuple[Port, Port], None]] = {}
         for src, dst, shape, itemsize, timing in edges:
             known = self._shared.tensors.get((shape, itemsize, timing.combined))

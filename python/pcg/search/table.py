@@ -85,8 +85,8 @@ class Tables:
             like = rule.legality(self.mesh)
             known = self._by_legality.get(like)
             if known is None:
-                found = Assignments(rule, self.mesh, rule.choices(self.mesh, uneven=True))
-                counts = found.counts()
+                choices = rule.choices(self.mesh, uneven=True)
+                found, counts = Assignments(rule, self.mesh, choices), rule.counts(choices, self.mesh)
                 table = Table(self._next(), *found.ports(), _parts(rule, counts), found, counts)
                 self._by_legality[like] = table
             else:  # convolutions of other widths, say: but for how much is padding everything is the same

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from torch_mlir import ir
 from pcg.layout import Mesh, ShardSpec
 from pcg.rules import rule_for
 from pcg.rules.distinct import distinct
+from pcg.rules.factor import Assignment, Factor, FactorRule
 from pcg.search.axis_specs import AxisSpecs
 from pcg.search.port import Port
 from pcg.search.table import Tables
@@ -21,6 +23,22 @@ from pcg.tools import op_samples
 from support.rulecheck import context, last_op
 
 MESHES = [Mesh.parse(text) for text in ("a=2,b=4", "b=2,a=2,c=2", "x=3,y=1,z=2")]
+
+
+def brute_force(rule: FactorRule, mesh: Mesh, uneven: bool) -> list[Assignment]:
+    """Every assignment that is legal, and whose parts are equal or, if `uneven`, have two elements at least."""
+    does = range(-1, len(rule.factors) + len(rule.linear))
+    options = [does if n > 1 else [-1] for n in mesh.sizes]
+    every = (rule.assignment(choices, mesh) for choices in itertools.product(*options))
+
+    def parts(a: Assignment) -> Iterator[tuple[Factor, int]]:
+        return zip(rule.factors, map(mesh.axes_size, a.axes), strict=True)
+
+    return [
+        a for a in every
+        if not rule.why_illegal(a, mesh)
+        and all(n == 1 or (x.size > 1 and (x.divides(n) or (uneven and x.size >= 2 * n))) for x, n in parts(a))
+    ]
 
 
 @pytest.mark.parametrize("mesh", MESHES, ids=str)
@@ -35,7 +53,8 @@ def test_every_op(mesh: Mesh) -> None:
         found = list(rule.strategies(mesh, uneven=True))
         assert table.assignments is not None and list(table.assignments) == found
         assert found[0].used == frozenset() and len(set(found)) == len(found)
-        assert not any(rule.why_illegal(a, mesh) for a in found)
+        assert found == brute_force(rule, mesh, True)
+        assert list(rule.strategies(mesh)) == brute_force(rule, mesh, False)
         for i, port in enumerate(table.ins):
             want = Port.of([rule.operand_spec(i, a) for a in found])
             assert port.specs == want.specs and port.ids.tolist() == want.ids.tolist()
