@@ -112,7 +112,8 @@ class _Graph:
         return found
 
 
-_graph_on = lru_cache(maxsize=256)(_Graph)
+#: Eight meshes, as of `Layouts`, with tensors of four ranks.
+_graph_on = lru_cache(maxsize=32)(_Graph)
 
 
 class Distances:
