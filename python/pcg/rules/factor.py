@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -128,6 +129,7 @@ class FactorRule:
     flops: float = 0.0
     reason: str = ""
     exchanges: tuple[Exchange, ...] = ()
+    by_axis: ClassVar[bool] = True  # whether specs follow from what each axis does
 
     def __post_init__(self) -> None:
         if any(e.within is None for e in self.exchanges):
@@ -275,8 +277,6 @@ class FactorRule:
             for f, x in enumerate(self.factors)
         )  # fmt: skip
         return self.operands, self.results, self.linear, factors
-
-    # -- the other direction -------------------------------------------------------------------
 
     def infer(self, operands: Sequence[ShardSpec], results: Sequence[ShardSpec], mesh: Mesh) -> Assignment:
         """The assignment under which the op has exactly these operand and result specs.

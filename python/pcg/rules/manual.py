@@ -7,9 +7,11 @@ Along axes that it leaves automatic (`axis_names` of `jax.shard_map`) devices do
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 from torch_mlir import ir
 
 from pcg.ir import shardings
@@ -29,19 +31,17 @@ class ManualRule(FactorRule):
 
     operand_specs: tuple[ShardSpec, ...] = ()
     result_specs: tuple[ShardSpec, ...] = ()
+    by_axis: ClassVar[bool] = False
 
-    def strategies(self, mesh: Mesh, uneven: bool = False) -> Iterator[Assignment]:
+    def choices(self, mesh: Mesh, uneven: bool = False) -> np.ndarray:
         """The one strategy; its work is spread over the whole mesh."""
-        yield Assignment((mesh.names,))
+        return np.zeros((1, len(mesh.axes)), np.int64)
 
     def legality(self, mesh: Mesh) -> Hashable:
         return self.operand_specs, self.result_specs
 
-    def operand_spec(self, i: int, a: Assignment) -> ShardSpec:
-        return self.operand_specs[i]
-
-    def result_spec(self, i: int, a: Assignment) -> ShardSpec:
-        return self.result_specs[i]
+    def specs(self, a: Assignment) -> tuple[list[ShardSpec], list[ShardSpec]]:
+        return [*self.operand_specs], [*self.result_specs]
 
     def why_illegal(self, a: Assignment, mesh: Mesh) -> str:
         return "" if a == Assignment((mesh.names,)) else "the layouts of a manual computation are fixed"

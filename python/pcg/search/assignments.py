@@ -66,7 +66,9 @@ class Assignments(Sequence[Assignment]):
         They do where each dimension is one factor: of several the major ones come first, whatever the order of axes.
         """
         factors = [f for dim in tensor for f in dim]
-        if any(len(dim) > 1 for dim in tensor) or len({*factors, *reduced}) < len(factors) + len(reduced):
+        if not self._rule.by_axis or any(len(dim) > 1 for dim in tensor):
+            return None
+        if len({*factors, *reduced}) < len(factors) + len(reduced):
             return None
         specs = AxisSpecs.on(len(tensor), self._mesh.names)
         does = np.full(1 + len(self._rule.factors) + len(self._rule.linear), AxisSpecs.IDLE, np.int64)

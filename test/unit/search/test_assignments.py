@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.rules import rule_for
 from pcg.rules.distinct import distinct
 from pcg.rules.factor import Assignment, Factor, FactorRule
+from pcg.rules.manual import ManualRule
 from pcg.search.axis_specs import AxisSpecs
 from pcg.search.port import Port
 from pcg.search.table import Tables
@@ -67,6 +69,19 @@ def test_every_op(mesh: Mesh) -> None:
         assert table.assignments[1:3] == found[1:3]
         seen += len(found)
     assert seen > 1000
+
+
+def test_a_rule_that_fixes_its_specs_keeps_them() -> None:
+    """As that of a manual computation, which no axis tells."""
+    mesh = MESHES[1]
+    split, whole = ShardSpec.parse("[a, b]"), ShardSpec.parse("[-] sum(c)")
+    rule = ManualRule((Factor(mesh.size),), ((), ()), (), operand_specs=(split,), result_specs=(whole,))
+    rule = replace(rule, operands=(((), ()),), results=(((),),))
+    table = Tables(mesh).of_rule(rule)
+    assert list(table.assignments or ()) == [Assignment((mesh.names,))] and table.parts.tolist() == [mesh.size]
+    assert [p.specs for p in (*table.ins, *table.outs)] == [(split,), (whole,)]
+    only = Tables(mesh).only(rule, Assignment((mesh.names,)))
+    assert [p.specs for p in (*only.ins, *only.outs)] == [(split,), (whole,)]
 
 
 @pytest.mark.parametrize("mesh", MESHES, ids=str)
