@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,14 +73,15 @@ def test_every_op(mesh: Mesh) -> None:
 def test_a_rule_that_fixes_its_specs_keeps_them() -> None:
     """As that of a manual computation, which no axis tells."""
     mesh = MESHES[1]
-    split, whole = ShardSpec.parse("[a, b]"), ShardSpec.parse("[-] sum(c)")
-    rule = ManualRule((Factor(mesh.size),), ((), ()), (), operand_specs=(split,), result_specs=(whole,))
-    rule = replace(rule, operands=(((), ()),), results=(((),),))
+    split, summed = ShardSpec.parse("[a, b]"), ShardSpec.parse("[-] sum(c)")
+    rule = ManualRule(
+        (Factor(mesh.size),), (((), ()),), (((),),), operand_specs=(split,), result_specs=(summed,)
+    )  # fmt: skip
     table = Tables(mesh).of_rule(rule)
     assert list(table.assignments or ()) == [Assignment((mesh.names,))] and table.parts.tolist() == [mesh.size]
-    assert [p.specs for p in (*table.ins, *table.outs)] == [(split,), (whole,)]
+    assert [p.specs for p in (*table.ins, *table.outs)] == [(split,), (summed,)]
     only = Tables(mesh).only(rule, Assignment((mesh.names,)))
-    assert [p.specs for p in (*only.ins, *only.outs)] == [(split,), (whole,)]
+    assert [p.specs for p in (*only.ins, *only.outs)] == [(split,), (summed,)]
 
 
 @pytest.mark.parametrize("mesh", MESHES, ids=str)
