@@ -227,11 +227,10 @@ class CostModel:
             found = self._measured.link(kind, self.mesh.axes_size(axes), wire_bytes)
             if found is not None:
                 return found
+        key = tuple(axes), kind
         if self.machine.cluster is not None:
-            key = (tuple(axes), kind)
             lines = self._lines.get(key) or self._lines_on_cluster(*key)
             return self.machine.device.collective_overhead + min(a + b * wire_bytes for a, b in lines)
-        key = tuple(axes), kind
         start, bandwidth = self._links.get(key) or self._slowest(*key)
         return start + wire_bytes / bandwidth
 

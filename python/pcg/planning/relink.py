@@ -21,7 +21,7 @@ _DRAFTED_OPS = 400_000
 #: are uneven: then plans are lowered, of so many ops.  Choices.
 _WRONG, _LOWERED_OPS = 1.05, 40_000
 #: Ops of plans that are lowered for exact timings after those of drafts, if that is enough for so many plans.  Measured
-#: on the models of docs/quality.md: an MLP becomes up to 1.4% faster in three seconds; with 17 plans nothing was found.
+#: on the models of docs/quality.md: an MLP becomes up to 1.4% faster in three seconds.
 _EXACT_OPS, _EXACT = 10_000, 25
 #: How many times as long as the best one a plan on another mesh may take to be relinked.  A choice.
 _NEAR = 1.01

@@ -17,7 +17,7 @@ from pcg.reshard.layouts import Layouts, Numbers
 from pcg.search.port import Port
 from pcg.solve.beside import Beside
 
-#: Costs of which half are computed beside the rest.  Measured: 60 ms for half of so many, 20 for a copy of a process.
+#: Costs of which half are computed beside the rest.  Chosen: half of so many take several times as long as a copy.
 _MANY = 400_000
 
 

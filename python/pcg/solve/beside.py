@@ -1,19 +1,20 @@
 """A part of the work in a copy of this process, beside the rest.
 
-A copy has all that its work needs at once, which another process would have to be sent: it takes 10 to 30 ms to make.
+A copy has all that its work needs at once, which another process would have to be sent: it takes about 10 ms to make.
 What it finds does not depend on where it was found.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 R = TypeVar("R")
 
@@ -34,6 +35,8 @@ class Beside(Generic[R]):
         self._work = work
         self._results: Connection | None = None
         if _allowed and _cores() > 1 and "jaxlib" not in sys.modules and hasattr(os, "fork"):
+            import multiprocessing  # 40 ms with what it needs, which small programs do without
+
             context = multiprocessing.get_context("fork")
             self._results, theirs = context.Pipe(duplex=False)
             self._process = context.Process(target=_send, args=(work, theirs), daemon=True)

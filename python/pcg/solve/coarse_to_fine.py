@@ -137,8 +137,5 @@ class Grouped:
 def _least(costs: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """The least of each group of rows and group of columns."""
     out = np.full((int(rows.max()) + 1, int(columns.max()) + 1), np.inf)
-    if costs.flags.c_contiguous:
-        least_of_groups(costs, rows, columns, out)
-    else:
-        least_of_groups(np.ascontiguousarray(costs), rows, columns, out)
+    least_of_groups(np.ascontiguousarray(costs), rows, columns, out)
     return out
