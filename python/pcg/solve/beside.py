@@ -35,7 +35,7 @@ class Beside(Generic[R]):
         self._work = work
         self._results: Connection | None = None
         if _allowed and _cores() > 1 and "jaxlib" not in sys.modules and hasattr(os, "fork"):
-            import multiprocessing  # 40 ms with what it needs, which small programs do without
+            import multiprocessing  # only where a copy is made
 
             context = multiprocessing.get_context("fork")
             self._results, theirs = context.Pipe(duplex=False)
