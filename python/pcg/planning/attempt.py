@@ -222,6 +222,8 @@ class SearchAttempt(Attempt):
         if search.outcome is None:
             search.find(on)
         assert search.outcome is not None
+        if search.exceeds:
+            return Draft(math.inf, search.outcome.peak_bytes, on.mesh, tuple(search.outcome.choice), (), search)
         return self.drafted(on, search.outcome.choice, (), search)
 
     def of(self, draft: Draft) -> Attempt:

@@ -23,7 +23,7 @@ from pcg.planning.workers import JOBS, Workers
 from pcg.planning.workspace import Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.optimize import optimize
-from pcg.search.outcome import DoesNotFit
+from pcg.search.outcome import DoesNotFit, Outcome
 from pcg.solve.effort import QUICK
 
 #: Of candidates whose fastest plan does not fit, so many of the fastest are searched again under the limit; more only
@@ -39,7 +39,7 @@ _WORTH = 1e-3
 class Estimate:
     """Seconds per step of a plan and a bound for all plans; its bytes per device, and the least that was found.
 
-    `failure` is why there is no plan.
+    `failure` is why there is no plan; `unfit` the plan, where it does not fit.
     """
 
     seconds: float = math.inf
@@ -47,13 +47,14 @@ class Estimate:
     peak: float = math.inf
     needed: float = math.inf
     failure: PcgError | None = None
+    unfit: Outcome | None = None
 
 
 @dataclass(frozen=True)
 class EstimateMeshes:
-    """A task: good plans on meshes with the same axes, in several device mappings; if `within`, within their limits.
+    """A task: good plans on meshes with the same axes, in several device mappings.
 
-    `limits` are bytes per device.
+    `limits` are bytes per device, which a plan may exceed, but for one that is made of the plan `unfit` on one mesh.
     Plans that are proved to be slower than `cutoff` seconds, or than one before that fits, are not looked for.
     """
 
@@ -61,14 +62,13 @@ class EstimateMeshes:
     refine: RefineMesh | None
     machine: Machine
     limits: Sequence[float]
-    within: bool = False
+    unfit: Outcome | None = None
     cutoff: float = math.inf
 
     def __call__(self, workspace: Workspace) -> list[Estimate]:
         best, found = self.cutoff, []
         for mesh, limit in zip(self.meshes, self.limits, strict=True):
-            allowed = limit if self.within else math.inf
-            found.append(self._estimate(workspace, mesh, best * (1 - _WORTH), allowed))
+            found.append(self._estimate(workspace, mesh, best * (1 - _WORTH), limit))
             if found[-1].peak <= limit:
                 best = min(best, found[-1].seconds)
         return found
@@ -78,7 +78,10 @@ class EstimateMeshes:
         try:
             on = workspace.on(self.meshes[0], self.refine)
             model = CostModel(self.machine, Mesh(on.mesh.axes, mesh.device_ids))
-            outcome = optimize(on.quotient(on.graph(model), model), limit=limit, cutoff=cutoff, effort=QUICK)
+            outcome = optimize(
+                on.quotient(on.graph(model), model), limit=math.inf if self.unfit is None else limit, cutoff=cutoff,
+                effort=QUICK, fastest=self.unfit,
+            )  # fmt: skip
             if outcome.bound <= cutoff:
                 check_possible(on.func, outcome)
         except DoesNotFit as error:
@@ -86,7 +89,8 @@ class EstimateMeshes:
         except PcgError as error:
             return Estimate(failure=error)
         seconds = outcome.seconds if outcome.bound <= cutoff else math.inf
-        return Estimate(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes)
+        unfit = outcome if outcome.peak_bytes > limit and seconds < math.inf else None
+        return Estimate(seconds, outcome.bound, outcome.peak_bytes, outcome.peak_bytes, None, unfit)
 
 
 @dataclass
@@ -158,26 +162,27 @@ class ChooseMesh(Transformation):
             by_axes.setdefault(c.mesh.axes, []).append(c)
         groups = [(group, workers.start(self._task(group))) for group in by_axes.values()]
         best, failure = math.inf, None
-        free: list[tuple[float, int, float, mapping.DeviceMapping]] = []
+        free = 0
+        unfit: list[tuple[float, int, Outcome, mapping.DeviceMapping]] = []
         for group, running in groups:
             progress(f"mesh {group[0].mesh.origin}, {len(group)} of {len(candidates)} candidates")
             for c, found in zip(group, running.result(), strict=True):
                 self.bound = min(self.bound, found.bound)
                 failure = failure or found.failure
-                if found.seconds < math.inf:
-                    free.append((found.seconds, len(free), found.peak, c))
-                    if found.seconds < best * (1 - _WORTH) and found.peak <= self._limit(c.mesh):
-                        best, self.chosen = found.seconds, c
-        self.statistics["excluded by bound"] = len(candidates) - len(free)
+                if found.unfit is not None:
+                    unfit.append((found.seconds, free, found.unfit, c))
+                elif found.seconds < best * (1 - _WORTH):
+                    best, self.chosen = found.seconds, c
+                free += found.seconds < math.inf
+        self.statistics["excluded by bound"] = len(candidates) - free
         if not free and failure is not None:
             raise failure
         # The fastest plan that ignores memory may have a neighbour that fits and is still the fastest.
-        free.sort()
-        unfit = [(s, c) for s, _, peak, c in free if s < best * (1 - _WORTH) and peak > self._limit(c.mesh)]
+        unfit = sorted(u for u in unfit if u[0] < best * (1 - _WORTH))
         least = math.inf
         for first in range(0, len(unfit), _FITTED):
             some = unfit[first : first + _FITTED]
-            for seconds, c, running in [(s, c, workers.start(self._task([c], best, within=True))) for s, c in some]:
+            for seconds, c, running in [(s, c, workers.start(self._task([c], best, o))) for s, _, o, c in some]:
                 if seconds >= best * (1 - _WORTH):
                     running.cancel()
                     continue
@@ -193,10 +198,10 @@ class ChooseMesh(Transformation):
         return best
 
     def _task(
-        self, group: Sequence[mapping.DeviceMapping], cutoff: float = math.inf, within: bool = False
+        self, group: Sequence[mapping.DeviceMapping], cutoff: float = math.inf, unfit: Outcome | None = None
     ) -> EstimateMeshes:
         limits = [self._limit(c.mesh) for c in group]
-        return EstimateMeshes([c.mesh for c in group], self.refine, self.machine, limits, within, cutoff)
+        return EstimateMeshes([c.mesh for c in group], self.refine, self.machine, limits, unfit, cutoff)
 
     def _limit(self, mesh: Mesh) -> float:
         """Bytes that a device of `mesh` has, or may use."""

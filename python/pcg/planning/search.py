@@ -87,6 +87,8 @@ class Search(Transformation):
     machine: Machine = field(default_factory=Machine.default)
     planner_cache: PlannerCache | None = field(default_factory=lambda: None)
     """The planner of a search for another memory limit, which this one takes up and leaves in turn."""
+    fastest: Outcome | None = field(default_factory=lambda: None)
+    """The plan that ignores memory, if it is known."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,6 +98,8 @@ class Search(Transformation):
         """The program, read already, if it is; what is searched is a copy of it."""
         self.fitted = False
         """Whether the fastest plan did not fit, and time was traded for memory."""
+        self.exceeds = False
+        """Whether what `find` found exceeds the limit: time has to be traded for memory, which `run` does."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "built": None, "shared": None}
@@ -129,8 +133,11 @@ class Search(Transformation):
             # Ctrl-C while a candidate is searched for is for who compares candidates.
             by_hand = self.shared is None and self.algorithm == "exact"
             with Stop(self._left(start), by_hand=by_hand) as stop:
-                self.outcome = outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
-            outcome.ended_by = stop.why
+                outcome = self.fastest if unlimited else None
+                if outcome is None:
+                    outcome = self._optimize(func, quotient, None if unlimited else limit, progress, stop)
+                    outcome.ended_by = stop.why
+            self.outcome = outcome
         check_possible(func, outcome)
         outcome.phases = {"build": build_seconds, **outcome.phases}
         if unlimited and limit is not None and (outcome.peak_bytes > _NEAR * limit or cache is not None):
@@ -155,8 +162,10 @@ class Search(Transformation):
     def find(self, on: OnMesh) -> None:
         """Find the fastest plan of the program on `on` within the limit, without writing it: `outcome` has it.
 
+        Where time may be traded for memory, it is the fastest plan that ignores memory; `exceeds` says if that decides.
+
         Raises:
-          PcgError: there is none; or time has to be traded for memory, which `run` does.
+          PcgError: there is none.
         """
         model = self._model(on.module, on.mesh)
         limit = limit_of(self.memory_limit, model.machine)
@@ -166,8 +175,7 @@ class Search(Transformation):
             self.outcome = self._optimize(on.func, quotient, None if trades else limit, lambda _: None, stop)
         self.outcome.ended_by = stop.why
         check_possible(on.func, self.outcome)
-        if trades and limit is not None and self.outcome.peak_bytes > limit:
-            raise PcgError("time has to be traded for memory", on.func)
+        self.exceeds = trades and limit is not None and self.outcome.peak_bytes > limit
 
     @property
     def _trades(self) -> bool:

@@ -215,12 +215,16 @@ class Select(Transformation):
     def _draft_or_fit(self, attempt: SearchAttempt, early: Pending) -> Search | None:
         """Take in the draft of a search, or what it trades time for memory for; None where it finds nothing."""
         try:
-            draft = early.result()
+            draft: Draft = early.result()
         except PcgError:
             return self._finish(attempt, self._workers.start(attempt))
+        assert draft.search is not None
+        fastest = dataclasses.replace(attempt, search=dataclasses.replace(attempt.search, fastest=draft.search.outcome))
+        if draft.search.exceeds:
+            return self._finish(fastest, self._workers.start(fastest))
         self._drafts.append((draft, attempt))
-        self._untraded.append(attempt)
-        return draft.search  # type: ignore[no-any-return]
+        self._untraded.append(fastest)
+        return draft.search
 
     def _quiet_search(self) -> Search:
         return dataclasses.replace(self.search, machine=self.machine, memory_limit=self.memory_limit, progress=False)

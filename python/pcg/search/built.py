@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from torch_mlir import ir
@@ -75,7 +76,7 @@ class Built:
     """Seconds of nodes without the masks of their operands, where these are in them."""
     exchanges: list[Exchange] = field(default_factory=list)
 
-    @property
+    @cached_property
     def lifetimes(self) -> Lifetimes:
         """When values are alive."""
         return Lifetimes(self.live_ranges, self.constants)

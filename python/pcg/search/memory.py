@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from pcg.layout import Mesh
 from pcg.search.graph import Graph
+
+
+@dataclass(frozen=True)
+class _Shards:
+    """Into how many shards values are split: value v by choice k of its node in `counts[at[v] + k]`."""
+
+    graph: Graph
+    axes: tuple[tuple[str, int], ...]
+    at: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, graph: Graph, mesh: Mesh, values: Sequence[tuple[int, int, float, int, int]]) -> _Shards:
+        parts: list[np.ndarray] = []
+        starts: dict[int, int] = {}
+        at, end = [], 0
+        for node, slot, *_ in values:
+            port = graph.nodes[node].table.outs[slot]
+            if (start := starts.get(id(port))) is None:
+                start = starts[id(port)] = end
+                parts.append(port.shards(mesh))
+                end += len(parts[-1])
+            at.append(start)
+        return cls(graph, mesh.axes, np.array(at), np.concatenate(parts))
 
 
 @dataclass
@@ -20,23 +45,29 @@ class Lifetimes:
 
     values: Sequence[tuple[int, int, float, int, int]]
     constants: float = 0.0
+    _known: _Shards | None = field(default=None, init=False, repr=False, compare=False)
+
+    @cached_property
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes, global bytes, first positions, and those behind the last, of all values."""
+        nodes, _, sizes, first, last = zip(*self.values, strict=True)
+        return np.array(nodes), np.array(sizes, dtype=float), np.array(first), np.array(last) + 1
 
     def _local(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> np.ndarray:
-        out = np.empty(len(self.values))
-        for i, (node, slot, size, _, _) in enumerate(self.values):
-            port = graph.nodes[node].table.outs[slot]
-            out[i] = size / port.shards(mesh)[choice[node]]
-        return out
+        if self._known is None or self._known.graph is not graph or self._known.axes != mesh.axes:
+            self._known = _Shards.of(graph, mesh, self.values)
+        nodes, sizes, _, _ = self._columns
+        return sizes / self._known.counts[self._known.at + np.asarray(choice)[nodes]]  # type: ignore[no-any-return]
 
     def peak(self, graph: Graph, choice: Sequence[int], mesh: Mesh) -> tuple[float, int]:
         """(bytes, position in program order) of the peak."""
         if not self.values:
             return self.constants, 0
         local = self._local(graph, choice, mesh)
-        end = max(v[4] for v in self.values) + 2
-        change = np.zeros(end + 1)
-        np.add.at(change, [v[3] for v in self.values], local)
-        np.add.at(change, [v[4] + 1 for v in self.values], -local)
+        _, _, first, behind = self._columns
+        change = np.zeros(int(behind.max()) + 2)
+        np.add.at(change, first, local)
+        np.add.at(change, behind, -local)
         alive = np.cumsum(change)
         at = int(np.argmax(alive))
         return float(alive[at]) + self.constants, at

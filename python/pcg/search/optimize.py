@@ -15,14 +15,15 @@ from pcg.search.pure_plans import pure_plans, pure_plans_of_groups, replication
 from pcg.search.quotient import Quotient
 from pcg.solve.beside import Beside
 from pcg.solve.effort import DEFAULT, Effort
-from pcg.solve.ilp import solve
+from pcg.solve.ilp import Solution, solve
+from pcg.solve.network import Network
 from pcg.solve.stop import NEVER, Stop
 
 
 def optimize(
     quotient: Quotient, *, limit: float | None = None, plans: Sequence[tuple[str, Sequence[int]]] = (),
     progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, effort: Effort = DEFAULT,
-    stop: Stop = NEVER,
+    stop: Stop = NEVER, fastest: Outcome | None = None,
 ) -> Outcome:  # fmt: skip
     """The cheapest plan found, never worse than data parallelism, tensor parallelism or replication.
 
@@ -34,6 +35,7 @@ def optimize(
         end.
       effort: if quick, of the pure plans only replication is tried, and plans are not mixed to fit `limit`.
       stop: asked now and then whether the best so far is to be returned.
+      fastest: the plan that ignores memory, if it is known: then it is only made to fit `limit`.
 
     Raises:
       DoesNotFit: no plan that was found fits in `limit`.
@@ -48,27 +50,11 @@ def optimize(
     phases["costs"] = time.perf_counter() - start
     start = time.perf_counter()
     known = [(name, quotient.per_class(x)) for name, x in plans]
-    reduction = None
-    groups = grouped(network, [quotient.tables[c] for c in range(classes)], quotient.model)
-    pure: Beside[list[tuple[str, list[int]]]] | None = None
-    if effort.quick:
+    if fastest is not None:
         known.append(("replication", replication(quotient)))
-    elif groups is None:
-        found, reduction = pure_plans(quotient, network)
-        known += found
+        solution = Solution(quotient.per_class(fastest.choice), fastest.seconds, fastest.bound, 0)
     else:
-        pure = Beside(partial(pure_plans_of_groups, quotient, groups))
-
-    def starts() -> list[list[int]]:
-        known.extend(pure.result() if pure is not None else ())
-        return [x for _, x in known]
-
-    if groups is None:
-        solution = solve(
-            network, starts(), reduction=reduction, effort=effort, progress=progress, cutoff=cutoff, stop=stop
-        )
-    else:
-        solution = groups.solve(starts, effort=effort, progress=progress, cutoff=cutoff, stop=stop)
+        solution = _solve(quotient, network, known, progress, cutoff, effort, stop)
     chosen, bound = solution.x, solution.bound
     phases["solve"] = time.perf_counter() - start
     possible = network.seconds(chosen) < np.inf
@@ -90,3 +76,30 @@ def optimize(
         quotient.per_node(chosen), network.seconds(chosen), bound, quotient.peak(chosen), alternatives, classes,
         solution.variables, phases, named,
     )
+
+
+def _solve(
+    quotient: Quotient, network: Network, known: list[tuple[str, list[int]]], progress: Callable[[str], None],
+    cutoff: float, effort: Effort, stop: Stop,
+) -> Solution:  # fmt: skip
+    """A good plan by class and a bound, memory aside; pure plans join the `known` ones."""
+    reduction = None
+    groups = grouped(network, [quotient.tables[c] for c in range(quotient.classes)], quotient.model)
+    pure: Beside[list[tuple[str, list[int]]]] | None = None
+    if effort.quick:
+        known.append(("replication", replication(quotient)))
+    elif groups is None:
+        found, reduction = pure_plans(quotient, network)
+        known += found
+    else:
+        pure = Beside(partial(pure_plans_of_groups, quotient, groups))
+
+    def starts() -> list[list[int]]:
+        known.extend(pure.result() if pure is not None else ())
+        return [x for _, x in known]
+
+    if groups is None:
+        return solve(
+            network, starts(), reduction=reduction, effort=effort, progress=progress, cutoff=cutoff, stop=stop
+        )
+    return groups.solve(starts, effort=effort, progress=progress, cutoff=cutoff, stop=stop)

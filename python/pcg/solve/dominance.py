@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcg.solve import kernels
+from pcg.solve import elimination_kernels as kernels
 
 
 def undominated(unary: np.ndarray, edges: Sequence[np.ndarray], limit: float, noise: float) -> np.ndarray:
@@ -44,5 +44,5 @@ def with_memory(
     if edges:
         np.concatenate(edges, axis=1, out=costs)
     alive, cheapest = np.empty(len(unary), dtype=np.bool_), np.empty(len(edges), dtype=np.int64)
-    kernels.undominated(unary, costs, np.array(ends), usage, forbidden, noise, alive, cheapest)
+    kernels.undominated(unary, costs.ravel(), np.array(ends), usage, forbidden, noise, alive, cheapest)
     return alive

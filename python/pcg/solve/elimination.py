@@ -25,7 +25,7 @@ from pcg.solve.products import min_plus
 #: table takes longer than looking for the best choice once, when a solution is known.
 _TABULATED = 1 << 12
 #: Multiples of what is forbidden up to which tables grow: sums of sums of it would overflow.
-_CEILING = 4e3
+CEILING = 4e3
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Elimination:
             self.unary[neighbours[0]] = self.unary[neighbours[0]] + best
         else:
             j, k = neighbours
-            self.connect(j, k, np.minimum(best, _CEILING * self.forbidden))
+            self.connect(j, k, np.minimum(best, CEILING * self.forbidden))
         return neighbours
 
     def follow(self, i: int, j: int, response: np.ndarray) -> tuple[int, ...]:

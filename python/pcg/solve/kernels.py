@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.native import Flags, FloatRows, Floats, IntRows, Ints, kernel, kernel_without_nan
+from pcg.kernels.native import Flags, FloatRows, Floats, Ints, kernel, kernel_without_nan
 
 
 @kernel
@@ -246,81 +246,3 @@ def icm(
                     later[near_node[a]] = True
         for i in range(n):
             waits[i] = later[i]
-
-
-@kernel
-def undominated(
-    unary: Floats, costs: FloatRows, ends: Ints, usage: IntRows, forbidden: float, slack: float, alive: Flags,
-    cheapest: Ints,
-) -> None:  # fmt: skip
-    """Which strategies are `alive`: no other one beats them, or they do not lose to it by more than `slack`.
-
-    `costs[k, ends[e]:ends[e + 1]]` are strategy k's costs against those of neighbour e, `usage[item, k]` its memory.
-    `cheapest` has room for an entry per neighbour.
-    """
-    k, edges = len(unary), len(ends) - 1
-    alive[:] = True
-    for s in range(k - 1, -1, -1):  # of choices that are as good as each other the first stays
-        # Where s is at its best another one has the hardest time: most fail there already.
-        for e in range(edges):
-            at = ends[e]
-            for l in range(ends[e], ends[e + 1]):
-                if costs[s, l] < costs[s, at]:
-                    at = l
-            cheapest[e] = at if ends[e] < ends[e + 1] and costs[s, at] < forbidden else -1
-        for q in range(k):
-            if q == s or not alive[q]:
-                continue
-            # How much taking q instead of s can cost at most, so far at least.
-            total = unary[q] - unary[s]
-            for e in range(edges):
-                if cheapest[e] >= 0:
-                    total += costs[q, cheapest[e]] - costs[s, cheapest[e]]
-            if total > slack:
-                continue
-            worse = False
-            for item in range(usage.shape[0]):
-                if usage[item, q] > usage[item, s]:
-                    worse = True
-                    break
-            if worse:
-                continue
-            for e in range(edges):
-                if cheapest[e] < 0:
-                    continue
-                least = costs[q, cheapest[e]] - costs[s, cheapest[e]]
-                most = least
-                for l in range(ends[e], ends[e + 1]):
-                    if costs[s, l] >= forbidden:
-                        continue
-                    d = costs[q, l] - costs[s, l]
-                    if d > most:
-                        most = d
-                        if total + (most - least) > slack:
-                            break
-                total += most - least
-                if total > slack:
-                    break
-            if total <= slack:
-                alive[s] = False
-                break
-
-
-@kernel_without_nan
-def min_plus(a: FloatRows, b: FloatRows, out: FloatRows) -> None:
-    """`out[i, k] = min_j a[i, j] + b[j, k]`; `out` is infinite before.
-
-    Four j at a time: a row of the result is then read and written a quarter as often, 2.2 times as fast in all.
-    """
-    count, fours = b.shape[0], b.shape[0] // 4 * 4
-    for i in range(a.shape[0]):
-        row = out[i]
-        for j in range(0, fours, 4):
-            c, d, e, f = a[i, j], a[i, j + 1], a[i, j + 2], a[i, j + 3]
-            p, q, r, s = b[j], b[j + 1], b[j + 2], b[j + 3]
-            for k in range(len(row)):
-                row[k] = min(row[k], min(min(c + p[k], d + q[k]), min(e + r[k], f + s[k])))
-        for j in range(fours, count):
-            c, p = a[i, j], b[j]
-            for k in range(len(row)):
-                row[k] = min(row[k], c + p[k])

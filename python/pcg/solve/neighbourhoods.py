@@ -54,7 +54,7 @@ def search(core: Network, found: Bounded, stop: Stop = NEVER, seed: int = 0) -> 
 
 def _improve(network: Network, start: list[int], rng: random.Random, stop: Stop) -> list[int]:
     """The best of some neighbourhoods, each of the best before; until a round is no better than the one before it."""
-    flat = Pairwise.of(network.unary, network.pair)
+    flat = network.flat
     best = np.array(start, dtype=np.int64)
     cost, open_ = flat.energy(best), int(np.count_nonzero(flat.size > 1))
     for _ in range(_ROUNDS):

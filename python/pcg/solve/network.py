@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pcg.solve.pairwise import Pairwise
+
 #: Cost of what is not allowed, wherever costs are given to a network.
 FORBIDDEN = np.inf
 #: What a network puts in its place, and the noise in its costs, as shares of `Network.unit`.  Chosen: powers of two, so
@@ -33,17 +35,18 @@ class Network:
 
     Thresholds are shares of it, so networks whose costs differ by a factor have the same solutions.
     """
+    _flat: Pairwise | None = field(default=None, init=False, repr=False, compare=False)
 
     def add(self, unary: np.ndarray) -> int:
         """Add a variable with one cost per choice; return its index."""
-        self.unit = 0.0
+        self.unit, self._flat = 0.0, None
         self.unary.append(np.asarray(unary, dtype=float).copy())
         self.pair.append({})
         return len(self.unary) - 1
 
     def connect(self, i: int, j: int, cost: np.ndarray) -> None:
         """Add `cost[k, l]` between choices of `i` and `j`; a self-edge adds its diagonal to the unary cost."""
-        self.unit = 0.0
+        self.unit, self._flat = 0.0, None
         if i == j:
             self.unary[i] += np.diagonal(cost)
             return
@@ -93,6 +96,14 @@ class Network:
         """What the assignment `x` costs; infinity if something in it is forbidden."""
         total = self.cost(x)
         return total if total < self.limit else math.inf
+
+    @property
+    def flat(self) -> Pairwise:
+        """The same as flat arrays, which are kept: for cores, on which several loops run."""
+        self.settle()
+        if self._flat is None:
+            self._flat = Pairwise.of(self.unary, self.pair)
+        return self._flat
 
     # -- assignments ---------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.dominance import undominated
-from pcg.solve.elimination import Elimination
+from pcg.solve.flat_elimination import FlatElimination
 from pcg.solve.network import Network
 
 
@@ -22,7 +21,7 @@ class Reduction:
 
     core: Network
     kept: list[int]
-    _elimination: Elimination
+    _elimination: FlatElimination
 
     @property
     def constant(self) -> float:
@@ -40,11 +39,7 @@ class Reduction:
 
     def near(self, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Per node of the original network the choices that best solutions have where the core has those marked."""
-        out = [np.zeros(size, dtype=bool) for size in self._elimination.sizes]
-        for i, mask in zip(self.kept, masks, strict=True):
-            out[i][self.choices[i]] = mask
-        self._elimination.respond(out)
-        return out
+        return self._elimination.respond(zip(self.kept, masks, strict=True))
 
     def restricted(self, x: Sequence[int]) -> list[int]:
         """The part of a solution `x` of the original that is left; where its choice was dropped, the cheapest."""
@@ -56,7 +51,7 @@ class Reduction:
 
     def project(self, x: Sequence[int]) -> list[int]:
         """A good solution of the core near the solution `x` of the original."""
-        return self.core.icm(self.restricted(x))
+        return self.core.flat.icm(self.restricted(x), self.core.noise).tolist()  # type: ignore[no-any-return]
 
 
 def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
@@ -64,31 +59,6 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
 
     Nodes in `keep` stay in the core with all their choices, so that what those cost may still change.
     """
-    network.settle()
-    e = Elimination(network.unary, network.pair, network.forbidden)
-    free = [True] * len(network.unary)
-    for i in keep:
-        free[i] = False
-
-    def ready(i: int) -> bool:
-        return e.alive[i] and free[i] and len(e.pair[i]) <= 2
-
-    limit, noise = network.limit, network.noise
-    changed = set(range(len(free)))
-    while changed:
-        # Eliminate whatever can be, smallest index first; compare choices where something changed.
-        for i in sorted(changed):
-            if free[i] and len(e.unary[i]) > 1:
-                good = undominated(e.unary[i], list(e.pair[i].values()), limit, noise)
-                if not good.all():
-                    e.restrict(i, good)
-        touched: set[int] = set()
-        queue = [i for i in range(len(free)) if ready(i)]
-        for i in queue:
-            if ready(i):
-                neighbours = e.eliminate(i)
-                touched.update(neighbours)
-                queue += [j for j in neighbours if ready(j)]
-        changed = {i for i in touched if e.alive[i]}
-    kept, unary, pair = e.left()
-    return Reduction(Network(unary, pair, network.unit), kept, e)
+    found = FlatElimination(network, keep)
+    kept, unary, pair = found.left()
+    return Reduction(Network(unary, pair, network.unit), kept, found)

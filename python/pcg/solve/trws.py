@@ -113,8 +113,7 @@ def ascend(
     an ascent of the same network has reached, to go on from.  `stop`: asked every few sweeps whether to end.
     """
     if since is None or since._messages is None:
-        network.settle()
-        flat = Pairwise.of(network.unary, network.pair)
+        flat = network.flat
         messages = TreeReweighted(flat)
         bound = -np.inf
     else:

@@ -1,0 +1,425 @@
+"""Compiled loops of exact simplification: dominated choices are dropped, nodes with two neighbours eliminated.
+
+The state of a network that is taken apart, over its original nodes and edges and those that elimination adds:
+
+- Node i has `size[i]` choices left; `choice[offset[i] + p]` is the one at position p, `unary[offset[i] + p]` its cost.
+- `near_edge[near_offset[i]:][:degree[i]]` are its edges, in the order in which they were added.
+- Edge e joins `end[0, e]` and `end[1, e]`.  Choices k and l of the original, of the one and of the other, cost
+  `tables[table[e] + maps[column[0, e] + k] * stride[e] + maps[column[1, e] + l]]`.  Tables and maps are never changed
+  but for those of edges that are `fresh`, so an eliminated node's edges say what it cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcg.kernels.native import Flags, Floats, IntRows, Ints, kernel, kernel_without_nan
+
+#: Entries of `state` in `simplify`.
+PHASE, AT, HEAD, TAIL, EDGES, TABLES, MAPS, OUT, NEEDED = range(9)
+#: What `simplify` returns: it is done, or needs `state[NEEDED]` entries more of tables, maps, or room for costs.
+DONE, MORE_TABLES, MORE_MAPS, MORE_ROOM = range(4)
+
+
+@kernel
+def undominated(
+    unary: Floats, costs: Floats, ends: Ints, usage: IntRows, forbidden: float, slack: float, alive: Flags,
+    cheapest: Ints,
+) -> None:  # fmt: skip
+    """Which strategies are `alive`: no other one beats them, or they do not lose to it by more than `slack`.
+
+    Rows of `costs` are of one strategy; `row[ends[e]:ends[e + 1]]` are its costs against those of neighbour e.
+    `usage[item, k]` is the memory of strategy k.
+    `cheapest` has room for an entry per neighbour.
+    """
+    k, edges = len(unary), len(ends) - 1
+    width = ends[edges]
+    alive[:] = True
+    for s in range(k - 1, -1, -1):  # of choices that are as good as each other the first stays
+        mine = costs[s * width : (s + 1) * width]
+        # Where s is at its best another one has the hardest time: most fail there already.
+        for e in range(edges):
+            at = ends[e]
+            for l in range(ends[e], ends[e + 1]):
+                if mine[l] < mine[at]:
+                    at = l
+            cheapest[e] = at if ends[e] < ends[e + 1] and mine[at] < forbidden else -1
+        for q in range(k):
+            if q == s or not alive[q]:
+                continue
+            theirs = costs[q * width : (q + 1) * width]
+            # How much taking q instead of s can cost at most, so far at least.
+            total = unary[q] - unary[s]
+            for e in range(edges):
+                if cheapest[e] >= 0:
+                    total += theirs[cheapest[e]] - mine[cheapest[e]]
+            if total > slack:
+                continue
+            worse = False
+            for item in range(usage.shape[0]):
+                if usage[item, q] > usage[item, s]:
+                    worse = True
+                    break
+            if worse:
+                continue
+            for e in range(edges):
+                if cheapest[e] < 0:
+                    continue
+                least = theirs[cheapest[e]] - mine[cheapest[e]]
+                most = least
+                for l in range(ends[e], ends[e + 1]):
+                    if mine[l] >= forbidden:
+                        continue
+                    d = theirs[l] - mine[l]
+                    if d > most:
+                        most = d
+                        if total + (most - least) > slack:
+                            break
+                total += most - least
+                if total > slack:
+                    break
+            if total <= slack:
+                alive[s] = False
+                break
+
+
+
+@kernel_without_nan
+def min_plus(a: Floats, b: Floats, out: Floats, rows: int, count: int, columns: int) -> None:
+    """`out[i, k] = min_j a[i, j] + b[j, k]`, of matrices row by row; `out` is infinite before.
+
+    Four j at a time: a row of the result is then read and written a quarter as often, 2.2 times as fast in all.
+    """
+    fours = count // 4 * 4
+    for i in range(rows):
+        row, own = out[i * columns : (i + 1) * columns], a[i * count : (i + 1) * count]
+        for j in range(0, fours, 4):
+            c, d, e, f = own[j], own[j + 1], own[j + 2], own[j + 3]
+            p, q = b[j * columns : (j + 1) * columns], b[(j + 1) * columns : (j + 2) * columns]
+            r, s = b[(j + 2) * columns : (j + 3) * columns], b[(j + 3) * columns : (j + 4) * columns]
+            for k in range(len(row)):
+                row[k] = min(row[k], min(min(c + p[k], d + q[k]), min(e + r[k], f + s[k])))
+        for j in range(fours, count):
+            c, p = own[j], b[j * columns : (j + 1) * columns]
+            for k in range(len(row)):
+                row[k] = min(row[k], c + p[k])
+
+
+@kernel
+def gather(
+    e: int, i: int, offset: Ints, size: Ints, choice: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows,
+    maps: Ints, tables: Floats, out: Floats, first: int, width: int,
+) -> None:  # fmt: skip
+    """`out[first + p * width + q]`: the cost on edge e of position p of its end i and position q of the other."""
+    j = end[0, e] + end[1, e] - i
+    own, other = (column[0, e], column[1, e]) if end[0, e] == i else (column[1, e], column[0, e])
+    mine, theirs = (stride[e], 1) if end[0, e] == i else (1, stride[e])
+    for p in range(size[i]):
+        row = table[e] + maps[own + choice[offset[i] + p]] * mine
+        to = first + p * width
+        for q in range(size[j]):
+            out[to + q] = tables[row + maps[other + choice[offset[j] + q]] * theirs]
+
+
+@kernel
+def compare(
+    i: int, limit: float, noise: float, offset: Ints, size: Ints, unary: Floats, choice: Ints, near_offset: Ints,
+    degree: Ints, near_edge: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows, maps: Ints,
+    tables: Floats, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows,
+) -> None:  # fmt: skip
+    """Drop the dominated choices of node i, as `pcg.solve.dominance.undominated` finds them."""
+    o, count = offset[i], 0
+    for p in range(size[i]):
+        if unary[o + p] < limit:
+            count += 1
+    if count == 0:
+        return
+    if count < size[i]:
+        left = 0
+        for p in range(size[i]):
+            if unary[o + p] < limit:
+                unary[o + left], choice[o + left] = unary[o + p], choice[o + p]
+                left += 1
+        size[i] = count
+    if count == 1:
+        return
+    edges = degree[i]
+    ends[0] = 0
+    for a in range(edges):
+        e = near_edge[near_offset[i] + a]
+        ends[a + 1] = ends[a] + size[end[0, e] + end[1, e] - i]
+    for a in range(edges):
+        gather(
+            near_edge[near_offset[i] + a], i, offset, size, choice, end, table, stride, column, maps, tables, room,
+            ends[a], ends[edges],
+        )  # fmt: skip
+    undominated(
+        unary[o : o + count], room, ends[: edges + 1], usage, 2 * limit, noise, alive[:count], cheapest[:edges]
+    )
+    left = 0
+    for p in range(count):
+        if alive[p]:
+            unary[o + left], choice[o + left] = unary[o + p], choice[o + p]
+            left += 1
+    size[i] = left
+
+
+@kernel
+def detach(i: int, e: int, near_offset: Ints, degree: Ints, near_edge: Ints) -> None:
+    """Take edge e from those of node i; the others keep their order."""
+    first, last = near_offset[i], near_offset[i] + degree[i] - 1
+    at = first
+    while near_edge[at] != e:
+        at += 1
+    for a in range(at, last):
+        near_edge[a] = near_edge[a + 1]
+    degree[i] -= 1
+
+
+@kernel
+def positions(i: int, offset: Ints, size: Ints, choice: Ints, maps: Ints, at: int) -> None:
+    """`maps[at + k]`: where choice k of the original node i is among those left."""
+    for p in range(size[i]):
+        maps[at + choice[offset[i] + p]] = p
+
+
+@kernel
+def simplify(
+    state: Ints, limit: float, noise: float, ceiling: float, free: Flags, gone: Flags, changed: Flags, offset: Ints,
+    size: Ints, unary: Floats, choice: Ints, near_offset: Ints, degree: Ints, near_edge: Ints, end: IntRows,
+    table: Ints, stride: Ints, column: IntRows, fresh: Flags, maps: Ints, tables: Floats, constant: Floats,
+    queue: Ints, order: Ints, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows,
+) -> int:  # fmt: skip
+    """Drop dominated choices of nodes that are `free` and `changed`, eliminate free nodes with at most two neighbours,
+    and so on until nothing changes; `gone` and `order` receive which nodes, and in which order.
+
+    It goes on from `state` where it was left as something was too small (see `MORE_TABLES` and its like).
+    """
+    n = len(size)
+    while True:
+        if state[PHASE] == 0:
+            while state[AT] < n:
+                i = state[AT]
+                if changed[i] and free[i] and not gone[i] and size[i] > 1:
+                    columns = 0
+                    for a in range(near_offset[i], near_offset[i] + degree[i]):
+                        e = near_edge[a]
+                        columns += size[end[0, e] + end[1, e] - i]
+                    if size[i] * columns > len(room):
+                        state[NEEDED] = size[i] * columns - len(room)
+                        return MORE_ROOM
+                    compare(
+                        i, limit, noise, offset, size, unary, choice, near_offset, degree, near_edge, end, table,
+                        stride, column, maps, tables, room, ends, cheapest, alive, usage,
+                    )  # fmt: skip
+                changed[i] = False
+                state[AT] += 1
+            state[HEAD] = 0
+            state[TAIL] = 0
+            for i in range(n):
+                if free[i] and not gone[i] and degree[i] <= 2:
+                    queue[state[TAIL]] = i
+                    state[TAIL] += 1
+            state[PHASE] = 1
+        while state[HEAD] < state[TAIL]:
+            i = queue[state[HEAD]]
+            if gone[i] or degree[i] > 2:
+                state[HEAD] += 1
+                continue
+            own, k = unary[offset[i] : offset[i] + size[i]], size[i]
+            if degree[i] == 0:
+                low = own[0]
+                for p in range(k):
+                    low = min(low, own[p])
+                constant[0] += low
+            else:
+                first, second = near_edge[near_offset[i]], near_edge[near_offset[i] + degree[i] - 1]
+                j, l = end[0, first] + end[1, first] - i, end[0, second] + end[1, second] - i
+                if j > l:
+                    first, second, j, l = second, first, l, j
+                begin = k * (size[j] + size[l])
+                if begin + 2 * size[j] * size[l] > len(room):
+                    state[NEEDED] = begin + 2 * size[j] * size[l] - len(room)
+                    return MORE_ROOM
+                a = room[: size[j] * k]
+                gather(first, j, offset, size, choice, end, table, stride, column, maps, tables, a, 0, k)
+                for q in range(size[j]):
+                    for p in range(k):
+                        a[q * k + p] = own[p] + a[q * k + p]
+                if degree[i] == 1:
+                    for q in range(size[j]):
+                        low = a[q * k]
+                        for p in range(k):
+                            low = min(low, a[q * k + p])
+                        unary[offset[j] + q] += low
+                    detach(j, first, near_offset, degree, near_edge)
+                else:
+                    known = -1
+                    for at in range(near_offset[j], near_offset[j] + degree[j]):
+                        e = near_edge[at]
+                        if end[0, e] + end[1, e] - j == l:
+                            known = e
+                    if known < 0 or not fresh[known]:
+                        entries, most = size[j] * size[l], offset[j + 1] - offset[j] + offset[l + 1] - offset[l]
+                        if state[TABLES] + entries > len(tables):
+                            state[NEEDED] = state[TABLES] + entries - len(tables)
+                            return MORE_TABLES
+                        if state[MAPS] + most > len(maps):
+                            state[NEEDED] = state[MAPS] + most - len(maps)
+                            return MORE_MAPS
+                    columns = size[l]
+                    b, best = room[size[j] * k : begin], room[begin : begin + size[j] * columns]
+                    begin += size[j] * columns
+                    old = room[begin : begin + size[j] * columns]
+                    gather(second, i, offset, size, choice, end, table, stride, column, maps, tables, b, 0, columns)
+                    best[:] = np.inf
+                    min_plus(a, b, best, size[j], k, columns)
+                    detach(j, first, near_offset, degree, near_edge)
+                    detach(l, second, near_offset, degree, near_edge)
+                    e = known
+                    if known < 0:
+                        e = state[EDGES]
+                        state[EDGES] += 1
+                        for node in (j, l):
+                            near_edge[near_offset[node] + degree[node]] = e
+                            degree[node] += 1
+                        end[0, e], end[1, e] = j, l
+                    if known >= 0 and fresh[known]:
+                        mine, theirs = (stride[e], 1) if end[0, e] == j else (1, stride[e])
+                        x, y = (column[0, e], column[1, e]) if end[0, e] == j else (column[1, e], column[0, e])
+                        for q in range(size[j]):
+                            row = table[e] + maps[x + choice[offset[j] + q]] * mine
+                            for r in range(columns):
+                                to = row + maps[y + choice[offset[l] + r]] * theirs
+                                tables[to] = tables[to] + min(best[q * columns + r], ceiling)
+                    else:
+                        if known >= 0:
+                            gather(
+                                known, j, offset, size, choice, end, table, stride, column, maps, tables, old, 0,
+                                columns,
+                            )  # fmt: skip
+                        to = state[TABLES]
+                        for at in range(size[j] * columns):
+                            value = min(best[at], ceiling)
+                            tables[to + at] = old[at] + value if known >= 0 else value
+                        to += size[j] * columns
+                        end[0, e], end[1, e], table[e], stride[e], fresh[e] = j, l, state[TABLES], size[l], True
+                        state[TABLES] = to
+                        column[0, e], column[1, e] = state[MAPS], state[MAPS] + offset[j + 1] - offset[j]
+                        state[MAPS] = column[1, e] + offset[l + 1] - offset[l]
+                        positions(j, offset, size, choice, maps, column[0, e])
+                        positions(l, offset, size, choice, maps, column[1, e])
+                for side in range(degree[i]):
+                    node = j if side == 0 else l
+                    changed[node] = True
+                    if free[node] and degree[node] <= 2:
+                        queue[state[TAIL]] = node
+                        state[TAIL] += 1
+            gone[i] = True
+            order[state[OUT]] = i
+            state[OUT] += 1
+            state[HEAD] += 1
+        state[PHASE], state[AT] = 0, 0
+        more = False
+        for i in range(n):
+            changed[i] = changed[i] and not gone[i]
+            more = more or changed[i]
+        if not more:
+            return DONE
+
+
+@kernel
+def best_response(
+    i: int, x: Ints, offset: Ints, size: Ints, unary: Floats, choice: Ints, near_offset: Ints, degree: Ints,
+    near_edge: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows, maps: Ints, tables: Floats,
+) -> int:  # fmt: skip
+    """The choice of node i, which has at most two neighbours, that is cheapest where these have theirs of `x`."""
+    first, second, swap = -1, -1, False
+    if degree[i] > 0:
+        first = near_edge[near_offset[i]]
+    if degree[i] > 1:
+        second = near_edge[near_offset[i] + 1]
+        swap = end[0, first] + end[1, first] > end[0, second] + end[1, second]
+    if swap:
+        first, second = second, first
+    at_1, at_2, own_1, own_2, step_1, step_2 = 0, 0, 0, 0, 0, 0
+    if first >= 0:
+        side = 0 if end[0, first] == i else 1
+        j = end[1 - side, first]
+        own_1, step_1 = column[side, first], stride[first] if side == 0 else 1
+        at_1 = table[first] + maps[column[1 - side, first] + x[j]] * (1 if side == 0 else stride[first])
+    if second >= 0:
+        side = 0 if end[0, second] == i else 1
+        j = end[1 - side, second]
+        own_2, step_2 = column[side, second], stride[second] if side == 0 else 1
+        at_2 = table[second] + maps[column[1 - side, second] + x[j]] * (1 if side == 0 else stride[second])
+    best, low = 0, np.inf
+    for p in range(size[i]):
+        k = choice[offset[i] + p]
+        c = unary[offset[i] + p]
+        if first >= 0:
+            c += tables[at_1 + maps[own_1 + k] * step_1]
+        if second >= 0:
+            c += tables[at_2 + maps[own_2 + k] * step_2]
+        if p == 0 or c < low:
+            best, low = k, c
+    return best
+
+
+@kernel
+def expand(
+    count: int, order: Ints, x: Ints, offset: Ints, size: Ints, unary: Floats, choice: Ints, near_offset: Ints,
+    degree: Ints, near_edge: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows, maps: Ints,
+    tables: Floats,
+) -> None:  # fmt: skip
+    """Give the first `count` nodes of `order`, which were eliminated so, what is best for the others' choices `x`."""
+    for t in range(count - 1, -1, -1):
+        i = order[t]
+        x[i] = best_response(
+            i, x, offset, size, unary, choice, near_offset, degree, near_edge, end, table, stride, column, maps, tables
+        )  # fmt: skip
+
+
+@kernel
+def respond(
+    count: int, order: Ints, marks: Flags, x: Ints, offset: Ints, size: Ints, unary: Floats, choice: Ints,
+    near_offset: Ints, degree: Ints, near_edge: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows,
+    maps: Ints, tables: Floats,
+) -> None:  # fmt: skip
+    """Mark what is best of eliminated nodes for choices of the others that are marked; `x` has room for a solution."""
+    for t in range(count - 1, -1, -1):
+        i = order[t]
+        j, l = -1, -1
+        if degree[i] > 0:
+            e = near_edge[near_offset[i]]
+            j = end[0, e] + end[1, e] - i
+        if degree[i] > 1:
+            e = near_edge[near_offset[i] + 1]
+            l = end[0, e] + end[1, e] - i
+        for q in range(offset[j + 1] - offset[j] if j >= 0 else 1):
+            if j >= 0:
+                if not marks[offset[j] + q]:
+                    continue
+                x[j] = q
+            for r in range(offset[l + 1] - offset[l] if l >= 0 else 1):
+                if l >= 0:
+                    if not marks[offset[l] + r]:
+                        continue
+                    x[l] = r
+                best = best_response(
+                    i, x, offset, size, unary, choice, near_offset, degree, near_edge, end, table, stride, column,
+                    maps, tables,
+                )  # fmt: skip
+                marks[offset[i] + best] = True
+
+
+@kernel
+def collect(
+    edges: Ints, at: Ints, out: Floats, offset: Ints, size: Ints, choice: Ints, end: IntRows, table: Ints,
+    stride: Ints, column: IntRows, maps: Ints, tables: Floats,
+) -> None:  # fmt: skip
+    """The costs of some edges, by the choices that are left of their earlier ends and of the others, in `out`."""
+    for a in range(len(edges)):
+        e = edges[a]
+        i, j = min(end[0, e], end[1, e]), max(end[0, e], end[1, e])
+        gather(e, i, offset, size, choice, end, table, stride, column, maps, tables, out, at[a], size[j])

@@ -1,0 +1,182 @@
+"""Exact simplification of a network as one compiled loop over flat arrays, and the way back from what is left.
+
+It does what `Elimination` does node by node, in the order that `pcg.solve.reduce` states; the arrays are those of
+`pcg.solve.elimination_kernels`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from pcg.solve import elimination_kernels as kernels
+from pcg.solve.elimination import CEILING
+from pcg.solve.equal import Equal
+from pcg.solve.network import Network, memory
+from pcg.solve.pairwise import offsets
+
+#: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
+_ROOM, _GROWTH = 1 << 14, 1.5
+
+
+class FlatElimination:
+    """A network of which dominated choices and nodes with at most two neighbours are taken out, but for nodes in
+    `keep`, which stay with all their choices.
+
+    Choice p of node i is choice `choices[i][p]` of the original's.
+    """
+
+    def __init__(self, network: Network, keep: Iterable[int] = ()) -> None:
+        network.settle()
+        n = len(network.unary)
+        width = np.array([len(u) for u in network.unary], dtype=np.int64)
+        self._offset = offsets(width)
+        self._size = width.copy()
+        self._unary = np.concatenate([np.zeros(0), *network.unary])
+        self._choice = np.arange(int(self._offset[-1])) - np.repeat(self._offset[:-1], width)
+        self._read_edges(network, width)
+        self._gone = np.zeros(n, dtype=np.bool_)
+        self._order = np.empty(n, dtype=np.int64)
+        self._count = self._simplify(network, keep)
+
+    def _read_edges(self, network: Network, width: np.ndarray) -> None:
+        n = len(width)
+        number: dict[tuple[int, int], int] = {}
+        starts: dict[tuple[object, ...], int] = {}
+        parts: list[np.ndarray] = []
+        where: list[int] = []
+        used = 0
+        for i, row in enumerate(network.pair):
+            for j, m in row.items():
+                if i < j:
+                    number[i, j] = number[j, i] = len(where)
+                    at = starts.get(key := memory(m))
+                    if at is None:
+                        at = starts[key] = used
+                        parts.append(m.ravel())
+                        used += m.size
+                    where.append(at)
+        first, most = len(where), len(where) + n  # eliminating a node adds an edge at most
+        self._degree = np.array([len(row) for row in network.pair], dtype=np.int64)
+        self._near_offset = offsets(self._degree)[:-1]
+        self._near = np.array([number[i, j] for i, row in enumerate(network.pair) for j in row], dtype=np.int64)
+        self._end, self._column = np.zeros((2, most), dtype=np.int64), np.zeros((2, most), dtype=np.int64)
+        self._end[:, :first] = np.array([e for e in number if e[0] < e[1]], dtype=np.int64).reshape(-1, 2).T
+        self._table, self._stride = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
+        self._table[:first], self._stride[:first] = where, width[self._end[1, :first]]
+        self._tables = np.concatenate([np.zeros(0), *parts])
+        self._maps = np.arange(max(_ROOM, int(width.max(initial=0))))
+        self._edges = first
+
+    def _simplify(self, network: Network, keep: Iterable[int]) -> int:
+        """How many nodes were eliminated."""
+        n, widest = len(self._size), int(self._size.max(initial=0))
+        free = np.ones(n, dtype=np.bool_)
+        free[list(keep)] = False
+        state = np.zeros(9, dtype=np.int64)
+        state[kernels.EDGES], state[kernels.TABLES] = self._edges, len(self._tables)
+        state[kernels.MAPS] = widest
+        constant, room = np.zeros(1), np.empty(_ROOM)
+        neighbours = int(self._degree.max(initial=0))
+        changed, fresh = np.ones(n, dtype=np.bool_), np.zeros(len(self._table), dtype=np.bool_)
+        queue, ends = np.empty(3 * n, dtype=np.int64), np.empty(neighbours + 1, dtype=np.int64)
+        cheapest, alive = np.empty(neighbours, dtype=np.int64), np.empty(widest, dtype=np.bool_)
+        usage = np.zeros((0, 0), dtype=np.int64)
+        while True:
+            why = kernels.simplify(
+                state, network.limit, network.noise, CEILING * network.forbidden, free, self._gone, changed,
+                self._offset, self._size, self._unary, self._choice, self._near_offset, self._degree, self._near,
+                self._end, self._table, self._stride, self._column, fresh, self._maps, self._tables, constant, queue,
+                self._order, room, ends, cheapest, alive, usage,
+            )  # fmt: skip
+            more = int(state[kernels.NEEDED])
+            if why == kernels.DONE:
+                break
+            if why == kernels.MORE_ROOM:
+                room = np.empty(max(len(room) + more, int(_GROWTH * len(room))))
+            elif why == kernels.MORE_TABLES:
+                self._tables = _larger(self._tables, more)
+            else:
+                self._maps = _larger(self._maps, more)
+        self.constant = float(constant[0])
+        """What the nodes that are out cost whatever the others choose."""
+        return int(state[kernels.OUT])
+
+    @cached_property
+    def choices(self) -> list[np.ndarray]:
+        """Per node the choices that are left."""
+        return [self._choice[o : o + k] for o, k in zip(self._offset.tolist(), self._size.tolist(), strict=False)]
+
+    @property
+    def _around(self) -> tuple[np.ndarray, ...]:
+        """What costs and edges are, as kernels take it."""
+        return (
+            self._offset, self._size, self._unary, self._choice, self._near_offset, self._degree, self._near,
+            self._end, self._table, self._stride, self._column, self._maps, self._tables,
+        )  # fmt: skip
+
+    def expand(self, solution: Iterable[tuple[int, int]]) -> list[int]:
+        """The original network's solution, given (node, choice) for all nodes that are left."""
+        x = np.zeros(len(self._size), dtype=np.int64)
+        for i, k in solution:
+            x[i] = self._choice[self._offset[i] + k]
+        kernels.expand(self._count, self._order, x, *self._around)
+        return x.tolist()  # type: ignore[no-any-return]
+
+    def respond(self, masks: Iterable[tuple[int, np.ndarray]]) -> list[np.ndarray]:
+        """Given (node, mask of its choices) for all nodes that are left, the same for every node of the original.
+
+        Of nodes that are out it is what is best for some of the marked choices of others.
+        """
+        marks = np.zeros(int(self._offset[-1]), dtype=np.bool_)
+        for i, mask in masks:
+            marks[self._offset[i] + self.choices[i]] = mask
+        x = np.zeros(len(self._size), dtype=np.int64)
+        kernels.respond(self._count, self._order, marks, x, *self._around)
+        return [marks[a:b] for a, b in itertools.pairwise(self._offset.tolist())]
+
+    def left(self) -> tuple[list[int], list[np.ndarray], list[dict[int, np.ndarray]]]:
+        """The nodes that are left, their costs, and those between them by position among them."""
+        kept = np.flatnonzero(~self._gone).tolist()
+        index = {i: p for p, i in enumerate(kept)}
+        size = self._size.tolist()
+        around: list[list[tuple[int, int]]] = []
+        edges: list[int] = []
+        at: dict[int, int] = {}
+        used = 0
+        for i in kept:
+            first = int(self._near_offset[i])
+            row = self._near[first : first + int(self._degree[i])]
+            others = (self._end[0, row] + self._end[1, row] - i).tolist()
+            around.append(list(zip(others, row.tolist(), strict=True)))
+            for j, e in around[-1]:
+                if i < j:
+                    at[e] = used
+                    edges.append(e)
+                    used += size[i] * size[j]
+        out = np.empty(used)
+        kernels.collect(
+            np.array(edges, dtype=np.int64), np.array(list(at.values()), dtype=np.int64), out, self._offset,
+            self._size, self._choice, self._end, self._table, self._stride, self._column, self._maps, self._tables,
+        )  # fmt: skip
+        equal = Equal()
+        costs: dict[int, np.ndarray] = {}
+        pair: list[dict[int, np.ndarray]] = []
+        for i, row_of in zip(kept, around, strict=True):
+            pair.append({})
+            for j, e in row_of:
+                if e not in costs:  # i < j, as nodes come in order
+                    costs[e] = equal.one(out[at[e] : at[e] + size[i] * size[j]].reshape(size[i], size[j]))
+                pair[-1][index[j]] = costs[e] if i < j else costs[e].T
+        unary = [self._unary[o : o + size[i]].copy() for i in kept for o in (int(self._offset[i]),)]
+        return kept, unary, pair
+
+
+def _larger(values: np.ndarray, more: int) -> np.ndarray:
+    """The same, with at least `more` entries behind."""
+    out = np.empty(max(len(values) + more, int(_GROWTH * len(values))), dtype=values.dtype)
+    out[: len(values)] = values
+    return out
