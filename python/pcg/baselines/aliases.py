@@ -71,7 +71,7 @@ def is_alias_op(op: ir.Operation) -> bool:
 def carries_unchanged(loop: ir.Operation, i: int) -> bool:
     """Whether carry `i` of a loop is the same in every iteration."""
     body = loop.regions[1].blocks[0]
-    last = list(body.operations)[-1].operation
+    last = body.operations[-1].operation
     return last.operands[i] == body.arguments[i]
 
 

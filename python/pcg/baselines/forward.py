@@ -24,7 +24,7 @@ def forward_ops(func: ir.Operation, results: Sequence[int]) -> list[ir.Operation
     With the results that are not state (the loss, outputs) that is the forward pass: the backward pass and the update
     only make state.
     """
-    returned = list(func.regions[0].blocks[0].operations)[-1].operation.operands
+    returned = func.regions[0].blocks[0].operations[-1].operation.operands
     waiting = [returned[i] for i in results]
     seen: set[ir.Value] = set(waiting)
     found: set[ir.Operation] = set()
@@ -61,7 +61,7 @@ def forward_ops(func: ir.Operation, results: Sequence[int]) -> list[ir.Operation
 
 
 def _yielded(op: ir.Operation, region: int) -> Sequence[ir.Value]:
-    return list(list(op.regions[region].blocks[0].operations)[-1].operation.operands)
+    return list(op.regions[region].blocks[0].operations[-1].operation.operands)
 
 
 @dataclass(frozen=True)

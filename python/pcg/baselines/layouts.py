@@ -53,7 +53,7 @@ def read_program(func: ir.Operation, state: Mapping[int, int]) -> ProgramFacts:
     shapes = [tuple(a.type.shape) if isinstance(a.type, ir.RankedTensorType) else () for a in block.arguments]
     held = [i for i, shape in enumerate(shapes) if shape and i not in data]
     known = aliases(block, held)
-    last = list(block.operations)[-1].operation
+    last = block.operations[-1].operation
     forward = forward_ops(func, [r for r in range(len(last.operands)) if r not in state])
     uses = weight_uses(forward, known)
     return ProgramFacts(func, state, data, shapes, known, forward, uses, update_groups(func, state))

@@ -35,7 +35,7 @@ class UpdateGroup:
 def update_groups(func: ir.Operation, state: Mapping[int, int]) -> list[UpdateGroup]:
     """The groups of a step whose result `r` is the next value of argument `state[r]`."""
     block = func.regions[0].blocks[0]
-    last = list(block.operations)[-1].operation
+    last = block.operations[-1].operation
     returned = last.operands
     number = {block.arguments[i]: i for i in state.values()}
     only = _only_for(block, {returned[r] for r in state})
@@ -157,7 +157,7 @@ def _follow(value: ir.Value, dims: Dims, out: Gradients) -> None:
             return
         body = op.regions[1].blocks[0]
         out.forwarded[value] = dims
-        carry, made = body.arguments[i], list(body.operations)[-1].operation.operands[i]
+        carry, made = body.arguments[i], body.operations[-1].operation.operands[i]
         _collect(made, carry, dims, out)
     elif traits.has(op.name, Trait.FORWARDS) or op.name == "stablehlo.negate" or (
         op.name in _RESHAPES and _size(op.operands[0]) == _size(value)

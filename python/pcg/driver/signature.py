@@ -73,7 +73,7 @@ def replicate_uneven(module: ir.Module, mesh: Mesh) -> None:
     """Replicate arguments and results that cannot be split equally, as the shards of a `jax.Array` are."""
     function = entry_function(module)
     block = function.regions[0].blocks[0]
-    returned = list(block.operations)[-1].operation.operands
+    returned = block.operations[-1].operation.operands
     for argument in block.arguments:
         spec = shardings.get(argument)
         if spec is not None and (even := _even(spec, argument, mesh)) != spec:

@@ -93,4 +93,4 @@ class Exactness:
 
 
 def _returned(block: ir.Block) -> list[ir.Value]:
-    return list(list(block.operations)[-1].operation.operands)
+    return list(block.operations[-1].operation.operands)

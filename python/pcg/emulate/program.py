@@ -70,7 +70,7 @@ def emulate_in_place(
         raise PcgError(text, func.location)
     with module.operation.context, func.location:
         old = func.regions[0].blocks[0]
-        returned = [v.type for v in list(old.operations)[-1].operation.operands]
+        returned = [v.type for v in old.operations[-1].operation.operands]
         if len(ins) != len(old.arguments) or len(outs) != len(returned):
             raise PcgError(
                 f"function has {len(old.arguments)} arguments and {len(returned)} results, "

@@ -76,7 +76,7 @@ class Origins:
         self.func, self.mesh = func.operation, mesh
         self.engine = engine_of(func)
         self.block = self.func.regions[0].blocks[0]
-        self.end = list(self.block.operations)[-1].operation
+        self.end = self.block.operations[-1].operation
         self._yielded: dict[ir.Operation, list[ir.Operation]] = {}
         self.names = list(names) or argument_names(self.func)
         self.results = shardings.function_result_specs(self.func)
@@ -234,7 +234,7 @@ class Origins:
             values += [op.operands[i], *(r.blocks[0].arguments[i] for r in op.regions)]
         if op not in self._yielded:
             regions = [op.regions[1]] if op.name == "stablehlo.while" else list(op.regions)
-            self._yielded[op] = [list(r.blocks[0].operations)[-1].operation for r in regions]
+            self._yielded[op] = [r.blocks[0].operations[-1].operation for r in regions]
         return values + [end.operands[i] for end in self._yielded[op]]
 
     def _if_named(self, values: Iterable[ir.Value], axis: str, op: ir.Operation) -> Iterator[tuple[Site, ir.Operation]]:

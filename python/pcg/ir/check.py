@@ -237,7 +237,7 @@ class _Check:
         parent = op.parent
         if parent is None or parent.operation.name != "func.func":
             raise PcgError("'pcg.stage' inside of another op; allowed: in the body of a function", op.location)
-        last = list(op.regions[0].blocks[0].operations)[-1].operation
+        last = op.regions[0].blocks[0].operations[-1].operation
         for what, value in (("takes", op.operands[0]), ("yields", last.operands[0])):
             defining = None if isinstance(value, ir.BlockArgument) else value.owner.operation
             if defining is None or defining.name != "stablehlo.tuple":

@@ -28,7 +28,7 @@ def trip_count(op: ir.Operation) -> int | None:
     """Iterations of a counted loop (`i = a; while i < b: ...; i += c`), or None if it is not of that form."""
     op = op.operation
     cond, body = (r.blocks[0] for r in op.regions)
-    compare = defining_op(list(cond.operations)[-1].operands[0])
+    compare = defining_op(cond.operations[-1].operands[0])
     if compare is None or compare.name != "stablehlo.compare":
         return None
     left, right = compare.operands
@@ -39,7 +39,7 @@ def trip_count(op: ir.Operation) -> int | None:
     i = left.arg_number
     limit = _constant(right, op, cond)
     start = _constant(op.operands[i], op, None)
-    step = defining_op(list(body.operations)[-1].operands[i])
+    step = defining_op(body.operations[-1].operands[i])
     if limit is None or start is None or step is None or step.name != "stablehlo.add":
         return None
     a, b = step.operands
@@ -58,7 +58,7 @@ def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> in
             if block is None or value.owner != block:
                 return None
             j = value.arg_number
-            carried = list(loop.regions[1].blocks[0].operations)[-1].operands[j]
+            carried = loop.regions[1].blocks[0].operations[-1].operands[j]
             body_block = loop.regions[1].blocks[0]
             if not (isinstance(carried, ir.BlockArgument) and carried.owner == body_block and carried.arg_number == j):
                 return None

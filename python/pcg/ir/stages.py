@@ -46,7 +46,7 @@ def outputs_of(stage: ir.Operation) -> list[ir.Value | None]:
 
 def yielded(stage: ir.Operation) -> list[ir.Value]:
     """The values inside a stage that are its results."""
-    last = list(stage.operation.regions[0].blocks[0].operations)[-1].operation
+    last = stage.operation.regions[0].blocks[0].operations[-1].operation
     return list(last.operands[0].owner.operation.operands)
 
 

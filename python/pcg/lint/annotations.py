@@ -167,7 +167,7 @@ def _sites(
         return AnnotatedValue(kind, index, name, text, shape, size, spec, place(at), at, node, slot, allowed, key)
 
     block = func.regions[0].blocks[0]
-    returned = list(block.operations)[-1].operation.operands
+    returned = block.operations[-1].operation.operands
     signature = (
         ("argument", "arg_attrs", block.arguments, map(shardings.get, block.arguments), built.arguments, names[0]),
         ("result", "res_attrs", returned, shardings.function_result_specs(func), built.results, names[1]),

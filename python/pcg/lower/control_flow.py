@@ -40,7 +40,7 @@ def lower_control_flow(
             shards.local[a] = b
         with ir.InsertionPoint(block):
             yielded = lower(old)
-        terminator = list(old.operations)[-1].operation
+        terminator = old.operations[-1].operation
         if loop and i == 0:
             expect_replicated(op, "condition", shards.spec(yielded[0]))
             continue

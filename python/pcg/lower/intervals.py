@@ -107,7 +107,7 @@ class Intervals:
         if loop.name != "stablehlo.while" or block != loop.regions[1].blocks[0]:
             return None
         start = self.of(loop.operands[i], depth)
-        following = list(block.operations)[-1].operation.operands[i]
+        following = block.operations[-1].operation.operands[i]
         if following == value:
             return start
         if isinstance(following, ir.BlockArgument) or following.owner.operation.name != "stablehlo.add":

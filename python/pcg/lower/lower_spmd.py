@@ -44,7 +44,7 @@ class LowerSpmd(Transformation):
             in_specs = [lowering.shards.spec(a) for a in arguments]
             inlined = manual_bodies(module)
             new = lowering.function(main)
-            results = list(main.regions[0].blocks[0].operations)[-1].operation.operands
+            results = main.regions[0].blocks[0].operations[-1].operation.operands
             out_specs = [lowering.shards.spec(v) for v in results]
             signature = [*zip(arguments, in_specs, strict=True), *zip(results, out_specs, strict=True)]
             if any(s.uneven_dims(shape(v), mesh) for v, s in signature):

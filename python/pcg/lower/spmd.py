@@ -66,7 +66,7 @@ class SpmdLowering:
         return new
 
     def _function_results(self, func: ir.Operation) -> list[ir.Type]:
-        terminator = list(func.regions[0].blocks[0].operations)[-1].operation
+        terminator = func.regions[0].blocks[0].operations[-1].operation
         for i, (value, spec) in enumerate(
             zip(terminator.operands, shardings.function_result_specs(func), strict=True)
         ):

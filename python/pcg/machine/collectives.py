@@ -22,7 +22,7 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class GroupCollectives:
             case "all_reduce":
                 return self.all_reduce()
             case "reduce_scatter" | "all_gather":  # the same transfers, the other way round
-                return self.reduce_scatter()
+                return self.reduce_scatter
             case "all_to_all":
                 return self.all_to_all()
             case "permute":
@@ -102,6 +102,7 @@ class GroupCollectives:
 
     # -- the collectives -----------------------------------------------------------------------
 
+    @cached_property
     def reduce_scatter(self) -> tuple[CostLine, ...]:
         """Per byte that a device holds before."""
         lines = [*self._by_phases(self._primes(), "halving", rings=False), *self._by_phases((self.n,), "ring")]
@@ -113,8 +114,7 @@ class GroupCollectives:
 
     def all_reduce(self) -> tuple[CostLine, ...]:
         """Per byte of the operand."""
-        scattered = self.reduce_scatter()
-        lines = [x + x for x in scattered]  # gathered as it was scattered
+        lines = [x + x for x in self.reduce_scatter]  # gathered as it was scattered
         lines.append(self._tree(self._primes(), 1.0, "tree"))
         if len(self.radices) > 1:
             # Reduce-scatter inside, trees across, all-gather inside.
@@ -281,9 +281,15 @@ def _collectives(cluster: Cluster, groups: tuple[tuple[int, ...], ...]) -> Group
     return GroupCollectives(Topology(cluster), groups)
 
 
-@lru_cache(maxsize=4096)
 def cost_lines(cluster: Cluster, groups: tuple[tuple[int, ...], ...], kind: str) -> tuple[CostLine, ...]:
     """The cost of a collective of `groups` of devices, all at the same time; see `GroupCollectives.cost_lines`."""
+    if kind != "permute":  # the others do not depend on an order, in which device mappings differ most
+        groups = tuple(sorted(tuple(sorted(g)) for g in groups))
+    return _cost_lines(cluster, groups, kind)
+
+
+@lru_cache(maxsize=4096)
+def _cost_lines(cluster: Cluster, groups: tuple[tuple[int, ...], ...], kind: str) -> tuple[CostLine, ...]:
     return _collectives(cluster, groups).cost_lines(kind)
 
 

@@ -160,7 +160,10 @@ class ChooseMesh(Transformation):
         by_axes: dict[tuple[tuple[str, int], ...], list[mapping.DeviceMapping]] = {}
         for c in candidates:
             by_axes.setdefault(c.mesh.axes, []).append(c)
-        groups = [(group, workers.start(self._task(group))) for group in by_axes.values()]
+        # Those that take longest first, so that no process has a long one left when the others are done.
+        longest = sorted(by_axes, key=lambda axes: -len(by_axes[axes]))
+        tasks = {axes: workers.start(self._task(by_axes[axes])) for axes in longest}
+        groups = [(group, tasks[axes]) for axes, group in by_axes.items()]
         best, failure = math.inf, None
         free = 0
         unfit: list[tuple[float, int, Outcome, mapping.DeviceMapping]] = []

@@ -50,7 +50,7 @@ class PlaceStages(Transformation):
         if not stages:
             raise PcgError("the entry function has no stages; run pcg-split-meshes first", func)
         meshes = self.meshes = shardings.meshes_of(module)
-        last = list(func.regions[0].blocks[0].operations)[-1].operation
+        last = func.regions[0].blocks[0].operations[-1].operation
         with module.context:
             returned: dict[ir.Value, ShardSpec] = {}
             for value, spec in zip(last.operands, shardings.function_result_specs(func), strict=True):

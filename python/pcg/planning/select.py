@@ -9,6 +9,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from torch_mlir import ir
 
@@ -113,17 +114,18 @@ class Select(Transformation):
         self._failures: list[PcgError] = []
         self._dropped: list[str] = []
         annotated = annotation.names_axes(func)
+        self._suitable = cache(lambda: suitable(func))
         mark_own_reshards(module)
         # A planner that is left for the next search is of this process.
         jobs = 1 if self.search.planner_cache is not None else self.jobs
         with Progress(self.search.progress, "pcg-select") as self._progress, Workers(module, jobs) as self._workers:
             self._large = self._workers.ops > _LARGE
             free = self.meshes == "any" or (self.meshes == "auto" and chosen and not self._large)
-            self._searches(None, "")
+            self._searches(None, "", meanwhile=not annotated and self.candidates == "all")
             if not annotated and free:
                 self._other_meshes(module, mesh)
             elif not annotated and self.candidates == "all":
-                self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, suitable(entry_of(module)))])
+                self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, self._suitable())])
             self._simulate()
             relinking = Relink(
                 self._common, self._workers, mesh, self.refine, self._quiet_search(), self._drafts, self.tried,
@@ -190,8 +192,11 @@ class Select(Transformation):
 
     # -- candidates ----------------------------------------------------------------------------
 
-    def _searches(self, mesh: Mesh | None, where: str) -> None:
-        """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's."""
+    def _searches(self, mesh: Mesh | None, where: str, meanwhile: bool = False) -> None:
+        """Try what the searches find on `mesh`: ours, for several overlap fractions, and Unity's.
+
+        `meanwhile`, while others may search, the program is read for the baselines.
+        """
         plain = dataclasses.replace(self._quiet_search(), effort=self.effort)
         refine = None if mesh is None else self.refine
         first, *others = searches(self._common, plain, mesh, refine, where, self._large)
@@ -199,6 +204,8 @@ class Select(Transformation):
         drafts: list[tuple[Attempt, Pending]] = [(a, self._workers.start(a.draft)) for a in others]
         if self.candidates == "all":
             drafts += self._unity(mesh, where, ())
+        if meanwhile:
+            self._suitable()
         found = self._draft_or_fit(first, early)
         if found is None or found.algorithm != "exact":
             for _, p in drafts:
@@ -248,7 +255,7 @@ class Select(Transformation):
                 unity += self._unity(mapped[0], f" on {small}", mapped)
         mappings: dict[tuple[tuple[str, int], ...], Sequence[Mesh]] = {}
         baselines = []
-        for plan in plans.on_devices(mesh.size, suitable(entry_of(module))) if self.candidates == "all" else ():
+        for plan in plans.on_devices(mesh.size, self._suitable()) if self.candidates == "all" else ():
             axes = plan.mesh.axes
             if axes not in mappings:
                 at = mapping.device_mappings(cluster, plan.mesh)[: self.places] if cluster is not None else ()

@@ -118,7 +118,7 @@ class ExportSdy(Transformation):
             ip=ir.InsertionPoint(op), loc=op.location,
         )  # fmt: skip
         inside = new.regions[0].blocks.append(*[a.type for a in block.arguments])
-        last = list(block.operations)[-1].operation
+        last = block.operations[-1].operation
         with ir.InsertionPoint(inside):
             results = inlined(op, list(inside.arguments), self.collectives)
             ir.Operation.create("sdy.return", operands=results, loc=last.location)

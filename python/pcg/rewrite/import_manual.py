@@ -93,7 +93,7 @@ def import_manual(
 def _outline(op: ir.Operation) -> ir.Operation:
     """Move the body to a private function at the end of the module."""
     block = op.regions[0].blocks[0]
-    last = list(block.operations)[-1].operation
+    last = block.operations[-1].operation
     module = op
     while module.parent is not None:
         module = module.parent.operation

@@ -76,7 +76,7 @@ class ImportSdy(Transformation):
                         self._constrain(blocks[0].arguments[i], found, start, func)
                     else:
                         for block in blocks:
-                            last = list(block.operations)[-1].operation
+                            last = block.operations[-1].operation
                             new = self._constraint(last.operands[i], found, ir.InsertionPoint(last), last.location)
                             last.operands[i] = new.results[0]
                 every[i] = ir.DictAttr.get(attrs)

@@ -122,6 +122,6 @@ class PropagateMeshes(Transformation):
 def place_arguments(func: ir.Operation, home: Mapping[int, str]) -> None:
     """Annotate arguments (by number), and the results that are their next values, with their meshes."""
     block = func.regions[0].blocks[0]
-    state, results = state_of(func), list(block.operations)[-1].operation.operands
+    state, results = state_of(func), block.operations[-1].operation.operands
     mesh_names.set_signature_meshes(func, "arg_attrs", [home.get(i) for i in range(len(block.arguments))])
     mesh_names.set_signature_meshes(func, "res_attrs", [home.get(state.get(r, -1)) for r in range(len(results))])

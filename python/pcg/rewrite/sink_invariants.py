@@ -54,7 +54,7 @@ class SinkInvariants(Transformation):
     def _carried(self, loop: ir.Operation) -> tuple[ir.Operation, float]:
         """Compute what the loop carries unchanged in its body; the loop without these carried values."""
         body = loop.regions[1].blocks[0]
-        yields = list(list(body.operations)[-1].operation.operands)
+        yields = list(body.operations[-1].operation.operands)
         gone = [
             i
             for i, v in enumerate(loop.operands)
@@ -177,7 +177,7 @@ def _without(loop: ir.Operation, gone: set[int]) -> ir.Operation:
     )  # fmt: skip
     for old, region in zip(loop.regions, new.regions, strict=True):
         block = old.blocks[0]
-        last = list(block.operations)[-1].operation
+        last = block.operations[-1].operation
         if old == loop.regions[1]:
             values = [last.operands[i] for i in kept]
             with last.location, ir.InsertionPoint(last):

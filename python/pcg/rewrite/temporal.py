@@ -248,7 +248,7 @@ class TemporalLayouts:
         cond, body = (r.blocks[0] for r in op.regions)
         carried = [self.specs[v] for v in op.operands]
         zero = [self._is_zero(v) for v in op.operands]
-        yields = list(body.operations)[-1].operation.operands
+        yields = body.operations[-1].operation.operands
         while True:
             for block in (cond, body):
                 for a, spec, z in zip(block.arguments, carried, zero, strict=True):
@@ -264,7 +264,7 @@ class TemporalLayouts:
                     break
                 zero = [k or not s.is_replicated for k, s in zip(keeps, new, strict=True)]
             carried = new
-        if not self.is_replicated(list(cond.operations)[-1].operation.operands[0]):
+        if not self.is_replicated(cond.operations[-1].operation.operands[0]):
             raise cannot_split(op, ": its trip count depends on the data, so microbatches may differ")
         self.specs.update(zip(op.results, carried, strict=True))
 

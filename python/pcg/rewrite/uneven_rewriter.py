@@ -321,9 +321,9 @@ class UnevenRewriter:
                     if inner.operation.name not in TERMINATORS:
                         self.strategies.pop(inner.operation, None)
                         self._infer(inner.operation, inside=True)
-            if any(self.layouts.get(v) is not None for v in list(cond.operations)[-1].operation.operands):
+            if any(self.layouts.get(v) is not None for v in cond.operations[-1].operation.operands):
                 raise CannotShare("the trip count of the loop depends on shares")
-            ends = [self.layouts.get(v) for v in list(body.operations)[-1].operation.operands]
+            ends = [self.layouts.get(v) for v in body.operations[-1].operation.operands]
             merged = [joined_layout(a, b) for a, b in zip(carries, ends, strict=True)]
             if merged == carries:
                 break

@@ -285,7 +285,7 @@ class Builder:
         carries = []
         fixed = shardings.result_specs(op)
         body = op.regions[1].blocks[0]
-        yields = list(body.operations)[-1].operation.operands
+        yields = body.operations[-1].operation.operands
         aliased = [built.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
         start = self._clock + 1
         for i, value in enumerate(op.operands):

@@ -146,14 +146,14 @@ class ScheduleReader:
             return False
         body = op.regions[1].blocks[0]
         i = result.result_number
-        return list(body.operations)[-1].operation.operands[i] == body.arguments[i]
+        return body.operations[-1].operation.operands[i] == body.arguments[i]
 
     def _region_bytes(self, block: ir.Block) -> float:
         """Most bytes alive inside of a region beyond those of its arguments."""
         arguments = list(block.arguments)
         read = self._block(block, arguments, [0.0] * len(arguments))
         size = read.schedule.size
-        for i, value in enumerate(list(block.operations)[-1].operation.operands):
+        for i, value in enumerate(block.operations[-1].operation.operands):
             # The next value of a carry is written over the last one where it is computed from it element by element.
             source = None if isinstance(value, ir.BlockArgument) else value.owner.operation
             if source is not None and i < len(arguments) and arguments[i] in source.operands and value in read.values:
