@@ -228,6 +228,7 @@ def _over_addresses(loops: _Kernel) -> Callable[..., Any]:
     return entry
 
 
+@functools.cache
 def _jitted(loops: _Kernel) -> Any:
     """The function as numba's, and so the kernels that it calls."""
     from numba import njit
