@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.machine import Cluster, DeviceKind, Group, Level
-from pcg.machine.collectives import CostLine, cost_lines, envelope, exchange_line, seconds, wire_factor
+from pcg.machine.collectives import (
+    CostLine,
+    GroupCollectives,
+    cost_lines,
+    envelope,
+    exchange_line,
+    seconds,
+    wire_factor,
+)
 from pcg.machine.topology import Topology
 
 KIND = DeviceKind("k", {"f32": 1e12}, 1e11, 1e12, 1e10)
@@ -259,3 +267,18 @@ def test_an_all_reduce_costs_no_more_than_its_halves_and_not_cheaper_than_one(c,
     if len(groups[0]) > 1:
         fastest = max(x.bandwidth * x.ports * max(x.size, 2) for x in c.groups[0].levels) * 8
         assert whole >= wire_factor("all_gather", len(groups[0])) * size / fastest
+
+
+@given(st.randoms(), st.sampled_from(KINDS), st.sampled_from([(2, 8), (4, 4), (16, 1), (2, 4)]))
+@settings(max_examples=60, deadline=None)
+def test_only_a_permute_depends_on_the_order_of_devices(random, kind: str, shape: tuple[int, int]) -> None:
+    cluster = net(level("switch", 4, bandwidth=5e9), level("switch", 4, ports=2, gateway=True))
+    devices = list(range(16))
+    random.shuffle(devices)
+    count, size = shape
+    groups = tuple(tuple(devices[i * size : (i + 1) * size]) for i in range(count))
+    by_itself = GroupCollectives(Topology(cluster), groups).cost_lines(kind)
+    known = cost_lines(cluster, groups, kind)
+    assert [x.algorithm for x in known] == [x.algorithm for x in by_itself]
+    for a, b in zip(known, by_itself, strict=True):
+        assert (a.start, a.per_byte) == pytest.approx((b.start, b.per_byte), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -15,15 +16,17 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
+from pcg.ir.transformation import Bytes
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine, mapping
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import select as selecting
-from pcg.planning.attempt import BaselineAttempt, Common
+from pcg.planning.attempt import BaselineAttempt, Common, SearchAttempt, digest
 from pcg.planning.baseline import suitable
 from pcg.planning.evaluate import Context
+from pcg.planning.search import Search
 from pcg.planning.tasks import Drafts
 from pcg.planning.workspace import Workspace
 from support.training import mlp
@@ -122,3 +125,31 @@ def test_a_draft_that_does_not_fit_when_lowered_is_followed_by_others(monkeypatc
     select = SelectPass(machine=Machine.of(CLUSTER), relinked=0, jobs=1, memory_limit=limit)
     select.run(prepared("mlp"))
     assert select.chosen is not None and select.chosen.fits and select.chosen.peak_bytes <= limit
+
+
+def test_a_draft_that_does_not_fit_is_where_trading_time_for_memory_begins() -> None:
+    """The plan that ignores memory is found once: what is made of it is what a whole search makes."""
+    module = prepared("wide")
+    with module.context:
+        workspace = Workspace(module)
+        free = Search(machine=Machine.of(CLUSTER))
+        free.find(workspace.on())
+        assert free.outcome is not None
+        limit = Bytes(round(0.88 * free.outcome.peak_bytes))
+        first = SearchAttempt(
+            Common(Context(Machine.of(CLUSTER)), float(limit)), "search", "search",
+            search=Search(machine=Machine.of(CLUSTER), memory_limit=limit),
+        )  # fmt: skip
+        draft = first.draft(workspace)
+        assert draft.search is not None and draft.search.exceeds and draft.peak_bytes > limit
+        known = dataclasses.replace(
+            first, search=dataclasses.replace(first.search, fastest=draft.search.outcome)
+        )  # fmt: skip
+        searches: list[Any] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Search, "_optimize", lambda *_: searches.append(_))
+            written, search = known.write(workspace)
+        assert not searches
+        assert search is not None and search.fitted
+        expected, _ = first.write(workspace)
+        assert digest(written) == digest(expected)

@@ -28,6 +28,7 @@ from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.solve.effort import DEFAULT, QUICK, Effort
 from pcg.solve.network import Network
+from pcg.solve.reduce import reduce
 
 #: Arithmetic is slow and links are slower, so that what splits weights costs time.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e7, latency=1e-6))
@@ -171,6 +172,27 @@ def test_no_worse_than_a_full_search_for_that_limit_alone(share: float) -> None:
     found = frontier_of().fit(limit)
     assert found is not None
     assert found.seconds <= optimize(quotient_of(), limit=limit).seconds * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.9, 0.84])
+def test_a_known_plan_is_fitted_as_one_that_is_found(share: float) -> None:
+    limit = share * frontier_of().fastest.peak
+    found = optimize(quotient_of(), limit=limit, effort=QUICK)
+    again = optimize(quotient_of(), limit=limit, effort=QUICK, fastest=optimize(quotient_of(), effort=QUICK))
+    assert (again.choice, again.seconds, again.bound) == (found.choice, found.seconds, found.bound)
+
+
+def test_steps_with_a_cost_of_memory_solve_what_they_share_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is simplified but for some classes gives the plans that simplifying all of it does."""
+    alone, shared = frontier_of(), frontier_of()
+    monkeypatch.setattr(alone, "_without_others", lambda _: reduce(shared_network, range(len(shared_network.unary))))
+    shared_network = alone.quotient.network()
+    for share in (0.95, 0.9, 0.84):
+        limit = share * alone.fastest.peak
+        alone.network = alone.network or shared_network
+        one, other = alone.fit(limit), shared.fit(limit)
+        assert one is not None and other is not None
+        assert other.seconds == pytest.approx(one.seconds, rel=1e-9)
 
 
 @pytest.mark.parametrize("effort", [QUICK, DEFAULT])
