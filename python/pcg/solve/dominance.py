@@ -16,27 +16,12 @@ import numpy as np
 from pcg.solve import elimination_kernels as kernels
 
 
-def undominated(unary: np.ndarray, edges: Sequence[np.ndarray], limit: float, noise: float) -> np.ndarray:
-    """Mask of choices that no other choice beats for every state of the neighbours.
-
-    Those that cost `limit` or more are forbidden; costs that differ by `noise` or less are the same.
-    """
-    good = unary < limit
-    count = np.count_nonzero(good)
-    if not count:
-        return np.ones(len(unary), dtype=bool)
-    if count < len(unary):
-        unary, edges = unary[good], [m[good] for m in edges]
-    if count > 1:
-        good[good] = with_memory(unary, edges, np.zeros((0, count), dtype=np.int64), 2 * limit, noise)
-    return good
-
-
-def with_memory(
+def undominated(
     unary: np.ndarray, edges: Sequence[np.ndarray], usage: np.ndarray, forbidden: float, noise: float
 ) -> np.ndarray:
-    """The same where choice k takes `usage[t, k]` bytes at steps t.
+    """Mask of choices that no other choice beats for every state of the neighbours.
 
+    Choice k takes `usage[t, k]` bytes at steps t; costs that differ by `noise` or less are the same.
     Pairs that cost `forbidden` or more with a choice are no reason to keep it.
     """
     ends = [0, *itertools.accumulate([m.shape[1] for m in edges])]

@@ -6,8 +6,9 @@
   neighbours adds [[0, 5], [5, 1]] between them.
 - *Following*: where a node's choice is a function of that of one neighbour, its costs become costs of that neighbour.
 
-Who takes nodes out decides which, and in which order: exact simplification (`reduce`, `reduce_problem`) and the
-contraction of Unity's graph, which lets nodes follow where that is not exact.
+Who takes nodes out decides which, and in which order: exact simplification of the contest's problems
+(`reduce_problem`), and the contraction of Unity's graph, which lets nodes follow where that is not exact.  The search's
+own simplification (`reduce`) is one compiled loop, `FlatElimination`.
 """
 
 from __future__ import annotations
@@ -39,10 +40,6 @@ class _Follows:
     def best(self, x: Sequence[int]) -> int:
         return int(self.choice[tuple([x[j] for j in self.others])])
 
-    def responses(self, masks: Sequence[np.ndarray]) -> np.ndarray:
-        """What is best for each combination of the others' choices that are marked."""
-        return self.choice[np.ix_(*(masks[j] for j in self.others))]
-
 
 @dataclass(frozen=True, slots=True)
 class _BestResponse:
@@ -58,14 +55,6 @@ class _BestResponse:
         for j, theirs, m in self.neighbours:
             c += m[:, np.searchsorted(theirs, x[j])]
         return int(self.choices[np.argmin(c)])
-
-    def responses(self, masks: Sequence[np.ndarray]) -> np.ndarray:
-        """As in `_Follows`."""
-        costs = self.unary
-        for j, theirs, m in self.neighbours:
-            m = m[:, masks[j][theirs]]
-            costs = costs[..., None] + (m[:, None] if costs.ndim > 1 else m)
-        return self.choices[costs.argmin(axis=0)]
 
 
 class Elimination:
@@ -162,11 +151,6 @@ class Elimination:
         for out in reversed(self._trail):
             x[out.node] = out.best(x)
         return x
-
-    def respond(self, masks: Sequence[np.ndarray]) -> None:
-        """Mark, of nodes that are out, what is best for some of the choices that are marked of the others."""
-        for out in reversed(self._trail):
-            masks[out.node][out.responses(masks)] = True
 
     def left(self) -> tuple[list[int], list[np.ndarray], list[dict[int, np.ndarray]]]:
         """The nodes that are left, their costs, and those between them by position among them."""

@@ -127,7 +127,7 @@ def compare(
     degree: Ints, near_edge: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows, maps: Ints,
     tables: Floats, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows,
 ) -> None:  # fmt: skip
-    """Drop the dominated choices of node i, as `pcg.solve.dominance.undominated` finds them."""
+    """Drop the choices of node i that are forbidden, if others are not, and those that are dominated."""
     o, count = offset[i], 0
     for p in range(size[i]):
         if unary[o + p] < limit:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.dominance import with_memory
+from pcg.solve.dominance import undominated
 from pcg.solve.elimination import Elimination
 from pcg.solve.problem import Infeasible, Problem
 from pcg.solve.timeline import Item, Timeline, compress, thin
@@ -163,7 +163,7 @@ class _Work:
         if k < 2 or k * k * width > _DOMINANCE_WORK:
             return
         usage = np.array([u for _, _, u in self.items[i]], dtype=np.int64).reshape(-1, k)
-        self.restrict(i, with_memory(unary, tables, usage, self.forbidden, 0.0))
+        self.restrict(i, undominated(unary, tables, usage, self.forbidden, 0.0))
 
     def eliminate(self, i: int) -> None:
         """Eliminate `i` if it has no say in memory and at most two neighbours, which fit into a table."""
