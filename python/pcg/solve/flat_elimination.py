@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from pcg.solve import elimination_kernels as kernels
+from pcg.solve import expansion_kernels
 from pcg.solve.elimination import CEILING
 from pcg.solve.equal import Equal
 from pcg.solve.network import Network, memory
@@ -123,7 +124,7 @@ class FlatElimination:
         x = np.zeros(len(self._size), dtype=np.int64)
         for i, k in solution:
             x[i] = self._choice[self._offset[i] + k]
-        kernels.expand(self._count, self._order, x, *self._around)
+        expansion_kernels.expand(self._count, self._order, x, *self._around)
         return x.tolist()  # type: ignore[no-any-return]
 
     def respond(self, masks: Iterable[tuple[int, np.ndarray]]) -> list[np.ndarray]:
@@ -135,7 +136,7 @@ class FlatElimination:
         for i, mask in masks:
             marks[self._offset[i] + self.choices[i]] = mask
         x = np.zeros(len(self._size), dtype=np.int64)
-        kernels.respond(self._count, self._order, marks, x, *self._around)
+        expansion_kernels.respond(self._count, self._order, marks, x, *self._around)
         return [marks[a:b] for a, b in itertools.pairwise(self._offset.tolist())]
 
     def left(self) -> tuple[list[int], list[np.ndarray], list[dict[int, np.ndarray]]]:

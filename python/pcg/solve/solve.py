@@ -78,9 +78,9 @@ def warm() -> mp.process.BaseProcess | None:
 
 def _compile() -> None:
     from pcg.kernels.native import load_all
-    from pcg.solve import elimination_kernels, kernels, memory_kernels
+    from pcg.solve import elimination_kernels, expansion_kernels, kernels, memory_kernels
 
-    load_all(kernels, elimination_kernels, memory_kernels)
+    load_all(kernels, elimination_kernels, expansion_kernels, memory_kernels)
 
 
 def _beside(p: Problem, deadline: float, seed: int, processes: int) -> tuple[list[int], float] | None:

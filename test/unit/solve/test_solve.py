@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.kernels.native import load_all
-from pcg.solve import elimination_kernels, kernels, memory_kernels
+from pcg.solve import elimination_kernels, expansion_kernels, kernels, memory_kernels
 from pcg.solve.first import first
 from pcg.solve.model import flatten
 from pcg.solve.problem import Infeasible, Problem, write_problem
@@ -28,7 +28,7 @@ from support.solvefamily import exact, layered, optimum, small
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled():
-    load_all(kernels, elimination_kernels, memory_kernels)
+    load_all(kernels, elimination_kernels, expansion_kernels, memory_kernels)
 
 
 @settings(max_examples=15, deadline=None)
