@@ -13,7 +13,6 @@ from pcg.search.quotient import Quotient
 from pcg.search.relink import Change, changed, different_parts
 from pcg.solve.ilp import first_guess
 from pcg.solve.network import FORBIDDEN, Network
-from pcg.solve.pairwise import Pairwise
 from pcg.solve.reduce import Reduction, reduce
 from pcg.solve.trws import ascend
 
@@ -82,7 +81,6 @@ class Frontier:
         self._least: Point | None = None
         self._between: dict[tuple[int, float], Point] = {}
         self._reduced: tuple[Set[int], Reduction] | None = None
-        self._flat: Pairwise | None = None
 
     @classmethod
     def of(cls, quotient: Quotient, outcome: Outcome, progress: Callable[[str], None] = lambda _: None) -> Frontier:
@@ -228,9 +226,7 @@ class Frontier:
         """The plan with other choices of some classes."""
         assert self.network is not None
         x = changed(point.choice, change)
-        if self._flat is None:
-            self._flat = Pairwise.of(self.network.unary, self.network.pair)
-        seconds = self._flat.energy(np.array(x))
+        seconds = self.network.flat.energy(np.array(x))
         return Point(tuple(x), seconds if seconds < self.network.limit else math.inf, self.quotient.peak(x))
 
     def _best_at(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:

@@ -38,12 +38,13 @@ class FlatElimination:
         self._size = width.copy()
         self._unary = np.concatenate([np.zeros(0), *network.unary])
         self._choice = np.arange(int(self._offset[-1])) - np.repeat(self._offset[:-1], width)
-        self._read_edges(network, width)
+        edges = self._read_edges(network, width)
         self._gone = np.zeros(n, dtype=np.bool_)
         self._order = np.empty(n, dtype=np.int64)
-        self._count = self._simplify(network, keep)
+        self._count = self._simplify(network, keep, edges)
 
-    def _read_edges(self, network: Network, width: np.ndarray) -> None:
+    def _read_edges(self, network: Network, width: np.ndarray) -> int:
+        """How many edges there are."""
         n = len(width)
         number: dict[tuple[int, int], int] = {}
         starts: dict[tuple[object, ...], int] = {}
@@ -70,15 +71,15 @@ class FlatElimination:
         self._table[:first], self._stride[:first] = where, width[self._end[1, :first]]
         self._tables = np.concatenate([np.zeros(0), *parts])
         self._maps = np.arange(max(_ROOM, int(width.max(initial=0))))
-        self._edges = first
+        return first
 
-    def _simplify(self, network: Network, keep: Iterable[int]) -> int:
+    def _simplify(self, network: Network, keep: Iterable[int], edges: int) -> int:
         """How many nodes were eliminated."""
         n, widest = len(self._size), int(self._size.max(initial=0))
         free = np.ones(n, dtype=np.bool_)
         free[list(keep)] = False
         state = np.zeros(9, dtype=np.int64)
-        state[kernels.EDGES], state[kernels.TABLES] = self._edges, len(self._tables)
+        state[kernels.EDGES], state[kernels.TABLES] = edges, len(self._tables)
         state[kernels.MAPS] = widest
         constant, room = np.zeros(1), np.empty(_ROOM)
         neighbours = int(self._degree.max(initial=0))
