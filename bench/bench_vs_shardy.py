@@ -32,6 +32,7 @@ import pcg
 from bench import shardy
 from bench.collectives import Traffic, of_stablehlo_text
 from bench.timing import interleaved
+from pcg.machine import Machine
 
 #: name -> (module, size, overrides, can be run on this machine)
 CASES: dict[str, tuple[str, str, dict[str, Any], bool]] = {
@@ -69,7 +70,7 @@ def run_case(name: str, mesh: str, rounds: int, run: bool) -> tuple[str, bool]:
     example = importlib.import_module(f"examples.{module}")
     step, shapes = example.shapes(size, **overrides)
     start = time.perf_counter()
-    program = pcg.compile(step, mesh)
+    program = pcg.compile(step, mesh, machine=Machine.default())
     lowered = program.lower(*shapes)
     seconds = time.perf_counter() - start
     ours = of_stablehlo_text(lowered.as_text("local"))

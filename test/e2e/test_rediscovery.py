@@ -24,9 +24,9 @@ MIB = 2**20
 
 
 def lower(module: Any, size: str = "small", mesh: Any = None, compile_options: Any = None, **overrides: Any) -> Any:
-    """The example, compiled for its shapes."""
+    """The example, compiled for its shapes: for accelerators, unless the options say otherwise."""
     step, shapes = module.shapes(size, **overrides)
-    return pcg.compile(step, mesh or MESH, **(compile_options or {})).lower(*shapes)
+    return pcg.compile(step, mesh or MESH, **{"machine": Machine.default(), **(compile_options or {})}).lower(*shapes)
 
 
 def argument_specs(lowered: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pcg.driver.compile import compile_program, load_program
 from pcg.driver.cost import cost_of
 from pcg.driver.decide import Options
 from pcg.layout import Mesh, ShardSpec
+from pcg.machine import Machine
 from pcg.viz.why import Reasons, why
 
 MESH = {"data": 2, "model": 4}
@@ -62,8 +63,9 @@ def test_an_annotated_mlp():
     """A training step: the weights' layouts, and the gradient's reductions, come from the two that are annotated."""
     params = {"up": jax.ShapeDtypeStruct((1024, 4096), "f4"), "down": jax.ShapeDtypeStruct((4096, 1024), "f4")}
     step = pcg.compile(
-        jax.value_and_grad(mlp), MESH, in_shardings=({"up": P(None, "model"), "down": None}, P("data", None))
-    )
+        jax.value_and_grad(mlp), MESH, in_shardings=({"up": P(None, "model"), "down": None}, P("data", None)),
+        machine=Machine.default(),
+    )  # fmt: skip
     done = step.lower(params, jax.ShapeDtypeStruct((512, 1024), "f4")).compilation
     found = check_all_explained(done, annotations={"params['up'] is annotated [-, model]", "x is annotated [data, -]"})
     causes = [r.cause.producer.text for r in found]

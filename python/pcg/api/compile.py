@@ -68,7 +68,8 @@ def compile(
       devices: jax devices to use; default all of `jax.devices()` that the mesh needs.
       cluster: the machine (a `pcg.Cluster`, or text as for `pcg-opt --cluster`) that the mesh is mapped to: costs are
         those of its devices and links, a plan fits their memory, and a mesh that names no devices gets the device
-        mapping in which it runs fastest.  Device number i of the cluster is the i-th of `devices`.
+        mapping in which it runs fastest.  Device number i of the cluster is the i-th of `devices`.  Without one, and
+        without `machine=`, costs are those that `pcg.machine.Machine.of_platform` assumes of `devices`.
       refine: use parts of mesh axes where a reshape splits a dimension inside of an axis (16 split by `x=8` that
         becomes 2x8 is then split by `x:(1)2` and `x:(2)4`).  Default: only on meshes of one axis, because a third
         axis makes the search about ten times longer; True: up to four axes.

@@ -60,7 +60,7 @@ class Compiled:
     ) -> None:
         self.mesh = mesh
         self.cluster = cluster
-        """The machine that the mesh lies on; None: a generic one."""
+        """The machine that the mesh lies on; None: what its devices are taken for."""
         self._user_mesh = mesh
         self._all_devices = all_devices
         self._open_mesh = open_mesh

@@ -50,7 +50,11 @@ def compile_program(
       PlanError: the plan in `options.strategy` is of another program or mesh.
     """
     options, target = options or Options(), mesh
-    on_cpu = devices is not None and len(devices) > 0 and getattr(devices[0], "platform", "") == "cpu"
+    platform = getattr(devices[0], "platform", "") if devices else ""
+    on_cpu = platform == "cpu"
+    if options.search.get("machine") is not None:
+        platform = ""
+    options = options.on(platform, mesh.size)
     context = make_context()
     seconds: dict[str, float] = {}
     remarks: list[tuple[str, str, str]] = []
@@ -86,8 +90,9 @@ def compile_program(
         mark_state(entry_function(module), {})
     machine = options.machine
     cluster = machine.cluster
-    if cluster is None and isinstance(options.strategy, Plan) and options.strategy.cluster:
-        cluster = Cluster.loads(options.strategy.cluster)
+    if cluster is None and isinstance(options.strategy, Plan):
+        platform = options.strategy.platform
+        cluster = Cluster.loads(options.strategy.cluster) if options.strategy.cluster else None
     plan = plan_ir.capture(
         module,
         identity,
@@ -100,6 +105,7 @@ def compile_program(
         state=state,
         donated=program.donated,
         cluster=cluster.dumps() if cluster is not None else "",
+        platform=platform,
         source=modules["stablehlo"].operation.get_asm(print_generic_op_form=True, assume_verified=True),
         memory=memory.decisions(module),
     )

@@ -95,7 +95,7 @@ def simulation_of(compilation: Compilation, machine: Machine | None = None, **op
 
 
 def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:
-    """The cost of `compilation` on `machine` (default: the generic one)."""
+    """The cost of `compilation` on `machine` (default: the one that it was planned for)."""
     model = CostModel(machine or compilation.machine, compilation.mesh)
     program, mesh = compilation.program, compilation.mesh
     module = compilation.modules["local"]

@@ -84,7 +84,7 @@ def plan_cost(
         cluster = Cluster.parse(cluster)
     elif cluster is None and plan.cluster:
         cluster = Cluster.loads(plan.cluster)
-    machine = Machine.of(cluster) if cluster is not None else Machine.default()
+    machine = Machine.of(cluster) if cluster is not None else Machine.of_platform(plan.platform, plan.mesh.size)
     meshes = [plan.mesh]
     if remap and cluster is not None:
         parts = {axis: [plan.mesh.axis_size(p) for p in names] for axis, names in plan.mesh.parts.items()}

@@ -64,8 +64,8 @@ class PlanDocument:
 
     `source` is the normalised program that the plan is for (StableHLO in generic form), so that the cost of a plan can
     be estimated from its document alone; `state` says which result is the next value of which argument, `donated`
-    which arguments give their memory to results, and `cluster` is the machine it was made for, as TOML (empty: the
-    generic one).
+    which arguments give their memory to results, and `cluster` is the machine it was made for, as TOML; without,
+    it was made for `mesh.size` devices of the jax platform `platform` (see `Machine.of_platform`; empty: any).
     """
 
     mesh: Mesh
@@ -80,6 +80,7 @@ class PlanDocument:
     state: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     donated: tuple[int, ...] = field(default=(), repr=False)
     cluster: str = field(default="", compare=False, repr=False)
+    platform: str = field(default="", compare=False, repr=False)
     source: str = field(default="", compare=False, repr=False)
     memory: Mapping[str, float] = field(default_factory=dict)
     """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""

@@ -138,6 +138,7 @@ def capture(
     state: Mapping[int, int] | None = None,
     donated: Iterable[int] = (),
     cluster: str = "",
+    platform: str = "",
     source: str = "",
     memory: Mapping[str, float] | None = None,
 ) -> Plan:
@@ -190,6 +191,7 @@ def capture(
         state=tuple(sorted((state or {}).items())),
         donated=tuple(sorted(donated)),
         cluster=cluster,
+        platform=platform,
         source=source,
         memory=dict(memory or {}),
         trees=trees,

@@ -27,7 +27,7 @@ _LONGEST = 200
 MEMORY = {"microbatches": 1, "recompute": 0}
 
 _NEEDED = ("pcg_plan", "program", "fingerprint", "mesh", "signature", "arguments", "results", "operations", "reshards")
-_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "memory", "source")
+_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "source")
 _VALUE = re.compile(r"@\d+|r\d+|\d+#\d+|\d+\^\d+:\d+")
 _TENSOR = re.compile(r".*\[((?:\d+(?:,\d+)*)?)\]\Z")
 _T = TypeVar("_T")
@@ -70,6 +70,7 @@ def read(text: str) -> PlanDocument:
         donated=_distinct(doc, "donated", lambda n: n.integer(below=len(arguments))),
         constants=_constants(doc, len(arguments)),
         cluster=doc["cluster"].text() if "cluster" in doc else "",
+        platform=doc["platform"].line() if "platform" in doc else "",
         memory={k: _memory(k, v) for k, v in doc.table("memory")},
         source=_unpacked(doc["source"]) if "source" in doc else "",
     )
@@ -340,6 +341,8 @@ def write(plan: PlanDocument, program: bool = True) -> str:
         head["constants"] = list(plan.constants)
     if plan.cluster:
         head["cluster"] = plan.cluster
+    if plan.platform:
+        head["platform"] = plan.platform
     if plan.memory:
         head["memory"] = dict(plan.memory)
     lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]

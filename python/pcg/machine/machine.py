@@ -44,6 +44,17 @@ class Machine:
         return cls(generic())
 
     @classmethod
+    def of_platform(cls, platform: str, devices: int) -> Machine:
+        """What so many devices of a jax platform are taken for where no cluster says more.
+
+        "cpu": devices of the preset `cpu`, each with its share of the bus, as all move bytes at once; else the default.
+        """
+        if platform != "cpu":
+            return cls.default()
+        host = cls.of(Cluster.preset("cpu"))
+        return cls(host.device, replace(host.link, bandwidth=host.link.bandwidth / devices))
+
+    @classmethod
     def of(cls, cluster: Cluster, mesh: Mesh | None = None) -> Machine:
         """What costs are estimated with: this network, and the slowest of the kinds under `mesh` (default: of all).
 

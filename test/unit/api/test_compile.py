@@ -103,7 +103,10 @@ def test_other_shapes_compile_again_and_both_stay(compiled):
 
 
 def test_donation():
-    step = pcg.compile(lambda p, x: (p + x.sum(), x.sum()), MESH, donate_argnums=0, in_shardings=(P("data"), None))
+    step = pcg.compile(
+        lambda p, x: (p + x.sum(), x.sum()), MESH, donate_argnums=0, in_shardings=(P("data"), None),
+        out_shardings=(P("data"), None),
+    )  # fmt: skip
     p = step(normal(8, 8), X)[0]
     q = step(p, X)[0]
     assert p.is_deleted() and not q.is_deleted()
@@ -137,7 +140,7 @@ def test_constraints_in_the_program_need_no_mesh_context():
     def f(x):
         return jax.lax.with_sharding_constraint(jnp.tanh(x), P(None, "model")) * 2
 
-    compiled = pcg.compile(f, MESH, strategy="propagate")
+    compiled = pcg.compile(f, MESH, strategy="dataflow")
     same(compiled(X), np.tanh(X) * 2, 1e-5)
     assert compiled.output_shardings.spec == P(None, "model")
 

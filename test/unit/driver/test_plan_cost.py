@@ -65,6 +65,18 @@ def test_the_simulation_is_that_of_the_compiled_program(done):
     assert (theirs.seconds, theirs.exposed, theirs.peak_bytes) == (mine.seconds, mine.exposed, mine.peak_bytes)
 
 
+def test_a_plan_remembers_its_platform():
+    """Made where the devices are those of a CPU, it costs what it takes there, unless it was made for another machine."""
+    plan = pcg.compile(MLP, MESH).lower().plan
+    loaded = pcg.Plan.from_json(plan.to_json())
+    assert plan.platform == loaded.platform == "cpu"
+    assert pcg.plan_cost(loaded, simulate=False).seconds == pytest.approx(plan.estimate["seconds"], rel=1e-9)
+    other = pcg.compile(MLP, MESH, machine=Machine.default()).lower().plan
+    assert other.platform == "" and other.estimate["seconds"] < plan.estimate["seconds"]
+    again = pcg.compile(MLP, MESH, strategy=other).lower().plan
+    assert again.platform == "" and pcg.plan_cost(again).to_dict() == pcg.plan_cost(other).to_dict()
+
+
 @pytest.mark.parametrize("cluster", [None, SUMMIT])
 def test_loaded_plans_cost_the_same_in_any_process(done, saved, cluster):
     loaded = pcg.Plan.load(saved)
