@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from pcg.search.axis_groups import grouped
 from pcg.search.fit import fit
 from pcg.search.outcome import Alternative, Outcome
-from pcg.search.pure_plans import pure_plans, pure_plans_of_groups, replication
+from pcg.search.pure_plans import around_arguments, pure_plans, pure_plans_of_groups, replication
 from pcg.search.quotient import Quotient
 from pcg.solve.beside import Beside
 from pcg.solve.effort import DEFAULT, Effort
@@ -89,14 +89,14 @@ def _solve(
     if effort.quick:
         known.append(("replication", replication(quotient)))
     elif groups is None:
-        found, reduction = pure_plans(quotient, network)
-        known += found
+        reduction = around_arguments(quotient, network)
+        pure = Beside(partial(pure_plans, quotient, network, reduction))
     else:
         pure = Beside(partial(pure_plans_of_groups, quotient, groups))
 
-    def starts() -> list[list[int]]:
+    def starts() -> Iterator[list[int]]:
         known.extend(pure.result() if pure is not None else ())
-        return [x for _, x in known]
+        yield from (x for _, x in known)
 
     if groups is None:
         return solve(

@@ -19,13 +19,14 @@ def replication(quotient: Quotient) -> list[int]:
     return [_replicated(quotient, c) for c in range(quotient.classes)]
 
 
-def pure_plans(quotient: Quotient, network: Network) -> tuple[list[tuple[str, list[int]]], Reduction]:
-    """Name and choice per class of each, completed as well as possible; and the network without all but arguments.
+def around_arguments(quotient: Quotient, network: Network) -> Reduction:
+    """The network without what can be eliminated but for arguments, which is what pure plans have in common."""
+    return reduce(network, {quotient.class_of[n] for n in quotient.arguments})
 
-    That is what they have in common: they fix what arguments are, so the rest is eliminated once for all.
-    """
-    reduction = reduce(network, {quotient.class_of[n] for n in quotient.arguments})
-    return _plans(quotient, partial(_complete, network, reduction)), reduction
+
+def pure_plans(quotient: Quotient, network: Network, reduction: Reduction) -> list[tuple[str, list[int]]]:
+    """Name and choice per class of each, completed as well as possible; `reduction` is that by `around_arguments`."""
+    return _plans(quotient, partial(_complete, network, reduction))
 
 
 def pure_plans_of_groups(quotient: Quotient, grouped: Grouped) -> list[tuple[str, list[int]]]:

@@ -88,7 +88,7 @@ class Grouped:
 
     def solve(
         self,
-        starts: Callable[[], Sequence[Sequence[int]]] = tuple,
+        starts: Callable[[], Iterable[Sequence[int]]] = tuple,
         *,
         effort: Effort = DEFAULT,
         progress: Callable[[str], None] = lambda _: None,

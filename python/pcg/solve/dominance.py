@@ -28,6 +28,9 @@ def undominated(
     costs = np.empty((len(unary), ends[-1]))
     if edges:
         np.concatenate(edges, axis=1, out=costs)
-    alive, cheapest = np.empty(len(unary), dtype=np.bool_), np.empty(len(edges), dtype=np.int64)
-    kernels.undominated(unary, costs.ravel(), np.array(ends), usage, forbidden, noise, alive, cheapest)
+    alive, cheapest = np.empty(len(unary), dtype=np.bool_), np.empty(costs.shape[0] * len(edges), dtype=np.int64)
+    kernels.undominated(
+        unary, costs.ravel(), np.array(ends), usage, forbidden, noise, alive, cheapest, np.empty(costs.size),
+        np.empty(len(unary)),
+    )  # fmt: skip
     return alive

@@ -20,41 +20,72 @@ from pcg.kernels.native import Flags, Floats, IntRows, Ints, kernel, kernel_with
 PHASE, AT, HEAD, TAIL, EDGES, TABLES, MAPS, OUT, NEEDED = range(9)
 #: What `simplify` returns: it is done, or needs `state[NEEDED]` entries more of tables, maps, or room for costs.
 DONE, MORE_TABLES, MORE_MAPS, MORE_ROOM = range(4)
+#: Rows and columns of a matrix that are transposed at a time: 8 KiB are read and written.
+_BLOCK = 32
+
+
+@kernel
+def transpose(values: Floats, out: Floats, rows: int, columns: int) -> None:
+    """A matrix column by column, of which `values` has the rows; blocks of it that fit a cache at a time."""
+    for i in range(0, rows, _BLOCK):
+        for j in range(0, columns, _BLOCK):
+            for b in range(j, min(j + _BLOCK, columns)):
+                for a in range(i, min(i + _BLOCK, rows)):
+                    out[b * rows + a] = values[a * columns + b]
+
+
+@kernel_without_nan
+def least_rows(columns: Floats, rows: int, count: int, least: Floats, at: Ints) -> None:
+    """`least[a]` and `at[a]`: the least of so many columns in each of so many rows, and the first that has it."""
+    best, where = least[:rows], at[:rows]
+    best[:] = np.inf
+    where[:] = 0
+    for l in range(count):
+        column = columns[l * rows : (l + 1) * rows]
+        for a in range(len(column)):
+            less = column[a] < best[a]
+            best[a] = column[a] if less else best[a]
+            where[a] = l if less else where[a]
 
 
 @kernel
 def undominated(
     unary: Floats, costs: Floats, ends: Ints, usage: IntRows, forbidden: float, slack: float, alive: Flags,
-    cheapest: Ints,
+    cheapest: Ints, columns: Floats, least_loss: Floats,
 ) -> None:  # fmt: skip
     """Which strategies are `alive`: no other one beats them, or they do not lose to it by more than `slack`.
 
     Rows of `costs` are of one strategy; `row[ends[e]:ends[e + 1]]` are its costs against those of neighbour e.
     `usage[item, k]` is the memory of strategy k.
-    `cheapest` has room for an entry per neighbour.
+    Work space: `cheapest` an entry per neighbour and strategy, `columns` as many as `costs`, `least_loss` one per strategy.
     """
     k, edges = len(unary), len(ends) - 1
     width = ends[edges]
     alive[:] = True
+    transpose(costs, columns, k, width)
+    # Where s is at its best another one has the hardest time: most fail there already.
+    for e in range(edges):
+        own = cheapest[e * k : (e + 1) * k]
+        if ends[e] == ends[e + 1]:
+            own[:] = -1
+            continue
+        least_rows(columns[ends[e] * k : ends[e + 1] * k], k, ends[e + 1] - ends[e], least_loss, own)
+        for s in range(k):
+            own[s] = own[s] + ends[e] if least_loss[s] < forbidden else -1
     for s in range(k - 1, -1, -1):  # of choices that are as good as each other the first stays
-        mine = costs[s * width : (s + 1) * width]
-        # Where s is at its best another one has the hardest time: most fail there already.
-        for e in range(edges):
-            at = ends[e]
-            for l in range(ends[e], ends[e + 1]):
-                if mine[l] < mine[at]:
-                    at = l
-            cheapest[e] = at if ends[e] < ends[e + 1] and mine[at] < forbidden else -1
+        mine = s * width
+        # How much taking q instead of s can cost at most, so far at least.
         for q in range(k):
-            if q == s or not alive[q]:
-                continue
-            theirs = costs[q * width : (q + 1) * width]
-            # How much taking q instead of s can cost at most, so far at least.
-            total = unary[q] - unary[s]
-            for e in range(edges):
-                if cheapest[e] >= 0:
-                    total += theirs[cheapest[e]] - mine[cheapest[e]]
-            if total > slack:
+            least_loss[q] = unary[q] - unary[s]
+        for e in range(edges):
+            at = cheapest[e * k + s]
+            if at >= 0:
+                theirs_there, mine_there = at * k, costs[mine + at]
+                for q in range(k):
+                    least_loss[q] += columns[theirs_there + q] - mine_there
+        for q in range(k):
+            total, theirs = least_loss[q], q * width
+            if total > slack or q == s or not alive[q]:
                 continue
             worse = False
             for item in range(usage.shape[0]):
@@ -64,14 +95,15 @@ def undominated(
             if worse:
                 continue
             for e in range(edges):
-                if cheapest[e] < 0:
+                at = cheapest[e * k + s]
+                if at < 0:
                     continue
-                least = theirs[cheapest[e]] - mine[cheapest[e]]
+                least = costs[theirs + at] - costs[mine + at]
                 most = least
                 for l in range(ends[e], ends[e + 1]):
-                    if mine[l] >= forbidden:
+                    if costs[mine + l] >= forbidden:
                         continue
-                    d = theirs[l] - mine[l]
+                    d = costs[theirs + l] - costs[mine + l]
                     if d > most:
                         most = d
                         if total + (most - least) > slack:
@@ -109,24 +141,29 @@ def min_plus(a: Floats, b: Floats, out: Floats, rows: int, count: int, columns: 
 @kernel
 def gather(
     e: int, i: int, offset: Ints, size: Ints, choice: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows,
-    maps: Ints, tables: Floats, out: Floats, first: int, width: int,
+    maps: Ints, tables: Floats, out: Floats, first: int, width: int, columns: Ints,
 ) -> None:  # fmt: skip
-    """`out[first + p * width + q]`: the cost on edge e of position p of its end i and position q of the other."""
+    """`out[first + p * width + q]`: the cost on edge e of position p of its end i and position q of the other.
+
+    `columns` has room for an entry per choice of any node.
+    """
     j = end[0, e] + end[1, e] - i
     own, other = (column[0, e], column[1, e]) if end[0, e] == i else (column[1, e], column[0, e])
     mine, theirs = (stride[e], 1) if end[0, e] == i else (1, stride[e])
+    for q in range(size[j]):
+        columns[q] = maps[other + choice[offset[j] + q]] * theirs
     for p in range(size[i]):
         row = table[e] + maps[own + choice[offset[i] + p]] * mine
         to = first + p * width
         for q in range(size[j]):
-            out[to + q] = tables[row + maps[other + choice[offset[j] + q]] * theirs]
+            out[to + q] = tables[row + columns[q]]
 
 
 @kernel
 def compare(
     i: int, limit: float, noise: float, offset: Ints, size: Ints, unary: Floats, choice: Ints, near_offset: Ints,
     degree: Ints, near_edge: Ints, end: IntRows, table: Ints, stride: Ints, column: IntRows, maps: Ints,
-    tables: Floats, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows,
+    tables: Floats, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows, columns: Ints,
 ) -> None:  # fmt: skip
     """Drop the choices of node i that are forbidden, if others are not, and those that are dominated."""
     o, count = offset[i], 0
@@ -152,11 +189,13 @@ def compare(
     for a in range(edges):
         gather(
             near_edge[near_offset[i] + a], i, offset, size, choice, end, table, stride, column, maps, tables, room,
-            ends[a], ends[edges],
+            ends[a], ends[edges], columns,
         )  # fmt: skip
+    entries = count * ends[edges]
     undominated(
-        unary[o : o + count], room, ends[: edges + 1], usage, 2 * limit, noise, alive[:count], cheapest[:edges]
-    )
+        unary[o : o + count], room[:entries], ends[: edges + 1], usage, 2 * limit, noise, alive[:count],
+        cheapest[: edges * count], room[entries : 2 * entries], room[2 * entries : 2 * entries + count],
+    )  # fmt: skip
     left = 0
     for p in range(count):
         if alive[p]:
@@ -189,7 +228,7 @@ def simplify(
     state: Ints, limit: float, noise: float, ceiling: float, free: Flags, gone: Flags, changed: Flags, offset: Ints,
     size: Ints, unary: Floats, choice: Ints, near_offset: Ints, degree: Ints, near_edge: Ints, end: IntRows,
     table: Ints, stride: Ints, column: IntRows, fresh: Flags, maps: Ints, tables: Floats, constant: Floats,
-    queue: Ints, order: Ints, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows,
+    queue: Ints, order: Ints, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows, positions_of: Ints,
 ) -> int:  # fmt: skip
     """Drop dominated choices of nodes that are `free` and `changed`, eliminate free nodes with at most two neighbours,
     and so on until nothing changes; `gone` and `order` receive which nodes, and in which order.
@@ -206,12 +245,13 @@ def simplify(
                     for a in range(near_offset[i], near_offset[i] + degree[i]):
                         e = near_edge[a]
                         columns += size[end[0, e] + end[1, e] - i]
-                    if size[i] * columns > len(room):
-                        state[NEEDED] = size[i] * columns - len(room)
+                    entries = size[i] * (2 * columns + 1)
+                    if entries > len(room):
+                        state[NEEDED] = entries - len(room)
                         return MORE_ROOM
                     compare(
                         i, limit, noise, offset, size, unary, choice, near_offset, degree, near_edge, end, table,
-                        stride, column, maps, tables, room, ends, cheapest, alive, usage,
+                        stride, column, maps, tables, room, ends, cheapest, alive, usage, positions_of,
                     )  # fmt: skip
                 changed[i] = False
                 state[AT] += 1
@@ -243,7 +283,7 @@ def simplify(
                     state[NEEDED] = begin + 2 * size[j] * size[l] - len(room)
                     return MORE_ROOM
                 a = room[: size[j] * k]
-                gather(first, j, offset, size, choice, end, table, stride, column, maps, tables, a, 0, k)
+                gather(first, j, offset, size, choice, end, table, stride, column, maps, tables, a, 0, k, positions_of)
                 for q in range(size[j]):
                     for p in range(k):
                         a[q * k + p] = own[p] + a[q * k + p]
@@ -272,7 +312,7 @@ def simplify(
                     b, best = room[size[j] * k : begin], room[begin : begin + size[j] * columns]
                     begin += size[j] * columns
                     old = room[begin : begin + size[j] * columns]
-                    gather(second, i, offset, size, choice, end, table, stride, column, maps, tables, b, 0, columns)
+                    gather(second, i, offset, size, choice, end, table, stride, column, maps, tables, b, 0, columns, positions_of)
                     best[:] = np.inf
                     min_plus(a, b, best, size[j], k, columns)
                     detach(j, first, near_offset, degree, near_edge)
@@ -297,7 +337,7 @@ def simplify(
                         if known >= 0:
                             gather(
                                 known, j, offset, size, choice, end, table, stride, column, maps, tables, old, 0,
-                                columns,
+                                columns, positions_of,
                             )  # fmt: skip
                         to = state[TABLES]
                         for at in range(size[j] * columns):
@@ -332,10 +372,10 @@ def simplify(
 @kernel
 def collect(
     edges: Ints, at: Ints, out: Floats, offset: Ints, size: Ints, choice: Ints, end: IntRows, table: Ints,
-    stride: Ints, column: IntRows, maps: Ints, tables: Floats,
+    stride: Ints, column: IntRows, maps: Ints, tables: Floats, columns: Ints,
 ) -> None:  # fmt: skip
     """The costs of some edges, by the choices that are left of their earlier ends and of the others, in `out`."""
     for a in range(len(edges)):
         e = edges[a]
         i, j = min(end[0, e], end[1, e]), max(end[0, e], end[1, e])
-        gather(e, i, offset, size, choice, end, table, stride, column, maps, tables, out, at[a], size[j])
+        gather(e, i, offset, size, choice, end, table, stride, column, maps, tables, out, at[a], size[j], columns)

@@ -21,6 +21,8 @@ from pcg.solve.pairwise import offsets
 
 #: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
 _ROOM, _GROWTH = 1 << 14, 1.5
+#: How many times as much room as costs need there is from the start.  Chosen: networks of models need 1 to 4.
+_TIMES = 4
 
 
 class FlatElimination:
@@ -69,7 +71,9 @@ class FlatElimination:
         self._end[:, :first] = np.array([e for e in number if e[0] < e[1]], dtype=np.int64).reshape(-1, 2).T
         self._table, self._stride = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
         self._table[:first], self._stride[:first] = where, width[self._end[1, :first]]
-        self._tables = np.concatenate([np.zeros(0), *parts])
+        # Room for tables that elimination adds; what is not used of it takes no memory.
+        self._tables, self._used = np.empty(_TIMES * used + _ROOM), used
+        np.concatenate([np.empty(0), *parts], out=self._tables[:used])
         self._maps = np.arange(max(_ROOM, int(width.max(initial=0))))
         return first
 
@@ -79,20 +83,20 @@ class FlatElimination:
         free = np.ones(n, dtype=np.bool_)
         free[list(keep)] = False
         state = np.zeros(9, dtype=np.int64)
-        state[kernels.EDGES], state[kernels.TABLES] = edges, len(self._tables)
+        state[kernels.EDGES], state[kernels.TABLES] = edges, self._used
         state[kernels.MAPS] = widest
         constant, room = np.zeros(1), np.empty(_ROOM)
         neighbours = int(self._degree.max(initial=0))
         changed, fresh = np.ones(n, dtype=np.bool_), np.zeros(len(self._table), dtype=np.bool_)
         queue, ends = np.empty(3 * n, dtype=np.int64), np.empty(neighbours + 1, dtype=np.int64)
-        cheapest, alive = np.empty(neighbours, dtype=np.int64), np.empty(widest, dtype=np.bool_)
-        usage = np.zeros((0, 0), dtype=np.int64)
+        cheapest, alive = np.empty(neighbours * widest, dtype=np.int64), np.empty(widest, dtype=np.bool_)
+        usage, columns = np.zeros((0, 0), dtype=np.int64), np.empty(widest, dtype=np.int64)
         while True:
             why = kernels.simplify(
                 state, network.limit, network.noise, CEILING * network.forbidden, free, self._gone, changed,
                 self._offset, self._size, self._unary, self._choice, self._near_offset, self._degree, self._near,
                 self._end, self._table, self._stride, self._column, fresh, self._maps, self._tables, constant, queue,
-                self._order, room, ends, cheapest, alive, usage,
+                self._order, room, ends, cheapest, alive, usage, columns,
             )  # fmt: skip
             more = int(state[kernels.NEEDED])
             if why == kernels.DONE:
@@ -163,6 +167,7 @@ class FlatElimination:
         kernels.collect(
             np.array(edges, dtype=np.int64), np.array(list(at.values()), dtype=np.int64), out, self._offset,
             self._size, self._choice, self._end, self._table, self._stride, self._column, self._maps, self._tables,
+            np.empty(max(size, default=0), dtype=np.int64),
         )  # fmt: skip
         equal = Equal()
         costs: dict[int, np.ndarray] = {}

@@ -66,7 +66,7 @@ class Searched:
 
 def solve(
     network: Network,
-    starts: Sequence[Sequence[int]] = (),
+    starts: Iterable[Sequence[int]] = (),
     *,
     effort: Effort = DEFAULT,
     progress: Callable[[str], None] = lambda _: None,

@@ -15,7 +15,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.pcg_normalize import NormalizePass
 from pcg.passes.pcg_search import SearchPass
-from pcg.search.pure_plans import pure_plans
+from pcg.search.pure_plans import around_arguments, pure_plans
 
 #: Arithmetic is slow and links are quick, so even small programs are worth splitting.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e8, latency=1e-7))
@@ -78,7 +78,9 @@ def test_pure_plans_fix_the_arguments() -> None:
     _, found = search(MLP.format(b=4096, d=64, h=64), "a=2,b=2")
     assert found.built is not None
     quotient = found.built.quotient(CostModel(SLOW, Mesh.parse("a=2,b=2")))
-    plans, reduction = pure_plans(quotient, quotient.network())
+    network = quotient.network()
+    reduction = around_arguments(quotient, network)
+    plans = pure_plans(quotient, network, reduction)
     layouts = {
         name: [str(quotient.tables[c].outs[0][x[c]]) for c in map(quotient.class_of.__getitem__, quotient.arguments)]
         for name, x in plans
