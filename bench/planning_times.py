@@ -8,9 +8,10 @@ Every cell is three processes of their own, one after the other: `jax` lowers an
 devices as the mesh has, the batch split over all of them, and writes its StableHLO; `pcg` is the command
 `pcg-opt --auto-parallel --mesh=MESH` on that text, from its start to its end, so reading, writing and the start of
 Python are counted; of `jax` they are not.  `inside` is the same work in a Python that has imported what the command
-does: it has planned another program on another mesh before, as `jax` has lowered the step before.  `GiB` is the most memory that the command held, without what a copy of it
-changed.  `gap` is what the plan may cost more than the best one, by the search's own bound.  A model of the zoo has the
-batch of the devices of the mesh, one of Keras 8 images per device, an example its own.
+does: it has planned another program on another mesh before, as `jax` has lowered the step before.  `GiB` is the most
+memory that the command held, without what a copy of it changed.  `gap` is what the plan may cost more than the best
+one, by the search's own bound.  A model of the zoo has the batch of the devices of the mesh, one of Keras 8 images per
+device, an example its own.
 Full-size programs are compiled, not run.
 """
 

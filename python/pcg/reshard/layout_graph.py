@@ -51,6 +51,8 @@ class LayoutGraph:
         self._of_all: dict[int, int | None] = {}
         """The number here of a layout of that graph; None if these tensors cannot have it."""
         self.sizes = dict(mesh.axes)
+        self._counts: dict[Axes, int] = {}
+        self._splits_of: dict[frozenset[str], dict[int, list[Axes]]] = {}
         self.states: list[State] = []
         self.shares: list[float] = []  # of the tensor, that one device holds
         self.hops: list[Hop] = []
@@ -64,7 +66,7 @@ class LayoutGraph:
         if found is None:
             found = self._numbers[state] = len(self.states)
             self.states.append(state)
-            self.shares.append(1 / math.prod(self.sizes[a] for axes in state[0] for a in axes))
+            self.shares.append(1 / math.prod(map(self.count, state[0])))
         return found
 
     def edges(self, node: int) -> list[tuple[int, int]]:
@@ -141,11 +143,10 @@ class LayoutGraph:
         for axes, after in regroups(dims):
             n = self.count(axes)
             yield "all_to_all", axes, (n - 1) / n, (after, partial), 0
-        free = tuple(a for d in dims for a in d) + idle
-        options = [self._splits(n, free) for n in counts]
-        for after in itertools.product(*options):
-            flat = [a for d in after for a in d]
-            if after != dims and len(flat) == len(set(flat)):
+        splits = self._splits(partial)
+        for after in itertools.product(*[splits[n] for n in counts]):
+            flat = list(itertools.chain.from_iterable(after))
+            if len(flat) == len(set(flat)) and after != dims:
                 changed = tuple(dict.fromkeys(a for x, y in zip(dims, after, strict=True) if x != y for a in (*x, *y)))
                 share = permuted_share(dims, after, self.mesh)
                 pairs = enumerate(zip(dims, after, strict=True))
@@ -154,11 +155,20 @@ class LayoutGraph:
 
     def count(self, axes: Axes) -> int:
         """Devices along `axes`."""
-        return math.prod(self.sizes[a] for a in axes)
+        found = self._counts.get(axes)
+        if found is None:
+            found = self._counts[axes] = math.prod([self.sizes[a] for a in axes])
+        return found
 
-    def _splits(self, n: int, axes: Axes) -> list[Axes]:
-        """Every split into `n` with some of `axes`."""
-        return [s for s in ((), *_arrangements(tuple(a for a in self.sizes if a in axes))) if self.count(s) == n]
+    def _splits(self, partial: Partial) -> dict[int, list[Axes]]:
+        """Every split, by into how many, with axes over which values are not partial."""
+        taken = frozenset(a for a, _ in partial)
+        found = self._splits_of.get(taken)
+        if found is None:
+            found = self._splits_of[taken] = {}
+            for axes in ((), *_arrangements(tuple(a for a in self.sizes if a not in taken))):
+                found.setdefault(self.count(axes), []).append(axes)
+        return found
 
     def _blocks(self, axes: Axes) -> list[int]:
         """What a dimension is split into, one after the other: the same gives the same blocks, uneven ones, too."""

@@ -20,6 +20,8 @@ from pcg.kernels.native import Flags, Floats, IntRows, Ints, kernel, kernel_with
 PHASE, AT, HEAD, TAIL, EDGES, TABLES, MAPS, OUT, NEEDED = range(9)
 #: What `simplify` returns: it is done, or needs `state[NEEDED]` entries more of tables, maps, or room for costs.
 DONE, MORE_TABLES, MORE_MAPS, MORE_ROOM = range(4)
+#: Of the Fowler-Noll-Vo hash of 64 bits.
+_PRIME = 1099511628211
 #: Rows and columns of a matrix that are transposed at a time: 8 KiB are read and written.
 _BLOCK = 32
 
@@ -57,7 +59,8 @@ def undominated(
 
     Rows of `costs` are of one strategy; `row[ends[e]:ends[e + 1]]` are its costs against those of neighbour e.
     `usage[item, k]` is the memory of strategy k.
-    Work space: `cheapest` an entry per neighbour and strategy, `columns` as many as `costs`, `least_loss` one per strategy.
+    Work space: `cheapest` has an entry per neighbour and strategy, `columns` as many as `costs`, `least_loss` one per
+    strategy.
     """
     k, edges = len(unary), len(ends) - 1
     width = ends[edges]
@@ -228,7 +231,7 @@ def simplify(
     state: Ints, limit: float, noise: float, ceiling: float, free: Flags, gone: Flags, changed: Flags, offset: Ints,
     size: Ints, unary: Floats, choice: Ints, near_offset: Ints, degree: Ints, near_edge: Ints, end: IntRows,
     table: Ints, stride: Ints, column: IntRows, fresh: Flags, maps: Ints, tables: Floats, constant: Floats,
-    queue: Ints, order: Ints, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows, positions_of: Ints,
+    queue: Ints, order: Ints, room: Floats, ends: Ints, cheapest: Ints, alive: Flags, usage: IntRows, places: Ints,
 ) -> int:  # fmt: skip
     """Drop dominated choices of nodes that are `free` and `changed`, eliminate free nodes with at most two neighbours,
     and so on until nothing changes; `gone` and `order` receive which nodes, and in which order.
@@ -251,7 +254,7 @@ def simplify(
                         return MORE_ROOM
                     compare(
                         i, limit, noise, offset, size, unary, choice, near_offset, degree, near_edge, end, table,
-                        stride, column, maps, tables, room, ends, cheapest, alive, usage, positions_of,
+                        stride, column, maps, tables, room, ends, cheapest, alive, usage, places,
                     )  # fmt: skip
                 changed[i] = False
                 state[AT] += 1
@@ -283,7 +286,7 @@ def simplify(
                     state[NEEDED] = begin + 2 * size[j] * size[l] - len(room)
                     return MORE_ROOM
                 a = room[: size[j] * k]
-                gather(first, j, offset, size, choice, end, table, stride, column, maps, tables, a, 0, k, positions_of)
+                gather(first, j, offset, size, choice, end, table, stride, column, maps, tables, a, 0, k, places)
                 for q in range(size[j]):
                     for p in range(k):
                         a[q * k + p] = own[p] + a[q * k + p]
@@ -312,7 +315,10 @@ def simplify(
                     b, best = room[size[j] * k : begin], room[begin : begin + size[j] * columns]
                     begin += size[j] * columns
                     old = room[begin : begin + size[j] * columns]
-                    gather(second, i, offset, size, choice, end, table, stride, column, maps, tables, b, 0, columns, positions_of)
+                    gather(
+                        second, i, offset, size, choice, end, table, stride, column, maps, tables, b, 0, columns,
+                        places,
+                    )  # fmt: skip
                     best[:] = np.inf
                     min_plus(a, b, best, size[j], k, columns)
                     detach(j, first, near_offset, degree, near_edge)
@@ -337,7 +343,7 @@ def simplify(
                         if known >= 0:
                             gather(
                                 known, j, offset, size, choice, end, table, stride, column, maps, tables, old, 0,
-                                columns, positions_of,
+                                columns, places,
                             )  # fmt: skip
                         to = state[TABLES]
                         for at in range(size[j] * columns):
@@ -371,11 +377,43 @@ def simplify(
 
 @kernel
 def collect(
-    edges: Ints, at: Ints, out: Floats, offset: Ints, size: Ints, choice: Ints, end: IntRows, table: Ints,
-    stride: Ints, column: IntRows, maps: Ints, tables: Floats, columns: Ints,
-) -> None:  # fmt: skip
-    """The costs of some edges, by the choices that are left of their earlier ends and of the others, in `out`."""
+    edges: Ints, at: Ints, out: Floats, bits: Ints, slots: Ints, offset: Ints, size: Ints, choice: Ints, end: IntRows,
+    table: Ints, stride: Ints, column: IntRows, maps: Ints, tables: Floats, columns: Ints,
+) -> int:  # fmt: skip
+    """The costs of some edges, by the choices that are left of their earlier ends and of the others, in `out`.
+
+    Those of `edges[a]` start at `at[a]`; equal ones are there once.  Returns how many entries there are.  `bits` is
+    `out` as integers; `slots`, a power of two and more than edges, are -1: a hash table of edges by what they cost.
+    """
+    used = 0
     for a in range(len(edges)):
         e = edges[a]
         i, j = min(end[0, e], end[1, e]), max(end[0, e], end[1, e])
-        gather(e, i, offset, size, choice, end, table, stride, column, maps, tables, out, at[a], size[j], columns)
+        gather(e, i, offset, size, choice, end, table, stride, column, maps, tables, out, used, size[j], columns)
+        entries = size[i] * size[j]
+        fours = used + entries // 4 * 4
+        d0, d1, d2, d3 = entries, 1, 2, 3  # FNV of every fourth, as multiplications in one wait for each other
+        for k in range(used, fours, 4):
+            d0, d1 = (d0 ^ bits[k]) * _PRIME, (d1 ^ bits[k + 1]) * _PRIME
+            d2, d3 = (d2 ^ bits[k + 2]) * _PRIME, (d3 ^ bits[k + 3]) * _PRIME
+        for k in range(fours, used + entries):
+            d0 = (d0 ^ bits[k]) * _PRIME
+        digest = d0 ^ (d1 * 3) ^ (d2 * 5) ^ (d3 * 7)
+        slot = (digest ^ (digest >> 32)) & (len(slots) - 1)  # the upper half depends on all bits
+        at[a] = used
+        while slots[slot] >= 0:
+            known = slots[slot]
+            f = edges[known]
+            equal = size[min(end[0, f], end[1, f])] == size[i] and size[max(end[0, f], end[1, f])] == size[j]
+            k = 0
+            while equal and k < entries:
+                equal = bits[at[known] + k] == bits[used + k]
+                k += 1
+            if equal:
+                at[a] = at[known]
+                break
+            slot = (slot + 1) & (len(slots) - 1)
+        if at[a] == used:
+            slots[slot] = a
+            used += entries
+    return used

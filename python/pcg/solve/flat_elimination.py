@@ -15,9 +15,8 @@ import numpy as np
 from pcg.solve import elimination_kernels as kernels
 from pcg.solve import expansion_kernels
 from pcg.solve.elimination import CEILING
-from pcg.solve.equal import Equal
 from pcg.solve.network import Network, memory
-from pcg.solve.pairwise import offsets
+from pcg.solve.pairwise import Pairwise, offsets
 
 #: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
 _ROOM, _GROWTH = 1 << 14, 1.5
@@ -50,6 +49,7 @@ class FlatElimination:
         n = len(width)
         number: dict[tuple[int, int], int] = {}
         starts: dict[tuple[object, ...], int] = {}
+        seen: dict[int, int] = {}  # the same by the number of the array, which takes a tenth of the time
         parts: list[np.ndarray] = []
         where: list[int] = []
         used = 0
@@ -57,11 +57,12 @@ class FlatElimination:
             for j, m in row.items():
                 if i < j:
                     number[i, j] = number[j, i] = len(where)
-                    at = starts.get(key := memory(m))
+                    at = seen.get(id(m))
                     if at is None:
-                        at = starts[key] = used
-                        parts.append(m.ravel())
-                        used += m.size
+                        at = seen[id(m)] = starts.setdefault(memory(m), used)
+                        if at == used:
+                            parts.append(m.ravel())
+                            used += m.size
                     where.append(at)
         first, most = len(where), len(where) + n  # eliminating a node adds an edge at most
         self._degree = np.array([len(row) for row in network.pair], dtype=np.int64)
@@ -71,10 +72,11 @@ class FlatElimination:
         self._end[:, :first] = np.array([e for e in number if e[0] < e[1]], dtype=np.int64).reshape(-1, 2).T
         self._table, self._stride = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
         self._table[:first], self._stride[:first] = where, width[self._end[1, :first]]
-        # Room for tables that elimination adds; what is not used of it takes no memory.
+        # Room for tables and maps that elimination adds; what is not used of it takes no memory.
         self._tables, self._used = np.empty(_TIMES * used + _ROOM), used
         np.concatenate([np.empty(0), *parts], out=self._tables[:used])
-        self._maps = np.arange(max(_ROOM, int(width.max(initial=0))))
+        self._maps = np.empty(_TIMES * int(width.sum()) + _ROOM, dtype=np.int64)
+        self._maps[: width.max(initial=0)] = np.arange(width.max(initial=0))
         return first
 
     def _simplify(self, network: Network, keep: Iterable[int], edges: int) -> int:
@@ -144,42 +146,47 @@ class FlatElimination:
         expansion_kernels.respond(self._count, self._order, marks, x, *self._around)
         return [marks[a:b] for a, b in itertools.pairwise(self._offset.tolist())]
 
-    def left(self) -> tuple[list[int], list[np.ndarray], list[dict[int, np.ndarray]]]:
-        """The nodes that are left, their costs, and those between them by position among them."""
-        kept = np.flatnonzero(~self._gone).tolist()
-        index = {i: p for p, i in enumerate(kept)}
-        size = self._size.tolist()
-        around: list[list[tuple[int, int]]] = []
-        edges: list[int] = []
-        at: dict[int, int] = {}
-        used = 0
-        for i in kept:
-            first = int(self._near_offset[i])
-            row = self._near[first : first + int(self._degree[i])]
-            others = (self._end[0, row] + self._end[1, row] - i).tolist()
-            around.append(list(zip(others, row.tolist(), strict=True)))
-            for j, e in around[-1]:
-                if i < j:
-                    at[e] = used
-                    edges.append(e)
-                    used += size[i] * size[j]
-        out = np.empty(used)
-        kernels.collect(
-            np.array(edges, dtype=np.int64), np.array(list(at.values()), dtype=np.int64), out, self._offset,
-            self._size, self._choice, self._end, self._table, self._stride, self._column, self._maps, self._tables,
-            np.empty(max(size, default=0), dtype=np.int64),
+    def left(self) -> tuple[list[int], Pairwise, list[dict[int, np.ndarray]]]:
+        """The nodes that are left, what they cost, and the costs between them by position among them."""
+        kept = np.flatnonzero(~self._gone)
+        size, degree = self._size[kept], self._degree[kept]
+        position = np.empty(len(self._size), dtype=np.int64)
+        position[kept] = np.arange(len(kept))
+        edge = self._near[_rows(self._near_offset[kept], degree)]
+        node = np.repeat(np.arange(len(kept)), degree)
+        other = position[self._end[0, edge] + self._end[1, edge] - kept[node]]
+        edges = edge[node < other]
+        ei, ej = node[node < other], other[node < other]
+        table, tables = self._collected(edges, size[ei] * size[ej])
+        flat = Pairwise.joined(size, self._unary[_rows(self._offset[kept], size)], ei, ej, table, tables)
+        number = np.empty(len(self._table), dtype=np.int64)
+        number[edges] = np.arange(len(edges))
+        sizes = size.tolist()
+        views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        pair: list[dict[int, np.ndarray]] = [{} for _ in sizes]
+        for i, j, at in zip(node.tolist(), other.tolist(), table[number[edge]].tolist(), strict=True):
+            both = views.get(at)
+            if both is None:
+                rows, columns = sizes[min(i, j)], sizes[max(i, j)]
+                m = tables[at : at + rows * columns].reshape(rows, columns)
+                both = views[at] = m, m.T
+            pair[i][j] = both[i > j]
+        return kept.tolist(), flat, pair
+
+    def _collected(self, edges: np.ndarray, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the costs of each of some edges are, and all of them, equal ones once."""
+        out, at = np.empty(int(entries.sum())), np.empty(len(edges), dtype=np.int64)
+        slots = np.full(2 ** int(2 * len(edges)).bit_length(), -1, dtype=np.int64)
+        used = kernels.collect(
+            edges, at, out, out.view(np.int64), slots, self._offset, self._size, self._choice, self._end, self._table,
+            self._stride, self._column, self._maps, self._tables, np.empty(self._size.max(initial=0), dtype=np.int64),
         )  # fmt: skip
-        equal = Equal()
-        costs: dict[int, np.ndarray] = {}
-        pair: list[dict[int, np.ndarray]] = []
-        for i, row_of in zip(kept, around, strict=True):
-            pair.append({})
-            for j, e in row_of:
-                if e not in costs:  # i < j, as nodes come in order
-                    costs[e] = equal.one(out[at[e] : at[e] + size[i] * size[j]].reshape(size[i], size[j]))
-                pair[-1][index[j]] = costs[e] if i < j else costs[e].T
-        unary = [self._unary[o : o + size[i]].copy() for i in kept for o in (int(self._offset[i]),)]
-        return kept, unary, pair
+        return at, out[:used]
+
+
+def _rows(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The entries of rows that start there, one row behind the other."""
+    return np.repeat(starts - offsets(lengths)[:-1], lengths) + np.arange(lengths.sum())
 
 
 def _larger(values: np.ndarray, more: int) -> np.ndarray:

@@ -207,17 +207,10 @@ def _best(network: Network, found: Solution, starts: Sequence[Sequence[int]]) ->
 
 def first_guess(core: Network) -> list[int]:
     """A good solution of the core: iterated conditional modes from the cheapest choices and from greedy elimination."""
-    n, flat = len(core.unary), core.flat
-    first = flat.icm([int(np.argmin(u)) for u in core.unary], core.noise).tolist()
-    greedy: list[int] = [-1] * n
-    order = sorted(range(n), key=lambda i: (-len(core.pair[i]), i))
-    for i in order:
-        c = core.unary[i].copy()
-        for j, m in core.pair[i].items():
-            c += m[:, greedy[j]] if greedy[j] >= 0 else m.min(axis=1)
-        greedy[i] = int(np.argmin(c))
-    second = flat.icm(greedy, core.noise).tolist()
-    return min((first, second), key=core.cost)
+    flat = core.flat
+    first = flat.icm([int(np.argmin(u)) for u in core.unary], core.noise)
+    second = flat.icm(flat.greedy(), core.noise)
+    return min((first, second), key=flat.energy).tolist()  # type: ignore[no-any-return]
 
 
 def completed(network: Network, known: Mapping[int, int]) -> list[int]:

@@ -104,6 +104,29 @@ def least_sums(own: Floats, table: Floats, out: Floats) -> None:
         out[l] = least
 
 
+@kernel_without_nan
+def least_sums_of_rows(own: Floats, table: Floats, out: Floats) -> None:
+    """`out[l] = min_s own[s] + table[s * len(out) + l]`; eight rows at a time, as `out` is then read once for them."""
+    k, q = len(own), len(out)
+    out[:] = np.inf
+    eights = k // 8 * 8
+    for s in range(0, eights, 8):
+        r = table[s * q : (s + 8) * q]
+        a, b, c, d = r[:q], r[q : 2 * q], r[2 * q : 3 * q], r[3 * q : 4 * q]
+        e, f, g, h = r[4 * q : 5 * q], r[5 * q : 6 * q], r[6 * q : 7 * q], r[7 * q :]
+        o0, o1, o2, o3, o4, o5, o6, o7 = (
+            own[s], own[s + 1], own[s + 2], own[s + 3], own[s + 4], own[s + 5], own[s + 6], own[s + 7]
+        )  # fmt: skip
+        for l in range(q):
+            first = min(min(o0 + a[l], o1 + b[l]), min(o2 + c[l], o3 + d[l]))
+            second = min(min(o4 + e[l], o5 + f[l]), min(o6 + g[l], o7 + h[l]))
+            out[l] = min(out[l], min(first, second))
+    for s in range(eights, k):
+        row, o = table[s * q : (s + 1) * q], own[s]
+        for l in range(q):
+            out[l] = min(out[l], o + row[l])
+
+
 @kernel
 def least_of_groups(costs: FloatRows, rows: Ints, columns: Ints, out: FloatRows) -> None:
     """Lower `out[rows[i], columns[j]]` to the least `costs[i, j]`."""
@@ -143,70 +166,63 @@ def trws(
             i = step if forward else n - 1 - step
             k = size[i]
             before, after = 0, 0
+            # Slices, as an index that may be negative keeps loops from doing several entries at a time.
+            mine, lifts, sent = total[:k], rise[offset[i] : offset[i] + k], scaled[:k]
+            own = unary[offset[i] : offset[i] + k]
             for s in range(k):
-                total[s] = unary[offset[i] + s]
+                mine[s] = own[s]
             for a in range(near_offset[i], near_offset[i + 1]):
                 e = near_edge[a]
                 if near_node[a] < i:
                     before += 1
                 else:
                     after += 1
-                if ei[e] == i:
-                    for s in range(k):
-                        total[s] += to_i[at_i[e] + s]
-                else:
-                    for s in range(k):
-                        total[s] += to_j[at_j[e] + s]
-            if forward:  # round: what is decided is fixed, messages speak for the rest
-                pick, best = 0, np.inf
+                come = to_i[at_i[e] : at_i[e + 1]] if ei[e] == i else to_j[at_j[e] : at_j[e + 1]]
                 for s in range(k):
-                    c = total[s]
-                    for a in range(near_offset[i], near_offset[i + 1]):
-                        j = near_node[a]
-                        if j < i:
-                            e = near_edge[a]
-                            if ei[e] == i:
-                                c += tables[table[e] + s * size[j] + x[j]] - to_i[at_i[e] + s]
-                            else:
-                                c += tables[table[e] + x[j] * k + s] - to_j[at_j[e] + s]
-                    if c < best:
-                        best, pick = c, s
+                    mine[s] += come[s]
+            if forward:  # round: what is decided is fixed, messages speak for the rest
+                cost = fresh[:k]
+                for s in range(k):
+                    cost[s] = mine[s]
+                for a in range(near_offset[i], near_offset[i + 1]):
+                    j, e = near_node[a], near_edge[a]
+                    if j < i and ei[e] == i:
+                        come = to_i[at_i[e] : at_i[e + 1]]
+                        for s in range(k):
+                            cost[s] += tables[table[e] + s * size[j] + x[j]] - come[s]
+                    elif j < i:
+                        come, row = to_j[at_j[e] : at_j[e + 1]], tables[table[e] + x[j] * k : table[e] + (x[j] + 1) * k]
+                        for s in range(k):
+                            cost[s] += row[s] - come[s]
+                pick = 0
+                for s in range(k):
+                    if cost[s] < cost[pick]:
+                        pick = s
                 x[i] = pick
-            low = least(total[:k])
+            low = least(mine)
             bound += low
             weight = 1.0 / max(1, before, after)
             for s in range(k):
-                rise[offset[i] + s] = total[s] - low
-                scaled[s] = weight * rise[offset[i] + s]
+                lifts[s] = mine[s] - low
+                sent[s] = weight * lifts[s]
             for a in range(near_offset[i], near_offset[i + 1]):
                 j, e = near_node[a], near_edge[a]
                 if (j > i) != forward:
                     continue
-                q = size[j]
-                # Slices, as an index that may be negative keeps loops from doing several entries at a time.
-                if ei[e] == i:
-                    best_of = fresh[:q]
-                    best_of[:] = np.inf
-                    come = to_i[at_i[e] : at_i[e + 1]]
-                    for s in range(k):
-                        c = scaled[s] - come[s]
-                        row = tables[table[e] + s * q : table[e] + (s + 1) * q]
-                        for l in range(q):
-                            best_of[l] = min(best_of[l], c + row[l])
+                q, first = size[j], ei[e] == i
+                come = to_i[at_i[e] : at_i[e + 1]] if first else to_j[at_j[e] : at_j[e + 1]]
+                for s in range(k):
+                    mine[s] = sent[s] - come[s]  # what it was is no longer needed
+                found, costs = fresh[:q], tables[table[e] : table[e] + q * k]
+                if first:
+                    least_sums_of_rows(mine, costs, found)
                 else:
-                    own = total[:k]  # no longer needed
-                    come = to_j[at_j[e] : at_j[e + 1]]
-                    for s in range(k):
-                        own[s] = scaled[s] - come[s]
-                    least_sums(own, tables[table[e] : table[e] + q * k], fresh[:q])
-                low = least(fresh[:q])
+                    least_sums(mine, costs, found)
+                low = least(found)
                 bound += low
-                if ei[e] == i:
-                    for l in range(q):
-                        to_j[at_j[e] + l] = fresh[l] - low
-                else:
-                    for l in range(q):
-                        to_i[at_i[e] + l] = fresh[l] - low
+                to = to_j[at_j[e] : at_j[e + 1]] if first else to_i[at_i[e] : at_i[e + 1]]
+                for l in range(q):
+                    to[l] = found[l] - low
     bounds[0], bounds[1] = bound, last
 
 
@@ -246,3 +262,42 @@ def icm(
                     later[near_node[a]] = True
         for i in range(n):
             waits[i] = later[i]
+
+
+@kernel
+def greedy(
+    order: Ints, size: Ints, offset: Ints, unary: Floats, ei: Ints, table: Ints, tables: Floats, near_offset: Ints,
+    near_node: Ints, near_edge: Ints, x: Ints, cost: Floats, low: Floats,
+) -> None:  # fmt: skip
+    """Choose for node after node what is cheapest with what `x` has for neighbours; where that is -1, with the best.
+
+    `cost` and `low` have room for the choices of a node.
+    """
+    for at in range(len(order)):
+        i = order[at]
+        for s in range(size[i]):
+            cost[s] = unary[offset[i] + s]
+        for a in range(near_offset[i], near_offset[i + 1]):
+            j, e = near_node[a], near_edge[a]
+            mine, theirs = (size[j], 1) if ei[e] == i else (1, size[i])
+            if x[j] >= 0:
+                for s in range(size[i]):
+                    cost[s] += tables[table[e] + s * mine + x[j] * theirs]
+                continue
+            for s in range(size[i]):
+                low[s] = np.inf
+            if mine == 1:
+                for l in range(size[j]):
+                    for s in range(size[i]):
+                        low[s] = min(low[s], tables[table[e] + l * theirs + s])
+            else:
+                for s in range(size[i]):
+                    for l in range(size[j]):
+                        low[s] = min(low[s], tables[table[e] + s * mine + l])
+            for s in range(size[i]):
+                cost[s] += low[s]
+        best = 0
+        for s in range(size[i]):
+            if cost[s] < cost[best]:
+                best = s
+        x[i] = best

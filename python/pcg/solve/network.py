@@ -35,7 +35,7 @@ class Network:
 
     Thresholds are shares of it, so networks whose costs differ by a factor have the same solutions.
     """
-    _flat: Pairwise | None = field(default=None, init=False, repr=False, compare=False)
+    _flat: Pairwise | None = field(default=None, repr=False, compare=False)
 
     def add(self, unary: np.ndarray) -> int:
         """Add a variable with one cost per choice; return its index."""
@@ -62,10 +62,14 @@ class Network:
         if self.unit:
             return
         where: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+        known: dict[int, list[tuple[int, int]]] = {}  # the same by the number of the array, which takes less time
         for i, row in enumerate(self.pair):
             for j, m in row.items():
                 if i < j:
-                    where.setdefault(memory(m), []).append((i, j))
+                    edges = known.get(id(m))
+                    if edges is None:
+                        edges = known[id(m)] = where.setdefault(memory(m), [])
+                    edges.append((i, j))
         most = sum(len(edges) * _most(self.pair[edges[0][0]][edges[0][1]]) for edges in where.values())
         self.unit = _unit(sum(map(_most, self.unary)) + most)
         self.unary = [_finite(u, self.forbidden) for u in self.unary]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,8 +25,6 @@ class Pairwise:
     ej: np.ndarray
     table: np.ndarray
     tables: np.ndarray
-    near: list[list[tuple[int, int]]]
-    """Per node (neighbour, edge)."""
     near_offset: np.ndarray
     near_node: np.ndarray
     near_edge: np.ndarray
@@ -35,28 +35,32 @@ class Pairwise:
         size = np.array([len(u) for u in unary], dtype=np.int64)
         ends: list[tuple[int, int]] = []
         tables, where = _Tables(), []
-        near: list[list[tuple[int, int]]] = [[] for _ in size]
         for i, row in enumerate(pair):
             for j, t in row.items():
                 if i < j:
-                    near[i].append((j, len(ends)))
-                    near[j].append((i, len(ends)))
                     ends.append((i, j))
                     where.append(tables.place(t))
-        both = np.array(ends, dtype=np.int64).reshape(-1, 2)
-        return cls(
-            size,
-            offsets(size)[:-1],
-            np.concatenate([np.zeros(0), *unary]),
-            both[:, 0].copy(),
-            both[:, 1].copy(),
-            np.array(where, dtype=np.int64),
-            np.concatenate([np.zeros(0), *map(np.ravel, tables.parts)]),
-            near,
-            offsets(np.array([len(a) for a in near], dtype=np.int64)),
-            np.array([j for a in near for j, _ in a], dtype=np.int64),
-            np.array([e for a in near for _, e in a], dtype=np.int64),
-        )
+        ei, ej = np.array(ends, dtype=np.int64).reshape(-1, 2).T.copy()
+        own = np.concatenate([np.zeros(0), *unary])
+        table = np.array(where, dtype=np.int64)
+        return cls.joined(size, own, ei, ej, table, np.concatenate([np.zeros(0), *map(np.ravel, tables.parts)]))
+
+    @classmethod
+    def joined(
+        cls, size: np.ndarray, unary: np.ndarray, ei: np.ndarray, ej: np.ndarray, table: np.ndarray, tables: np.ndarray
+    ) -> Pairwise:
+        """Of its nodes and edges; around a node are its edges as they are numbered."""
+        edge = np.arange(len(ei))
+        node, other, edges = np.concatenate([ei, ej]), np.concatenate([ej, ei]), np.concatenate([edge, edge])
+        order = np.lexsort((edges, node))
+        around = offsets(np.bincount(node, minlength=len(size)))
+        return cls(size, offsets(size)[:-1], unary, ei, ej, table, tables, around, other[order], edges[order])
+
+    @cached_property
+    def near(self) -> list[list[tuple[int, int]]]:
+        """Per node (neighbour, edge)."""
+        every = list(zip(self.near_node.tolist(), self.near_edge.tolist(), strict=True))
+        return [every[a:b] for a, b in itertools.pairwise(self.near_offset.tolist())]
 
     @property
     def n(self) -> int:
@@ -84,6 +88,17 @@ class Pairwise:
             self.near_edge, noise, best, *self.rooms(1), np.ones(self.n, dtype=np.bool_), np.empty(self.n, np.bool_),
         )  # fmt: skip
         return best
+
+    def greedy(self) -> np.ndarray:
+        """A solution: nodes with most neighbours first, each as is best beside what is chosen and for the best of what
+        is not."""
+        order = np.lexsort((np.arange(self.n), -np.diff(self.near_offset)))
+        x = np.full(self.n, -1, dtype=np.int64)
+        kernels.greedy(
+            order, self.size, self.offset, self.unary, self.ei, self.table, self.tables, self.near_offset,
+            self.near_node, self.near_edge, x, *self.rooms(2),
+        )  # fmt: skip
+        return x
 
     def rooms(self, count: int) -> list[np.ndarray]:
         """Work space for the choices of a node, so many times."""

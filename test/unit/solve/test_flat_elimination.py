@@ -14,6 +14,7 @@ from pcg.solve.dominance import undominated
 from pcg.solve.elimination import Elimination
 from pcg.solve.flat_elimination import FlatElimination
 from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.pairwise import Pairwise
 
 
 @st.composite
@@ -81,8 +82,12 @@ def test_it_is_the_elimination_node_by_node(room: int, network: Network, data: s
         patch.setattr(flat_elimination, "_ROOM", room)
         found = FlatElimination(network, keep)
     assert found.constant == expected.constant
-    (kept, unary, pair), (kept_0, unary_0, pair_0) = found.left(), expected.left()
+    (kept, flat, pair), (kept_0, unary_0, pair_0) = found.left(), expected.left()
+    unary, again = flat.split(flat.unary), Pairwise.of(unary_0, pair_0)
     assert kept == kept_0
+    assert flat.near == again.near and len(flat.tables) == len(again.tables)
+    for e, (i, j) in enumerate(zip(flat.ei.tolist(), flat.ej.tolist(), strict=True)):
+        assert np.array_equal(flat.edge(e), pair_0[i][j])
     assert [list(row) for row in pair] == [list(row) for row in pair_0]
     for u, v in zip(unary, unary_0, strict=True):
         assert np.array_equal(u, v)
@@ -110,6 +115,7 @@ def test_it_is_the_elimination_node_by_node(room: int, network: Network, data: s
 
 def test_a_network_may_be_empty() -> None:
     found = FlatElimination(Network())
-    assert found.left() == ([], [], [])
+    kept, flat, pair = found.left()
+    assert kept == [] and flat.n == 0 and len(flat.ei) == 0 and pair == []
     assert found.expand([]) == []
     assert found.respond([]) == []
