@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.equal import Equal
-from pcg.solve.kernels import least_sums
+from pcg.solve.kernels import least_sums, least_sums_of_rows
 from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise
 from pcg.solve.reduce import reduce
@@ -45,6 +45,8 @@ def test_least_sums(k, rows, seed):
     rng = np.random.default_rng(seed)
     own, table, out = rng.random(k), rng.random((rows, k)), np.empty(rows)
     least_sums(own, table.ravel(), out)
+    np.testing.assert_array_equal(out, (own + table).min(axis=1))
+    least_sums_of_rows(own, table.T.ravel(), out)
     np.testing.assert_array_equal(out, (own + table).min(axis=1))
 
 

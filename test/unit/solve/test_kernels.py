@@ -161,3 +161,19 @@ def test_a_choice_lifts_the_bound_by_no_more_than_it_costs(seed):
             for k, r in enumerate(rise):
                 with_it = min(c for x, c in zip(everything, costs, strict=True) if x[i] == k)
                 assert messages.level + r <= with_it + 1e-9 * network.unit + 1e-12 * network.forbidden
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS)
+def test_greedy_chooses_nodes_with_most_neighbours_first(seed):
+    network = random_network(seed)
+    network.settle()
+    flat = Pairwise.of(network.unary, network.pair)
+    chosen: dict[int, int] = {}
+    for i in sorted(range(flat.n), key=lambda i: (-len(network.pair[i]), i)):
+        cost = network.unary[i].copy()
+        for j, _ in flat.near[i]:
+            m = network.pair[i][j]
+            cost += m[:, chosen[j]] if j in chosen else m.min(axis=1)
+        chosen[i] = int(cost.argmin())
+    assert flat.greedy().tolist() == [chosen[i] for i in range(flat.n)]
