@@ -306,20 +306,28 @@ def regroups(dims: Dims) -> tuple[tuple[Axes, Dims], ...]:
         if len(axes) < 2:
             continue
         targets = [d for d, x in enumerate(gone) if not x]
-        sources = len(dims) - len(targets)
+        if not targets:
+            continue
+        one_source, talk = len(dims) - len(targets) == 1, tuple(sorted(axes))
+        less = [have[:left] for have, left in zip(dims, lefts, strict=True)]
+        parts = _parts(len(axes), len(targets))
         for order in itertools.permutations(axes):
-            for cuts in itertools.combinations_with_replacement(range(len(order) + 1), max(0, len(targets) - 1)):
-                if not targets:
-                    break
-                at = [0, *cuts, len(order)]
-                parts = [order[a:b] for a, b in itertools.pairwise(at)]
-                if sources == 1 and order == axes and sum(map(bool, parts)) == 1:
+            for ends in parts:
+                if one_source and len(ends) == 1 and order == axes:
                     continue
-                after = [have[:left] for have, left in zip(dims, lefts, strict=True)]
-                for d, part in zip(targets, parts, strict=True):
-                    after[d] += part
-                found.append((tuple(sorted(axes)), tuple(after)))
+                after = less.copy()
+                for t, a, b in ends:
+                    after[targets[t]] += order[a:b]
+                found.append((talk, tuple(after)))
     return tuple(found)
+
+
+@cache
+def _parts(count: int, targets: int) -> list[list[tuple[int, int, int]]]:
+    """Every way to give so many axes, in order, to targets: who gets some, from which to which."""
+    cuts = itertools.combinations_with_replacement(range(count + 1), targets - 1)
+    ways = ([*enumerate(itertools.pairwise((0, *cut, count)))] for cut in cuts)
+    return [[(t, a, b) for t, (a, b) in way if a < b] for way in ways]
 
 
 @cache
