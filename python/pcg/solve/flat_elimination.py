@@ -20,7 +20,7 @@ from pcg.solve.pairwise import Pairwise, offsets
 
 #: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
 _ROOM, _GROWTH = 1 << 14, 1.5
-#: How many times as much room as costs need there is from the start.  Chosen: networks of models need 1 to 4.
+#: How many times as much room as costs and maps need there is from the start.  Chosen, not tuned.
 _TIMES = 4
 
 
@@ -49,7 +49,7 @@ class FlatElimination:
         n = len(width)
         number: dict[tuple[int, int], int] = {}
         starts: dict[tuple[object, ...], int] = {}
-        seen: dict[int, int] = {}  # the same by the number of the array, which takes a tenth of the time
+        seen: dict[int, int] = {}  # the same by `id`, which takes a tenth of the time
         parts: list[np.ndarray] = []
         where: list[int] = []
         used = 0

@@ -62,7 +62,7 @@ class Network:
         if self.unit:
             return
         where: dict[tuple[object, ...], list[tuple[int, int]]] = {}
-        known: dict[int, list[tuple[int, int]]] = {}  # the same by the number of the array, which takes less time
+        known: dict[int, list[tuple[int, int]]] = {}  # the same by `id`, which takes less time
         for i, row in enumerate(self.pair):
             for j, m in row.items():
                 if i < j:
