@@ -10,7 +10,7 @@ first time on a machine; what is made of it is an object file whose one entry ta
 Parameters are `Floats`, `Ints`, `Flags` (one dimension), `FloatRows`, `IntRows` (two), `int` and `float`, by the text
 of their annotations (so `from __future__ import annotations`); arrays must be contiguous.  A kernel returns one number
 or nothing, and allocates nothing: results and work space are parameters, as numba's allocator is not there when it
-runs.  It raises nothing either.  Kernels may call kernels of their module.
+runs.  It raises nothing either.  Kernels may call kernels, of other modules too.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Kept:
         source = Path(function.__code__.co_filename)
         of = [llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), str(_DATA)]
         digest = hashlib.sha256("\n".join(of).encode())
-        for file in (source, Path(__file__)):
+        for file in (source, Path(__file__), *sorted(_files(function) - {source})):
             digest.update(file.read_bytes())
         self.name = f"{source.stem}.{function.__name__}.{digest.hexdigest()[:24]}.o"
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "pcg" / "kernels"
@@ -155,6 +155,22 @@ class _Kept:
                 return
             except OSError:
                 continue
+
+
+def _called(function: Callable[..., Any]) -> dict[str, _Kernel]:
+    """The kernels that a function calls, by the names that it has for them."""
+    names = {n: function.__globals__.get(n) for n in function.__code__.co_names}
+    return {n: k for n, k in names.items() if isinstance(k, _Kernel)}
+
+
+def _files(function: Callable[..., Any]) -> set[Path]:
+    """The source files of a function and of all kernels that it calls."""
+    found, waiting = {function}, [function]
+    while waiting:
+        more = {k.function for k in _called(waiting.pop()).values()} - found
+        found |= more
+        waiting += more
+    return {Path(f.__code__.co_filename) for f in found}
 
 
 @functools.cache
@@ -241,12 +257,7 @@ def _jitted(loops: _Kernel) -> Any:
     from numba import njit
 
     function = loops.function
-    names = {n: function.__globals__.get(n) for n in function.__code__.co_names}
-    called = {n: k for n, k in names.items() if isinstance(k, _Kernel)}
-    for n, k in called.items():
-        if k.function.__module__ != function.__module__:  # what is kept would not change with its source
-            raise TypeError(f"{function.__name__}: {n} is a kernel of another module, {k.function.__module__}")
-    scope = function.__globals__ | {n: _jitted(k) for n, k in called.items()}
+    scope = function.__globals__ | {n: _jitted(k) for n, k in _called(function).items()}
     return njit(error_model="numpy", **loops.options)(
         types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, None)
     )

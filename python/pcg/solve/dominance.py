@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcg.solve import elimination_kernels as kernels
+from pcg.solve import dominance_kernels as kernels
 
 
 def undominated(

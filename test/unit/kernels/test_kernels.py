@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from pcg.kernels.native import Flags, FloatRows, Floats, IntRows, Ints, kernel
 from pcg.kernels.paths import shortest
-from pcg.solve.kernels import least
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -59,11 +58,6 @@ def any_above(values: Ints, limit: int) -> bool:
 @kernel
 def copied(values: Floats) -> None:
     values[:] = values.copy()
-
-
-@kernel
-def through(values: Floats) -> float:
-    return least(values)
 
 
 def test_every_kind_of_parameter_and_result():
@@ -133,7 +127,15 @@ def least(values: Floats) -> float:
     assert compiles() and compiles()  # kept nowhere
 
 
-def test_kernels_of_other_modules_are_refused():
-    """What is kept would not change with their source."""
-    with pytest.raises(TypeError, match=r"through: least is a kernel of another module, pcg\.solve\.kernels"):
-        through(np.zeros(1))
+def test_machine_code_changes_with_what_it_calls(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    head = "from __future__ import annotations\nfrom pcg.kernels.native import kernel\n"
+    (tmp_path / "outer.py").write_text(
+        head + "from inner import more\n\n@kernel\ndef twice_more(n: int) -> int:\n    return 2 * more(n)\n"
+    )
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import outer; print(outer.twice_more(5))"
+    for added, found in ((1, 12), (1, 12), (20, 50)):
+        (tmp_path / "inner.py").write_text(head + f"\n@kernel\ndef more(n: int) -> int:\n    return n + {added}\n")
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert int(run.stdout) == found
+    assert len(list((tmp_path / "__pycache__").glob("outer.twice_more.*"))) == 2
