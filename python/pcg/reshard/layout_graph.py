@@ -324,10 +324,10 @@ def regroups(dims: Dims) -> tuple[tuple[Axes, Dims], ...]:
 
 @cache
 def _parts(count: int, targets: int) -> list[list[tuple[int, int, int]]]:
-    """Every way to give so many axes, in order, to targets: who gets some, from which to which."""
-    cuts = itertools.combinations_with_replacement(range(count + 1), targets - 1)
-    ways = ([*enumerate(itertools.pairwise((0, *cut, count)))] for cut in cuts)
-    return [[(t, a, b) for t, (a, b) in way if a < b] for way in ways]
+    """Every split of so many axes, in order, over targets: which targets have some, from which to which."""
+    inner = itertools.combinations_with_replacement(range(count + 1), targets - 1)
+    splits = (enumerate(itertools.pairwise((0, *ends, count))) for ends in inner)
+    return [[(t, a, b) for t, (a, b) in split if a < b] for split in splits]
 
 
 @cache
