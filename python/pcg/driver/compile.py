@@ -52,9 +52,11 @@ def compile_program(
     options, target = options or Options(), mesh
     platform = getattr(devices[0], "platform", "") if devices else ""
     on_cpu = platform == "cpu"
-    if options.search.get("machine") is not None:
-        platform = ""
-    options = options.on(platform, mesh.size)
+    if options.search.get("machine") is None:
+        machine = Machine.of_platform(platform, mesh.size)
+        options = dataclasses.replace(options, search={**options.search, "machine": machine})
+    else:
+        platform = ""  # it is planned for that machine, whatever the devices are
     context = make_context()
     seconds: dict[str, float] = {}
     remarks: list[tuple[str, str, str]] = []

@@ -59,13 +59,6 @@ class Options:
         """The machine that is planned for."""
         return self.search.get("machine") or Machine.default()
 
-    def on(self, platform: str, devices: int) -> Options:
-        """These for so many devices of a jax platform, unless they name a machine."""
-        if self.search.get("machine") is not None:
-            return self
-        machine = Machine.of_platform(platform, devices)
-        return dataclasses.replace(self, search={**self.search, "machine": machine})
-
     @property
     def settings(self) -> Settings:
         """What all passes of a pipeline are made with."""

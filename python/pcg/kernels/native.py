@@ -43,9 +43,6 @@ _NEVER = {
     "numba_runtime_build_excinfo_struct", "numba_unpickle",
 }  # fmt: skip
 _OUTSIDE = re.compile(r"^declare ([^@\n]*)@((?:NRT|numba|Py)\w+)\(([^)\n]*)\).*$", re.M)
-#: Calls that count who uses an array, two per slice: what kernels get is kept by who calls them.  Without them LLVM
-#: optimises once more.
-_COUNTS = re.compile(r"^ *(?:tail )?call void @NRT_(?:incref|decref)\(.*$", re.M)
 _ENTRY = "entry"
 #: Where an array object has the address of its elements, in words: behind what every object has.  The C interface of
 #: numpy (`PyArrayObject_fields`), which extensions are compiled against; `__array_interface__` takes 1 us.
@@ -212,12 +209,8 @@ def _object(loops: _Kernel) -> bytes:
     if more := sorted(n for n in used - _NEVER if not n.startswith("Py")):
         raise TypeError(f"{loops.function.__name__}: a kernel cannot use what numba needs {', '.join(more)} for")
     text = _OUTSIDE.sub(r"define internal \1@\2(\3) {\n  call void @llvm.trap()\n  unreachable\n}", text)
-    module = llvm.parse_assembly(_COUNTS.sub("", text) + "\ndeclare void @llvm.trap()\n")
+    module = llvm.parse_assembly(text + "\ndeclare void @llvm.trap()\n")
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
-    passes = llvm.create_pass_builder(_target_machine(), options)
-    passes.getModulePassManager().run(module, passes)
     code: bytes = _target_machine().emit_object(module)
     return code
 

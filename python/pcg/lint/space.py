@@ -25,7 +25,7 @@ from pcg.search.choices import Building
 from pcg.search.fit import fit
 from pcg.search.measure import close_loop
 from pcg.search.outcome import DoesNotFit
-from pcg.search.pure_plans import around_arguments, pure_plans
+from pcg.search.pure_plans import pure_plans
 from pcg.search.table import Table, Tables
 from pcg.search.terms import ReshardCosts, measured
 from pcg.solve.effort import DEFAULT
@@ -163,8 +163,7 @@ class Space:
         #: Per variable of the core: which of its choices some variant may use.
         self._open = [np.ones(len(u), dtype=bool) for u in self._core.unary]
         starts = [self.quotient.per_class(x) for _, x in plans]
-        reduction = around_arguments(self.quotient, self.network)
-        starts += [x for _, x in pure_plans(self.quotient, self.network, reduction)]
+        starts += [x for _, x in pure_plans(self.quotient, self.network)]
         self._seeds = [self.base.project(x) for x in starts]
         self._known: dict[tuple, Figures] = {}
         self.solved = 0

@@ -239,8 +239,7 @@ class Frontier:
         inner: list[int] = []
         if small.core.unary:
             guess = min((first_guess(small.core), small.project(before)), key=small.core.cost)
-            entries = sum(m.size for row in small.core.pair for m in row.values()) / 2
-            sweeps = int(np.clip(_ENTRIES / max(entries, 1.0), *_SWEEPS))
+            sweeps = int(np.clip(_ENTRIES / max(small.core.flat.entries, 1), *_SWEEPS))
             inner = ascend(small.core, guess, sweeps=sweeps, patience=_PATIENCE).x
         best = min((penalised.icm(found) for found in (small.expand(inner), before)), key=penalised.cost)
         x = above.expand(best)

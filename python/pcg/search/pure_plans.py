@@ -24,9 +24,11 @@ def around_arguments(quotient: Quotient, network: Network) -> Reduction:
     return reduce(network, {quotient.class_of[n] for n in quotient.arguments})
 
 
-def pure_plans(quotient: Quotient, network: Network, reduction: Reduction) -> list[tuple[str, list[int]]]:
-    """Name and choice per class of each, completed as well as possible; `reduction` is that by `around_arguments`."""
-    return _plans(quotient, partial(_complete, network, reduction))
+def pure_plans(
+    quotient: Quotient, network: Network, reduction: Reduction | None = None
+) -> list[tuple[str, list[int]]]:  # fmt: skip
+    """Name and choice per class of each, completed as well as possible; `reduction`: of `around_arguments`."""
+    return _plans(quotient, partial(_complete, network, reduction or around_arguments(quotient, network)))
 
 
 def pure_plans_of_groups(quotient: Quotient, grouped: Grouped) -> list[tuple[str, list[int]]]:

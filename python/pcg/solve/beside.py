@@ -28,13 +28,14 @@ def forbid() -> None:
 
 
 class Beside(Generic[R]):
-    """Work that is done in a copy of this process, or here when its result is needed: where there is one core, and in a
-    process with other software's threads, as jax has, whose locks a copy would find as they are."""
+    """Work that is done in a copy of this process, or here when its result is needed: where it is not `long`, where
+    there is one core, and in a process with other software's threads, as jax has, whose locks a copy would find as they
+    are."""
 
-    def __init__(self, work: Callable[[], R]) -> None:
+    def __init__(self, work: Callable[[], R], long: bool = True) -> None:
         self._work = work
         self._results: Connection | None = None
-        if _allowed and _cores() > 1 and "jaxlib" not in sys.modules and hasattr(os, "fork"):
+        if long and _allowed and _cores() > 1 and "jaxlib" not in sys.modules and hasattr(os, "fork"):
             import multiprocessing  # only where a copy is made
 
             context = multiprocessing.get_context("fork")

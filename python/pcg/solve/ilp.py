@@ -151,7 +151,7 @@ def _bounded(
     """
     cost, size = core.cost(guess), sum(map(len, core.unary))
     near = max(effort.near, effort.near * abs(constant + cost) / cost) if cost > 0 else effort.near
-    entries = sum(m.size for row in core.pair for m in row.values()) / 2
+    entries = core.flat.entries
 
     def ascent(x: list[int], sweeps: int, since: Bounded | None = None) -> Bounded:
         return ascend(

@@ -128,6 +128,14 @@ def least_sums_of_rows(own: Floats, table: Floats, out: Floats) -> None:
 
 
 @kernel
+def min_plus(a: Floats, b: Floats, out: Floats, rows: int, count: int, columns: int) -> None:
+    """`out[i, k] = min_j a[i, j] + b[j, k]`, of matrices row by row."""
+    for i in range(rows):
+        own, row = a[i * count : (i + 1) * count], out[i * columns : (i + 1) * columns]
+        least_sums_of_rows(own, b[: count * columns], row)
+
+
+@kernel
 def least_of_groups(costs: FloatRows, rows: Ints, columns: Ints, out: FloatRows) -> None:
     """Lower `out[rows[i], columns[j]]` to the least `costs[i, j]`."""
     for i in range(len(rows)):

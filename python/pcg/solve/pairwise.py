@@ -66,6 +66,11 @@ class Pairwise:
     def n(self) -> int:
         return len(self.size)
 
+    @property
+    def entries(self) -> int:
+        """How many costs its edges have, those that share a table counted for each."""
+        return int((self.size[self.ei] * self.size[self.ej]).sum())
+
     def split(self, values: np.ndarray) -> list[np.ndarray]:
         """One value per choice, as views per node."""
         return [values[o : o + k] for o, k in zip(self.offset.tolist(), self.size.tolist(), strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.solve import elimination_kernels as kernels
+from pcg.solve import kernels
 
 
 def min_plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -13,6 +13,6 @@ def min_plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (a + b[:, 0][None, :]).min(axis=1)[:, None]
     if a.shape[0] == 1:
         return (a[0][:, None] + b).min(axis=0)[None, :]
-    out = np.full(a.shape[0] * b.shape[1], np.inf)
+    out = np.empty(a.shape[0] * b.shape[1])
     kernels.min_plus(a.ravel(), b.ravel(), out, a.shape[0], b.shape[0], b.shape[1])
     return out.reshape(a.shape[0], b.shape[1])

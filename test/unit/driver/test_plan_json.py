@@ -90,6 +90,7 @@ def changed(document, path, value):
         (["state"], [[0, 9]], "state[0][1] is 9; allowed: 0 to 2"),
         (["state"], [[1, 0]], "state[0] makes result 1 (f32[]) the next argument 0 (f32[8,4])"),
         (["state"], [[0, 0], [0, 2]], "state has a result twice; allowed: once"),
+        (["platform"], 3, "platform is 3; allowed: text"),
         (["donated"], [3], "donated[0] is 3; allowed: 0 to 2"),
         (["donated"], [1, 1], "donated[1] is 1; allowed: everything once"),
         (["memory"], {"sink": 1}, "memory has an entry 'sink'; allowed: microbatches, recompute"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pcg.search.outcome import Alternative, DoesNotFit, Outcome
-from pcg.search.pure_plans import around_arguments, pure_plans
+from pcg.search.pure_plans import pure_plans
 from pcg.search.quotient import Quotient
 from pcg.search.unity.axes import is_reduced, used_axes
 from pcg.search.unity.contract import Contraction, contract, spread
@@ -112,7 +112,7 @@ class UnityOptimizer:
             network = self.quotient.network()
             self._forward = forward(self.quotient.graph, self.quotient.arguments, self.quotient.data)
         with self._phase("pure plans"):
-            plans = pure_plans(self.quotient, network, around_arguments(self.quotient, network))
+            plans = pure_plans(self.quotient, network)
             self._known = [x for _, x in sorted(plans, key=lambda p: -network.cost(p[1]))]
         return network, plans
 
