@@ -107,3 +107,12 @@ func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = sdy.all_gather [{}, {"x"}] %a out_sharding=<@mesh, [{}, {}]> : tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-error @+1 {{stablehlo.all_gather over parts of axes}}
+  %0 = "stablehlo.all_gather"(%a) {all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids} : (tensor<4x2xf32>) -> tensor<8x2xf32>
+  return %a : tensor<4x2xf32>
+}

@@ -14,10 +14,11 @@ from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry, functions, walk
 from pcg.rewrite.import_manual import called_in_manual, import_manual, is_inside
 from pcg.rewrite.refine_mesh import rewrite, wanted_by_layouts
-from pcg.rewrite.sdy_layouts import Found, ShardyLayouts, read
+from pcg.rewrite.sdy_layouts import GROUPS_BY_AXES, Found, ShardyLayouts, read
 
 _ATTR = "sdy.sharding"
 _MHLO = "mhlo.sharding"
+_GROUPS = "replica_groups"
 #: How GSPMD's shardings begin that demand nothing here.
 _HARMLESS_MHLO = ("{replicated}", "{manual}", "{maximal")
 
@@ -137,6 +138,8 @@ class ImportSdy(Transformation):
         if _MHLO in attrs:
             self._refuse_mhlo(op, f"'{name}'", attrs[_MHLO])
             del op.attributes[_MHLO]
+        if _GROUPS in attrs and str(attrs[_GROUPS]).startswith(GROUPS_BY_AXES):
+            op.attributes[_GROUPS] = self.layouts.groups(op, attrs[_GROUPS])
 
     def _forward(self, op: ir.Operation, found: Found | None) -> None:
         """Replace an identity op by a constraint, or by its operand."""

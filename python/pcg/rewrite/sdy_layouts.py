@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from torch_mlir import ir
 
 from pcg.ir import shardings
@@ -14,6 +16,10 @@ from pcg.ir.sdy_attrs import SdyMesh, SdySharding, SdySyntaxError, parse_mesh
 from pcg.ir.walk import body
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
 
+#: How the groups of a collective begin that are said by the axes of a mesh, as jax 0.12 does.
+GROUPS_BY_AXES = "#stablehlo.replica_group_mesh_axes<"
+_MESH_OF_GROUPS = re.compile(r'mesh = @(?:([\w$.-]+)|"([^"]+)"),')
+_AXIS_OF_GROUPS = re.compile(r'#stablehlo\.axis_ref<name = "([^"]+)"(, sub_axis_info)?')
 #: A spec, the open dimensions, and the priorities of all dimensions (empty: all 0).
 Found = tuple[ShardSpec, list[int], list[int]]
 
@@ -76,6 +82,22 @@ class ShardyLayouts:
 
     def _allowed_axes(self) -> str:
         return "allowed: " + ", ".join(map(repr, self.mesh.parts)) if self.mesh else "the program has no mesh with axes"
+
+    def groups(self, op: ir.Operation, attr: ir.Attribute) -> ir.Attribute:
+        """The groups of a collective as positions in the mesh, for those over axes of a mesh."""
+        text = str(attr)
+        found = _MESH_OF_GROUPS.search(text)
+        symbol = (found[1] or found[2]) if found else ""
+        if symbol not in self.known:
+            raise PcgError(f"unknown mesh @{symbol}; declared: {', '.join('@' + k for k in self.known)}", op)
+        axes = _AXIS_OF_GROUPS.findall(text)
+        if any(part for _, part in axes):
+            raise PcgError(f"{op.name} over parts of axes, {text}; allowed: over axes", op)
+        try:
+            rows = Mesh.of(self.known[symbol].axes).groups([name for name, _ in axes])
+        except MeshError as error:
+            raise PcgError(str(error), op) from None
+        return ir.DenseElementsAttr.get(np.array(rows, dtype=np.int64))
 
     def spec(self, where: Any, type_: ir.Type, s: SdySharding) -> Found | None:
         """The spec, the open dimensions and the priorities; None when nothing is demanded."""
