@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     progress(f"{count} x {calibrate.describe(devices[0])}")
     try:
         work = calibrate.Calibration(devices, 2 if args.quick else args.rounds, progress)
-        profile = work.profile(elements, largest, 3 if args.quick else 7, only)
+        profile = work.profile(elements, largest, 3 if args.quick else args.sizes, only)
         if args.keep_memory:
             profile = replace(profile, provenance={**profile.provenance, "memory": "kept"})
         path = Path(args.output) if args.output else default_path(profile.name, count)
@@ -94,6 +94,9 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--rounds", type=arguments.integer(1), default=5, metavar="N", help="times are medians of N rounds (default 5)"
+    )
+    p.add_argument(
+        "--sizes", type=arguments.integer(2), default=7, metavar="N", help="sizes of operands per curve (default 7)"
     )
     p.add_argument(
         "--keep-memory", action="store_true",

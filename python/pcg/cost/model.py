@@ -37,9 +37,6 @@ COMBINED = 30 * 2**20
 #: The least share of the fixed cost of an all-reduce that one among others has.  A choice: small, but not 0, so that
 #: of two plans with many small gradients the one with fewer of them wins.
 _LEAST_SHARE = 1 / 32
-#: Bytes of the array whose copy gives the rate of copies.  A choice: large enough for the rate and not the fixed time
-#: of a copy to count; without a profile it does not matter.
-_COPIED = float(2**20)
 
 
 class Timing(enum.Enum):
@@ -185,10 +182,9 @@ class CostModel:
                 return found + profile.kernel
         return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))
 
-    @property
-    def copy(self) -> float:
-        """Seconds per byte of copying an array within one device: it is read and written."""
-        return float(self.seconds("stablehlo.copy", "f32", 0.0, 2.0 * _COPIED)) / _COPIED
+    def copy(self, size: float) -> float:
+        """Seconds of copying so many bytes within one device: they are read and written."""
+        return float(self.seconds("stablehlo.copy", "f32", 0.0, 2.0 * size))
 
     def dispatch(self, arrays: int, fresh: Iterable[float] = ()) -> float:
         """Seconds of starting a program, beside its kernels; 0 where that was not measured.
@@ -286,3 +282,9 @@ class CostModel:
             fixed = self._link(axes, 0.0, kind)
             seconds -= fixed * (1.0 - max(_LEAST_SHARE, min(1.0, wire_bytes / COMBINED)))
         return seconds
+
+
+def slowest_copy(models: Iterable[CostModel]) -> Callable[[float], float]:
+    """Seconds of copying so many bytes on the slowest of several devices."""
+    each = list(models)
+    return lambda size: max((m.copy(size) for m in each), default=0.0)

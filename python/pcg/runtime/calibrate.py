@@ -11,6 +11,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -28,9 +29,9 @@ from pcg.runtime.probes import Probe
 
 #: What can be measured.
 WHAT = (*(c for c in CLASSES if c != "layout"), "collectives")
-#: Least share of a measured time that is an op's own, after the overhead of kernels is subtracted.  A choice, as are
-#: the seconds below, which keep curves positive.
-_LEAST = 0.1
+#: Least share of a measured time that is an op's own, after the overhead of kernels is subtracted: on processors, and
+#: on accelerators, where most of a small loop is the host's.  Choices, as are the seconds below; curves are above 0.
+_LEAST, _LEAST_OF_LOOPS = 0.1, 0.01
 _NO_TIME = 1e-9
 #: The row of the probe that measures the loop itself.
 _EMPTY_LOOP = ("elementwise", "f32", "bytes")
@@ -38,8 +39,6 @@ _EMPTY_LOOP = ("elementwise", "f32", "bytes")
 _SHORT, _MOST = 0.02, 4000
 #: Most iterations of an unrolled loop: its compile time grows with them.
 _MOST_UNROLLED = 12
-#: Curves of one class whose intensities differ by less than this factor are one: those measured differ by 3 and more.
-_ONE_INTENSITY = 1.6
 
 
 class Calibration:
@@ -59,6 +58,7 @@ class Calibration:
         if len({d.device_kind for d in devices}) > 1:
             raise ClusterError(f"devices of several kinds ({', '.join(sorted({d.device_kind for d in devices}))})")
         self.devices = Devices(list(devices))
+        self.cpu = devices[0].platform == "cpu"
         self.rounds = rounds
         self.progress = progress
 
@@ -81,12 +81,12 @@ class Calibration:
         self.progress(f"a program takes {1e6 * dispatch:.0f} us, an array {1e6 * argument:.1f} us, "
                       f"a kernel {1e6 * kernel:.2f} us")  # fmt: skip
         points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]] = {}
-        wanted = (p for p in probes.compute(elements, largest, steps, first.platform == "cpu") if p.row[0] in only)
+        wanted = (p for p in probes.compute(elements, largest, steps, self.cpu) if p.row[0] in only)
         for probe, seconds in self.measure(wanted):
             points.setdefault(probe.row, []).append((probe, seconds))
         sizes = [n for n in range(2, count + 1) if count % n == 0] if "collectives" in only else []
         # Devices with processors of their own do not wait for one of them.
-        waits = overheads.waits(self.devices, self.rounds, sizes) if sizes and first.platform == "cpu" else {}
+        waits = overheads.waits(self.devices, self.rounds, sizes) if sizes and self.cpu else {}
         for n, curve in waits.items():
             self.progress(f"devices that share processors wait up to {1e3 * curve.seconds[-1]:.2f} ms in groups of {n}")
         curves: dict[tuple[str, int], Curve] = {}
@@ -94,7 +94,7 @@ class Calibration:
         for n in sizes:
             row: dict[str, list[tuple[float, float]]] = {}
             # Only XLA's CPU backend is known to transpose what it gathers and scatters.
-            transposes = n == count and first.platform == "cpu"
+            transposes = n == count and self.cpu
             inner = probes.inner_gathers(n, largest, steps) if transposes else ()
             for probe, seconds in self.measure([*probes.links([n], largest, steps), *inner]):
                 row.setdefault(str(probe.row[1]), []).append((probe.size, seconds))
@@ -132,20 +132,27 @@ class Calibration:
         """Each probe with the seconds of its op.
 
         They are what an iteration of its loop takes more, round by round, than one of a loop over a tiny op, which has
-        the overhead of the kernels too: XLA would fuse a smaller loop into one kernel.
+        the overhead of the kernels too: XLA would fuse a smaller loop into one kernel.  On accelerators that loop runs
+        it as often per iteration.
         """
-        group = [Probe(_EMPTY_LOOP, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0), *group]
-        calls = [self._program(probe) for probe in group]
-        most = [_MOST_UNROLLED if p.unrolled else _MOST for p in group]
+        tiny = Probe(_EMPTY_LOOP, 1.0, (((1024,), jnp.float32),), lambda x: x + 1.0)
+        often = [1] if self.cpu else sorted({p.copies for p in group})
+        empty = [0 if self.cpu else often.index(p.copies) for p in group]
+        every = [*(replace(tiny, copies=n) for n in often), *group]
+        calls = [self._program(probe) for probe in every]
+        most = [_MOST_UNROLLED if p.unrolled else _MOST for p in every]
         iterations = [self._iterations(c, n) for c, n in zip(calls, most, strict=True)]
         times: list[list[float]] = [[] for _ in calls]
         for _ in range(self.rounds):
             for i, (call, n) in enumerate(zip(calls, iterations, strict=True)):
                 few = timed(call, 1)
                 times[i].append((timed(call, n) - few) / (n - 1))
-        more = [statistics.median(t - r for t, r in zip(found, times[0], strict=True)) for found in times]
-        least = [max(_LEAST * statistics.median(found), _NO_TIME) for found in times]
-        return [(p, max(m, x) / p.copies) for p, m, x in zip(group, more, least, strict=True)][1:]
+        out = []
+        for p, e, found in zip(group, empty, times[len(often) :], strict=True):
+            more = statistics.median(t - r for t, r in zip(found, times[e], strict=True))
+            least = (_LEAST if self.cpu else _LEAST_OF_LOOPS) * statistics.median(found)
+            out.append((p, max(more, least, _NO_TIME) / p.copies))
+        return out
 
     @staticmethod
     def _iterations(call: Callable[[int], Any], most: int) -> int:
@@ -203,16 +210,14 @@ def _rates(points: dict[tuple[str, str, str | int], list[tuple[Probe, float]]]) 
         if what == "bytes":
             streams[cls, str(element)] = Curve.through(_mean((p.size, s) for p, s in found))
             continue
-        # Intensities of one curve differ a little from size to size, because shapes are whole numbers.
-        groups: list[list[tuple[Probe, float]]] = []
-        for p, s in sorted(found, key=lambda x: x[0].intensity):
-            if groups and p.intensity < _ONE_INTENSITY * groups[-1][0][0].intensity:
-                groups[-1].append((p, s))
-            else:
-                groups.append([(p, s)])
+        # Intensities of one curve differ from size to size: shapes are whole numbers, and kernels of convolutions count
+        # for less with larger images.
+        groups: dict[float, list[tuple[Probe, float]]] = {}
+        for p, s in found:
+            groups.setdefault(p.curve, []).append((p, s))
         flops[cls, str(element)] = tuple(
             (statistics.geometric_mean(p.intensity for p, _ in g), Curve.through(_mean((p.size, s) for p, s in g)))
-            for g in groups
+            for _, g in sorted(groups.items())
         )
     return {key: Rates(flops.get(key, ()), streams.get(key)) for key in dict.fromkeys([*flops, *streams])}
 

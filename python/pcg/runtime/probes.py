@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -23,6 +23,13 @@ from pcg.rules.distributed_sort import sort_flops
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": jnp.float64}
 
+#: FLOPs per byte of contractions, and channels of convolutions: more on accelerators, which reach their peak later and
+#: do not take long to.
+_INTENSITIES, _MORE_INTENSITIES = (2.0, 8.0, 32.0, 96.0), (384.0, 1024.0)
+_CHANNELS, _MORE_CHANNELS = (8, 32, 128), (512,)
+#: On accelerators: on how many arrays an iteration runs an op whose operands are smaller than so many bytes.  Choices:
+#: an iteration costs the host 20 us, many times what the op takes.
+_REPEATED, _SMALL = 8, 4 * 2**20
 #: Arrays that a collective is measured on: enough that none is in a cache because it was just written.  A choice.
 _COPIES = 4
 #: What devices do before they synchronise: the side of the matrices that they work on, and how many layers.
@@ -34,8 +41,8 @@ class Probe:
     """One op at one size, as one device runs it.
 
     `row` is what the curve belongs to: (class, element, what) with what `bytes` or `flops`, or
-    ("link", collective, group size).  `size` is the place on the curve, `intensity` which of the curves.
-    `operands` are local shapes and dtypes; `run` takes one array each.
+    ("link", collective, group size).  `curve` is which of the curves of its row, `size` the place on it, `intensity`
+    FLOPs per byte.  `operands` are local shapes and dtypes; `run` takes one array each.
     """
 
     row: tuple[str, str, str | int]
@@ -43,11 +50,12 @@ class Probe:
     operands: tuple[tuple[tuple[int, ...], Any], ...]
     run: Callable[..., Any]
     intensity: float = 0.0
+    curve: float = 0.0
     copies: int = 1
     """On how many arrays of that size an iteration runs the op, in turn: operands were written long before."""
 
     unrolled: bool = False
-    """Whether the loop is unrolled, its trip count being an int: XLA:CPU convolves many times slower in loops."""
+    """Whether the loop is unrolled, its trip count being an int."""
 
     def loop(self, iterations: Any, *arrays: Any) -> list[Any]:
         """The op so many times: its first operands and its results after the last.
@@ -82,16 +90,23 @@ def _put(x: Any, one: Any) -> Any:
     return lax.dynamic_update_slice(x, one.reshape((1,) * x.ndim).astype(x.dtype), (0,) * x.ndim)
 
 
-def compute(elements: Sequence[str], largest: float, steps: int, packs: bool = False) -> Iterator[Probe]:
+def compute(elements: Sequence[str], largest: float, steps: int, cpu: bool = False) -> Iterator[Probe]:
     """Probes of local ops on operands of up to `largest` bytes; `steps` sizes per curve.
 
-    With `packs`, as on XLA's CPU backend, contractions of the rows of a left matrix are not measured: the simulator
-    adds to the others what packing it costs (`pcg.simulate.reordering`).
+    On XLA's CPU backend (`cpu`) contractions of the rows of a left matrix are not measured: the simulator adds to the
+    others what packing it costs (`pcg.simulate.reordering`).  And convolutions are not in loops, where they take many
+    times as long.
     """
+    for probe in _compute(elements, largest, steps, cpu):
+        small = sum(math.prod(shape) * jnp.dtype(dtype).itemsize for shape, dtype in probe.operands) <= _SMALL
+        yield replace(probe, copies=_REPEATED) if small and not cpu else probe
+
+
+def _compute(elements: Sequence[str], largest: float, steps: int, cpu: bool) -> Iterator[Probe]:
     for element in elements:
-        yield from _contractions(element, largest, steps, packs)
-        yield from _convolutions(element, largest, steps)
-        yield from _streams(element, largest, steps)
+        yield from _contractions(element, largest, steps, cpu)
+        yield from _convolutions(element, largest, steps, cpu)
+        yield from _streams(element, largest, steps, cpu)
     yield from _indexed(largest, steps)
 
 
@@ -101,11 +116,11 @@ def sizes(low: float, high: float, steps: int) -> list[float]:
     return [low * ratio**i for i in range(steps)]
 
 
-def _contractions(element: str, largest: float, steps: int, packs: bool) -> Iterator[Probe]:
-    """Result, gradient by operand and (but with `packs`) by weight of [t,s] x [s,s]; the intensity fixes t for s."""
+def _contractions(element: str, largest: float, steps: int, cpu: bool) -> Iterator[Probe]:
+    """Result, gradient by operand and (but on `cpu`) by weight of [t,s] x [s,s]; the intensity fixes t for s."""
     item, dtype = BYTES[element], DTYPES[element]
     biggest = int(math.sqrt(largest / item))
-    for intensity in (2.0, 8.0, 32.0, 96.0):
+    for intensity in _INTENSITIES if cpu else _INTENSITIES + _MORE_INTENSITIES:
         per_element = intensity * item  # flops per element touched: 2 t s^2 / (2 t s + s^2)
         smallest = max(32.0, 3.0 * per_element / 2)
         if smallest > biggest:
@@ -118,10 +133,10 @@ def _contractions(element: str, largest: float, steps: int, packs: bool) -> Iter
             forms = (
                 ((t, s), (s, s), ((1,), (0,))), ((t, s), (s, s), ((1,), (1,))), ((t, s), (t, s), ((0,), (0,))),
             )  # fmt: skip
-            for a, b, dims in forms[: 2 if packs else 3]:
+            for a, b, dims in forms[: 2 if cpu else 3]:
                 dot = functools.partial(lax.dot_general, dimension_numbers=(dims, ((), ())))
                 row = ("contraction", element, "flops")
-                yield Probe(row, flops, ((a, dtype), (b, dtype)), dot, flops / touched)
+                yield Probe(row, flops, ((a, dtype), (b, dtype)), dot, flops / touched, intensity)
 
 
 def _round(n: float) -> int:
@@ -129,10 +144,10 @@ def _round(n: float) -> int:
     return max(8, 8 * round(n / 8))
 
 
-def _convolutions(element: str, largest: float, steps: int) -> Iterator[Probe]:
+def _convolutions(element: str, largest: float, steps: int, cpu: bool) -> Iterator[Probe]:
     """3x3 on [8, h, h, c], and its gradients by operand and kernel."""
     dtype, item = DTYPES[element], BYTES[element]
-    for channels in (8, 32, 128):
+    for channels in _CHANNELS if cpu else _CHANNELS + _MORE_CHANNELS:
         for image_ in sizes(8, max(9.0, math.sqrt(largest / 4 / item / 8 / channels)), max(2, steps - 2)):
             image = round(image_)
             x, k = (8, image, image, channels), (3, 3, channels, channels)
@@ -141,7 +156,8 @@ def _convolutions(element: str, largest: float, steps: int) -> Iterator[Probe]:
             by_input, by_kernel = functools.partial(_by_input, x), functools.partial(_by_kernel, k)
             for run, second in ((_conv, k), (by_input, k), (by_kernel, x)):
                 row = ("convolution", element, "flops")
-                yield Probe(row, flops, ((x, dtype), (second, dtype)), run, flops / touched, unrolled=True)
+                operands = ((x, dtype), (second, dtype))
+                yield Probe(row, flops, operands, run, flops / touched, channels, unrolled=cpu)
 
 
 def _by_input(shape: tuple[int, ...], g: Any, k: Any) -> Any:
@@ -156,7 +172,7 @@ def _conv(x: Any, k: Any) -> Any:
     return lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
-def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
+def _streams(element: str, largest: float, steps: int, cpu: bool) -> Iterator[Probe]:
     """Ops that take as long as their bytes: element-wise, reductions, transposes; and those that compute."""
     item, dtype = BYTES[element], DTYPES[element]
     for size in sizes(4096, largest, steps):
@@ -179,7 +195,7 @@ def _streams(element: str, largest: float, steps: int) -> Iterator[Probe]:
         if rows * columns >= 16 * page:
             yield _transposing("reorder_aligned", element, page, rows * columns // page)
         yield Probe(("copy", element, "bytes"), 4.0 * total, (shape, shape), lambda x, y: jnp.concatenate([x, y], 1))
-        small = min(total, largest / 8)
+        small = min(total, largest / 8) if cpu else total
         n = round(small / item)
         flat = ((n,), dtype)
         yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, 1.0 / item / 2)

@@ -10,13 +10,14 @@ other reader of the old value must run before the new one is made; else the old 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 from pcg.simulate.task_graph import Task, TaskGraph
 
 
-def reorder_for_cpu(graph: TaskGraph, copy: float) -> None:
-    """Insert copies where XLA does and put tasks into its order; `copy` is in seconds per byte copied."""
+def reorder_for_cpu(graph: TaskGraph, copy: Callable[[float], float]) -> None:
+    """Insert copies where XLA does and put tasks into its order; `copy`: seconds of so many bytes."""
     for task in graph.tasks:
         for body in task.bodies:
             reorder_for_cpu(body, copy)
@@ -24,7 +25,7 @@ def reorder_for_cpu(graph: TaskGraph, copy: float) -> None:
     _breadth_first(graph)
 
 
-def _insert_copies(graph: TaskGraph, copy: float) -> None:
+def _insert_copies(graph: TaskGraph, copy: Callable[[float], float]) -> None:
     """Copy arguments whose memory a result takes before all readers of the argument are known to be done."""
     p = graph
     pairs = dict(enumerate(p.arguments)) if p.inner == "loop" else {r: p.arguments[a] for r, a in p.aliases.items()}
@@ -46,7 +47,7 @@ def _insert_copies(graph: TaskGraph, copy: float) -> None:
             continue
         size = p.sizes[argument]
         new = p.value(size, p.names.get(argument, ""))
-        copies.append(Task("copy", "compute", copy * size, reads=(argument,), writes=(new,), bytes=2 * size))
+        copies.append(Task("copy", "compute", copy(size), reads=(argument,), writes=(new,), bytes=2 * size))
         for t in readers[argument]:
             p.tasks[t] = _reading(p.tasks[t], argument, new)
     p.tasks[:0] = copies

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.cost import CostModel
+from pcg.cost import CostModel, slowest_copy
 from pcg.cost.transfers import collective_seconds, messages_seconds, wire_bytes
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry
@@ -87,8 +87,7 @@ def simulate_processes(
         graphs[n] = reader.function(main)
         keys[n] = _joint(graphs[n], n)
     merged, where = _merge(graphs, keys, machine, devices, module)
-    copy = max(m.copy for m in models.values())
-    options = ScheduleOptions(overlap=overlap, ahead=ahead, copy=copy)
+    options = ScheduleOptions(overlap=overlap, ahead=ahead, copy=slowest_copy(models.values()))
     done = run(merged, options)
     simulations = {n: of_run(_part(done, graphs[n], where[n], options), f"process {n}") for n in numbers}
     return ProcessSimulation(done.seconds, simulations)

@@ -9,11 +9,16 @@ next iteration: XLA does not move collectives out of a loop's body.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcg.simulate.memory import BufferAssignment, Liveness, assign_buffers, liveness, packed
 from pcg.simulate.task_graph import COMMUNICATION, COMPUTE, Task, TaskGraph
+
+
+def _at_once(size: float) -> float:
+    """Seconds of copies that take no time."""
+    return 0.0
 
 
 @dataclass(frozen=True)
@@ -24,14 +29,14 @@ class ScheduleOptions:
     `ahead`: how many all-gathers may be done or under way before the first reader of their result has started:
     what is gathered takes memory.  `window`: how many tasks a compute stream may be ahead of its first unfinished one.
     Both defaults are choices that stand for a compiler's memory limit.
-    `copy`: seconds per byte that is copied (read and written).
+    `copy`: seconds of copying so many bytes (read and written).
     `packed`: memory includes the gaps between buffers that have fixed offsets.
     """
 
     overlap: bool = True
     ahead: int = 4
     window: int = 64
-    copy: float = 0.0
+    copy: Callable[[float], float] = _at_once
     packed: bool = False
 
     def __post_init__(self) -> None:
@@ -110,7 +115,7 @@ def run_at(
     inside = [max((b.peak for b in bodies.get(t, ())), default=0.0) for t in range(len(graph.tasks))]
     memory = liveness(graph, buffers, started, finished, len(event_times), inside)
     compute, communication = _totals(graph, buffers, seconds, bodies, options)
-    end = max(finish, default=0.0) + buffers.final_copies * options.copy
+    end = max(finish, default=0.0) + options.copy(buffers.final_copies)
     peak = packed(memory) if options.packed else memory.peak
     return Run(
         graph, buffers, start, finish, end, compute, communication, _exposed(graph.tasks, start, finish, bodies),
@@ -123,11 +128,11 @@ def _totals(
     options: ScheduleOptions,
 ) -> tuple[float, float]:  # fmt: skip
     """Seconds of all compute and of all communication; `seconds` are those of every task."""
-    compute, communication = buffers.final_copies * options.copy, 0.0
+    compute, communication = options.copy(buffers.final_copies), 0.0
     for t, task in enumerate(graph.tasks):
         worst = _worst(bodies.get(t, ()))
         if worst is not None:
-            compute += task.iterations * worst.compute + buffers.copied.get(t, 0.0) * options.copy
+            compute += task.iterations * worst.compute + options.copy(buffers.copied.get(t, 0.0))
             communication += task.iterations * worst.communication
         elif task.communicates:
             communication += seconds[t]
@@ -143,7 +148,7 @@ def _worst(bodies: Sequence[Run]) -> Run | None:
 def _seconds(task: Task, bodies: Sequence[Run], copied: float, options: ScheduleOptions) -> float:
     worst = _worst(bodies)
     inner = task.seconds if worst is None else task.seconds + task.iterations * worst.seconds
-    return inner + copied * options.copy
+    return inner + options.copy(copied)
 
 
 def _streams(task: Task, bodies: Sequence[Run], options: ScheduleOptions) -> tuple[int, ...]:

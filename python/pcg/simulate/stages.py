@@ -14,7 +14,7 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from pcg.cost import COMBINED, CostModel
+from pcg.cost import COMBINED, CostModel, slowest_copy
 from pcg.cost.transfers import messages_seconds
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
@@ -82,8 +82,7 @@ class _Staged:
         self.group_of_value: list[int] = []
         self.group_of_task: list[int] = []
         self.transfer_bytes = 0.0
-        #: Seconds per byte copied, on the slowest device.
-        self.copy = 0.0
+        self.models: list[CostModel] = []
         #: Group -> bytes of constants.
         self.constants: dict[int, float] = {}
 
@@ -126,7 +125,7 @@ class _Staged:
             if i in first and self.group_of_value[results[r]] == self.group_of_value[arguments[first[i]]]
         }
         # A window that limits nothing: a mesh computes as far ahead as its inputs allow.  `ahead`: a choice.
-        options = ScheduleOptions(ahead=8, window=len(self.graph.tasks) + 1, copy=self.copy)
+        options = ScheduleOptions(ahead=8, window=len(self.graph.tasks) + 1, copy=slowest_copy(self.models))
         done = run(self.graph, options)
         parts = self._parts(done)
         return StagedSimulation(
@@ -169,7 +168,7 @@ class _Staged:
         group = self.group[stage_mesh(stage)]
         func = self.local[stage]
         model = CostModel(self.machine, self.meshes[stage_mesh(stage)])
-        self.copy = max(self.copy, model.copy)
+        self.models.append(model)
         inner = TaskReader(model, func.parent).function(func)
         combine_all_reduces(inner, COMBINED, model)
         self.constants[group] = self.constants.get(group, 0.0) + inner.constants

@@ -55,6 +55,8 @@ def test_a_profile_goes_before_the_rates():
     assert m.kernel(ADD, "f32", {ADD: 1.0}, 1e6) == pytest.approx(1e-3 + 5e-6)
     assert m.dispatch(10) == pytest.approx(1e-3 + 5e-5)
     assert m.dispatch(10, fresh=[2e6, 4e6]) == pytest.approx(1e-3 + 5e-5 + 2e-3 + 4e-3)
+    # A small copy takes longer per byte.
+    assert (m.copy(500.0), m.copy(5e5)) == (pytest.approx(1e-5), pytest.approx(1e-3))
     # What it does not have is as without it.
     plain = CostModel(Machine.default(), m.mesh)
     assert m.seconds(DOT, "bf16", 1e9, 1.0) == plain.seconds(DOT, "bf16", 1e9, 1.0)

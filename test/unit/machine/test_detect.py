@@ -44,6 +44,11 @@ def test_gpus_on_nvlink():
     assert c.kinds[0].memory == 81559 * 2**20
 
 
+def test_a_gpu_by_itself():
+    c = gpu_cluster(nvidia_gpus("NVIDIA H200, 143771\n"), 0)
+    assert (c.size, c.kinds[0].name, c.kinds[0].memory_bandwidth) == (1, "H200-SXM-141GB", 4.8e12)
+
+
 def test_gpus_joined_in_pairs_and_without_nvlink():
     v100 = [("Tesla V100-SXM2-16GB", 16e9)] * 3
     assert gpu_cluster(v100, 2).groups[0].levels[0].topology == "full"

@@ -17,7 +17,7 @@ from pcg.machine import ClusterError
 from pcg.machine.profile import CLASSES, COLLECTIVES
 from pcg.machine.profile_text import load
 from pcg.runtime import probes
-from pcg.runtime.calibrate import Calibration
+from pcg.runtime.calibrate import Calibration, _rates
 from pcg.tools import pcg_calibrate
 from support.close import assert_close
 
@@ -51,7 +51,7 @@ def test_a_probe_runs_on_its_operands(probe):
 
 
 def test_the_loop_of_a_probe_runs_its_op_on_what_the_turn_before_left():
-    probe = next(p for p in probes.compute(["f32"], 1 << 12, 2) if p.row[:1] == ("reduce",))
+    probe = next(p for p in probes.compute(["f32"], 1 << 12, 2, cpu=True) if p.row[:1] == ("reduce",))
     x = np.random.default_rng(0).random(probe.operands[0][0], np.float32)
     made = np.asarray(jax.eval_shape(probe.run, x).shape)
     left, last = jax.jit(probe.loop)(3, x, np.zeros(made, np.float32))
@@ -75,10 +75,11 @@ def test_devices_that_meet_have_worked_before():
 
 
 def test_where_left_matrices_are_packed_their_rows_are_not_contracted():
-    for packs in (False, True):
-        given = [p for p in probes.compute(["f32"], 1 << 18, 2, packs) if p.row[0] == "contraction"]
+    for cpu in (False, True):
+        given = [p for p in probes.compute(["f32"], 1 << 18, 2, cpu) if p.row[0] == "contraction"]
         seen = {p.operands[0][0] == p.operands[1][0] and p.operands[0][0][0] != p.operands[0][0][1] for p in given}
-        assert seen == ({False} if packs else {False, True})
+        assert seen == ({False} if cpu else {False, True})
+        assert {p.unrolled for p in probes.compute(["f32"], 1 << 18, 2, cpu)} == {False, cpu}
 
 
 def test_contractions_have_the_flops_that_they_say():
@@ -107,6 +108,25 @@ def test_a_small_run_makes_a_profile(tmp_path):
     assert profile.provenance.get("memory") == ("kept" if glibc else None)
     assert profile.fresh is not None and profile.fresh.seconds[-1] > profile.fresh.seconds[0]
     assert set(profile.waits) == {2}  # the devices share the processors of this host
+
+
+def test_on_accelerators_small_ops_run_several_times_in_an_iteration():
+    work = Calibration(jax.devices()[:1], 1)
+    assert work.cpu
+    work.cpu = False
+    probe = next(p for p in probes.compute(["f32"], 1 << 14, 2) if p.row[0] == "reduce")
+    assert probe.copies > 1
+    ((found, seconds),) = work.measure([probe])
+    assert found is probe and 0 < seconds < 1e-3
+
+
+def test_images_of_all_sizes_are_one_curve():
+    """With larger images the kernel counts for less, so that intensities of one curve lie as far apart as curves."""
+    given = [p for p in probes.compute(["f32"], 1 << 24, 4, cpu=True) if p.row[0] == "convolution"]
+    rates = _rates({("convolution", "f32", "flops"): [(p, 1e-12 * p.size) for p in given]})["convolution", "f32"]
+    assert [len(curve.sizes) for _, curve in rates.flops] == [2, 2, 2]
+    most = [p.intensity for p in given if p.curve == given[-1].curve]
+    assert max(most) > 1.5 * min(most)
 
 
 @pytest.mark.parametrize(

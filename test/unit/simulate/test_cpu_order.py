@@ -36,13 +36,13 @@ def test_kernels_run_in_the_order_in_which_they_become_ready():
     p = program(
         ("a", (0,), (1,)), ("b", (1,), (2,)), ("c", (2,), (3,)), ("d", (0,), (4,)), ("e", (4,), (5,)), arguments=1
     )
-    reorder_for_cpu(p, 0.0)
+    reorder_for_cpu(p, lambda size: 0.0)
     assert names(p) == ["a", "d", "b", "e", "c"]
 
 
 def test_what_reads_nothing_comes_after_the_users_of_arguments():
     p = program(("made", (), (1,)), ("a", (0,), (2,)), ("b", (1, 2), (3,)), arguments=1)
-    reorder_for_cpu(p, 0.0)
+    reorder_for_cpu(p, lambda size: 0.0)
     assert names(p) == ["a", "made", "b"]
 
 
@@ -52,7 +52,7 @@ def test_an_update_that_another_reader_may_follow_is_of_a_copy():
         ("forward", (0, 1), (2,)), ("backward", (0, 2), (3,)), ("update", (0, 2), (4,)), arguments=2,
         donated=frozenset({0}), results=(4, 3), aliases={0: 0},
     )  # fmt: skip
-    reorder_for_cpu(p, 0.5)
+    reorder_for_cpu(p, lambda size: 0.5 * size)
     assert names(p) == ["copy", "forward", "backward", "update"]
     copied = p.tasks[0].writes[0]
     assert all(copied in t.reads and 0 not in t.reads for t in p.tasks[1:])
@@ -64,7 +64,7 @@ def test_an_update_after_all_readers_is_in_place():
         ("forward", (0, 1), (2,)), ("update", (0, 2), (3,)), arguments=2, donated=frozenset({0}), results=(3,),
         aliases={0: 0},
     )  # fmt: skip
-    reorder_for_cpu(p, 0.5)
+    reorder_for_cpu(p, lambda size: 0.5 * size)
     assert names(p) == ["forward", "update"]
 
 
