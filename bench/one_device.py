@@ -90,10 +90,10 @@ def sizes(name: str) -> tuple[str, str, dict[str, Any]]:
     return module, size, processors if jax.default_backend() == "cpu" else accelerator
 
 
-def machines(profile: Path | None) -> tuple[Cluster, Cluster | None]:
-    """One device as it is detected, and with a profile."""
+def machines(profile: Path | None, devices: int = 1) -> tuple[Cluster, Cluster | None]:
+    """Devices as they are detected, and with a profile; GPUs are all that there are."""
     cpu = jax.default_backend() == "cpu"
-    found = Cluster.detect(1) if cpu else Cluster.detect()
+    found = Cluster.detect(devices) if cpu else Cluster.detect()
     found = replace(found, kinds=tuple(replace(k, profile=None) for k in found.kinds))
     if profile is None:
         return found, None

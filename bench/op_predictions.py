@@ -1,9 +1,11 @@
-"""What single ops of training steps are predicted to take on one device, and what they take.
+"""What single ops of training steps are predicted to take, and what they take.
 
   pcg-calibrate --devices 1 -o device.toml
   python bench/op_predictions.py [MODEL ...] [--profile device.toml] [--most 8] [--rounds 3] [--json FILE]
+  python bench/op_predictions.py [MODEL ...] --devices 8 --profile cpu.toml     # processors as eight devices
 
-Models are those of `bench/one_device.py`.  Of every op name of a lowered step the costliest forms (operand and result
+Models are those of `bench/one_device.py`; on several devices the ops are those that each runs by our plan, all of them
+at once.  Of every op name of a lowered step the costliest forms (operand and result
 types and attributes) are taken, at most three, and of them the `--most` that are predicted to take longest; none of
 less than 5 us.  Each is measured as `pcg-calibrate` measures its probes: in a loop inside of one program, less an empty
 loop.  `detected` is predicted by the rates of `Cluster.detect()`, `profile` by what was measured of other ops (nothing
@@ -158,18 +160,21 @@ def probe(one: Form) -> Probe:
         return jnp.atleast_1d(jax_compat.inline_call(program, *given)[0])
 
     operands = tuple((s.shape or (1,), s.dtype if s.dtype != jnp.bool_ else jnp.float32) for s in one.operands)
-    return Probe(("op", "", "bytes"), 1.0, operands, run)
+    in_loops = one.name != "stablehlo.convolution" or jax.default_backend() != "cpu"  # as in `pcg.runtime.probes`
+    return Probe(("op", "", "bytes"), 1.0, operands, run, unrolled=not in_loops)
 
 
-def measure(name: str, rounds: int, most: int, detected: Cluster, profiled: Cluster | None) -> list[Row]:
-    """All rows of a model."""
+def measure(
+    name: str, count: int, rounds: int, most: int, detected: Cluster, profiled: Cluster | None
+) -> list[Row]:  # fmt: skip
+    """All rows of a model on so many devices."""
     module, size, overrides = one_device.sizes(name)
     step, args = importlib.import_module(f"examples.{module}").shapes(size, **overrides)
-    executable = pcg.compile(step, {"x": 1}).lower(*args)
+    executable = pcg.compile(step, {"x": 1} if count == 1 else profiled or detected).lower(*args)
     backend = "cpu" if jax.default_backend() == "cpu" else "accelerator"
     models = [CostModel(Machine.of(c), executable.mesh) for c in (detected, profiled) if c is not None]
     chosen = forms(executable.compilation.modules["local"], models[-1], backend, most)
-    measured = Calibration(jax.devices()[:1], rounds).measure([probe(one) for one in chosen])
+    measured = Calibration(jax.devices()[:count], rounds).measure([probe(one) for one in chosen])
     rows = []
     for one, (_, seconds) in zip(chosen, measured, strict=True):
         by = [predicted(one, m, backend) for m in models]
@@ -204,6 +209,7 @@ def main(argv: list[str] | None = None) -> int:
     models = one_device.MODELS
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(models)} (default: all)")
     parser.add_argument("--profile", type=Path, help="what pcg-calibrate wrote for one such device")
+    parser.add_argument("--devices", type=int, default=1, metavar="N", help="devices at work (default 1)")
     parser.add_argument("--most", type=int, default=8, help="ops of a model (default 8)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="where the figures go")
@@ -212,14 +218,16 @@ def main(argv: list[str] | None = None) -> int:
     if unknown := [m for m in options.models if m not in models]:
         parser.error(f"no model {unknown[0]!r}; there are {', '.join(models)}")
     start = time.perf_counter()
-    detected, profiled = one_device.machines(options.profile)
+    if options.devices > 1:
+        os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={options.devices}"
+    detected, profiled = one_device.machines(options.profile, options.devices)
     print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}; detected: {detected.kinds[0].name}")
     print(f"{'model':<10}{'us':>10}{'detected':>10}{'ratio':>7}{'profile':>10}{'ratio':>7}  op")
     rows: list[Row] = []
     for name in options.models or models:
         if time.perf_counter() - start > options.seconds:
             break
-        for r in measure(name, options.rounds, options.most, detected, profiled):
+        for r in measure(name, options.devices, options.rounds, options.most, detected, profiled):
             rows.append(r)
             cells = [f"{1e6 * r.measured:>10.1f}{1e6 * r.detected:>10.1f}{r.detected / r.measured:>7.2f}"]
             cells.append(" " * 17 if r.profile is None else f"{1e6 * r.profile:>10.1f}{r.profile / r.measured:>7.2f}")

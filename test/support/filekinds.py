@@ -726,7 +726,7 @@ class Profiles(Kind):
 
 
 _CURVE = "sizes = [64.0, 1024.0, 1048576.0]\nseconds = [1e-6, 1e-6, 1e-4]\n"
-_PROFILE = f"""pcg_profile = 1
+_PROFILE = f"""pcg_profile = 2
 name = "cpu"
 devices = 2
 kernel = 1e-6

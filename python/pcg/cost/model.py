@@ -144,7 +144,10 @@ class CostModel:
         d = self.machine.device
         return d.peak(element) if traits.has(op_name, Trait.CONTRACTION) else min(d.default_flops, d.peak(element))
 
-    def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount, kernels: float = 0.0) -> Amount:
+    def seconds(
+        self, op_name: str, element: str, flops: Amount, touched: Amount, kernels: float = 0.0,
+        expanded: float | np.ndarray = 0.0,
+    ) -> Amount:  # fmt: skip
         """Seconds of computing one local op: the only cost of compute, for the search and the simulator.
 
         Args:
@@ -154,10 +157,12 @@ class CostModel:
           touched: bytes that reach memory after fusion, likewise.  0: all of it stays inside of other kernels.
           kernels: how many kernels the op starts; each adds the kind's overhead.  The search leaves it 0, because the
             number of kernels is the same for all strategies; a simulator of steps passes 1 per fusion.
+          expanded: bytes of the patches that a convolution reads: what a profile measured is by how much is done with
+            each of them.
         """
         device = self.machine.device
         if device.profile is not None:
-            found = device.profile.seconds(op_name, element, flops, touched)
+            found = device.profile.seconds(op_name, element, flops, touched, expanded)
             if found is not None:
                 return found + kernels * device.profile.kernel
         roofline = np.maximum(flops / self.peak(op_name, element), touched / device.memory_bandwidth)
@@ -165,6 +170,7 @@ class CostModel:
 
     def kernel(
         self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering = _IN_ORDER,
+        expanded: float = 0.0,
     ) -> float:  # fmt: skip
         """Seconds of one kernel that is a fusion of ops, its overhead included.
 
@@ -174,13 +180,14 @@ class CostModel:
           parts: FLOPs by name of the ops in it.
           touched: bytes that it reads and writes.
           order: what of it is not read in the order of memory; without a profile that takes no longer.
+          expanded: bytes of patches, as in `seconds`.
         """
         profile = self.machine.device.profile
         if profile is not None:
-            found = profile.fused(op_name, element, parts, touched, order)
+            found = profile.fused(op_name, element, parts, touched, order, expanded)
             if found is not None:
                 return found + profile.kernel
-        return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0))
+        return float(self.seconds(op_name, element, sum(parts.values()), touched, 1.0, expanded))
 
     def copy(self, size: float) -> float:
         """Seconds of copying so many bytes within one device: they are read and written."""

@@ -15,13 +15,13 @@ from pcg.machine.curve import Amount, Curve, between
 from pcg.machine.errors import LEAST, MOST, ClusterError
 
 #: The version of the format.
-VERSION = 1
+VERSION = 2
 #: Collectives with curves of their own.
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute")
 #: Classes of ops, by what is measured for them.
 CLASSES = (
     "contraction", "convolution", "elementwise", "transcendental", "reduce", "copy", "transpose", "reorder",
-    "reorder_aligned", "regroup", "layout", "gather", "scatter", "sort", "window",
+    "reorder_aligned", "regroup", "layout", "gather", "scatter", "sort", "window", "window_gradient",
 )  # fmt: skip
 _CLASS_OF = {
     "contraction": ("dot_general", "dot"),
@@ -37,7 +37,8 @@ _CLASS_OF = {
     "gather": ("gather", "torch_index_select"),
     "scatter": ("scatter",),
     "sort": ("sort", "top_k"),
-    "window": ("reduce_window", "select_and_scatter"),
+    "window": ("reduce_window",),
+    "window_gradient": ("select_and_scatter",),
 }  # fmt: skip
 #: Classes that are loops over elements, which a compiler fuses with each other.
 _LOOPS = frozenset({"elementwise", "transcendental", "reduce", "copy", "transpose"})
@@ -78,8 +79,9 @@ def class_of(op_name: str) -> str:
 class Rates:
     """What one class of ops takes for one element type: the longer of its arithmetic and its memory traffic.
 
-    `flops`: curves of seconds per FLOPs of one op, each for an intensity (FLOPs per byte touched): thin
-    contractions run slower than square ones.  `bytes`: the curve of seconds per bytes touched.  Either may be missing.
+    `flops`: curves of seconds per FLOPs of one op, each for an intensity (FLOPs per byte touched; of a convolution, per
+    byte touched or in a patch): thin contractions run slower than square ones.  `bytes`: the curve of seconds per
+    bytes touched.  Either may be missing.
     """
 
     flops: tuple[tuple[float, Curve], ...] = ()
@@ -93,11 +95,11 @@ class Rates:
         if not inside or any(math.log(b) <= math.log(a) for a, b in zip(at, at[1:], strict=False)):
             raise ClusterError(f"the intensities of rates are {brief(at)}; allowed: rising numbers above 0", "flops")
 
-    def seconds(self, flops: Amount, touched: Amount) -> Amount:
-        """Seconds of one op."""
+    def seconds(self, flops: Amount, touched: Amount, expanded: float | np.ndarray = 0.0) -> Amount:
+        """Seconds of one op; `expanded` are bytes of patches, see `pcg.cost.CostModel.seconds`."""
         found: Any = 0.0
         if self.flops:
-            ratio = np.asarray(flops, dtype=float) / np.maximum(touched, 1.0)
+            ratio = np.asarray(flops, dtype=float) / np.maximum(touched + expanded, 1.0)
             found = between(self.flops, ratio, np.asarray(flops, dtype=float))
         if self.bytes is not None:
             found = np.maximum(found, self.bytes(np.asarray(touched, dtype=float)))
@@ -155,7 +157,9 @@ class Profile:
 
     # -- costs ---------------------------------------------------------------------------------
 
-    def seconds(self, op_name: str, element: str, flops: Amount, touched: Amount) -> Amount | None:
+    def seconds(
+        self, op_name: str, element: str, flops: Amount, touched: Amount, expanded: float | np.ndarray = 0.0
+    ) -> Amount | None:  # fmt: skip
         """Seconds of one op without the overhead of a kernel; None if its class was not measured for the type."""
         cls = class_of(op_name)
         rates = self.rates.get((cls, element))
@@ -163,11 +167,12 @@ class Profile:
             rates = self.rates.get(("layout", "f32")) or self.rates.get(("transpose", "f32"))
         if rates is None and cls in ("copy", "transpose", "gather", "scatter"):
             rates = self.rates.get((cls, "f32"))  # the element type does not matter to moving bytes
-        return None if rates is None else rates.seconds(flops, touched)
+        return None if rates is None else rates.seconds(flops, touched, expanded)
 
     def fused(
-        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering
-    ) -> float | None:
+        self, op_name: str, element: str, parts: Mapping[str, float], touched: float, order: Reordering,
+        expanded: float = 0.0,
+    ) -> float | None:  # fmt: skip
         """Seconds of a kernel that ends with `op_name`; None if it was not measured.
 
         Loops over elements take as long as their arithmetic or their memory traffic, whichever is longer.  What they
@@ -178,7 +183,7 @@ class Profile:
         """
         cls = class_of(op_name)
         if cls not in _LOOPS:
-            return self.seconds(op_name, element, sum(parts.values()), touched)
+            return self.seconds(op_name, element, sum(parts.values()), touched, expanded)
         plain = self._bytes("elementwise", element)
         if plain is None:
             return None

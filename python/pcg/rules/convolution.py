@@ -11,7 +11,7 @@ from torch_mlir import ir
 from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.blocks import other_dims
 from pcg.rules.build import Factors, Shape, linear, unfactored
-from pcg.rules.factor import Exchange, FactorRule
+from pcg.rules.factor import Exchange, FactorRule, Patches
 from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
@@ -116,6 +116,8 @@ def _convolution(
         for i, slide, edge in windows
     ]
     flops = math.prod((rhs[n.kernel_in], *out, *(rhs[k] for k in n.kernel_spatial)), start=2.0)
+    every = out[n.out_feature] // max(groups, batch_groups)
+    patches = Patches(flops / 2 / max(every, 1), features[0] if features else None)
     return f.rule(
-        [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0), exchanges
+        [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0), exchanges, patches
     )  # fmt: skip

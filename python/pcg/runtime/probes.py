@@ -23,10 +23,10 @@ from pcg.rules.distributed_sort import sort_flops
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8}
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": jnp.float64}
 
-#: FLOPs per byte of contractions, and channels of convolutions: more on accelerators, which reach their peak later and
-#: do not take long to.
+#: FLOPs per byte of contractions, and channels in and out of convolutions: more on accelerators, which reach their
+#: peak later and do not take long to.  The first convolution is that of an image, with its output channels split.
 _INTENSITIES, _MORE_INTENSITIES = (2.0, 8.0, 32.0, 96.0), (384.0, 1024.0)
-_CHANNELS, _MORE_CHANNELS = (8, 32, 128), (512,)
+_CHANNELS, _MORE_CHANNELS = ((3, 2), (8, 8), (32, 32), (128, 128)), ((512, 512),)
 #: On accelerators: on how many arrays an iteration runs an op whose operands are smaller than so many bytes.  Choices:
 #: an iteration costs the host 20 us, many times what the op takes.
 _REPEATED, _SMALL = 8, 4 * 2**20
@@ -145,19 +145,21 @@ def _round(n: float) -> int:
 
 
 def _convolutions(element: str, largest: float, steps: int, cpu: bool) -> Iterator[Probe]:
-    """3x3 on [8, h, h, c], and its gradients by operand and kernel."""
+    """3x3 on [8, h, h, c], and its gradients by operand and kernel; of images as users have them, by kernel only."""
     dtype, item = DTYPES[element], BYTES[element]
-    for channels in _CHANNELS if cpu else _CHANNELS + _MORE_CHANNELS:
-        for image_ in sizes(8, max(9.0, math.sqrt(largest / 4 / item / 8 / channels)), max(2, steps - 2)):
+    for inputs, outputs in _CHANNELS if cpu else _CHANNELS + _MORE_CHANNELS:
+        for image_ in sizes(8, max(9.0, math.sqrt(largest / 4 / item / 8 / inputs)), max(2, steps - 2)):
             image = round(image_)
-            x, k = (8, image, image, channels), (3, 3, channels, channels)
-            flops = 2.0 * math.prod(x) * 9 * channels
-            touched = item * (2.0 * math.prod(x) + math.prod(k))
+            x, k = (8, image, image, inputs), (3, 3, inputs, outputs)
+            out = (8, image, image, outputs)
+            flops = 2.0 * math.prod(out) * 9 * inputs
+            touched = item * (math.prod(x) + math.prod(out) + math.prod(k) + flops / 2 / outputs)
             by_input, by_kernel = functools.partial(_by_input, x), functools.partial(_by_kernel, k)
-            for run, second in ((_conv, k), (by_input, k), (by_kernel, x)):
+            forms: list[tuple[Any, Any, Any]] = [(_conv, x, k), (by_kernel, x, out), (by_input, out, k)]
+            for run, first, second in forms[: 3 if inputs == outputs else 2]:
                 row = ("convolution", element, "flops")
-                operands = ((x, dtype), (second, dtype))
-                yield Probe(row, flops, operands, run, flops / touched, channels, unrolled=cpu)
+                operands = ((first, dtype), (second, dtype))
+                yield Probe(row, flops, operands, run, flops / touched, inputs, unrolled=cpu)
 
 
 def _by_input(shape: tuple[int, ...], g: Any, k: Any) -> Any:
@@ -219,7 +221,7 @@ def _chain(x: Any) -> Any:
 
 
 def _indexed(largest: float, steps: int) -> Iterator[Probe]:
-    """Gathers and scatters of rows, sorts, pooling."""
+    """Gathers and scatters of rows, sorts, pooling and its gradient."""
     width = 64
     for size in sizes(4096, largest / 4, max(3, steps - 2)):
         rows = max(4, round(size / 4 / width))
@@ -232,13 +234,21 @@ def _indexed(largest: float, steps: int) -> Iterator[Probe]:
         yield Probe(("scatter", "f32", "bytes"), 2 * moved + 4 * rows, (update, ids), _scatter)
         n = max(64, round(size / 16))
         yield Probe(("sort", "f32", "flops"), sort_flops(n), (((n,), jnp.float32),), jnp.sort, 1.0)
-        image = max(8, round(math.sqrt(size / 4 / 32)))
-        x = (1, image, image, 32)
-        yield Probe(
-            ("window", "f32", "flops"), 4.0 * math.prod(x) / 4, ((x, jnp.float32),),
-            lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
-            0.2,
-        )  # fmt: skip
+        image = max(8, 2 * round(math.sqrt(size / 4 / 32) / 2))
+        x, pooled = (1, image, image, 32), (1, image // 2, image // 2, 32)
+        flops = 9.0 * math.prod(pooled)
+        yield Probe(("window", "f32", "flops"), flops, ((x, jnp.float32),), _pool, 0.2)
+        both = ((x, jnp.float32), (pooled, jnp.float32))
+        yield Probe(("window_gradient", "f32", "flops"), 2 * flops, both, _pool_gradient, 0.4)
+
+
+def _pool(x: Any) -> Any:
+    """Max pooling as in most CNNs: windows of 3x3, half the image."""
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+
+def _pool_gradient(x: Any, g: Any) -> Any:
+    return jax.vjp(_pool, x)[1](g)[0]
 
 
 def _scatter(x: Any, i: Any) -> Any:

@@ -55,8 +55,18 @@ class OpCost:
         if assignments is not None:
             for exchange in rule.exchanges:
                 flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
-        found = self._known[key] = self.model.seconds(op.name, element, flops, total)
+        patches = self._patches(rule, table, op)
+        found = self._known[key] = self.model.seconds(op.name, element, flops, total, expanded=patches)
         return found
+
+    def _patches(self, rule: FactorRule, table: Table, op: ir.Operation) -> float | np.ndarray:
+        """Bytes of the patches that a device reads of its operand, per strategy; 0 for what is no convolution."""
+        if rule.patches is None:
+            return 0.0
+        parts = table.parts
+        if rule.patches.features is not None and table.counts is not None:
+            parts = parts / table.counts[:, rule.patches.features]
+        return rule.patches.elements / parts * self.describe(op.operands[0])[1]
 
     def exchanges(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
         """Seconds of what the local form sends, per strategy of `table`."""

@@ -8,7 +8,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir.types import tensor_bytes
+from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.machine.profile import Reordering
 from pcg.rules import rule_for, traits
 from pcg.rules.traits import Trait
@@ -31,6 +31,8 @@ class OpWork:
     again: float
     element: str
     nonlocal_: bool
+    expanded: float = 0.0
+    """Bytes of the patches that a convolution reads."""
 
     @classmethod
     def of(cls, op: ir.Operation) -> OpWork:
@@ -44,10 +46,12 @@ class OpWork:
             reads[0] = writes[0]
         again = Fusion.reads_again(op)
         contracts = traits.has(name, Trait.CONTRACTION)
+        rule = rule_for(op)
         return cls(
-            rule_for(op).flops, tuple(reads), writes, 0.0 if again is None else operands[again],
+            rule.flops, tuple(reads), writes, 0.0 if again is None else operands[again],
             element(op.operands[0] if contracts else op.results[0] if results else None),
             traits.has(name, Trait.NONLOCAL),
+            0.0 if rule.patches is None else rule.patches.elements * element_bytes(op.operands[0].type.element_type),
         )  # fmt: skip
 
 
@@ -78,12 +82,14 @@ class Kernel:
     parts: dict[str, float] = field(default_factory=dict)
     """Operations by the op that does them."""
     order: Reordering = Reordering()
+    expanded: float = 0.0
     in_place: bool = True
     ops: int = 0
 
     def add(self, name: str, work: OpWork) -> None:
         """Take in an op called `name`, but for what it reads and writes."""
         self.flops += work.flops
+        self.expanded += work.expanded
         self.parts[name] = self.parts.get(name, 0.0) + work.flops
         self.ops += 1
         if work.nonlocal_:

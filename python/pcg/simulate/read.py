@@ -167,7 +167,9 @@ class TaskReader:
             over = {writes[0]: (scope.number(updated),)} if scope.knows(updated) else {}
         elif kernel.in_place or op.name == "stablehlo.select_and_scatter":
             over = {w: reads for w in writes}
-        seconds = self.model.kernel(kernel.root(op), work.element, kernel.parts, kernel.bytes, kernel.order)
+        seconds = self.model.kernel(
+            kernel.root(op), work.element, kernel.parts, kernel.bytes, kernel.order, kernel.expanded
+        )  # fmt: skip
         if self.cpu and op.name == "stablehlo.dot_general":
             seconds += packing(op, self.model)
         scope.graph.tasks.append(

@@ -227,7 +227,7 @@ def test_any_profile_survives_its_text(points, kernel, devices):
         (("devices = 8", "devices = 0"), "is of 0 devices; allowed: 1 or more"),
         (("devices = 8", 'devices = "8"'), "devices is '8'; allowed: a whole number"),
         (("kernel = ", "kernels = "), "unknown key 'kernels' in the profile; allowed: pcg_profile"),
-        (("pcg_profile = 1", "pcg_profile = 7"), "pcg_profile is 7; this pcg reads version 1"),
+        (("pcg_profile = 2", "pcg_profile = 7"), "pcg_profile is 7; this pcg reads version 2"),
         (("[rates.transpose.f32]", "[rates.turning.f32]"), "unknown key 'turning' in rates; allowed: contraction"),
         (("[collectives.all_reduce.8]", "[collectives.all_reduce.x]"), "'x' is no group size"),
         (("[collectives.all_reduce.8]", "[collectives.all_reduce.1]"), "all_reduce in groups of 1; allowed: 2 or more"),
@@ -250,7 +250,7 @@ def test_any_profile_survives_its_text(points, kernel, devices):
         (("[collectives.all_reduce.8]", '[collectives.all_reduce."\u00b2"]'), "is no group size; allowed: 2 or more"),
         (("[collectives.all_reduce.8]", "[collectives.all_reduce.02]"), "'02' is no group size; allowed: 2 or more"),
         (("[collectives.all_reduce.8]", "[collectives.all_reduce.999999999]"), "in groups of 999999999; .* up to 65536"),
-        (("pcg_profile = 1", "pcg_profile = true"), "pcg_profile is True; this pcg reads version 1"),
+        (("pcg_profile = 2", "pcg_profile = true"), "pcg_profile is True; this pcg reads version 2"),
     ],
 )
 def test_a_wrong_text_is_told(change, says):
@@ -308,7 +308,7 @@ def test_detect_takes_the_profile_in_the_users_cache(tmp_path, monkeypatch):
 
 def test_an_error_is_one_line_whatever_keys_a_file_has(tmp_path):
     path = tmp_path / "p.toml"
-    path.write_text('pcg_profile = 1\nname = "cpu"\ndevices = 2\nkernel = 1e-6\ndispatch = 1e-5\nargument = 1e-7\n[waits."a\\nb"]\nsizes = [1.0]\nseconds = [1.0]\n')
+    path.write_text('pcg_profile = 2\nname = "cpu"\ndevices = 2\nkernel = 1e-6\ndispatch = 1e-5\nargument = 1e-7\n[waits."a\\nb"]\nsizes = [1.0]\nseconds = [1.0]\n')
     with pytest.raises(ClusterError, match=r"waits\.a\\nb: .* is no group size") as error:
         load(path)
     assert "\n" not in str(error.value)
