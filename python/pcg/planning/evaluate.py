@@ -34,6 +34,12 @@ class Context:
     backend: str = "accelerator"
     donated: Collection[int] = ()
 
+    @property
+    def shares_processors(self) -> bool:
+        """Whether the devices are those of XLA's CPU backend and wait for each other, as their profile says."""
+        profile = self.machine.device.profile
+        return self.backend == "cpu" and profile is not None and bool(profile.waits)
+
 
 def resharded(module: ir.Operation, context: Context) -> ir.Operation:
     """A copy of a program with layouts, with its redistributions."""
@@ -66,8 +72,9 @@ def memory_of(module: ir.Operation, model: CostModel, context: Context) -> Simul
 def evaluate(module: ir.Operation, context: Context, works: OpWorks | None = None) -> Simulation:
     """A step of a program with layouts, which stays as it is: lowered, and simulated on its mesh.
 
-    Seconds of the step are those of the machine; the bytes at its peak are those of the backend.  `works` is as in
-    `simulate`.
+    The bytes at its peak are those of the backend.  So are its seconds on devices that share processors, by their
+    profile: nothing overlaps there, they wait for each other, and new memory takes time.  Else they are those of the
+    machine, which a plan for accelerators that is tried on processors is for.  `works` is as in `simulate`.
 
     Raises:
       PcgError: it cannot be lowered; at the op's location.
@@ -75,6 +82,9 @@ def evaluate(module: ir.Operation, context: Context, works: OpWorks | None = Non
     mesh = shardings.mesh_of(module)
     assert mesh is not None
     local, model = lowered(resharded(module, context), context), CostModel(context.machine, mesh)
+    if context.shares_processors:
+        found = simulate(local, model, donated=context.donated, works=works, backend="cpu")
+        return dataclasses.replace(found, seconds=found.seconds + model.dispatch(0, found.allocations))
     found = simulate(local, model, donated=context.donated, works=works)
     if context.backend == "accelerator":
         return found

@@ -326,7 +326,9 @@ class Select(Transformation):
         if len(wave) > most:
             fitting = (d.seconds for d, _ in self._drafts if d.peak_bytes <= self._limit)
             wave = self._faster(_SLOWER * min(fitting, default=math.inf), most)
-            wave += self._best_of_kinds({a.group for _, a in wave}) if self.by_kind else []
+            # Drafts know nothing of devices that wait for each other, which kinds of plans differ in.
+            every = self.by_kind or self._common.context.shares_processors
+            wave += self._best_of_kinds({a.group for _, a in wave}) if every else []
         best = math.inf
         while wave:
             for a, p in [(a, self._workers.start(a.of(d))) for d, a in wave]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from torch_mlir import ir
 
@@ -12,6 +14,8 @@ from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.machine import Machine
+from pcg.machine.curve import Curve
+from pcg.machine.profile import Profile
 from pcg.passes.pipeline import Pipeline
 from pcg.planning.evaluate import Context, evaluate, lowered, replace_mesh, resharded
 from pcg.simulate import simulate
@@ -45,6 +49,23 @@ def test_it_is_what_the_pipelines_lower_and_simulate():
     Pipeline("dist-insert-reshards,pcg-recompute,lower").run(module)
     step = simulate(module, CostModel(Machine.default(), mesh))
     assert (found.seconds, found.peak_bytes) == (step.seconds, step.peak_bytes)
+
+
+def test_seconds_are_those_of_the_backend_where_devices_wait_for_each_other():
+    """Nothing overlaps, devices wait at the all-reduce after their work, and what is allocated is new memory."""
+    mesh = Mesh.of({"data": 2, "model": 4})
+    waits = {n: Curve((1e-9, 1e-3), (1e-3 * n, 2e-3 * n)) for n in (2, 4, 8)}
+    profile = Profile("cpu", 8, 0.0, 0.0, 0.0, {}, {}, fresh=Curve((1.0,), (1e-9,)), waits=waits)
+    default = Machine.default()
+    machine = replace(default, device=replace(default.device, profile=profile))
+    module, context = placed(mesh), Context(machine, "cpu")
+    assert context.shares_processors and not Context(machine).shares_processors
+    assert not Context(default, "cpu").shares_processors
+    found = evaluate(module.operation, context)
+    step = simulate(lowered(resharded(module.operation, context), context), CostModel(machine, mesh), backend="cpu")
+    assert found.peak_bytes == step.peak_bytes
+    assert found.seconds == pytest.approx(step.seconds + 1e-9 * sum(step.allocations))
+    assert found.seconds > evaluate(module.operation, Context(machine)).seconds + 4e-3
 
 
 def test_memory_is_that_of_the_backend_and_seconds_are_not():
