@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from pcg.rules.factor import DimFactors, Exchange, Factor, FactorRule, Linear, Patches
+from pcg.rules.factor import DimFactors, Exchange, Factor, FactorRule, Linear
 
 Shape = tuple[int, ...]
 #: Factors of one dimension: one, or none where there is nothing to split.
@@ -71,12 +71,11 @@ class Factors:
 
     def rule(
         self, operands: Sequence[DimFactors], results: Sequence[DimFactors], linears: Sequence[Linear] = (),
-        flops: float = FREE, exchanges: Sequence[Exchange] = (), patches: Patches | None = None,
+        flops: float = FREE, exchanges: Sequence[Exchange] = (),
     ) -> FactorRule:  # fmt: skip
         return FactorRule(
-            tuple(self.all), tuple(operands), tuple(results), tuple(linears), flops, exchanges=tuple(exchanges),
-            patches=patches,
-        )  # fmt: skip
+            tuple(self.all), tuple(operands), tuple(results), tuple(linears), flops, exchanges=tuple(exchanges)
+        )
 
 
 @lru_cache(maxsize=8192)

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from pcg.ir import stablehlo as _stablehlo
 from pcg.rules.blocks import other_dims
 from pcg.rules.build import Factors, Shape, linear, unfactored
-from pcg.rules.factor import Exchange, FactorRule, Patches
+from pcg.rules.factor import Exchange, FactorRule
 from pcg.rules.halo import Sliding, halo
 from pcg.rules.registry import rule, shape
 from pcg.rules.traits import Trait
@@ -60,6 +60,18 @@ def convolution(op: ir.Operation) -> FactorRule:
         op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value,
         tuple(conv_sliding(op, n)),
     )  # fmt: skip
+
+
+def patches(op: ir.Operation, rule: FactorRule) -> tuple[float, int | None]:
+    """The operand of a convolution written out window by window (im2col): its elements, and the factor of the output
+    features, which split nothing of it (None: there is one feature).
+
+    A convolution of [8,16,16,3] with 3x3 windows: 8 x 16 x 16 x 3 x 3 x 3, however many features come out.
+    """
+    dim = conv_dims(op).out_feature
+    groups = max(op.attributes["feature_group_count"].value, op.attributes["batch_group_count"].value)
+    features = shape(op.results[0])[dim] // groups
+    return rule.flops / 2 / max(features, 1), rule.results[0][dim][-1] if features > 1 and not rule.reason else None
 
 
 def conv_sliding(op: ir.Operation, n: ConvDims) -> list[Sliding]:
@@ -116,8 +128,6 @@ def _convolution(
         for i, slide, edge in windows
     ]
     flops = math.prod((rhs[n.kernel_in], *out, *(rhs[k] for k in n.kernel_spatial)), start=2.0)
-    every = out[n.out_feature] // max(groups, batch_groups)
-    patches = Patches(flops / 2 / max(every, 1), features[0] if features else None)
     return f.rule(
-        [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0), exchanges, patches
+        [tuple(a), tuple(b)], [tuple(r)], [linear("sum", 0), linear("sum", 1)], max(flops, 1.0), exchanges
     )  # fmt: skip

@@ -113,23 +113,13 @@ class Assignment:
         return frozenset(a for f in self.axes for a in f) | frozenset(a for a, _ in self.linear)
 
 
-@dataclass(frozen=True)
-class Patches:
-    """The operand of a convolution written out window by window (im2col): its elements, and the factor of the output
-    features, along which nothing of it is split (None: there is one feature)."""
-
-    elements: float
-    features: int | None
-
-
 @hashed_once
 @dataclass(frozen=True)
 class FactorRule:
     """The rule of one op instance.
 
     `operands[i]` / `results[i]` give the factors of each dimension.  `flops` is the work of the
-    unsplit op; `reason` is set when the op can only run replicated.  `patches` is what a convolution reads of its
-    operand, window by window.
+    unsplit op; `reason` is set when the op can only run replicated.
     """
 
     factors: tuple[Factor, ...]
@@ -139,7 +129,6 @@ class FactorRule:
     flops: float = 0.0
     reason: str = ""
     exchanges: tuple[Exchange, ...] = ()
-    patches: Patches | None = None
     by_axis: ClassVar[bool] = True  # whether specs follow from what each axis does
 
     def __post_init__(self) -> None:

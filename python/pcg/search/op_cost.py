@@ -18,6 +18,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir.types import element_bytes
 from pcg.rules import traits
+from pcg.rules.convolution import patches
 from pcg.rules.factor import Assignment, Exchange, FactorRule
 from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
@@ -55,18 +56,17 @@ class OpCost:
         if assignments is not None:
             for exchange in rule.exchanges:
                 flops = flops + [exchange.extra_flops(a, mesh) for a in assignments]
-        patches = self._patches(rule, table, op)
-        found = self._known[key] = self.model.seconds(op.name, element, flops, total, expanded=patches)
+        expanded = self._patches(op, rule, table) if op.name == "stablehlo.convolution" else 0.0
+        found = self._known[key] = self.model.seconds(op.name, element, flops, total, expanded=expanded)
         return found
 
-    def _patches(self, rule: FactorRule, table: Table, op: ir.Operation) -> float | np.ndarray:
-        """Bytes of the patches that a device reads of its operand, per strategy; 0 for what is no convolution."""
-        if rule.patches is None:
-            return 0.0
+    def _patches(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
+        """Bytes of the patches of its operand that a device reads in a convolution, per strategy."""
+        elements, features = patches(op, rule)
         parts = table.parts
-        if rule.patches.features is not None and table.counts is not None:
-            parts = parts / table.counts[:, rule.patches.features]
-        return rule.patches.elements / parts * self.describe(op.operands[0])[1]
+        if features is not None and table.counts is not None:
+            parts = parts / table.counts[:, features]
+        return elements / parts * self.describe(op.operands[0])[1]
 
     def exchanges(self, op: ir.Operation, rule: FactorRule, table: Table) -> np.ndarray:
         """Seconds of what the local form sends, per strategy of `table`."""

@@ -11,6 +11,7 @@ from pcg.cost import CostModel
 from pcg.ir.types import element_bytes, tensor_bytes
 from pcg.machine.profile import Reordering
 from pcg.rules import rule_for, traits
+from pcg.rules.convolution import patches
 from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
 from pcg.simulate.collectives import element
@@ -51,7 +52,8 @@ class OpWork:
             rule.flops, tuple(reads), writes, 0.0 if again is None else operands[again],
             element(op.operands[0] if contracts else op.results[0] if results else None),
             traits.has(name, Trait.NONLOCAL),
-            0.0 if rule.patches is None else rule.patches.elements * element_bytes(op.operands[0].type.element_type),
+            patches(op, rule)[0] * element_bytes(op.operands[0].type.element_type)
+            if name == "stablehlo.convolution" else 0.0,
         )  # fmt: skip
 
 
