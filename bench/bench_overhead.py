@@ -24,7 +24,7 @@ import numpy as np
 from jax.sharding import PartitionSpec as P
 
 import pcg
-from bench.timing import interleaved
+from bench.timing import seconds_per_call
 
 BOUND = 1.2
 
@@ -48,17 +48,8 @@ def measure(function: Any, args: Any, in_shardings: Any, calls: int, rounds: int
     for got, want in zip(jax.tree.leaves(ours(*placed)), jax.tree.leaves(theirs(*placed)), strict=True):
         np.testing.assert_array_equal(got, want)
 
-    def loop(f: Any) -> Any:
-        def run() -> None:
-            out = None
-            for _ in range(calls):
-                out = f(*placed)
-            jax.block_until_ready(out)
-
-        return run
-
-    medians = interleaved({"pcg": loop(ours), "jax": loop(theirs)}, rounds)
-    return medians["pcg"] / calls, medians["jax"] / calls
+    found = seconds_per_call({"pcg": ours, "jax": theirs}, placed, calls, rounds)
+    return found["pcg"], found["jax"]
 
 
 def main() -> int:

@@ -20,8 +20,6 @@ import argparse
 import gc
 import importlib
 import json
-import os
-import statistics
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
@@ -35,15 +33,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import pcg
-from bench.prediction import kendall
-from bench.timing import interleaved
+from bench.ranking import kendall
+from bench.timing import interleaved_steps, seconds_per_call
 from pcg.cost import CostModel
 from pcg.machine import Cluster, Machine
 from pcg.machine.profile_text import load
 from pcg.simulate import simulate
 
-#: Timed steps of a side in a row, behind one that is not timed.
-STEPS = 2
 #: name -> (module, size, sizes on an accelerator, sizes on processors).
 MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "mlp": ("unity_mlp", "wide", {}, {"batch": 256, "hidden": 2048}),
@@ -136,17 +132,8 @@ def measure(name: str, rounds: int, detected: Cluster, profiled: Cluster | None,
         first[side] = time.perf_counter() - start
     differ = difference(results["ours"], results["jax"])
     del results
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
-    order = list(sides.items())
-    for _ in range(rounds):
-        for side, call in order:
-            jax.block_until_ready(call(*args))
-            for _ in range(STEPS):
-                start = time.perf_counter()
-                jax.block_until_ready(call(*args))
-                seconds[side].append(time.perf_counter() - start)
-        order.reverse()
-    medians = {side: statistics.median(s) for side, s in seconds.items()}
+    steps = {side: lambda call=call: jax.block_until_ready(call(*args)) for side, call in sides.items()}
+    medians = interleaved_steps(steps, rounds)
     executable = sides["ours"].executable
     by_rates, memory = predicted(executable, detected)
     by_profile = None if profiled is None else predicted(executable, profiled)[0]
@@ -166,15 +153,8 @@ def calls(rounds: int, count: int = 100) -> dict[str, tuple[float, float]]:
     found = {}
     for name, (function, args) in cases.items():
         sides = {"ours": pcg.compile(function, {"x": 1}), "jax": jax.jit(function)}
-
-        def loop(call: Any, args: Any = args) -> Any:
-            out = None
-            for _ in range(count):
-                out = call(*args)
-            return jax.block_until_ready(out)
-
-        medians = interleaved({side: lambda call=call: loop(call) for side, call in sides.items()}, rounds)
-        found[name] = medians["ours"] / count, medians["jax"] / count
+        seconds = seconds_per_call(sides, args, count, rounds)
+        found[name] = seconds["ours"], seconds["jax"]
     return found
 
 
@@ -221,5 +201,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     sys.exit(main())

@@ -5,11 +5,11 @@
   python bench/op_predictions.py [MODEL ...] --devices 8 --profile cpu.toml     # processors as eight devices
 
 Models are those of `bench/one_device.py`; on several devices the ops are those that each runs by our plan, all of them
-at once.  Of every op name of a lowered step the costliest forms (operand and result
-types and attributes) are taken, at most three, and of them the `--most` that are predicted to take longest; none of
-less than 5 us.  Each is measured as `pcg-calibrate` measures its probes: in a loop inside of one program, less an empty
-loop.  `detected` is predicted by the rates of `Cluster.detect()`, `profile` by what was measured of other ops (nothing
-of these models is in a profile), both by simulating a program of the one op, less a kernel's overhead.
+at once.  Of every op name of a lowered step the costliest forms (operand and result types and attributes) are taken, at
+most three, and of them the `--most` that are predicted to take longest; none of less than 5 us.  Each is measured as
+`pcg-calibrate` measures its probes: in a loop inside of one program, less an empty loop.  `detected` is predicted by
+the rates of `Cluster.detect()`, `profile` by what was measured of other ops (nothing of these models is in a profile),
+both by simulating a program of the one op, less a kernel's overhead.
 
 `ratio` is predicted over measured; the last lines have its geometric mean, the share within a factor of 1.5 and 2, and
 Kendall's tau, by class and of all.
@@ -35,12 +35,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from torch_mlir import ir
 
 import pcg
 from bench import one_device
-from bench.prediction import kendall
+from bench.ranking import kendall
 from pcg.cost import CostModel
 from pcg.ir.clone import clone_mapped
 from pcg.ir.context import make_context
@@ -219,7 +218,8 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"no model {unknown[0]!r}; there are {', '.join(models)}")
     start = time.perf_counter()
     if options.devices > 1:
-        os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={options.devices}"
+        flag = f"--xla_force_host_platform_device_count={options.devices}"
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}"
     detected, profiled = one_device.machines(options.profile, options.devices)
     print(f"{jax.devices()[0].device_kind}, jax {jax.__version__}; detected: {detected.kinds[0].name}")
     print(f"{'model':<10}{'us':>10}{'detected':>10}{'ratio':>7}{'profile':>10}{'ratio':>7}  op")
@@ -240,6 +240,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    np.seterr(all="ignore")
     sys.exit(main())

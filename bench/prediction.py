@@ -41,6 +41,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import jax
 
 from bench import prediction_plans
+from bench.ranking import kendall, regret
 from pcg.cost import CostModel
 from pcg.machine import Cluster, Machine
 from pcg.machine.profile import Profile
@@ -79,24 +80,6 @@ class Row:
     def in_pass(self, number: int) -> float:
         """The median of one pass."""
         return statistics.median(wall for wall, _ in self.passes[number])
-
-
-def kendall(a: Sequence[float], b: Sequence[float]) -> float:
-    """Kendall's tau-b of two rankings: pairs in the same order less those in the other, ties taken into account."""
-    same = tied_a = tied_b = 0
-    pairs = list(itertools.combinations(range(len(a)), 2))
-    for i, j in pairs:
-        x, y = (a[i] > a[j]) - (a[i] < a[j]), (b[i] > b[j]) - (b[i] < b[j])
-        same += x * y
-        tied_a += not x
-        tied_b += not y
-    scale = ((len(pairs) - tied_a) * (len(pairs) - tied_b)) ** 0.5
-    return same / scale if scale else 0.0
-
-
-def regret(predicted: Sequence[float], measured: Sequence[float]) -> float:
-    """How much longer than the fastest the plan predicted fastest takes."""
-    return measured[min(range(len(predicted)), key=predicted.__getitem__)] / min(measured) - 1
 
 
 def machine(profile: Profile) -> Cluster:

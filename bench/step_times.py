@@ -23,9 +23,7 @@ import argparse
 import importlib
 import math
 import os
-import statistics
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +39,10 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from bench import bench_vs_shardy, prediction, prediction_plans
 from bench.prediction_plans import FLAT, FOUR, TWO, sharded_state, split_batch, tensor
+from bench.timing import interleaved_steps
 from pcg.machine.profile_text import load
 from pcg.runtime.allocator import keep_memory
 
-#: Timed steps of a side in a row, behind one that is not timed.
-STEPS = 2
 CASES = {
     **{n: (module, size, sizes) for n, (module, size, sizes, runs) in bench_vs_shardy.CASES.items() if runs},
     **{f"{n}_reduced": prediction_plans.MODELS[n] for n in ("vit", "unity_dlrm", "candle_uno", "llama", "mixtral")},
@@ -85,16 +82,8 @@ def run(name: str, cluster: Any, rounds: int) -> dict[str, float]:
     for label, layouts in SIDES.items():
         for i, (mesh, layout) in enumerate(layouts):
             calls[f"{label} {i}"] = theirs(step, args, mesh, layout)
-    seconds: dict[str, list[float]] = {label: [] for label in calls}
-    for turn in range(rounds):
-        order = list(calls.items())
-        for label, (call, inputs) in order if turn % 2 == 0 else reversed(order):
-            jax.block_until_ready(call(*inputs))
-            for _ in range(STEPS):
-                start = time.perf_counter()
-                jax.block_until_ready(call(*inputs))
-                seconds[label].append(time.perf_counter() - start)
-    found = {label: 1e3 * statistics.median(s) for label, s in seconds.items()}
+    steps = {label: lambda f=f, args=args: jax.block_until_ready(f(*args)) for label, (f, args) in calls.items()}
+    found = {label: 1e3 * seconds for label, seconds in interleaved_steps(steps, rounds).items()}
     best = {label: min(found[f"{label} {i}"] for i in range(len(layouts))) for label, layouts in SIDES.items()}
     return {"pcg": found["pcg"], **best, "plan": found["plan"]}
 

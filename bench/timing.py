@@ -13,12 +13,44 @@ def interleaved(candidates: Mapping[str, Callable[[], Any]], rounds: int, warmup
     for _ in range(warmup):
         for run in candidates.values():
             run()
+    return _medians(candidates, rounds, 0, 1)
+
+
+def interleaved_steps(candidates: Mapping[str, Callable[[], Any]], rounds: int, steps: int = 2) -> dict[str, float]:
+    """Median seconds of each candidate; in each of `rounds` it runs once untimed and then `steps` times in a row.
+
+    As steps of a training follow themselves: what the one before left in the caches is the candidate's own.
+    """
+    return _medians(candidates, rounds, 1, steps)
+
+
+def _medians(candidates: Mapping[str, Callable[[], Any]], rounds: int, untimed: int, timed: int) -> dict[str, float]:
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     order = list(candidates.items())
     for _ in range(rounds):
         for name, run in order:
-            start = time.perf_counter()
-            run()
-            seconds[name].append(time.perf_counter() - start)
+            for _ in range(untimed):
+                run()
+            for _ in range(timed):
+                start = time.perf_counter()
+                run()
+                seconds[name].append(time.perf_counter() - start)
         order.reverse()
     return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def seconds_per_call(sides: Mapping[str, Callable[..., Any]], args: Any, calls: int, rounds: int) -> dict[str, float]:
+    """Median seconds of a call of each side, a jax function, of `calls` in a row, the last of which is waited for."""
+    import jax
+
+    def loop(function: Callable[..., Any]) -> Callable[[], Any]:
+        def run() -> None:
+            out = None
+            for _ in range(calls):
+                out = function(*args)
+            jax.block_until_ready(out)
+
+        return run
+
+    medians = interleaved({name: loop(function) for name, function in sides.items()}, rounds)
+    return {name: seconds / calls for name, seconds in medians.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.machine import Machine, mapping
+from pcg.machine.curve import Curve
+from pcg.machine.profile import Profile
 from pcg.passes.pcg_baseline import BaselinePass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
@@ -174,6 +177,18 @@ def test_the_default_on_a_cluster_computes_what_one_device_does() -> None:
     promised = compiled.cost.seconds
     assert promised == pytest.approx(compiled.simulate().seconds, rel=1e-9)
     assert min(a.seconds for a in compiled.cost.alternatives if a.fits) >= promised
+
+
+def test_where_devices_share_processors_the_reports_say_what_the_choice_was_made_by() -> None:
+    """With what devices wait for each other and new memory, which only the backend's simulation counts."""
+    waits = {n: Curve((1e-9, 1e-3), (1e-3 * n, 2e-3 * n)) for n in (2, 4)}
+    profile = Profile("cpu", 4, 0.0, 0.0, 0.0, {}, {}, fresh=Curve((1.0,), (1e-12,)), waits=waits)
+    host = pcg.Cluster.preset("cpu", devices=4)
+    cluster = dataclasses.replace(host, kinds=tuple(dataclasses.replace(k, profile=profile) for k in host.kinds))
+    args = PROGRAMS["wide"]()[1]
+    lowered = pcg.compile(mlp, cluster).lower(*args)
+    assert lowered.cost.simulated == pytest.approx(lowered.cost.seconds, rel=1e-9)
+    assert lowered.cost.simulated > lowered.simulate(backend="accelerator").seconds
 
 
 @pytest.mark.parametrize("plan", ["zero3", "megatron"])

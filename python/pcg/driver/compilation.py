@@ -40,6 +40,8 @@ class Compilation:
     seconds: dict[str, float] = field(repr=False)
     report: Any = field(default=None, repr=False)
     machine: Machine = field(default_factory=Machine.default, repr=False)
+    backend: str = "accelerator"
+    """What it is compiled for, `accelerator` or `cpu`: see `pcg.planning.evaluate.Context`."""
     sources: dict[int, int] = field(default_factory=dict, repr=False)
     """Channel of each collective of the lowered program -> the op it comes from, by its number in the walk of the entry
     function at stage `collectives`."""

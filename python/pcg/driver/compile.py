@@ -127,7 +127,7 @@ def compile_program(
     in_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.in_specs"))
     out_specs = tuple(ShardSpec.parse(t) for t in _spec_texts(module, "pcg.out_specs"))
     done = Compilation(program, mesh, plan, in_specs, out_specs, modules, remarks, seconds, report, machine,
-        lower.sources, options, target)
+        "cpu" if on_cpu else "accelerator", lower.sources, options, target)
     if options.memory_limit is not None and not isinstance(report, Outcome):
         _check_memory(done, options.memory_limit)
     return done

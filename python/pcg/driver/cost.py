@@ -15,6 +15,7 @@ from pcg.ir.locations import place as where
 from pcg.ir.loops import assumed_iterations
 from pcg.layout import refine
 from pcg.machine import Machine
+from pcg.planning.evaluate import Context, step_of
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 from pcg.search.outcome import ESTIMATE
@@ -89,9 +90,17 @@ class Cost:
 
 
 def simulation_of(compilation: Compilation, machine: Machine | None = None, **options: Any) -> Simulation:
-    """One step of `compilation` on `machine`, by default the one that it was planned for; see `pcg.simulate`."""
+    """One step of `compilation` on `machine`, by default the one that it was planned for.
+
+    `options` are those of `pcg.simulate`.  Without any, on devices that share processors, a step is what plans for them
+    are chosen by, see `pcg.planning.evaluate.step_of`.
+    """
     model = CostModel(machine or compilation.machine, compilation.mesh)
-    return simulate(compilation.modules["local"], model, donated=compilation.program.donated, **options)
+    local, donated = compilation.modules["local"], compilation.program.donated
+    context = Context(model.machine, compilation.backend, donated)
+    if context.shares_processors and not options:
+        return step_of(local, model, context)
+    return simulate(local, model, donated=donated, **options)
 
 
 def cost_of(compilation: Compilation, machine: Machine | None = None) -> Cost:

@@ -26,8 +26,8 @@ from pcg.simulate.kernels import OpWorks
 class Context:
     """What all candidates for one program have in common.
 
-    `backend` is whose use of memory counts: `accelerator`, or `cpu` for what XLA does there.  `donated` are arguments
-    whose memory results may take over, beside those that the program marks.
+    `backend` is whose use of memory counts: `accelerator`, or `cpu` for what XLA does there (`step_of`).  `donated` are
+    arguments whose memory results may take over, beside those that the program marks.
     """
 
     machine: Machine
@@ -69,26 +69,31 @@ def memory_of(module: ir.Operation, model: CostModel, context: Context) -> Simul
     return simulate(module, model, donated=context.donated, backend=context.backend)
 
 
-def evaluate(module: ir.Operation, context: Context, works: OpWorks | None = None) -> Simulation:
-    """A step of a program with layouts, which stays as it is: lowered, and simulated on its mesh.
+def step_of(module: ir.Operation, model: CostModel, context: Context, works: OpWorks | None = None) -> Simulation:
+    """A simulated step of a lowered program; `works` is as in `simulate`.
 
     The bytes at its peak are those of the backend.  So are its seconds on devices that share processors, by their
     profile: nothing overlaps there, they wait for each other, and new memory takes time.  Else they are those of the
-    machine, which a plan for accelerators that is tried on processors is for.  `works` is as in `simulate`.
+    machine, which a plan for accelerators that is tried on processors is for.
+    """
+    if context.shares_processors:
+        found = simulate(module, model, donated=context.donated, works=works, backend="cpu")
+        return dataclasses.replace(found, seconds=found.seconds + model.dispatch(0, found.allocations))
+    found = simulate(module, model, donated=context.donated, works=works)
+    if context.backend == "accelerator":
+        return found
+    return dataclasses.replace(found, peak_bytes=memory_of(module, model, context).peak_bytes)
+
+
+def evaluate(module: ir.Operation, context: Context, works: OpWorks | None = None) -> Simulation:
+    """A step of a program with layouts, which stays as it is: lowered, and simulated on its mesh by `step_of`.
 
     Raises:
       PcgError: it cannot be lowered; at the op's location.
     """
     mesh = shardings.mesh_of(module)
     assert mesh is not None
-    local, model = lowered(resharded(module, context), context), CostModel(context.machine, mesh)
-    if context.shares_processors:
-        found = simulate(local, model, donated=context.donated, works=works, backend="cpu")
-        return dataclasses.replace(found, seconds=found.seconds + model.dispatch(0, found.allocations))
-    found = simulate(local, model, donated=context.donated, works=works)
-    if context.backend == "accelerator":
-        return found
-    return dataclasses.replace(found, peak_bytes=memory_of(local, model, context).peak_bytes)
+    return step_of(lowered(resharded(module, context), context), CostModel(context.machine, mesh), context, works)
 
 
 def replace_mesh(module: ir.Operation, mesh: Mesh) -> None:

@@ -64,7 +64,10 @@ class Search(Transformation):
     recompute: bool = option(True, "recompute values in the backward part where the limit needs it")
     accumulate: bool = option(True, "split the batch into microbatches where the limit needs it")
     backend: str = option(
-        "accelerator", "whose use of memory counts: accelerator, or cpu for what XLA does there", ("accelerator", "cpu")
+        "accelerator",
+        "whose use of memory counts: accelerator, or cpu for what XLA does there; where a profile says that devices "
+        "share processors, a step takes what it takes there, too",
+        ("accelerator", "cpu"),
     )
     algorithm: str = option("exact", "exact: the best plan, with a bound; unity: Unity's dynamic program", ALGORITHMS)
     effort: str = EFFORT

@@ -28,7 +28,7 @@ DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": j
 _INTENSITIES, _MORE_INTENSITIES = (2.0, 8.0, 32.0, 96.0), (384.0, 1024.0)
 _CHANNELS, _MORE_CHANNELS = ((3, 2), (8, 8), (32, 32), (128, 128)), ((512, 512),)
 #: On accelerators: on how many arrays an iteration runs an op whose operands are smaller than so many bytes.  Choices:
-#: an iteration costs the host 20 us, many times what the op takes.
+#: an iteration costs the host 20 us and more, many times what the op takes.
 _REPEATED, _SMALL = 8, 4 * 2**20
 #: Arrays that a collective is measured on: enough that none is in a cache because it was just written.  A choice.
 _COPIES = 4
