@@ -7,7 +7,7 @@ after the other: with `--jobs=1`, and without, from its start to its end.  `cpu 
 its other processes included, `GiB` the most memory that its first process held.  `same` says whether both wrote the
 same plan.  `step` is the simulated time of the plan, `over search` by how much the plans that the searches alone found
 are slower, `over others` by how much the baselines and Unity's plan are, of those that were lowered.  The batch is the
-zoo's per device.
+zoo's per device, and state is donated, as in `bench/quality.py`.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def main(argv: list[str] | None = None) -> int:
             for cluster in options.clusters:
                 program = Path(folder) / "step.mlir"
                 step, args = ZOO[model].shapes(CLUSTERS[cluster][2])
-                program.write_text(jax.jit(step).lower(*args).as_text())
+                program.write_text(jax.jit(step, donate_argnums=(0, 1)).lower(*args).as_text())
                 alone = None if options.beside_only else planned(program, cluster, "--jobs=1")
                 seconds, cpu, gib, plan, text = planned(program, cluster)
                 name, best, search, other = summary(text)

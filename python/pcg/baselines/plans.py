@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from pcg.baselines.recipe import Roles, recipe, roles
 from pcg.layout import Mesh
 
 _ZERO = ("", "-zero1", "-zero3")
@@ -32,6 +33,31 @@ class BaselinePlan:
             everything = Mesh.of({"data": self.mesh.size}) if self.zero == ("shard",) else self.mesh
             return BaselinePlan("data", "data", everything)
         return replace(self, plan=self.plan.removesuffix("-zero1").removesuffix("-zero3"))
+
+    @property
+    def _roles(self) -> Roles:
+        return roles(recipe(self.plan), self.mesh.origin, self.model, self.experts, self.zero)
+
+    @property
+    def tensor_degree(self) -> int:
+        """Among how many devices it splits weights of contractions as Megatron does; 1 if it does not."""
+        return self.mesh.origin.axes_size(self._roles.model)
+
+    @property
+    def series(self) -> tuple[str, int]:
+        """What plans have in common that differ in the tensor degree (1: no tensor parallelism) and ZeRO alone."""
+        plan = self.without_zero.plan
+        plan = {"megatron": "data", "experts-megatron": "experts"}.get(plan, plan)
+        return plan, self.mesh.origin.axes_size(self._roles.experts)
+
+    @property
+    def on_numbered_axes(self) -> BaselinePlan:
+        """The same plan on a mesh with axes d0, d1, ..., as are those of the meshes that are chosen for a cluster."""
+        found, axes = self._roles, self.mesh.origin.axes
+        new = {name: f"d{i}" for i, (name, _) in enumerate(axes)}
+        zero, model, experts = (tuple(new[a] for a in of) for of in (found.zero, found.model, found.experts))
+        mesh = Mesh.of([(new[name], size) for name, size in axes], self.mesh.device_ids)
+        return replace(self, mesh=mesh, zero=zero, model=model, experts=experts)
 
     @property
     def label(self) -> str:

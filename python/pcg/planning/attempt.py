@@ -14,8 +14,11 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.baselines.plans import BaselinePlan
+from pcg.ir import shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.native import run_native
+from pcg.ir.types import tensor_bytes
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.planning.baseline import Baseline
 from pcg.planning.baseline_choice import plan_of_baseline
@@ -233,6 +236,19 @@ class SearchAttempt(Attempt):
 
 
 @dataclass(frozen=True)
+class Annotated:
+    """A copy of the program with the layouts that a baseline gives its arguments.
+
+    `argument_bytes` of them are on a device in every plan with these layouts, whatever is recomputed.  `splits_state`:
+    whether ZeRO splits anything more than the baseline without it.
+    """
+
+    module: ir.Operation
+    argument_bytes: float
+    splits_state: bool
+
+
+@dataclass(frozen=True)
 class BaselineAttempt(Attempt):
     """The layouts of a baseline, propagated; on the mesh of the program or the first of `mappings`."""
 
@@ -242,21 +258,63 @@ class BaselineAttempt(Attempt):
 
     def write(self, workspace: Workspace) -> tuple[ir.Operation, Search | None]:
         assert self.plan is not None
-        copy = clone_module(workspace.module).operation
-        if self.mappings:
-            replace_mesh(copy, self.mappings[0])
-        Baseline(self.plan.plan, self.plan.model, self.plan.experts, self.plan.zero).run(copy)
-        Propagate(engine="dataflow", machine=self.common.context.machine, measured=False).run(copy)
+        copy, _ = self._annotated(workspace, self.plan, self.mappings[0] if self.mappings else None)
+        self._propagate(copy)
         return copy, None
 
+    def annotated(self, workspace: Workspace) -> Annotated:
+        """The layouts of its arguments, in a copy of the program.
+
+        Raises:
+          PcgError: there are none.
+        """
+        assert self.plan is not None
+        plan, mesh = self.plan, None
+        if self.mappings:  # then all plans on meshes of these sizes have one graph
+            plan = plan.on_numbered_axes
+            mesh = Mesh(plan.mesh.axes, self.mappings[0].device_ids)
+        copy, baseline = self._annotated(workspace, plan, mesh)
+        return Annotated(copy, _argument_bytes(copy), baseline.splits_more)
+
     def draft(self, workspace: Workspace) -> Draft:
-        placed, _ = self.write(workspace)
-        on = workspace.on(self.mappings[0], self.refine) if self.mappings else workspace.on()
-        choice, apart = plan_of_baseline(on, cost_model(on.module, self.common.context.machine, on.mesh), placed)
+        return self.draft_of(workspace, self.annotated(workspace))
+
+    def draft_of(self, workspace: Workspace, annotated: Annotated) -> Draft:
+        """As `draft`, of the arguments' layouts, whose program changes."""
+        self._propagate(annotated.module)
+        on = self._on(workspace)
+        model = cost_model(on.module, self.common.context.machine, on.mesh)
+        choice, apart = plan_of_baseline(on, model, annotated.module)
         return self.drafted(on, choice, apart)
 
     def update_seconds(self, workspace: Workspace, draft: Draft) -> float:
         """Seconds of computing the new state in a step of what it has drafted."""
-        on = workspace.on(self.mappings[0], self.refine) if self.mappings else workspace.on()
+        on = self._on(workspace)
         model = cost_model(on.module, self.common.context.machine, draft.mesh)
         return on.timer(model).update_seconds(draft.choice)
+
+    def _on(self, workspace: Workspace) -> OnMesh:
+        if not self.mappings:
+            return workspace.on()
+        assert self.plan is not None
+        return workspace.on(Mesh(self.plan.on_numbered_axes.mesh.axes, self.mappings[0].device_ids), self.refine)
+
+    def _annotated(self, workspace: Workspace, plan: BaselinePlan, mesh: Mesh | None) -> tuple[ir.Operation, Baseline]:
+        copy = clone_module(workspace.module).operation
+        if mesh is not None:
+            replace_mesh(copy, mesh)
+        baseline = Baseline(plan.plan, plan.model, plan.experts, plan.zero)
+        baseline.run(copy)
+        return copy, baseline
+
+    def _propagate(self, module: ir.Operation) -> None:
+        Propagate(engine="dataflow", machine=self.common.context.machine, measured=False).run(module)
+
+
+def _argument_bytes(module: ir.Operation) -> float:
+    """Bytes of all arguments on a device, in the layouts that they have."""
+    mesh, total = planned_mesh(module), 0.0
+    for a in entry_of(module).regions[0].blocks[0].arguments:
+        spec = shardings.get(a)
+        total += tensor_bytes(a.type, None if spec is None else spec.local_shape(a.type.shape, mesh))
+    return total

@@ -43,6 +43,11 @@ class Baseline(Transformation):
     experts: tuple[str, ...] = option((), "Axes of experts; default: expert, experts or ep, else the last data axis.")
     zero: tuple[str, ...] = option((), "Axes over which ZeRO splits state; default: all data axes.")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.splits_more = False
+        """Whether ZeRO splits anything: any state, gradient or update that is used in larger parts."""
+
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError where there is no mesh, or the axes named are not its."""
         module = module.operation
@@ -58,6 +63,7 @@ class Baseline(Transformation):
         arguments = func.regions[0].blocks[0].arguments
         annotated = {i: s for i, a in enumerate(arguments) if (s := shardings.get(a)) is not None}
         self.statistics["redistributions"] = annotate_program(program, layouts, mesh, annotated)
+        self.splits_more = not layouts.used == layouts.kept == layouts.split
         state = [i for i in layouts.kept if i not in layouts.data]
         split = sum(any(layouts.used[i].dims) for i in state)
         kept = sum(any(layouts.kept[i].dims) for i in state)

@@ -7,13 +7,21 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from pcg.ir.clone import clone_module
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.planning.attempt import Attempt, Candidate, Common, Draft, SearchAttempt
+from pcg.planning.evaluate import evaluate
 from pcg.planning.search import Search
-from pcg.planning.tasks import Relinking
+from pcg.planning.target import cost_model
 from pcg.planning.workers import Pending, Workers
+from pcg.planning.workspace import Workspace
 from pcg.rewrite.refine_mesh import RefineMesh
+from pcg.search.commit import commit
 from pcg.search.outcome import Outcome
+from pcg.search.relink import relink
+from pcg.search.table import Tables
 
 #: Ops of all plans that relinking times as drafts.  A choice: 400,000 take ten seconds.
 _DRAFTED_OPS = 400_000
@@ -31,6 +39,56 @@ _WORTH = 0.002
 RELINKED = "relinked"
 _NOTHING_KNOWN = Outcome([], math.inf, 0.0, 0.0, [], 0, 0)
 _Choice = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Relinking:
+    """A task: the plan `choice` with the parts of `others` that save time, by `most` timings, and its seconds.
+
+    That of every round of relinking, the last one being the fastest.
+
+    The timings are of the graph, or of lowered programs if `lowered`.
+    """
+
+    common: Common
+    choice: Sequence[int]
+    others: Sequence[Sequence[int]]
+    most: int
+    mesh: Mesh | None = None
+    refine: RefineMesh | None = None
+    lowered: bool = False
+
+    def __call__(self, workspace: Workspace) -> list[tuple[list[int], float]]:
+        if not self.others:
+            return []
+        on = workspace.on(self.mesh, self.refine)
+        model = cost_model(on.module, self.common.context.machine, on.mesh)
+        network, timer, built = on.network(model), on.timer(model), on.graph(model)
+
+        def counted(choice: Sequence[int]) -> float:
+            return built.lifetimes.peak(built.graph, choice, on.mesh)[0]
+
+        def timed(choice: Sequence[int]) -> float:
+            return timer.seconds(choice) if counted(choice) <= limit else math.inf
+
+        def simulated(choice: Sequence[int]) -> float:
+            copy = clone_module(on.module).operation
+            try:
+                commit(entry_of(copy), on.graph_of(copy, model), choice, Tables.on(on.mesh))
+                step = evaluate(copy, self.common.context, workspace.works)
+            except PcgError:
+                return math.inf
+            return step.seconds if step.peak_bytes <= self.common.limit else math.inf
+
+        # The plan itself fits, though the search may count more for it.
+        limit = max(self.common.limit, counted(self.choice))
+        seconds = simulated if self.lowered else timed
+
+        return relink(
+            built.graph, self.choice, self.others, seconds(self.choice), most=self.most,
+            estimate=network.difference, before=network.cost(self.choice),
+            simulate=lambda choices: [*map(seconds, choices)],
+        )  # fmt: skip
 
 
 @dataclass

@@ -25,6 +25,7 @@ from pcg.layout import Mesh
 from pcg.machine import Machine, mapping
 from pcg.planning.attempt import Attempt, BaselineAttempt, Candidate, Common, Draft, SearchAttempt
 from pcg.planning.baseline import suitable
+from pcg.planning.baseline_drafts import BaselineDrafts, Unfit
 from pcg.planning.choose_mesh import CHOSEN, unity_meshes
 from pcg.planning.evaluate import Context
 from pcg.planning.memory_plans import mark_own_reshards
@@ -33,7 +34,6 @@ from pcg.planning.progress import Progress
 from pcg.planning.relink import Relink
 from pcg.planning.search import EFFORT, SELECTED, Search
 from pcg.planning.target import cost_model, limit_of, planned_mesh
-from pcg.planning.tasks import Drafts
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.outcome import SIMULATION, Alternative, Outcome
@@ -277,26 +277,34 @@ class Select(Transformation):
 
     def _baselines(self, found: Iterable[tuple[BaselinePlan, Sequence[Mesh]]]) -> None:
         """Draft baselines, each on its mesh, or on that mesh in the best of several mappings."""
-        variants: dict[tuple[tuple[tuple[str, int], ...], str], list[BaselineAttempt]] = {}
-        for plan, mappings in sorted(found, key=lambda f: f[0].without_zero != f[0]):
-            refine = self.refine if mappings else None
-            attempt = BaselineAttempt(self._common, plan.label, plan.group, mappings, plan=plan, refine=refine)
-            variants.setdefault((plan.mesh.axes, plan.without_zero.label), []).append(attempt)
+        attempts = [
+            BaselineAttempt(
+                self._common, plan.label, plan.group, mappings, plan=plan, refine=self.refine if mappings else None
+            )
+            for plan, mappings in found
+        ]
         known: dict[str, float] = {}
         for d, a in self._drafts:
             if d.peak_bytes <= self._limit:
                 kind = a.group if self.by_kind else ""
                 known[kind] = min(known.get(kind, math.inf), d.seconds)
-        tasks = [Drafts(several, known, self.by_kind, self._large) for several in variants.values()]
-        for task, running in [(t, self._workers.start(t)) for t in tasks]:
-            self._progress(task.attempts[0].name)
-            for attempt, draft in zip(task.attempts, running.result(), strict=True):
-                if draft is None:
-                    self.statistics["slow plans left out"] += 1
-                elif isinstance(draft, PcgError):
-                    self._dropped.append(f"{attempt.name} is no candidate: {draft.message}")
-                else:
-                    self._drafts.append((draft, attempt))
+        drafts = BaselineDrafts(self._workers, self._progress, known, self.by_kind, self._large)
+        unfit: list[tuple[float, str]] = []
+        for attempt, draft in drafts.run(attempts):
+            if draft is None:
+                self.statistics["slow plans left out"] += 1
+            elif isinstance(draft, Unfit):
+                unfit.append((draft.argument_bytes, attempt.name))
+            elif isinstance(draft, PcgError):
+                self._dropped.append(f"{attempt.name} is no candidate: {draft.message}")
+            else:
+                self._drafts.append((draft, attempt))
+        if unfit:
+            least, name = min(unfit)
+            self._dropped.append(
+                f"{len(unfit)} baselines are no candidates: on each device their arguments alone need more than "
+                f"{self._limit / 2**20:.1f} MiB ({name} the least, {least / 2**20:.1f} MiB)"
+            )
 
     # -- simulation ----------------------------------------------------------------------------
 

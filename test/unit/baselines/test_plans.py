@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pcg.baselines.plans import ModelTraits, on_devices, on_mesh
-from pcg.baselines.recipe import PLANS
+from pcg.baselines.recipe import PLANS, recipe, roles
 from pcg.layout import Mesh
 
 
@@ -24,6 +24,33 @@ def test_on_a_mesh_every_axis_has_every_role() -> None:
     assert {p.zero for p in plans if p.plan == "zero3"} == {(), ("a",), ("b",)}
     assert {(p.experts, p.model) for p in plans if p.plan == "experts-megatron"} == {(("a",), ("b",)), (("b",), ("a",))}
     assert {p.plan for p in plans} == set(PLANS)
+
+
+def test_on_numbered_axes_everything_has_its_role() -> None:
+    """By position: names say nothing there."""
+    everything = ModelTraits(True, frozenset({8}), frozenset({8}))
+    for plan in [*on_devices(8, everything), *on_mesh(Mesh.of({"a": 2, "b": 4}, [7, 6, 5, 4, 3, 2, 1, 0]), everything)]:
+        new = plan.on_numbered_axes
+        assert new.mesh.sizes == plan.mesh.sizes and new.mesh.device_ids == plan.mesh.device_ids
+        assert new.mesh.names == tuple(f"d{i}" for i in range(len(new.mesh.names)))
+        at = {name: f"d{i}" for i, name in enumerate(plan.mesh.names)}
+        mine = roles(recipe(plan.plan), plan.mesh, plan.model, plan.experts, plan.zero)
+        renamed = roles(recipe(new.plan), new.mesh, new.model, new.experts, new.zero)
+        for role in ("data", "model", "experts", "zero"):
+            assert tuple(at[a] for a in getattr(mine, role)) == getattr(renamed, role), (plan.label, role)
+        assert new.tensor_degree == plan.tensor_degree == plan.mesh.axes_size(mine.model)
+
+
+def test_a_series_differs_in_the_tensor_degree() -> None:
+    plans = on_devices(8, ModelTraits(experts=frozenset({4})))
+    series = {p.label: (p.series, p.tensor_degree) for p in plans}
+    assert series["data data=8"] == (("data", 1), 1)
+    assert series["megatron data=4,model=2"] == (("data", 1), 2)
+    assert series["megatron model=8"] == (("data", 1), 8)
+    assert series["experts data=2,expert=4"] == (("experts", 4), 1)
+    assert series["experts-megatron-zero3 expert=4,model=2"] == (("experts", 4), 2)
+    assert series["experts-megatron expert=2,model=4"] == (("experts", 2), 4)
+    assert series["zero3 data=4,shard=2 zero=shard"] == (("data", 1), 1)
 
 
 def test_experts_go_on_axes_that_divide_them() -> None:

@@ -23,11 +23,12 @@ from pcg.machine import Cluster, Machine, mapping
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import select as selecting
-from pcg.planning.attempt import BaselineAttempt, Common, SearchAttempt, digest
+from pcg.planning.attempt import BaselineAttempt, Common, Draft, SearchAttempt, digest
 from pcg.planning.baseline import suitable
+from pcg.planning.baseline_drafts import BaselineDrafts, Drafts, Unfit
 from pcg.planning.evaluate import Context
 from pcg.planning.search import Search
-from pcg.planning.tasks import Drafts
+from pcg.planning.workers import Workers
 from pcg.planning.workspace import Workspace
 from support.training import mlp
 
@@ -85,6 +86,80 @@ def test_few_variants() -> None:
         assert [d is not None for d in found].count(True) == 1
         found = Drafts(attempts(module, 1.0), {}, False, True)(Workspace(module))
         assert None not in found
+
+
+def every_baseline(module: Any, limit: float) -> list[BaselineAttempt]:
+    """On all meshes of eight devices."""
+    common = Common(Context(Machine.of(CLUSTER)), limit)
+    found = plans.on_devices(8, suitable(entry_of(module)))
+    return [
+        BaselineAttempt(common, p.label, p.group, [mapping.device_mappings(CLUSTER, p.mesh)[0].mesh], plan=p) for p in found
+    ]
+
+
+def test_arguments_are_part_of_the_peak_of_every_baseline() -> None:
+    """So that one whose arguments do not fit needs no draft."""
+    module = prepared("wide")
+    workspace, held = Workspace(module), {}
+    with module.context:
+        for attempt in every_baseline(module, math.inf):
+            found = attempt(workspace).candidate
+            assert found is not None
+            held[attempt.name] = attempt.annotated(workspace).argument_bytes
+            assert 0 < held[attempt.name] <= found.peak_bytes
+    weights, data = 4 * 1024 * 4096 * 4, 2 * 64 * 1024 * 4
+    assert held["data data=8"] == weights + data / 8
+    assert held["zero3 data=8"] == weights / 8 + data / 8
+    assert held["megatron data=4,model=2"] == weights / 2 + data / 4
+
+
+def test_what_cannot_fit_is_not_drafted() -> None:
+    module = prepared("wide")
+    workspace, limit = Workspace(module), 2.0**24
+    with module.context:
+        tasks = every_baseline(module, limit)
+        held = [a.annotated(workspace).argument_bytes for a in tasks]
+        found = Drafts(tasks, {}, False, False)(workspace)
+        assert [isinstance(f, Unfit) for f in found] == [h > limit for h in held]
+        assert [f.argument_bytes for f in found if isinstance(f, Unfit)] == [h for h in held if h > limit]
+        assert 0 < sum(h > limit for h in held) < len(held)
+        assert not any(isinstance(f, Unfit) for f in Drafts(tasks, {}, True, False)(workspace))
+
+
+def test_zero_that_splits_nothing_is_the_baseline_without_it() -> None:
+    """No dimension of the model is divided by three."""
+    cluster = Cluster.preset("summit", nodes=1)
+    module = prepared("wide")
+    shardings.set_mesh(module, Mesh.of({"data": 3}))
+    common = Common(Context(Machine.of(cluster)), math.inf)
+    found = plans.on_mesh(Mesh.of({"data": 3}), suitable(entry_of(module)))
+    tasks = [BaselineAttempt(common, p.label, p.group, plan=p) for p in found if p.without_zero.plan == "data"]
+    with module.context:
+        drafts = Drafts(tasks, {}, False, False)(Workspace(module))
+        assert [d is not None for d in drafts] == [t.name == "data data=3" for t in tasks]
+        every = Drafts(tasks, {}, True, False)(Workspace(module))
+        assert len({(d.seconds, d.peak_bytes) for d in every if d is not None and not isinstance(d, PcgError | Unfit)}) == 1
+
+
+@pytest.mark.parametrize(("name", "want"), [("wide", {1, 2, 4, 8, 16, 32, 64}), ("transformer_unity", {1, 2, 4, 8, 16})])
+def test_higher_tensor_degrees_are_tried_while_lower_ones_are_not_hopeless(name: str, want: set[int]) -> None:
+    """The step of an MLP with few examples becomes faster with the degree, though it is slow at first."""
+    module = prepared(name)
+    cluster = Cluster.preset("summit", nodes=12).take(64)
+    common = Common(Context(Machine.of(cluster)), math.inf)
+    tasks = [
+        BaselineAttempt(common, p.label, p.group, [p.mesh], plan=p)
+        for p in plans.on_devices(64, suitable(entry_of(module)))
+        if p.series == ("data", 1) and p.without_zero == p
+    ]
+    with module.context, Workers(module, 1) as workers:
+        drafts = BaselineDrafts(workers, lambda _: None, {}, False, False).run(tasks)
+        every = BaselineDrafts(workers, lambda _: None, {}, True, False).run(tasks)
+    found = {a.plan.tensor_degree: d.seconds for a, d in drafts if isinstance(d, Draft) and a.plan is not None}
+    seconds = {a.plan.tensor_degree: d.seconds for a, d in every if isinstance(d, Draft) and a.plan is not None}
+    assert [a for a, _ in drafts] == [a for a, _ in every] == tasks and set(seconds) == {1, 2, 4, 8, 16, 32, 64}
+    assert set(found) == want and all(seconds[n] == s for n, s in found.items())
+    assert all(seconds[n] > 2 * min(seconds.values()) for n in set(seconds) - want)
 
 
 @pytest.mark.parametrize("name", ["mlp", "transformer_unity"])
