@@ -21,8 +21,8 @@ import numpy as np
 
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import Solution, completed, searched, solve
-from pcg.solve.kernels import least_of_groups
-from pcg.solve.network import Network, memory, narrowed, widened
+from pcg.solve.network import Network, narrowed, widened
+from pcg.solve.pairwise import offsets
 from pcg.solve.stop import NEVER, Stop
 
 #: Groups per node of which members are looked at: at first, and where the gap is larger then than so many times what is
@@ -43,20 +43,13 @@ class Grouped:
     @cached_property
     def coarse(self) -> Network:
         """The network of groups: each costs what its cheapest member does, and so does each pair of them."""
-        self.network.settle()
-        out = Network()
-        for costs, group in zip(self.network.unary, self.groups, strict=True):
-            out.add(_least(costs[:, None], group, np.zeros(1, np.int64))[:, 0])
-        known: dict[tuple[object, ...], np.ndarray] = {}
-        for i, row in enumerate(self.network.pair):
-            for j, m in row.items():
-                if i < j:
-                    key = memory(m), id(self.groups[i]), id(self.groups[j])
-                    if key not in known:
-                        known[key] = _least(m, self.groups[i], self.groups[j])
-                    out.connect(i, j, known[key])
-        out.unit = self.network.unit
-        return out
+        edges = self.network.edges.least_of_groups(self.groups)
+        first = offsets(edges.size)
+        unary = np.full(int(first[-1]), np.inf)
+        group = np.concatenate([np.zeros(0, dtype=np.int64), *self.groups])
+        at = np.repeat(first[:-1], self.network.edges.size) + group
+        np.minimum.at(unary, at, np.concatenate([np.zeros(0), *self.network.unary]))
+        return Network.of_edges(np.split(unary, first[1:-1]) if len(edges.size) else [], edges, self.network.unit)
 
     def of(self, x: Sequence[int]) -> list[int]:
         """The groups of the choices of a solution."""
@@ -132,10 +125,3 @@ class Grouped:
     def _members(self, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Per node which choices are in groups that are marked."""
         return [mask[group] for mask, group in zip(masks, self.groups, strict=True)]
-
-
-def _least(costs: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The least of each group of rows and group of columns."""
-    out = np.full((int(rows.max()) + 1, int(columns.max()) + 1), np.inf)
-    least_of_groups(np.ascontiguousarray(costs), rows, columns, out)
-    return out

@@ -14,8 +14,9 @@ import numpy as np
 
 from pcg.solve import elimination_kernels as kernels
 from pcg.solve import expansion_kernels
+from pcg.solve.edges import Edges
 from pcg.solve.elimination import CEILING
-from pcg.solve.network import Network, memory
+from pcg.solve.network import Network
 from pcg.solve.pairwise import Pairwise, offsets
 
 #: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
@@ -32,49 +33,31 @@ class FlatElimination:
     """
 
     def __init__(self, network: Network, keep: Iterable[int] = ()) -> None:
-        network.settle()
-        n = len(network.unary)
-        width = np.array([len(u) for u in network.unary], dtype=np.int64)
+        read = network.edges
+        n, width = len(network.unary), read.size
         self._offset = offsets(width)
         self._size = width.copy()
         self._unary = np.concatenate([np.zeros(0), *network.unary])
         self._choice = np.arange(int(self._offset[-1])) - np.repeat(self._offset[:-1], width)
-        edges = self._read_edges(network, width)
+        edges = self._read_edges(read, width)
         self._gone = np.zeros(n, dtype=np.bool_)
         self._order = np.empty(n, dtype=np.int64)
         self._count = self._simplify(network, keep, edges)
 
-    def _read_edges(self, network: Network, width: np.ndarray) -> int:
+    def _read_edges(self, edges: Edges, width: np.ndarray) -> int:
         """How many edges there are."""
-        n = len(width)
-        number: dict[tuple[int, int], int] = {}
-        starts: dict[tuple[object, ...], int] = {}
-        seen: dict[int, int] = {}  # the same by `id`, which takes a tenth of the time
-        parts: list[np.ndarray] = []
-        where: list[int] = []
-        used = 0
-        for i, row in enumerate(network.pair):
-            for j, m in row.items():
-                if i < j:
-                    number[i, j] = number[j, i] = len(where)
-                    at = seen.get(id(m))
-                    if at is None:
-                        at = seen[id(m)] = starts.setdefault(memory(m), used)
-                        if at == used:
-                            parts.append(m.ravel())
-                            used += m.size
-                    where.append(at)
-        first, most = len(where), len(where) + n  # eliminating a node adds an edge at most
-        self._degree = np.array([len(row) for row in network.pair], dtype=np.int64)
-        self._near_offset = offsets(self._degree)[:-1]
-        self._near = np.array([number[i, j] for i, row in enumerate(network.pair) for j in row], dtype=np.int64)
+        n, first, used = len(width), len(edges.ei), len(edges.tables)
+        most = first + n  # eliminating a node adds an edge at most
+        self._degree = np.diff(edges.near_offset)
+        self._near_offset = edges.near_offset[:-1].copy()
+        self._near = edges.near.copy()
         self._end, self._column = np.zeros((2, most), dtype=np.int64), np.zeros((2, most), dtype=np.int64)
-        self._end[:, :first] = np.array([e for e in number if e[0] < e[1]], dtype=np.int64).reshape(-1, 2).T
+        self._end[0, :first], self._end[1, :first] = edges.ei, edges.ej
         self._table, self._stride = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-        self._table[:first], self._stride[:first] = where, width[self._end[1, :first]]
+        self._table[:first], self._stride[:first] = edges.table, width[edges.ej]
         # Room for tables and maps that elimination adds; what is not used of it takes no memory.
         self._tables, self._used = np.empty(_TIMES * used + _ROOM), used
-        np.concatenate([np.empty(0), *parts], out=self._tables[:used])
+        self._tables[:used] = edges.tables
         self._maps = np.empty(_TIMES * int(width.sum()) + _ROOM, dtype=np.int64)
         self._maps[: width.max(initial=0)] = np.arange(width.max(initial=0))
         return first
@@ -146,8 +129,8 @@ class FlatElimination:
         expansion_kernels.respond(self._count, self._order, marks, x, *self._around)
         return [marks[a:b] for a, b in itertools.pairwise(self._offset.tolist())]
 
-    def left(self) -> tuple[list[int], Pairwise, list[dict[int, np.ndarray]]]:
-        """The nodes that are left, what they cost, and the costs between them by position among them."""
+    def left(self) -> tuple[list[int], Pairwise, Edges]:
+        """The nodes that are left, what they cost, and the edges between them by position among them."""
         kept = np.flatnonzero(~self._gone)
         size, degree = self._size[kept], self._degree[kept]
         position = np.empty(len(self._size), dtype=np.int64)
@@ -161,17 +144,7 @@ class FlatElimination:
         flat = Pairwise.joined(size, self._unary[_rows(self._offset[kept], size)], ei, ej, table, tables)
         number = np.empty(len(self._table), dtype=np.int64)
         number[edges] = np.arange(len(edges))
-        sizes = size.tolist()
-        views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        pair: list[dict[int, np.ndarray]] = [{} for _ in sizes]
-        for i, j, at in zip(node.tolist(), other.tolist(), table[number[edge]].tolist(), strict=True):
-            both = views.get(at)
-            if both is None:
-                rows, columns = sizes[min(i, j)], sizes[max(i, j)]
-                m = tables[at : at + rows * columns].reshape(rows, columns)
-                both = views[at] = m, m.T
-            pair[i][j] = both[i > j]
-        return kept.tolist(), flat, pair
+        return kept.tolist(), flat, Edges(size, ei, ej, table, tables, offsets(degree), number[edge])
 
     def _collected(self, edges: np.ndarray, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the costs of each of some edges are, and all of them, equal ones once."""

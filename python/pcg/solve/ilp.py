@@ -215,6 +215,8 @@ def first_guess(core: Network) -> list[int]:
 
 def completed(network: Network, known: Mapping[int, int]) -> list[int]:
     """A solution of `network` with the choices that are `known`: exact elimination, then greedy on the core."""
+    if not known:
+        return _eliminated(network)
     network.settle()
     out = [known.get(n, 0) for n in range(len(network.unary))]
     open_ = [n for n in range(len(out)) if n not in known]
@@ -231,11 +233,14 @@ def completed(network: Network, known: Mapping[int, int]) -> list[int]:
             if m in place and n < m:
                 rest.connect(place[n], place[m], costs)
     rest.unit = network.unit  # a part of what costs no more than that
-    found = reduce(rest)
-    inside = found.expand(first_guess(found.core) if found.core.unary else [])
-    for n, k in zip(open_, inside, strict=True):
+    for n, k in zip(open_, _eliminated(rest), strict=True):
         out[n] = k
     return out
+
+
+def _eliminated(network: Network) -> list[int]:
+    found = reduce(network)
+    return found.expand(first_guess(found.core) if found.core.unary else [])
 
 
 def _groups(rows: np.ndarray, noise: float) -> np.ndarray:

@@ -144,6 +144,38 @@ def least_of_groups(costs: FloatRows, rows: Ints, columns: Ints, out: FloatRows)
             to[columns[j]] = min(to[columns[j]], row[j])
 
 
+@kernel
+def cost_of_edges(x: Ints, size: Ints, ei: Ints, ej: Ints, table: Ints, tables: Floats, beside: float) -> float:
+    """What edges cost for choices `x`, added to `beside`: those of one first end are added up first."""
+    total, own = beside, 0.0
+    for e in range(len(ei)):
+        own += tables[table[e] + x[ei[e]] * size[ej[e]] + x[ej[e]]]
+        if e + 1 == len(ei) or ei[e + 1] != ei[e]:
+            total += own
+            own = 0.0
+    return total
+
+
+@kernel
+def restricted_tables(
+    table: Ints, columns: Ints, at_rows: Ints, row_count: Ints, at_columns: Ints, column_count: Ints, kept: Ints,
+    tables: Floats, to: Ints, out: Floats,
+) -> None:  # fmt: skip
+    """Copy the kept rows and columns of tables, which have so many `columns`, to where `to` says in `out`.
+
+    The kept rows of table e are the `row_count[e]` entries of `kept` from `at_rows[e]` on, and so for its columns.
+    """
+    for e in range(len(table)):
+        rows = kept[at_rows[e] : at_rows[e] + row_count[e]]
+        some = kept[at_columns[e] : at_columns[e] + column_count[e]]
+        p = to[e]
+        for r in rows:
+            base = table[e] + r * columns[e]
+            for c in some:
+                out[p] = tables[base + c]
+                p += 1
+
+
 @kernel_without_nan
 def least(values: Floats) -> float:
     """The least of some values."""
@@ -237,13 +269,15 @@ def trws(
 @kernel
 def icm(
     size: Ints, offset: Ints, unary: Floats, ei: Ints, table: Ints, tables: Floats, near_offset: Ints,
-    near_node: Ints, near_edge: Ints, noise: float, x: Ints, cost: Floats, waits: Flags, later: Flags,
+    near_node: Ints, near_edge: Ints, noise: float, x: Ints, cost: Floats, free: Flags, waits: Flags, later: Flags,
 ) -> None:  # fmt: skip
-    """Iterated conditional modes: improve `x` node by node, in their order, until no change of one helps.
+    """Iterated conditional modes: improve `x` node by node, in their order, until no change of a `free` one helps.
 
-    `cost` has room for the choices of a node; a node is looked at if it `waits`.
+    `cost` has room for the choices of a node, `waits` and `later` for a flag of each.
     """
     n = len(size)
+    for i in range(n):
+        waits[i] = free[i]
     changed = True
     while changed:
         changed = False
@@ -269,7 +303,7 @@ def icm(
                 for a in range(near_offset[i], near_offset[i + 1]):
                     later[near_node[a]] = True
         for i in range(n):
-            waits[i] = later[i]
+            waits[i] = later[i] and free[i]
 
 
 @kernel

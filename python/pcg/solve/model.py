@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve.edges import Edges
 from pcg.solve.memory_kernels import penalise, usage_changes
 from pcg.solve.pairwise import Pairwise, offsets
 from pcg.solve.reduce_problem import Reduced
@@ -48,7 +49,7 @@ def flatten(r: Reduced) -> Model:
     """The model of `r`."""
     items = [(s, e, u) for own in r.timeline.items for s, e, u in own]
     return Model(
-        **vars(Pairwise.of(r.unary, r.pair)),
+        **vars(Pairwise.of(r.unary, Edges.of(r.unary, r.pair))),
         item_offset=offsets(np.array([len(own) for own in r.timeline.items], dtype=np.int64)),
         item_start=np.array([s for s, _, _ in items], dtype=np.int64),
         item_end=np.array([e for _, e, _ in items], dtype=np.int64),

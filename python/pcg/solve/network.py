@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from pcg.solve.edges import Edges, memory
 from pcg.solve.pairwise import Pairwise
 
 #: Cost of what is not allowed, wherever costs are given to a network.
@@ -36,23 +38,30 @@ class Network:
     Thresholds are shares of it, so networks whose costs differ by a factor have the same solutions.
     """
     _flat: Pairwise | None = field(default=None, repr=False, compare=False)
+    _edges: Edges | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_edges(cls, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None = None) -> Network:
+        """That with `edges`, whose rows are made when they are looked at."""
+        return _OfEdges(unary, edges, unit, flat)
 
     def add(self, unary: np.ndarray) -> int:
         """Add a variable with one cost per choice; return its index."""
-        self.unit, self._flat = 0.0, None
-        self.unary.append(np.asarray(unary, dtype=float).copy())
         self.pair.append({})
+        self.unit, self._flat, self._edges = 0.0, None, None
+        self.unary.append(np.asarray(unary, dtype=float).copy())
         return len(self.unary) - 1
 
     def connect(self, i: int, j: int, cost: np.ndarray) -> None:
         """Add `cost[k, l]` between choices of `i` and `j`; a self-edge adds its diagonal to the unary cost."""
-        self.unit, self._flat = 0.0, None
+        row = self.pair[i]
+        self.unit, self._flat, self._edges = 0.0, None, None
         if i == j:
             self.unary[i] += np.diagonal(cost)
             return
-        if j in self.pair[i]:
-            cost = self.pair[i][j] + cost
-        self.pair[i][j] = cost
+        if j in row:
+            cost = row[j] + cost
+        row[j] = cost
         self.pair[j][i] = cost.T
 
     # -- scale ---------------------------------------------------------------------------------
@@ -61,6 +70,7 @@ class Network:
         """Compute `unit`, and put a number where infinity is."""
         if self.unit:
             return
+        self._edges = None
         where: dict[tuple[object, ...], list[tuple[int, int]]] = {}
         known: dict[int, list[tuple[int, int]]] = {}  # the same by `id`, which takes less time
         for i, row in enumerate(self.pair):
@@ -106,8 +116,16 @@ class Network:
         """The same as flat arrays, which are kept: for cores, on which several loops run."""
         self.settle()
         if self._flat is None:
-            self._flat = Pairwise.of(self.unary, self.pair)
+            self._flat = Pairwise.of(self.unary, self.edges)
         return self._flat
+
+    @property
+    def edges(self) -> Edges:
+        """What edges cost as flat arrays, which are kept."""
+        self.settle()
+        if self._edges is None:
+            self._edges = Edges.of(self.unary, self.pair)
+        return self._edges
 
     # -- assignments ---------------------------------------------------------------------------
 
@@ -117,13 +135,7 @@ class Network:
         total = 0.0
         for u, k in zip(self.unary, x, strict=True):
             total += u.item(k)
-        for i, row in enumerate(self.pair):
-            k, own = x[i], 0.0
-            for j, m in row.items():
-                if i < j:
-                    own += m.item(k, x[j])
-            total += own
-        return total
+        return self.edges.cost(x, total)
 
     def difference(self, x: Sequence[int], change: Sequence[tuple[int, int]]) -> float:
         """By how much the assignment `x` costs more with other choices of some variables."""
@@ -137,21 +149,15 @@ class Network:
         return total
 
     def copy(self) -> Network:
-        return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair], self.unit)
+        """The same, which may be changed."""
+        return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair], self.unit, None, self._edges)
 
     def restrict(self, masks: Sequence[np.ndarray]) -> Network:
         """This network with only the choices that `masks` leave open."""
-        self.settle()
-        at = [np.flatnonzero(mask) for mask in masks]
-        unary = [u[k] for u, k in zip(self.unary, at, strict=True)]
-        part = [len(u) < len(mask) for u, mask in zip(unary, masks, strict=True)]
-        pair = [dict(row) for row in self.pair]
-        for i, row in enumerate(pair):
-            for j, m in row.items():
-                if i < j and (part[i] or part[j]):
-                    row[j] = m = m[at[i]][:, at[j]]
-                    pair[j][i] = m.T
-        return Network(unary, pair, self.unit)
+        edges = self.edges
+        kept = [np.flatnonzero(mask) for mask in masks]
+        unary = [u[k] for u, k in zip(self.unary, kept, strict=True)]
+        return Network.of_edges(unary, edges.restrict(kept), self.unit)
 
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
@@ -160,7 +166,7 @@ class Network:
         unit = _unit(self.unit + sum(map(_most, extra.values())))
         if unit > 2 * self.unit:  # `forbidden` must stay beyond all that is allowed
             other.unary = [np.where(u < limit, u, FORBIDDEN) for u in other.unary]
-            other.unit = unit
+            other.unit, other._edges = unit, None
             for i, row in enumerate(other.pair):
                 for j, m in row.items():
                     if i < j and m.max() >= limit:
@@ -176,22 +182,21 @@ class Network:
 
         Nodes that are `fixed` keep their choices.
         """
-        noise, unary, pair = self.noise, self.unary, self.pair
-        best = list(x)
-        free = {i for i, u in enumerate(unary) if len(u) > 1}.difference(fixed)
-        work = free
-        while work:
-            changed: set[int] = set()
-            for i in sorted(work):
-                c = unary[i]
-                for j, m in pair[i].items():
-                    c = c + m[:, best[j]]
-                k = int(c.argmin())
-                if k != best[i] and c[k] < c[best[i]] - noise:
-                    best[i] = k
-                    changed |= pair[i].keys()
-            work = changed & free
-        return best
+        free = np.fromiter((len(u) > 1 for u in self.unary), np.bool_, len(self.unary))
+        free[list(fixed)] = False
+        return self.edges.icm(self.unary, x, self.noise, free)
+
+
+class _OfEdges(Network):
+    """A network that is given by its edges."""
+
+    def __init__(self, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None) -> None:
+        self.unary, self.unit, self._flat, self._edges = unary, unit, flat, edges
+
+    @cached_property
+    def pair(self) -> list[dict[int, np.ndarray]]:  # type: ignore[override]
+        assert self._edges is not None
+        return self._edges.rows()
 
 
 def narrowed(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
@@ -206,11 +211,6 @@ def widened(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
 
 def _unit(most: float) -> float:
     return 2.0 ** math.ceil(math.log2(most)) if most > 0 else 1.0
-
-
-def memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """The same for arrays and views that are one matrix in memory."""
-    return m.__array_interface__["data"][0], m.shape, m.strides
 
 
 def _most(costs: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from pcg.solve import kernels
+from pcg.solve.edges import Edges
 from pcg.solve.equal import Equal
 
 
@@ -30,20 +31,27 @@ class Pairwise:
     near_edge: np.ndarray
 
     @classmethod
-    def of(cls, unary: Sequence[np.ndarray], pair: Sequence[dict[int, np.ndarray]]) -> Pairwise:
-        """`unary[i]` per choice of node i, `pair[i][j]` per choice of i and of j, given both ways."""
-        size = np.array([len(u) for u in unary], dtype=np.int64)
-        ends: list[tuple[int, int]] = []
-        tables, where = _Tables(), []
-        for i, row in enumerate(pair):
-            for j, t in row.items():
-                if i < j:
-                    ends.append((i, j))
-                    where.append(tables.place(t))
-        ei, ej = np.array(ends, dtype=np.int64).reshape(-1, 2).T.copy()
+    def of(cls, unary: Sequence[np.ndarray], edges: Edges) -> Pairwise:
+        """`unary[i]` per choice of node i; tables of edges that are equal become one."""
+        same, tables, used = Equal(), [], 0
+        starts: dict[int, int] = {}
+        known: dict[tuple[int, int, int], int] = {}
+        where = []
+        ends = edges.size[edges.ei], edges.size[edges.ej]
+        for at in zip(edges.table.tolist(), ends[0].tolist(), ends[1].tolist(), strict=True):
+            start = known.get(at)
+            if start is None:
+                m = same.one(edges.tables[at[0] : at[0] + at[1] * at[2]].reshape(at[1:]))
+                if id(m) not in starts:
+                    starts[id(m)] = used
+                    tables.append(m)
+                    used += m.size
+                start = known[at] = starts[id(m)]
+            where.append(start)
         own = np.concatenate([np.zeros(0), *unary])
         table = np.array(where, dtype=np.int64)
-        return cls.joined(size, own, ei, ej, table, np.concatenate([np.zeros(0), *map(np.ravel, tables.parts)]))
+        flat = np.concatenate([np.zeros(0), *map(np.ravel, tables)])
+        return cls.joined(edges.size, own, edges.ei, edges.ej, table, flat)
 
     @classmethod
     def joined(
@@ -88,9 +96,10 @@ class Pairwise:
     def icm(self, x: Sequence[int], noise: float) -> np.ndarray:
         """`Network.icm`, of all nodes."""
         best = np.array(x, dtype=np.int64)
+        free, *flags = np.ones(self.n, dtype=np.bool_), np.empty(self.n, np.bool_), np.empty(self.n, np.bool_)
         kernels.icm(
             self.size, self.offset, self.unary, self.ei, self.table, self.tables, self.near_offset, self.near_node,
-            self.near_edge, noise, best, *self.rooms(1), np.ones(self.n, dtype=np.bool_), np.empty(self.n, np.bool_),
+            self.near_edge, noise, best, *self.rooms(1), free, *flags,
         )  # fmt: skip
         return best
 
@@ -109,26 +118,6 @@ class Pairwise:
         """Work space for the choices of a node, so many times."""
         largest = int(self.size.max(initial=1))
         return [np.empty(largest) for _ in range(count)]
-
-
-class _Tables:
-    """Tables one behind the other, equal ones once."""
-
-    def __init__(self) -> None:
-        self.parts: list[np.ndarray] = []
-        self._equal = Equal()
-        self._end = 0
-        self._starts: dict[int, int] = {}
-
-    def place(self, table: np.ndarray) -> int:
-        """Where a table starts."""
-        table = self._equal.one(np.ascontiguousarray(table))
-        start = self._starts.get(id(table))
-        if start is None:
-            start = self._starts[id(table)] = self._end
-            self.parts.append(table)
-            self._end += table.size
-        return start
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:

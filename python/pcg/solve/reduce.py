@@ -60,5 +60,5 @@ def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:
     Nodes in `keep` stay in the core with all their choices, so that what those cost may still change.
     """
     found = FlatElimination(network, keep)
-    kept, flat, pair = found.left()
-    return Reduction(Network(flat.split(flat.unary), pair, network.unit, flat), kept, found)
+    kept, flat, edges = found.left()
+    return Reduction(Network.of_edges(flat.split(flat.unary), edges, network.unit, flat), kept, found)

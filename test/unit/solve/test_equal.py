@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.solve.edges import Edges
 from pcg.solve.equal import Equal
 from pcg.solve.kernels import least_sums, least_sums_of_rows
 from pcg.solve.network import Network
@@ -33,7 +34,8 @@ def test_edges_with_equal_costs_have_one_table():
     m, rng = np.arange(12.0).reshape(3, 4), np.random.default_rng(0)
     pair = [{1: m, 2: m.copy()}, {0: m.T, 3: rng.random((4, 3))}, {0: m.T.copy()}, {1: rng.random((3, 4))}]
     pair[1][3] = pair[3][1].T
-    flat = Pairwise.of([np.zeros(3), np.zeros(4), np.zeros(4), np.zeros(3)], pair)
+    unary = [np.zeros(3), np.zeros(4), np.zeros(4), np.zeros(3)]
+    flat = Pairwise.of(unary, Edges.of(unary, pair))
     assert len(flat.tables) == 24 and len(set(flat.table.tolist())) == 2
     for e, (i, j) in enumerate(zip(flat.ei.tolist(), flat.ej.tolist(), strict=True)):
         np.testing.assert_array_equal(flat.edge(e), pair[i][j])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pcg.solve import elimination, flat_elimination
 from pcg.solve.dominance import undominated
+from pcg.solve.edges import Edges
 from pcg.solve.elimination import Elimination
 from pcg.solve.flat_elimination import FlatElimination
 from pcg.solve.network import FORBIDDEN, Network
@@ -82,8 +83,9 @@ def test_it_is_the_elimination_node_by_node(room: int, network: Network, data: s
         patch.setattr(flat_elimination, "_ROOM", room)
         found = FlatElimination(network, keep)
     assert found.constant == expected.constant
-    (kept, flat, pair), (kept_0, unary_0, pair_0) = found.left(), expected.left()
-    unary, again = flat.split(flat.unary), Pairwise.of(unary_0, pair_0)
+    (kept, flat, edges), (kept_0, unary_0, pair_0) = found.left(), expected.left()
+    pair = edges.rows()
+    unary, again = flat.split(flat.unary), Pairwise.of(unary_0, Edges.of(unary_0, pair_0))
     assert kept == kept_0
     assert flat.near == again.near
     distinct = {(m.shape, m.tobytes()): m.size for i, row in enumerate(pair_0) for j, m in row.items() if i < j}
@@ -117,7 +119,7 @@ def test_it_is_the_elimination_node_by_node(room: int, network: Network, data: s
 
 def test_a_network_may_be_empty() -> None:
     found = FlatElimination(Network())
-    kept, flat, pair = found.left()
-    assert kept == [] and flat.n == 0 and len(flat.ei) == 0 and pair == []
+    kept, flat, edges = found.left()
+    assert kept == [] and flat.n == 0 and len(flat.ei) == 0 and edges.rows() == []
     assert found.expand([]) == []
     assert found.respond([]) == []

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pcg.solve.dominance import undominated
 from pcg.solve.kernels import least_of_groups
 from pcg.solve.network import FORBIDDEN, Network
-from pcg.solve.pairwise import Pairwise
 from pcg.solve.products import min_plus
 from pcg.solve.trws import TreeReweighted
 
@@ -132,7 +131,7 @@ def passed(network, unary, sweeps, to_i, to_j):
 @given(SEEDS)
 def test_message_passing_in_numpy_does_the_same(seed):
     network = random_network(seed)
-    flat = Pairwise.of(network.unary, network.pair)
+    flat = network.flat
     messages = TreeReweighted(flat)
     to_i, to_j = ([np.zeros(flat.size[i]) for i in ends] for ends in (flat.ei, flat.ej))
     for sweeps in (1, 3):
@@ -148,7 +147,7 @@ def test_message_passing_in_numpy_does_the_same(seed):
 @given(SEEDS)
 def test_a_choice_lifts_the_bound_by_no_more_than_it_costs(seed):
     network = random_network(seed)
-    flat = Pairwise.of(network.unary, network.pair)
+    flat = network.flat
     messages = TreeReweighted(flat)
     everything = list(itertools.product(*(range(len(u)) for u in network.unary)))
     costs = np.array([network.cost(x) for x in everything])
@@ -168,7 +167,7 @@ def test_a_choice_lifts_the_bound_by_no_more_than_it_costs(seed):
 def test_greedy_chooses_nodes_with_most_neighbours_first(seed):
     network = random_network(seed)
     network.settle()
-    flat = Pairwise.of(network.unary, network.pair)
+    flat = network.flat
     chosen: dict[int, int] = {}
     for i in sorted(range(flat.n), key=lambda i: (-len(network.pair[i]), i)):
         cost = network.unary[i].copy()

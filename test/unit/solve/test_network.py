@@ -14,7 +14,6 @@ from pcg.solve import ilp, trws
 from pcg.solve.effort import DEFAULT
 from pcg.solve.ilp import _kernel_search, solve
 from pcg.solve.network import FORBIDDEN, Network
-from pcg.solve.pairwise import Pairwise
 from pcg.solve.reduce import reduce
 from pcg.solve.trws import Bounded, ascend
 
@@ -102,7 +101,7 @@ def test_compiled_descent_is_descent(network: Network, data: st.DataObject) -> N
     x = [data.draw(st.integers(0, len(u) - 1)) for u in network.unary]
     best = network.icm(x)
     assert network.cost(best) <= network.cost(x)
-    found = Pairwise.of(network.unary, network.pair).icm(x, network.noise)
+    found = network.flat.icm(x, network.noise)
     assert network.cost(found.tolist()) == pytest.approx(network.cost(best))
     fixed = data.draw(st.sets(st.integers(0, len(x) - 1)))
     assert all(network.icm(x, fixed)[i] == x[i] for i in fixed)
