@@ -268,12 +268,7 @@ class BaselineAttempt(Attempt):
         Raises:
           PcgError: there are none.
         """
-        assert self.plan is not None
-        plan, mesh = self.plan, None
-        if self.mappings:  # then all plans on meshes of these sizes have one graph
-            plan = plan.on_numbered_axes
-            mesh = Mesh(plan.mesh.axes, self.mappings[0].device_ids)
-        copy, baseline = self._annotated(workspace, plan, mesh)
+        copy, baseline = self._annotated(workspace, *self._numbered)
         return Annotated(copy, _argument_bytes(copy), baseline.splits_more)
 
     def draft(self, workspace: Workspace) -> Draft:
@@ -293,11 +288,19 @@ class BaselineAttempt(Attempt):
         model = cost_model(on.module, self.common.context.machine, draft.mesh)
         return on.timer(model).update_seconds(draft.choice)
 
-    def _on(self, workspace: Workspace) -> OnMesh:
-        if not self.mappings:
-            return workspace.on()
+    @property
+    def _numbered(self) -> tuple[BaselinePlan, Mesh | None]:
+        """The plan, and the first of `mappings`, if there is one, on numbered axes: so all plans on meshes of these
+        sizes have one graph."""
         assert self.plan is not None
-        return workspace.on(Mesh(self.plan.on_numbered_axes.mesh.axes, self.mappings[0].device_ids), self.refine)
+        if not self.mappings:
+            return self.plan, None
+        plan = self.plan.on_numbered_axes
+        return plan, Mesh(plan.mesh.axes, self.mappings[0].device_ids)
+
+    def _on(self, workspace: Workspace) -> OnMesh:
+        _, mesh = self._numbered
+        return workspace.on() if mesh is None else workspace.on(mesh, self.refine)
 
     def _annotated(self, workspace: Workspace, plan: BaselinePlan, mesh: Mesh | None) -> tuple[ir.Operation, Baseline]:
         copy = clone_module(workspace.module).operation

@@ -19,10 +19,10 @@ from functools import cached_property
 
 import numpy as np
 
+from pcg.solve.edges import offsets
 from pcg.solve.effort import DEFAULT, Effort
 from pcg.solve.ilp import Solution, completed, searched, solve
 from pcg.solve.network import Network, narrowed, widened
-from pcg.solve.pairwise import offsets
 from pcg.solve.stop import NEVER, Stop
 
 #: Groups per node of which members are looked at: at first, and where the gap is larger then than so many times what is

@@ -16,8 +16,8 @@ from pcg.solve import kernels
 class Edges:
     """Edge e between nodes `ei[e]` < `ej[e]` costs `tables[table[e] + k * size[ej[e]] + l]` for their choices k and l.
 
-    `size` has the choices of every node.  Edges with one matrix in memory share a table.  Around node i, in the order
-    of its row, are the edges `near[near_offset[i] : near_offset[i + 1]]`.
+    `size` has the choices of every node.  Edges with one matrix in memory share a table, which has one shape.  Around
+    node i, in the order of its row, are the edges `near[near_offset[i] : near_offset[i + 1]]`.
     """
 
     size: np.ndarray
@@ -33,7 +33,6 @@ class Edges:
         """`unary[i]` per choice of node i, `pair[i][j]` per choice of i and of j, given both ways."""
         n = len(unary)
         degree = np.fromiter(map(len, pair), np.int64, n)
-        near_offset = np.concatenate([[0], np.cumsum(degree)])
         node = np.repeat(np.arange(n), degree)
         other = np.fromiter(itertools.chain.from_iterable(pair), np.int64, len(node))
         forward = node < other
@@ -58,7 +57,7 @@ class Edges:
             where.append(at)
         size = np.fromiter(map(len, unary), np.int64, n)
         table = np.array(where, dtype=np.int64)
-        return cls(size, ei, ej, table, np.concatenate([np.zeros(0), *parts]), near_offset, near)
+        return cls(size, ei, ej, table, np.concatenate([np.zeros(0), *parts]), offsets(degree), near)
 
     def cost(self, x: Sequence[int], beside: float) -> float:
         """What the edges cost for an assignment, added to what it costs `beside`; row by row."""
@@ -71,7 +70,7 @@ class Edges:
         best = np.array(x, dtype=np.int64)
         n, room = len(self.size), np.empty(int(self.size.max(initial=1)))
         kernels.icm(
-            self.size, np.cumsum(self.size) - self.size, np.concatenate([np.zeros(0), *unary]), self.ei, self.table,
+            self.size, offsets(self.size)[:-1], np.concatenate([np.zeros(0), *unary]), self.ei, self.table,
             self.tables, self.near_offset, self.near_node, self.near, noise, best, room, free, np.empty(n, np.bool_),
             np.empty(n, np.bool_),
         )  # fmt: skip
@@ -86,9 +85,7 @@ class Edges:
     def restrict(self, kept: Sequence[np.ndarray]) -> Edges:
         """With only the choices `kept` of every node."""
         size = np.fromiter(map(len, kept), np.int64, len(kept))
-        offset = np.concatenate([[0], np.cumsum(size)])
-        known: dict[bytes, int] = {}
-        kind = np.fromiter((known.setdefault(k.tobytes(), len(known)) for k in kept), np.int64, len(kept))
+        offset = offsets(size)
 
         def narrow(e: np.ndarray, to: np.ndarray, out: np.ndarray) -> None:
             i, j = self.ei[e], self.ej[e]
@@ -97,13 +94,11 @@ class Edges:
                 self.table[e], self.size[j], offset[i], size[i], offset[j], size[j], choices, self.tables, to, out
             )
 
-        return self._rewritten(size, kind, narrow)
+        return self._rewritten(size, kept, narrow)
 
     def least_of_groups(self, groups: Sequence[np.ndarray]) -> Edges:
         """Between groups of choices, `groups[i]` having the number of that of each choice of i: the least in each."""
         size = np.array([int(g.max()) + 1 for g in groups], dtype=np.int64)
-        known: dict[bytes, int] = {}
-        kind = np.fromiter((known.setdefault(g.tobytes(), len(known)) for g in groups), np.int64, len(groups))
 
         def least(e: np.ndarray, to: np.ndarray, out: np.ndarray) -> None:
             out[:] = np.inf
@@ -117,16 +112,18 @@ class Edges:
                     costs, groups[i], groups[j], out[start : start + shape[0] * shape[1]].reshape(shape)
                 )
 
-        return self._rewritten(size, kind, least)
+        return self._rewritten(size, groups, least)
 
     def _rewritten(
-        self, size: np.ndarray, kind: np.ndarray, write: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+        self, size: np.ndarray, by: Sequence[np.ndarray], write: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     ) -> Edges:
-        """With other tables: those of edges that share one, and whose ends are of the same kinds, are the same.
+        """With other tables: those of edges that share one, and whose ends have equal arrays in `by`, are the same.
 
         `write` gets edges, one of each, where their tables start, and all of these.
         """
-        count = int(kind.max(initial=0)) + 1
+        known: dict[bytes, int] = {}
+        kind = np.fromiter((known.setdefault(a.tobytes(), len(known)) for a in by), np.int64, len(by))
+        count = max(1, len(known))
         key = (self.table * count + kind[self.ei]) * count + kind[self.ej]
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
         entries = size[self.ei[first]] * size[self.ej[first]]
@@ -150,6 +147,11 @@ class Edges:
                 both = views[at, rows, columns] = m, m.T
             pair[i][j] = both[i > j]
         return pair
+
+
+def offsets(lengths: np.ndarray) -> np.ndarray:
+    """Where each of several rows starts when they lie one behind the other, and their end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:

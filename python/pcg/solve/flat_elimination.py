@@ -14,10 +14,10 @@ import numpy as np
 
 from pcg.solve import elimination_kernels as kernels
 from pcg.solve import expansion_kernels
-from pcg.solve.edges import Edges
+from pcg.solve.edges import Edges, offsets
 from pcg.solve.elimination import CEILING
 from pcg.solve.network import Network
-from pcg.solve.pairwise import Pairwise, offsets
+from pcg.solve.pairwise import Pairwise
 
 #: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
 _ROOM, _GROWTH = 1 << 14, 1.5

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcg.solve.edges import Edges
+from pcg.solve.edges import Edges, offsets
 from pcg.solve.memory_kernels import penalise, usage_changes
-from pcg.solve.pairwise import Pairwise, offsets
+from pcg.solve.pairwise import Pairwise
 from pcg.solve.reduce_problem import Reduced
 
 

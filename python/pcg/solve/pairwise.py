@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from pcg.solve import kernels
-from pcg.solve.edges import Edges
+from pcg.solve.edges import Edges, offsets
 from pcg.solve.equal import Equal
 
 
@@ -118,8 +118,3 @@ class Pairwise:
         """Work space for the choices of a node, so many times."""
         largest = int(self.size.max(initial=1))
         return [np.empty(largest) for _ in range(count)]
-
-
-def offsets(lengths: np.ndarray) -> np.ndarray:
-    """Where each of several rows starts when they lie one behind the other, and their end."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcg.solve import kernels
+from pcg.solve.edges import offsets
 from pcg.solve.network import Network
-from pcg.solve.pairwise import Pairwise, offsets
+from pcg.solve.pairwise import Pairwise
 from pcg.solve.stop import NEVER, Stop
 
 #: Relative gap at which ascent ends.  Chosen: a hundredth of the gap to which networks are solved.
