@@ -54,7 +54,8 @@ def grouped(network: Network, tables: Sequence[Table], model: CostModel) -> Grou
         return None
     numbers, uniform = zip(*(groups(t, model.mesh.names, classes) for t in tables), strict=True)
     found = Grouped(network, numbers, uniform)
-    count = sum(int(g.max()) + 1 for g in found.groups)
+    sizes = {key: int(g.max()) + 1 for key, g in {id(g): g for g in numbers}.items()}
+    count = sum(sizes[id(g)] for g in numbers)
     return found if count <= _SHARE * sum(map(len, network.unary)) else None
 
 

@@ -205,7 +205,7 @@ class Frontier:
         best = min((p for p in self.points if p.peak <= limit), key=lambda p: p.seconds)
         faster = sorted((p for p in self.points if p.seconds < best.seconds), key=lambda p: p.peak)
         for other in faster[:_RELINKED]:
-            parts = different_parts(self.network.pair, best.choice, other.choice)[:_PARTS]
+            parts = different_parts(self.network.edges.neighbours, best.choice, other.choice)[:_PARTS]
             changes = [tuple((n, other.choice[n]) for n in part) for part in parts]
             alone = [self._changed(best, change) for change in changes]
             worth = [
@@ -226,8 +226,7 @@ class Frontier:
         """The plan with other choices of some classes."""
         assert self.network is not None
         x = changed(point.choice, change)
-        seconds = self.network.flat.energy(np.array(x))
-        return Point(tuple(x), seconds if seconds < self.network.limit else math.inf, self.quotient.peak(x))
+        return Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
 
     def _best_at(self, rate: float, weights: Mapping[tuple[int, int], float], start: Point) -> Point:
         """The best plan where a byte of `weights` costs `rate` seconds."""

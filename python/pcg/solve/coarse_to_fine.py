@@ -48,7 +48,7 @@ class Grouped:
         unary = np.full(int(first[-1]), np.inf)
         group = np.concatenate([np.zeros(0, dtype=np.int64), *self.groups])
         at = np.repeat(first[:-1], self.network.edges.size) + group
-        np.minimum.at(unary, at, np.concatenate([np.zeros(0), *self.network.unary]))
+        np.minimum.at(unary, at, self.network.own)
         return Network.of_edges(np.split(unary, first[1:-1]) if len(edges.size) else [], edges, self.network.unit)
 
     def of(self, x: Sequence[int]) -> list[int]:
@@ -57,7 +57,7 @@ class Grouped:
 
     def member(self, x: Sequence[int], fixed: Mapping[int, int]) -> list[int]:
         """A good solution of members of the groups `x`, but for choices that are `fixed`."""
-        masks = self._members([np.arange(int(g.max()) + 1) == k for g, k in zip(self.groups, x, strict=True)])
+        masks = [group == k for group, k in zip(self.groups, x, strict=True)]
         for i, k in fixed.items():
             masks[i] = np.arange(len(masks[i])) == k
         return self.network.icm(widened(masks, completed(self.network.restrict(masks), {})), fixed)

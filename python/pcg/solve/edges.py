@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,19 +14,33 @@ from pcg.solve import kernels
 
 @dataclass(frozen=True)
 class Edges:
-    """Edge e between nodes `ei[e]` < `ej[e]` costs `tables[table[e] + k * size[ej[e]] + l]` for their choices k and l.
+    """Edge e between nodes `ei[e]` < `ej[e]` costs, for their choices k and l,
+    `tables[table[e] + maps[column[0, e] + k] * stride[e] + maps[column[1, e] + l]]`.
 
-    `size` has the choices of every node.  Edges with one matrix in memory share a table, which has one shape.  Around
-    node i, in the order of its row, are the edges `near[near_offset[i] : near_offset[i + 1]]`.
+    `size` has the choices of every node.  `maps` begins with 0, 1, 2, ... for the choices of any node: column 0 is for
+    tables with a row or a column per choice.  Edges with one matrix in memory share a table, which has one stride.
+    Around node i, in the order of its row, are the edges `near[near_offset[i] : near_offset[i + 1]]`.
     """
 
     size: np.ndarray
     ei: np.ndarray
     ej: np.ndarray
     table: np.ndarray
+    stride: np.ndarray
+    column: np.ndarray
+    maps: np.ndarray
     tables: np.ndarray
     near_offset: np.ndarray
     near: np.ndarray
+
+    @classmethod
+    def by_choice(
+        cls, size: np.ndarray, ei: np.ndarray, ej: np.ndarray, table: np.ndarray, tables: np.ndarray,
+        near_offset: np.ndarray, near: np.ndarray,
+    ) -> Edges:  # fmt: skip
+        """Those whose tables have a row per choice of the one end and a column per choice of the other."""
+        column, maps = np.zeros((2, len(ei)), dtype=np.int64), np.arange(size.max(initial=0))
+        return cls(size, ei, ej, table, size[ej], column, maps, tables, near_offset, near)
 
     @classmethod
     def of(cls, unary: Sequence[np.ndarray], pair: Sequence[dict[int, np.ndarray]]) -> Edges:
@@ -57,24 +71,30 @@ class Edges:
             where.append(at)
         size = np.fromiter(map(len, unary), np.int64, n)
         table = np.array(where, dtype=np.int64)
-        return cls(size, ei, ej, table, np.concatenate([np.zeros(0), *parts]), offsets(degree), near)
+        return cls.by_choice(size, ei, ej, table, np.concatenate([np.zeros(0), *parts]), offsets(degree), near)
 
     def cost(self, x: Sequence[int], beside: float) -> float:
         """What the edges cost for an assignment, added to what it costs `beside`; row by row."""
         return kernels.cost_of_edges(
-            np.array(x, dtype=np.int64), self.size, self.ei, self.ej, self.table, self.tables, beside
-        )
+            np.array(x, dtype=np.int64), self.ei, self.ej, self.table, self.stride, self.column, self.maps, self.tables,
+            beside,
+        )  # fmt: skip
 
-    def icm(self, unary: Sequence[np.ndarray], x: Sequence[int], noise: float, free: np.ndarray) -> list[int]:
-        """`Network.icm`, of the nodes that are `free`."""
+    def icm(self, own: np.ndarray, x: Sequence[int], noise: float, free: np.ndarray) -> list[int]:
+        """`Network.icm`, of the nodes that are `free`; `own` is `Network.own`."""
         best = np.array(x, dtype=np.int64)
         n, room = len(self.size), np.empty(int(self.size.max(initial=1)))
         kernels.icm(
-            self.size, offsets(self.size)[:-1], np.concatenate([np.zeros(0), *unary]), self.ei, self.table,
-            self.tables, self.near_offset, self.near_node, self.near, noise, best, room, free, np.empty(n, np.bool_),
+            self.size, self.first, own, self.ei, self.table, self.stride, self.column, self.maps, self.tables,
+            self.near_offset, self.near_node, self.near, noise, best, room, free, np.empty(n, np.bool_),
             np.empty(n, np.bool_),
         )  # fmt: skip
         return best.tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """Where the choices of each node start when they lie one behind the other."""
+        return offsets(self.size)[:-1]
 
     @cached_property
     def near_node(self) -> np.ndarray:
@@ -82,35 +102,54 @@ class Edges:
         node = np.repeat(np.arange(len(self.size)), np.diff(self.near_offset))
         return self.ei[self.near] + self.ej[self.near] - node
 
+    @cached_property
+    def neighbours(self) -> list[list[int]]:
+        """Those of every node."""
+        near = self.near_node.tolist()
+        return [near[a:b] for a, b in itertools.pairwise(self.near_offset.tolist())]
+
+    def limited(self, limit: float, most: float) -> Edges:
+        """With `most` where costs are `limit` or more."""
+        return replace(self, tables=np.where(self.tables < limit, self.tables, most))
+
     def restrict(self, kept: Sequence[np.ndarray]) -> Edges:
         """With only the choices `kept` of every node."""
         size = np.fromiter(map(len, kept), np.int64, len(kept))
         offset = offsets(size)
 
         def narrow(e: np.ndarray, to: np.ndarray, out: np.ndarray) -> None:
-            i, j = self.ei[e], self.ej[e]
             choices = np.concatenate([np.zeros(0, dtype=np.int64), *kept])
+            columns = np.empty(size.max(initial=0), dtype=np.int64)
             kernels.restricted_tables(
-                self.table[e], self.size[j], offset[i], size[i], offset[j], size[j], choices, self.tables, to, out
-            )
+                e, size, offset, choices, self.ei, self.ej, self.table, self.stride, self.column, self.maps,
+                self.tables, to, out, columns,
+            )  # fmt: skip
 
         return self._rewritten(size, kept, narrow)
 
     def least_of_groups(self, groups: Sequence[np.ndarray]) -> Edges:
         """Between groups of choices, `groups[i]` having the number of that of each choice of i: the least in each."""
-        size = np.array([int(g.max()) + 1 for g in groups], dtype=np.int64)
+        size = 1 + np.maximum.reduceat(np.concatenate(groups), self.first) if len(groups) else self.size
+        members: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+
+        def pairs(i: int, column: int) -> tuple[np.ndarray, np.ndarray]:
+            """Groups of node i and what an edge's table has for their members, every pair once."""
+            key = column, groups[i].tobytes()
+            if key not in members:
+                places = self.maps[column : column + len(groups[i])]
+                many = int(places.max(initial=0)) + 1
+                members[key] = np.divmod(np.unique(groups[i] * many + places), many)
+            return members[key]
 
         def least(e: np.ndarray, to: np.ndarray, out: np.ndarray) -> None:
             out[:] = np.inf
-            for i, j, at, start in zip(
-                self.ei[e].tolist(), self.ej[e].tolist(), self.table[e].tolist(), to.tolist(), strict=True
-            ):
-                rows, columns = int(self.size[i]), int(self.size[j])
-                costs = self.tables[at : at + rows * columns].reshape(rows, columns)
-                shape = int(size[i]), int(size[j])
+            for at, start in zip(e.tolist(), to.tolist(), strict=True):
+                i, j = int(self.ei[at]), int(self.ej[at])
                 kernels.least_of_groups(
-                    costs, groups[i], groups[j], out[start : start + shape[0] * shape[1]].reshape(shape)
-                )
+                    *pairs(i, int(self.column[0, at])), *pairs(j, int(self.column[1, at])),
+                    self.tables[self.table[at] :], int(self.stride[at]),
+                    out[start : start + int(size[i] * size[j])].reshape(size[i], size[j]),
+                )  # fmt: skip
 
         return self._rewritten(size, groups, least)
 
@@ -123,29 +162,42 @@ class Edges:
         """
         known: dict[bytes, int] = {}
         kind = np.fromiter((known.setdefault(a.tobytes(), len(known)) for a in by), np.int64, len(by))
-        count = max(1, len(known))
-        key = (self.table * count + kind[self.ei]) * count + kind[self.ej]
-        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        first, which = _distinct(self._kinds, kind[self.ei], kind[self.ej])
         entries = size[self.ei[first]] * size[self.ej[first]]
         starts = np.cumsum(entries) - entries
         tables = np.empty(int(entries.sum()))
         write(first, starts, tables)
-        return replace(self, size=size, table=starts[which.reshape(-1)].astype(np.int64), tables=tables)
+        return Edges.by_choice(size, self.ei, self.ej, starts[which], tables, self.near_offset, self.near)
+
+    @cached_property
+    def _kinds(self) -> np.ndarray:
+        """A number per edge: those with one have the same costs, as far as both ends have as many choices."""
+        return _distinct(self.table, *self.column)[1]
+
+    def matrices(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Of every edge what the matrix of its costs by choice has, and its number; edges that share one yield one."""
+        first, which = _distinct(self._kinds, self.size[self.ei], self.size[self.ej])
+        made = [self._matrix(e) for e in first.tolist()]
+        yield from ((w, made[w]) for w in which.tolist())
+
+    def _matrix(self, e: int) -> np.ndarray:
+        """What an edge costs by the choices of its ends; a view if its table has a row and a column for each."""
+        rows, columns = int(self.size[self.ei[e]]), int(self.size[self.ej[e]])
+        at, stride = int(self.table[e]), int(self.stride[e])
+        if not self.column[:, e].any() and stride == columns:
+            return self.tables[at : at + rows * columns].reshape(rows, columns)
+        i, j = (self.maps[c : c + n] for c, n in zip(self.column[:, e].tolist(), (rows, columns), strict=True))
+        return self.tables[at + stride * i[:, None] + j]
 
     def rows(self) -> list[dict[int, np.ndarray]]:
         """The costs by the nodes' rows, both ways."""
-        sizes = self.size.tolist()
-        degree = np.diff(self.near_offset)
-        node = np.repeat(np.arange(len(sizes)), degree)
-        views: dict[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] = {}
-        pair: list[dict[int, np.ndarray]] = [{} for _ in sizes]
-        for i, j, at in zip(node.tolist(), self.near_node.tolist(), self.table[self.near].tolist(), strict=True):
-            rows, columns = (sizes[i], sizes[j]) if i < j else (sizes[j], sizes[i])
-            both = views.get((at, rows, columns))
-            if both is None:
-                m = self.tables[at : at + rows * columns].reshape(rows, columns)
-                both = views[at, rows, columns] = m, m.T
-            pair[i][j] = both[i > j]
+        both = list(self.matrices())
+        turned: dict[int, np.ndarray] = {}
+        pair: list[dict[int, np.ndarray]] = [{} for _ in self.size]
+        node = np.repeat(np.arange(len(self.size)), np.diff(self.near_offset))
+        for i, j, e in zip(node.tolist(), self.near_node.tolist(), self.near.tolist(), strict=True):
+            number, m = both[e]
+            pair[i][j] = m if i < j else turned.setdefault(number, m.T)
         return pair
 
 
@@ -157,3 +209,15 @@ def offsets(lengths: np.ndarray) -> np.ndarray:
 def memory(m: np.ndarray) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """The same for arrays and views that are one matrix in memory."""
     return m.__array_interface__["data"][0], m.shape, m.strides
+
+
+def _distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each kind of rows of a table that is given by its columns, and the number of the kind of each."""
+    number = np.zeros(len(columns[0]), dtype=np.int64)
+    first = np.zeros(0, dtype=np.int64)
+    for column in columns:
+        kinds, of = np.unique(column, return_inverse=True)
+        both = number * max(1, len(kinds)) + of.reshape(-1)
+        _, first, number = np.unique(both, return_index=True, return_inverse=True)
+        number = number.reshape(-1)
+    return first, number

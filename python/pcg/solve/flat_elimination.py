@@ -37,7 +37,7 @@ class FlatElimination:
         n, width = len(network.unary), read.size
         self._offset = offsets(width)
         self._size = width.copy()
-        self._unary = np.concatenate([np.zeros(0), *network.unary])
+        self._unary = network.own.copy()
         self._choice = np.arange(int(self._offset[-1])) - np.repeat(self._offset[:-1], width)
         edges = self._read_edges(read, width)
         self._gone = np.zeros(n, dtype=np.bool_)
@@ -53,13 +53,15 @@ class FlatElimination:
         self._near = edges.near.copy()
         self._end, self._column = np.zeros((2, most), dtype=np.int64), np.zeros((2, most), dtype=np.int64)
         self._end[0, :first], self._end[1, :first] = edges.ei, edges.ej
+        self._column[:, :first] = edges.column
         self._table, self._stride = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-        self._table[:first], self._stride[:first] = edges.table, width[edges.ej]
+        self._table[:first], self._stride[:first] = edges.table, edges.stride
         # Room for tables and maps that elimination adds; what is not used of it takes no memory.
         self._tables, self._used = np.empty(_TIMES * used + _ROOM), used
         self._tables[:used] = edges.tables
-        self._maps = np.empty(_TIMES * int(width.sum()) + _ROOM, dtype=np.int64)
-        self._maps[: width.max(initial=0)] = np.arange(width.max(initial=0))
+        self._mapped = len(edges.maps)
+        self._maps = np.empty(self._mapped + _TIMES * int(width.sum()) + _ROOM, dtype=np.int64)
+        self._maps[: self._mapped] = edges.maps
         return first
 
     def _simplify(self, network: Network, keep: Iterable[int], edges: int) -> int:
@@ -69,7 +71,7 @@ class FlatElimination:
         free[list(keep)] = False
         state = np.zeros(9, dtype=np.int64)
         state[kernels.EDGES], state[kernels.TABLES] = edges, self._used
-        state[kernels.MAPS] = widest
+        state[kernels.MAPS] = self._mapped
         constant, room = np.zeros(1), np.empty(_ROOM)
         neighbours = int(self._degree.max(initial=0))
         changed, fresh = np.ones(n, dtype=np.bool_), np.zeros(len(self._table), dtype=np.bool_)
@@ -144,7 +146,7 @@ class FlatElimination:
         flat = Pairwise.joined(size, self._unary[_rows(self._offset[kept], size)], ei, ej, table, tables)
         number = np.empty(len(self._table), dtype=np.int64)
         number[edges] = np.arange(len(edges))
-        return kept.tolist(), flat, Edges(size, ei, ej, table, tables, offsets(degree), number[edge])
+        return kept.tolist(), flat, Edges.by_choice(size, ei, ej, table, tables, offsets(degree), number[edge])
 
     def _collected(self, edges: np.ndarray, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the costs of each of some edges are, and all of them, equal ones once."""

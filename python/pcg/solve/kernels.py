@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcg.kernels.native import Flags, FloatRows, Floats, Ints, kernel, kernel_without_nan
+from pcg.kernels.native import Flags, FloatRows, Floats, IntRows, Ints, kernel, kernel_without_nan
 
 
 @kernel
@@ -136,20 +136,25 @@ def min_plus(a: Floats, b: Floats, out: Floats, rows: int, count: int, columns: 
 
 
 @kernel
-def least_of_groups(costs: FloatRows, rows: Ints, columns: Ints, out: FloatRows) -> None:
-    """Lower `out[rows[i], columns[j]]` to the least `costs[i, j]`."""
-    for i in range(len(rows)):
-        row, to = costs[i], out[rows[i]]
-        for j in range(len(columns)):
-            to[columns[j]] = min(to[columns[j]], row[j])
+def least_of_groups(
+    groups_i: Ints, rows: Ints, groups_j: Ints, columns: Ints, table: Floats, stride: int, out: FloatRows
+) -> None:  # fmt: skip
+    """Lower `out[groups_i[a], groups_j[b]]` to the least cost in row `rows[a]` and column `columns[b]` of a table."""
+    for a in range(len(rows)):
+        row, to = table[rows[a] * stride :], out[groups_i[a]]
+        for b in range(len(columns)):
+            to[groups_j[b]] = min(to[groups_j[b]], row[columns[b]])
 
 
 @kernel
-def cost_of_edges(x: Ints, size: Ints, ei: Ints, ej: Ints, table: Ints, tables: Floats, beside: float) -> float:
+def cost_of_edges(
+    x: Ints, ei: Ints, ej: Ints, table: Ints, stride: Ints, column: IntRows, maps: Ints, tables: Floats, beside: float
+) -> float:  # fmt: skip
     """What edges cost for choices `x`, added to `beside`: those of one first end are added up first."""
     total, own = beside, 0.0
     for e in range(len(ei)):
-        own += tables[table[e] + x[ei[e]] * size[ej[e]] + x[ej[e]]]
+        row, at = maps[column[0, e] + x[ei[e]]], maps[column[1, e] + x[ej[e]]]
+        own += tables[table[e] + row * stride[e] + at]
         if e + 1 == len(ei) or ei[e + 1] != ei[e]:
             total += own
             own = 0.0
@@ -158,21 +163,24 @@ def cost_of_edges(x: Ints, size: Ints, ei: Ints, ej: Ints, table: Ints, tables: 
 
 @kernel
 def restricted_tables(
-    table: Ints, columns: Ints, at_rows: Ints, row_count: Ints, at_columns: Ints, column_count: Ints, kept: Ints,
-    tables: Floats, to: Ints, out: Floats,
+    edges: Ints, size: Ints, offset: Ints, kept: Ints, ei: Ints, ej: Ints, table: Ints, stride: Ints, column: IntRows,
+    maps: Ints, tables: Floats, to: Ints, out: Floats, columns: Ints,
 ) -> None:  # fmt: skip
-    """Copy the kept rows and columns of tables, which have so many `columns`, to where `to` says in `out`.
+    """What some edges cost for the choices that are kept, the one of `edges[a]` in `out` from `to[a]` on.
 
-    The kept rows of table e are the `row_count[e]` entries of `kept` from `at_rows[e]` on, and so for its columns.
+    The kept choices of node i are the `size[i]` entries of `kept` from `offset[i]` on.  `columns` has room for those of
+    a node.
     """
-    for e in range(len(table)):
-        rows = kept[at_rows[e] : at_rows[e] + row_count[e]]
-        some = kept[at_columns[e] : at_columns[e] + column_count[e]]
-        p = to[e]
-        for r in rows:
-            base = table[e] + r * columns[e]
-            for c in some:
-                out[p] = tables[base + c]
+    for a in range(len(edges)):
+        e = edges[a]
+        i, j = ei[e], ej[e]
+        for q in range(size[j]):
+            columns[q] = table[e] + maps[column[1, e] + kept[offset[j] + q]]
+        p = to[a]
+        for r in range(size[i]):
+            base = maps[column[0, e] + kept[offset[i] + r]] * stride[e]
+            for q in range(size[j]):
+                out[p] = tables[base + columns[q]]
                 p += 1
 
 
@@ -268,8 +276,9 @@ def trws(
 
 @kernel
 def icm(
-    size: Ints, offset: Ints, unary: Floats, ei: Ints, table: Ints, tables: Floats, near_offset: Ints,
-    near_node: Ints, near_edge: Ints, noise: float, x: Ints, cost: Floats, free: Flags, waits: Flags, later: Flags,
+    size: Ints, offset: Ints, unary: Floats, ei: Ints, table: Ints, stride: Ints, column: IntRows, maps: Ints,
+    tables: Floats, near_offset: Ints, near_node: Ints, near_edge: Ints, noise: float, x: Ints, cost: Floats,
+    free: Flags, waits: Flags, later: Flags,
 ) -> None:  # fmt: skip
     """Iterated conditional modes: improve `x` node by node, in their order, until no change of a `free` one helps.
 
@@ -290,9 +299,12 @@ def icm(
                 cost[s] = unary[offset[i] + s]
             for a in range(near_offset[i], near_offset[i + 1]):
                 j, e = near_node[a], near_edge[a]
+                if ei[e] == i:
+                    own, step, at = column[0, e], stride[e], table[e] + maps[column[1, e] + x[j]]
+                else:
+                    own, step, at = column[1, e], 1, table[e] + maps[column[0, e] + x[j]] * stride[e]
                 for s in range(size[i]):
-                    at = s * size[j] + x[j] if ei[e] == i else x[j] * size[i] + s
-                    cost[s] += tables[table[e] + at]
+                    cost[s] += tables[at + maps[own + s] * step]
             best = 0
             for s in range(size[i]):
                 if cost[s] < cost[best]:

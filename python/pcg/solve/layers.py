@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pcg.solve.network import Network, narrowed, widened
-from pcg.solve.reduce import Reduction
+from pcg.solve.reduce import Reduction, nearest
 from pcg.solve.trws import Bounded
 
 
@@ -53,11 +53,8 @@ class Layers:
         for depth, (reduction, masks) in enumerate(self._layers):
             x = reduction.project(x)
             if depth + 1 < len(self._layers):
-                inner = []
-                for p, (m, k) in enumerate(zip(masks, x, strict=True)):
-                    at = np.flatnonzero(np.flatnonzero(m) == k)
-                    inner.append(int(at[0]) if len(at) else int(np.argmin(reduction.core.unary[p][m])))
-                x = inner
+                kept = [np.flatnonzero(m) for m in masks]
+                x = nearest(kept, x, [u[m] for u, m in zip(reduction.core.unary, kept, strict=True)])
         return list(x)
 
     def near(self, found: Bounded | None, per_node: float) -> list[np.ndarray]:

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pcg.solve.edges import Edges, memory
+from pcg.solve.edge_list import EdgeList
+from pcg.solve.edges import Edges, memory, offsets
 from pcg.solve.pairwise import Pairwise
 
 #: Cost of what is not allowed, wherever costs are given to a network.
@@ -39,25 +40,33 @@ class Network:
     """
     _flat: Pairwise | None = field(default=None, repr=False, compare=False)
     _edges: Edges | None = field(default=None, repr=False, compare=False)
+    _own: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of_edges(cls, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None = None) -> Network:
         """That with `edges`, whose rows are made when they are looked at."""
         return _OfEdges(unary, edges, unit, flat)
 
+    @classmethod
+    def joined(cls, unary: Sequence[np.ndarray], edges: EdgeList) -> Network:
+        """That with `edges`; costs that are infinite are forbidden."""
+        unit = _unit(sum(map(_most, unary)) + edges.most())
+        forbidden = _BEYOND * unit
+        return cls.of_edges([_finite(u, forbidden) for u in unary], edges.edges(forbidden), unit)
+
     def add(self, unary: np.ndarray) -> int:
         """Add a variable with one cost per choice; return its index."""
         self.pair.append({})
-        self.unit, self._flat, self._edges = 0.0, None, None
+        self.unit, self._flat, self._edges, self._own = 0.0, None, None, None
         self.unary.append(np.asarray(unary, dtype=float).copy())
         return len(self.unary) - 1
 
     def connect(self, i: int, j: int, cost: np.ndarray) -> None:
         """Add `cost[k, l]` between choices of `i` and `j`; a self-edge adds its diagonal to the unary cost."""
         row = self.pair[i]
-        self.unit, self._flat, self._edges = 0.0, None, None
+        self.unit, self._flat, self._edges, self._own = 0.0, None, None, None
         if i == j:
-            self.unary[i] += np.diagonal(cost)
+            self.unary[i] = self.unary[i] + np.diagonal(cost)
             return
         if j in row:
             cost = row[j] + cost
@@ -70,7 +79,7 @@ class Network:
         """Compute `unit`, and put a number where infinity is."""
         if self.unit:
             return
-        self._edges = None
+        self._edges = self._own = None
         where: dict[tuple[object, ...], list[tuple[int, int]]] = {}
         known: dict[int, list[tuple[int, int]]] = {}  # the same by `id`, which takes less time
         for i, row in enumerate(self.pair):
@@ -127,15 +136,21 @@ class Network:
             self._edges = Edges.of(self.unary, self.pair)
         return self._edges
 
+    @property
+    def own(self) -> np.ndarray:
+        """`unary`, one node's behind the other's, which is kept."""
+        self.settle()
+        if self._own is None:
+            self._own = np.concatenate([np.zeros(0), *self.unary])
+        return self._own
+
     # -- assignments ---------------------------------------------------------------------------
 
     def cost(self, x: Sequence[int]) -> float:
         """Total cost of the assignment `x`, with `forbidden` for each forbidden choice or pair in it."""
         self.settle()
-        total = 0.0
-        for u, k in zip(self.unary, x, strict=True):
-            total += u.item(k)
-        return self.edges.cost(x, total)
+        at = self.edges.first + np.array(x, dtype=np.int64)
+        return self.edges.cost(x, float(np.cumsum(self.own[at])[-1]) if len(at) else 0.0)
 
     def difference(self, x: Sequence[int], change: Sequence[tuple[int, int]]) -> float:
         """By how much the assignment `x` costs more with other choices of some variables."""
@@ -148,10 +163,6 @@ class Network:
                     total += m.item(k, new.get(j, x[j])) - m.item(x[i], x[j])
         return total
 
-    def copy(self) -> Network:
-        """The same, which may be changed."""
-        return Network([u.copy() for u in self.unary], [dict(p) for p in self.pair], self.unit, None, self._edges)
-
     def restrict(self, masks: Sequence[np.ndarray]) -> Network:
         """This network with only the choices that `masks` leave open."""
         edges = self.edges
@@ -162,36 +173,33 @@ class Network:
     def penalised(self, extra: Mapping[int, np.ndarray]) -> Network:
         """This network with `extra[i]` added to the unary cost of `i`; it may forbid choices."""
         limit = self.limit
-        other = self.copy()
         unit = _unit(self.unit + sum(map(_most, extra.values())))
+        forbidden, edges, unary = self.forbidden, self.edges, list(self.unary)
         if unit > 2 * self.unit:  # `forbidden` must stay beyond all that is allowed
-            other.unary = [np.where(u < limit, u, FORBIDDEN) for u in other.unary]
-            other.unit, other._edges = unit, None
-            for i, row in enumerate(other.pair):
-                for j, m in row.items():
-                    if i < j and m.max() >= limit:
-                        row[j] = m = np.where(m < limit, m, other.forbidden)
-                        other.pair[j][i] = m.T
+            forbidden = _BEYOND * unit
+            edges = edges.limited(limit, forbidden)
+            unary = [np.where(u < limit, u, FORBIDDEN) for u in unary]
+        else:
+            unit = self.unit
         for i, e in extra.items():
-            other.unary[i] = other.unary[i] + e
-        other.unary = [_finite(u, other.forbidden) for u in other.unary]
-        return other
+            unary[i] = unary[i] + e
+        return Network.of_edges([_finite(u, forbidden) for u in unary], edges, unit)
 
     def icm(self, x: Sequence[int], fixed: Collection[int] = ()) -> list[int]:
         """Iterated conditional modes (Besag 1986): improve `x` node by node until none helps, in a fixed order.
 
         Nodes that are `fixed` keep their choices.
         """
-        free = np.fromiter((len(u) > 1 for u in self.unary), np.bool_, len(self.unary))
+        free = self.edges.size > 1
         free[list(fixed)] = False
-        return self.edges.icm(self.unary, x, self.noise, free)
+        return self.edges.icm(self.own, x, self.noise, free)
 
 
 class _OfEdges(Network):
     """A network that is given by its edges."""
 
     def __init__(self, unary: list[np.ndarray], edges: Edges, unit: float, flat: Pairwise | None) -> None:
-        self.unary, self.unit, self._flat, self._edges = unary, unit, flat, edges
+        self.unary, self.unit, self._flat, self._edges, self._own = unary, unit, flat, edges, None
 
     @cached_property
     def pair(self) -> list[dict[int, np.ndarray]]:  # type: ignore[override]
@@ -201,12 +209,22 @@ class _OfEdges(Network):
 
 def narrowed(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
     """A solution of a network, all of whose choices masks leave open, as one of `Network.restrict` to these."""
-    return [int(np.count_nonzero(m[:k])) for m, k in zip(masks, x, strict=True)]
+    first, before = _counted(masks)
+    found: list[int] = (before[first + np.array(x, dtype=np.int64)] - before[first]).tolist()
+    return found
 
 
 def widened(masks: Sequence[np.ndarray], x: Sequence[int]) -> list[int]:
     """A solution of a network that was restricted to what masks leave open, as one of the network."""
-    return [int(np.flatnonzero(m)[k]) for m, k in zip(masks, x, strict=True)]
+    first, before = _counted(masks)
+    found: list[int] = (np.flatnonzero(np.diff(before))[before[first] + np.array(x, dtype=np.int64)] - first).tolist()
+    return found
+
+
+def _counted(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Where the choices of each node start when they lie one behind the other, and how many are open before each."""
+    first = offsets(np.fromiter(map(len, masks), np.int64, len(masks)))[:-1]
+    return first, offsets(np.concatenate([np.zeros(0, dtype=np.bool_), *masks]))
 
 
 def _unit(most: float) -> float:

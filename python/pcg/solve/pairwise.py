@@ -35,18 +35,17 @@ class Pairwise:
         """`unary[i]` per choice of node i; tables of edges that are equal become one."""
         same, tables, used = Equal(), [], 0
         starts: dict[int, int] = {}
-        known: dict[tuple[int, int, int], int] = {}
+        known: dict[int, int] = {}
         where = []
-        ends = edges.size[edges.ei], edges.size[edges.ej]
-        for at in zip(edges.table.tolist(), ends[0].tolist(), ends[1].tolist(), strict=True):
-            start = known.get(at)
+        for number, matrix in edges.matrices():
+            start = known.get(number)
             if start is None:
-                m = same.one(edges.tables[at[0] : at[0] + at[1] * at[2]].reshape(at[1:]))
+                m = same.one(matrix)
                 if id(m) not in starts:
                     starts[id(m)] = used
                     tables.append(m)
                     used += m.size
-                start = known[at] = starts[id(m)]
+                start = known[number] = starts[id(m)]
             where.append(start)
         own = np.concatenate([np.zeros(0), *unary])
         table = np.array(where, dtype=np.int64)
@@ -97,9 +96,10 @@ class Pairwise:
         """`Network.icm`, of all nodes."""
         best = np.array(x, dtype=np.int64)
         free, *flags = np.ones(self.n, dtype=np.bool_), np.empty(self.n, np.bool_), np.empty(self.n, np.bool_)
+        column, maps = np.zeros((2, len(self.ei)), np.int64), np.arange(self.size.max(initial=0))
         kernels.icm(
-            self.size, self.offset, self.unary, self.ei, self.table, self.tables, self.near_offset, self.near_node,
-            self.near_edge, noise, best, *self.rooms(1), free, *flags,
+            self.size, self.offset, self.unary, self.ei, self.table, self.size[self.ej], column, maps, self.tables,
+            self.near_offset, self.near_node, self.near_edge, noise, best, *self.rooms(1), free, *flags,
         )  # fmt: skip
         return best
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcg.solve.edges import offsets
 from pcg.solve.flat_elimination import FlatElimination
 from pcg.solve.network import Network
 
@@ -43,15 +44,22 @@ class Reduction:
 
     def restricted(self, x: Sequence[int]) -> list[int]:
         """The part of a solution `x` of the original that is left; where its choice was dropped, the cheapest."""
-        out = []
-        for p, i in enumerate(self.kept):
-            at = np.flatnonzero(self.choices[i] == x[i])
-            out.append(int(at[0]) if len(at) else int(np.argmin(self.core.unary[p])))
-        return out
+        choices = [self.choices[i] for i in self.kept]
+        return nearest(choices, [x[i] for i in self.kept], self.core.unary)
 
     def project(self, x: Sequence[int]) -> list[int]:
         """A good solution of the core near the solution `x` of the original."""
         return self.core.flat.icm(self.restricted(x), self.core.noise).tolist()  # type: ignore[no-any-return]
+
+
+def nearest(choices: Sequence[np.ndarray], x: Sequence[int], unary: Sequence[np.ndarray]) -> list[int]:
+    """Per node where `x` is among its `choices`, whose costs are `unary`; where the cheapest is, if it is not there."""
+    size = np.fromiter(map(len, choices), np.int64, len(choices))
+    node = np.repeat(np.arange(len(choices)), size)
+    at = np.flatnonzero(np.concatenate([np.zeros(0, dtype=np.int64), *choices]) == np.array(x, dtype=np.int64)[node])
+    found = np.full(len(choices), -1)
+    found[node[at]] = at - offsets(size)[node[at]]
+    return [k if k >= 0 else int(np.argmin(u)) for k, u in zip(found.tolist(), unary, strict=True)]
 
 
 def reduce(network: Network, keep: Iterable[int] = ()) -> Reduction:

@@ -117,17 +117,17 @@ def test_a_plan_with_copies_of_the_process_is_the_one_without(tmp_path):
     texts = []
     for cores in (1, 2):
         code = f"""
-from pcg.search import axis_groups, cost_matrices
+from pcg.search import axis_groups, cost_matrices, terms
 from pcg.solve import beside
 from pcg.tools.pcg_opt import main
 
 copies = []
 beside._cores = lambda: {cores}
-cost_matrices._MANY, axis_groups._MANY, axis_groups._SHARE = 0, 0, 1.0
+cost_matrices._MANY, terms._MANY, axis_groups._MANY, axis_groups._SHARE = 0, 0, 0, 1.0
 start = beside.Beside.__init__
-beside.Beside.__init__ = lambda self, work: start(self, work) or copies.append(self._results is not None)
+beside.Beside.__init__ = lambda self, *work: start(self, *work) or copies.append(self._results is not None)
 assert main(["--auto-parallel", "--mesh", "a=2,b=2,c=2", {str(program)!r}]) == 0
-assert len(copies) > 1 and all(c == ({cores} > 1) for c in copies)
+assert len(copies) > 2 and all(c == ({cores} > 1) for c in copies)
 """
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert not done.returncode, done.stderr

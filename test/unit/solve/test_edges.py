@@ -8,8 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.solve.edge_list import EdgeList
 from pcg.solve.edges import Edges
 from pcg.solve.network import Network
+from pcg.solve.reduce import reduce
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -29,6 +31,65 @@ def random_network(seed: int) -> Network:
         m = known.setdefault(shape, m) if rng.random() < 0.5 else m
         network.connect(*((i, j, m) if rng.random() < 0.5 else (j, i, m.T)))
     return network
+
+
+def random_edge_list(seed: int) -> tuple[list[np.ndarray], EdgeList, Network]:
+    """Edges, some of which share tables or what choices have in common, some infinite; the same as a network."""
+    rng = np.random.default_rng(seed)
+    unary = [rng.random(rng.integers(1, 8)) for _ in range(rng.integers(1, 7))]
+    n = len(unary)
+    found, network = EdgeList([len(u) for u in unary]), Network()
+    for u in unary:
+        network.add(u)
+    tables: dict[tuple[int, ...], np.ndarray] = {}
+    known: dict[tuple[int, int], np.ndarray] = {}
+    for _ in range(int(rng.integers(3 * n)) if n > 1 else 0):
+        i, j = rng.choice(n, 2, replace=False).tolist()
+        ids = []
+        for node in (i, j):
+            _, own = np.unique(rng.integers(0, 4, len(unary[node])), return_inverse=True)
+            ids.append(known.setdefault((len(unary[node]), int(rng.integers(3))), own.reshape(-1)))
+        shape = tuple(int(own.max()) + 1 for own in ids)
+        table = np.where(rng.random(shape) < 0.1, np.inf, rng.random(shape))
+        table = tables.setdefault(shape, table) if rng.random() < 0.5 else table
+        found.connect(i, j, table, *ids)
+        network.connect(i, j, table[np.ix_(*ids)])
+    return unary, found, network
+
+
+@settings(max_examples=150, deadline=None)
+@given(SEEDS)
+def test_edges_by_what_choices_have_in_common(seed: int) -> None:
+    """They are those of the network with a matrix by choice per edge, in all that is done with them."""
+    unary, found, network = random_edge_list(seed)
+    rng = np.random.default_rng(seed)
+    other = Network.joined(unary, found)
+    assert (other.noise, other.limit) == (network.noise, network.limit)
+    assert [list(row) for row in other.pair] == [list(row) for row in network.pair]
+    assert other.edges.neighbours == [list(row) for row in network.pair]
+    for row, want in zip(other.pair, network.pair, strict=True):
+        assert all(np.array_equal(row[j], want[j]) for j in row)
+    x = random_choices(network, rng)
+    assert other.cost(x) == network.cost(x)
+    fixed = [i for i in range(len(x)) if rng.random() < 0.3]
+    assert other.icm(x, fixed) == network.icm(x, fixed)
+    assert np.isclose(other.flat.energy(np.array(x)), network.cost(x))
+    masks = [rng.random(len(u)) < 0.6 for u in unary]
+    for mask in masks:
+        mask[rng.integers(len(mask))] = True
+    few, want_few = other.restrict(masks), network.restrict(masks)
+    for row, want in zip(few.pair, want_few.pair, strict=True):
+        assert all(np.array_equal(row[j], want[j]) for j in want)
+    groups = [np.unique(rng.integers(0, 3, len(u)), return_inverse=True)[1].reshape(-1) for u in unary]
+    least, want_least = other.edges.least_of_groups(groups).rows(), network.edges.least_of_groups(groups).rows()
+    for row, want in zip(least, want_least, strict=True):
+        assert all(np.array_equal(row[j], want[j]) for j in want)
+    assert reduce(other).constant == reduce(network).constant
+    one, two = reduce(other), reduce(network)
+    inside = random_choices(one.core, rng)
+    assert one.kept == two.kept and one.expand(inside) == two.expand(inside)
+    more = {i: np.where(rng.random(len(u)) < 0.2, np.inf, 100.0 * rng.random(len(u))) for i, u in enumerate(unary)}
+    assert other.penalised(more).cost(x) == network.penalised(more).cost(x)
 
 
 def random_choices(network: Network, rng: np.random.Generator) -> list[int]:

@@ -32,11 +32,12 @@ def test_least_of_groups(seed):
     shape = rng.integers(1, 12, 2)
     costs = rng.random(shape)
     costs[rng.random(shape) < 0.2] = np.inf
-    rows, columns = (np.unique(rng.integers(0, 4, n), return_inverse=True)[1] for n in shape)
-    out = np.full((rows.max() + 1, columns.max() + 1), np.inf)
-    least_of_groups(costs, rows, columns, out)
+    groups_i, groups_j = (np.unique(rng.integers(0, 4, n), return_inverse=True)[1] for n in rng.integers(1, 20, 2))
+    rows, columns = rng.integers(0, shape[0], len(groups_i)), rng.integers(0, shape[1], len(groups_j))
+    out = np.full((groups_i.max() + 1, groups_j.max() + 1), np.inf)
+    least_of_groups(groups_i, rows, groups_j, columns, costs.ravel(), int(shape[1]), out)
     for i, j in np.ndindex(out.shape):
-        assert out[i, j] == costs[rows == i][:, columns == j].min()
+        assert out[i, j] == costs[np.ix_(rows[groups_i == i], columns[groups_j == j])].min()
 
 
 @settings(max_examples=100, deadline=None)
