@@ -209,8 +209,9 @@ class Search(Transformation):
         return Builder(model, Tables.on(model.mesh), progress).build(func, state_of(func))
 
     def _write(self, func: ir.Operation, built: Built, outcome: Outcome, model: CostModel) -> None:
-        self.outcome = outcome = as_measured(outcome, built, ReshardCosts(model))
-        commit(func, built, outcome.choice, Tables.on(model.mesh))
+        self.outcome = outcome = as_measured(
+            outcome, built, ReshardCosts(model), lambda: commit(func, built, outcome.choice, Tables.on(model.mesh))
+        )
         rejected = "; ".join(
             f"{a.name} {_figures(a.seconds, a.peak_bytes)}{'' if a.fits else ' (does not fit)'}"
             for a in outcome.alternatives

@@ -8,7 +8,7 @@ graph that it was chosen in and in that of the program into which it is written.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -255,10 +255,13 @@ def measured(built: Built, choice: Sequence[int], reshard_costs: ReshardCosts) -
     return Tally(Tallies(built, reshard_costs), choice).terms().measure()
 
 
-def as_measured(outcome: Outcome, built: Built, reshard_costs: ReshardCosts) -> Outcome:
+def as_measured(
+    outcome: Outcome, built: Built, reshard_costs: ReshardCosts, meanwhile: Callable[[], None] = lambda: None
+) -> Outcome:
     """What a search found, the chosen plan and its alternatives with what they are measured to take once written.
 
-    The search adds up the same costs, in another order, and for decisions that it makes together.
+    The search adds up the same costs, in another order, and for decisions that it makes together.  `meanwhile` is done
+    while alternatives are measured.
     """
     shared = Tallies(built, reshard_costs)
 
@@ -268,6 +271,7 @@ def as_measured(outcome: Outcome, built: Built, reshard_costs: ReshardCosts) -> 
     choices = [a.choice for a in outcome.alternatives if a.choice is not None]
     beside = Beside(lambda: list(map(seconds, choices)), len(choices) * len(built.graph.nodes) > _MANY)
     found = seconds(outcome.choice)
+    meanwhile()
     of = iter(beside.result())
     others = [a if a.choice is None else replace(a, seconds=next(of)) for a in outcome.alternatives]
     return replace(outcome, seconds=found, bound=min(outcome.bound, found), alternatives=others)

@@ -29,7 +29,7 @@ from pcg.solve.stop import NEVER, Stop
 #: good.  Measured on steps of Keras Applications on three axes of two: with 3 gaps of 0 to 1.9%, with 4 of
 #: 0 to 2.0% in up to 1.5 times the time (InceptionResNetV2).
 _KEPT, _LARGE = (3.0, 6.0), 2.0
-#: Gap of the network of groups at which the ascent ends, as a share of what is good: members are further from it.
+#: Gap of the network of groups that is good enough, as a share of what is good: members are further from it.
 _ENOUGH = 0.25
 
 
@@ -97,8 +97,9 @@ class Grouped:
             known.extend(map(list, starts()))
             yield from map(self.of, known)
 
-        enough = effort if effort.closes else replace(effort, near=max(effort.near, _ENOUGH * effort.good))
-        above = searched(self.coarse, above_starts(), effort=enough, progress=progress, cutoff=cutoff, stop=stop)
+        least = 0.0 if effort.closes else _ENOUGH * effort.good
+        rough = replace(effort, near=max(effort.near, least), gap=max(effort.gap, least))
+        above = searched(self.coarse, above_starts(), effort=rough, progress=progress, cutoff=cutoff, stop=stop)
         bound = above.solution.bound
         known.append(self.member(above.solution.x, {}))
         best = min(known, key=self.network.cost)
