@@ -10,14 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pcg.cost import CostModel, Timing
-from pcg.layout import ShardSpec
-from pcg.search.cost_matrices import CostMatrices
+from pcg.search.cost_matrices import CostMatrices, EdgeCosts
 from pcg.search.graph import Graph
 from pcg.search.memory import Lifetimes
 from pcg.search.port import Port
 from pcg.search.table import Table
 from pcg.solve.edge_list import EdgeList
-from pcg.solve.equal import Equal
 from pcg.solve.ilp import completed
 from pcg.solve.network import Network
 
@@ -101,23 +99,18 @@ class Quotient:
         """One variable per class; edges between classes carry the sum of their members' edges."""
         unary, edges = self._unary(), self._edges()
         own, links = list(unary), EdgeList(list(map(len, unary)))
-        # Edges between like layouts share a table: the 48,100 of a U-Net on 2x2x2 have 1,300.
-        known: dict[tuple, np.ndarray | None] = {}
-        equal, shared_ids = Equal(), _SharedIds()
         ports = [self._ports(e) for e in edges]
         self.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
-        for (src, dst), (e, times) in zip(ports, edges.items(), strict=True):
-            (rows, own_ids), (columns, other_ids) = shared_ids.of(src), shared_ids.of(dst)
-            like = (rows, columns, e.shape, e.itemsize, e.timing, times)
-            if like not in known:
-                m = times * self.cost_matrices.between(src, dst, e.shape, e.itemsize, e.timing)
-                known[like] = equal.one(m) if m.any() else None
-            if (shared := known[like]) is None:
+        costs = EdgeCosts(self.cost_matrices)
+        for both, (e, times) in zip(ports, edges.items(), strict=True):
+            found = costs.between(*both, e.shape, e.itemsize, e.timing, times)
+            if found is None:
                 continue
+            table, rows, columns = found
             if e.src == e.dst:
-                own[e.src] = own[e.src] + shared[own_ids, other_ids]
+                own[e.src] = own[e.src] + table[rows, columns]
             else:
-                links.connect(e.src, e.dst, shared, own_ids, other_ids)
+                links.connect(e.src, e.dst, table, rows, columns)
         return Network.joined(own, links)
 
     def completed(self, known: Mapping[int, int]) -> list[int]:
@@ -196,23 +189,6 @@ class Quotient:
             term = rate * size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
             out[c] = out[c] + term if c in out else term
         return out
-
-
-class _SharedIds:
-    """Ports of many tables have the same specs, and the same ones of these under their strategies."""
-
-    def __init__(self) -> None:
-        self._known: dict[Port, tuple[int, np.ndarray]] = {}
-        self._specs: dict[tuple[ShardSpec, ...], int] = {}
-        self._ids: dict[tuple[int, bytes], np.ndarray] = {}
-
-    def of(self, port: Port) -> tuple[int, np.ndarray]:
-        """A number for its specs, and which of them it has under each strategy."""
-        found = self._known.get(port)
-        if found is None:
-            ids = self._ids.setdefault((len(port.ids), port.ids.tobytes()), port.ids)
-            found = self._known[port] = self._specs.setdefault(port.specs, len(self._specs)), ids
-        return found
 
 
 def _by_strategy(costs: np.ndarray, src: Port, dst: Port) -> np.ndarray:
