@@ -25,15 +25,15 @@ class EdgeList:
 
     size: Sequence[int]
     _edges: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
-    _turned: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    _transposed: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     """Transposed tables by the `id` of a table, which is kept."""
 
     def connect(self, i: int, j: int, table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
         """Add an edge between two nodes; the costs of several between them are added up."""
         if i > j:
-            if id(table) not in self._turned:
-                self._turned[id(table)] = table, np.ascontiguousarray(table.T)
-            i, j, table, rows, columns = j, i, self._turned[id(table)][1], columns, rows
+            if id(table) not in self._transposed:
+                self._transposed[id(table)] = table, np.ascontiguousarray(table.T)
+            i, j, table, rows, columns = j, i, self._transposed[id(table)][1], columns, rows
         before = self._edges.get((i, j))
         if before is not None:
             table = _by_choice(*before) + _by_choice(table, rows, columns)

@@ -192,12 +192,12 @@ class Edges:
     def rows(self) -> list[dict[int, np.ndarray]]:
         """The costs by the nodes' rows, both ways."""
         both = list(self.matrices())
-        turned: dict[int, np.ndarray] = {}
+        transposed: dict[int, np.ndarray] = {}
         pair: list[dict[int, np.ndarray]] = [{} for _ in self.size]
         node = np.repeat(np.arange(len(self.size)), np.diff(self.near_offset))
         for i, j, e in zip(node.tolist(), self.near_node.tolist(), self.near.tolist(), strict=True):
             number, m = both[e]
-            pair[i][j] = m if i < j else turned.setdefault(number, m.T)
+            pair[i][j] = m if i < j else transposed.setdefault(number, m.T)
         return pair
 
 
