@@ -89,9 +89,12 @@ def solve(
 def searched(
     network: Network, starts: Iterable[Sequence[int]] = (), *, effort: Effort = DEFAULT,
     progress: Callable[[str], None] = lambda _: None, cutoff: float = np.inf, floor: float = -np.inf,
-    reduction: Reduction | None = None, stop: Stop = NEVER,
+    reduction: Reduction | None = None, stop: Stop = NEVER, rough: float = 0.0,
 ) -> Searched:  # fmt: skip
-    """`solve`, with what it knows about other solutions; `starts` may be computed after the network is simplified."""
+    """`solve`, with what it knows about other solutions; `starts` may be computed after the network is simplified.
+
+    `rough`: a gap that is enough where the ascent takes long.
+    """
     known: list[list[int]] | None = None
     layers, found = Layers(reduction), None
     constant = 0.0
@@ -111,7 +114,7 @@ def searched(
         progress(f"bounding {len(core.unary)} decisions, {size} choices")
         projected = [layers.project(s) for s in known]
         guess = min([first_guess(core), *projected], key=core.cost)
-        found = _bounded(core, guess, constant, effort, cutoff, floor - constant, stop)
+        found = _bounded(core, guess, constant, effort, cutoff, floor - constant, stop, rough)
         bound = max(bound, constant + found.bound)
         best = layers.lift(found.x)
         if bound > cutoff:
@@ -142,16 +145,20 @@ def _apart(found: Bounded, constant: float, floor: float) -> float:
 
 
 def _bounded(
-    core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float, floor: float, stop: Stop
-) -> Bounded:
+    core: Network, guess: list[int], constant: float, effort: Effort, cutoff: float, floor: float, stop: Stop,
+    rough: float,
+) -> Bounded:  # fmt: skip
     """A bound and a good solution of the core.
 
     Ascent and neighbourhoods in turn, the ascent twice as long each time: on a deep network of few entries, as a
     transformer of 12 layers, the bound closes in only when costs have gone through all of it several times.
     """
     cost, size = core.cost(guess), sum(map(len, core.unary))
-    near = max(effort.near, effort.near * abs(constant + cost) / cost) if cost > 0 else effort.near
     entries = core.flat.entries
+    first = int(np.clip(_FIRST_ENTRIES / entries, *_FIRST)) if entries else _FIRST[1]
+    rough = rough if first * entries >= _CHEAP else 0.0
+    near = max(effort.near, rough)
+    near = max(near, near * abs(constant + cost) / cost) if cost > 0 else near
 
     def ascent(x: list[int], sweeps: int, since: Bounded | None = None) -> Bounded:
         return ascend(
@@ -160,6 +167,7 @@ def _bounded(
 
     def is_enough(found: Bounded, sweeps: int) -> bool:
         enough = effort.gap if sweeps * entries < _CHEAP and floor == -np.inf else effort.good
+        enough = max(enough, rough)
         return constant + found.bound > cutoff or _apart(found, constant, floor) <= enough or stop()
 
     if size <= DEFAULT.small:
@@ -167,7 +175,7 @@ def _bounded(
         if not effort.depth or is_enough(found, 0):
             return found
         return _kernel_search(core, found)
-    sweeps = int(np.clip(_FIRST_ENTRIES / entries, *_FIRST))
+    sweeps = first
     found = ascent(guess, sweeps)
     while True:
         if is_enough(found, 0):

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.solve import ilp
 from pcg.solve.coarse_to_fine import Grouped
 from pcg.solve.effort import EFFORTS
 from pcg.solve.ilp import searched
 from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.trws import ascend
 
 CHOICES = 5
 
@@ -69,6 +71,20 @@ def test_groups_that_nothing_tells_apart_cost_what_their_members_do() -> None:
         network.connect(i, (i + 1) % 6, rng.integers(0, 9, (3, 3))[group][:, group].astype(float))
     found = grouped_of(network, [group] * 6).solve()
     assert found.cost == found.bound == network.cost(found.x)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_rough_gap_is_enough_only_where_the_ascent_takes_long(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = network_of(seed, 30, 90)
+    exact, cheap = searched(network).solution, searched(network, rough=0.5).solution
+    assert (cheap.x, cheap.bound) == (exact.x, exact.bound)
+    monkeypatch.setattr(ilp, "_CHEAP", 0.0)
+    counted = []
+    monkeypatch.setattr(ilp, "ascend", lambda *args, **kwargs: counted.append(kwargs["gap"]) or ascend(*args, **kwargs))
+    rough = searched(network, rough=0.5).solution
+    assert max(counted) >= 0.5
+    assert rough.bound <= exact.cost + 1e-12 and rough.cost >= exact.cost - 1e-12
+    assert rough.cost - rough.bound <= 0.5 * rough.cost
 
 
 def test_a_bound_beyond_the_cutoff_ends_it() -> None:
