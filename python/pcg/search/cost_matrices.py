@@ -153,6 +153,7 @@ class CostMatrices:
         return self._shared.numbers(port)
 
     def tensor(self, shape: tuple[int, ...], itemsize: float, timing: Timing) -> TensorSeconds:
+        """What is known of a tensor, without overlap."""
         key = shape, itemsize, timing.combined
         known = self._shared.tensors.get(key)
         if known is None:
