@@ -218,8 +218,6 @@ class Frontier:
                 if found.peak <= limit and found.seconds < best.seconds:
                     best = found
             if best not in self.points:
-                # As all other points are estimated, to the last digit.
-                best = Point(best.choice, self.network.seconds(best.choice), best.peak)
                 self.points.append(best)
 
     def _changed(self, point: Point, change: Change) -> Point:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcg.solve.edges import Edges, memory, offsets
+from pcg.solve.edges import Edges, Joined, offsets
 
 
 @dataclass
@@ -52,7 +52,7 @@ class EdgeList:
         """All of them, with `forbidden` where costs are infinite."""
         n, count = len(self.size), len(self._edges)
         size = np.array(self.size, dtype=np.int64)
-        tables, maps = _Joined(), _Joined()
+        tables, maps = Joined(), Joined()
         maps.add(np.arange(size.max(initial=0)))
         ends = np.fromiter(itertools.chain.from_iterable(self._edges), np.int64, 2 * count).reshape(-1, 2)
         table, stride = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
@@ -64,33 +64,12 @@ class EdgeList:
         number = np.empty(count, dtype=np.int64)
         number[order] = np.arange(count)
         near = number.repeat(2)[np.argsort(ends.reshape(-1), kind="stable")]
-        every = np.concatenate([np.zeros(0), *map(np.ravel, tables.arrays)])
+        every = tables.joined(np.float64)
         return Edges(
             size, ends[order, 0], ends[order, 1], table[order], stride[order], column.take(order, axis=1),
-            np.concatenate(maps.arrays).astype(np.int64), np.where(np.isfinite(every), every, forbidden),
+            maps.joined(np.int64), np.where(np.isfinite(every), every, forbidden),
             offsets(np.bincount(ends.reshape(-1), minlength=n)), near,
         )  # fmt: skip
-
-
-@dataclass
-class _Joined:
-    """Arrays one behind the other, each once."""
-
-    arrays: list[np.ndarray] = field(default_factory=list)
-    _starts: dict[tuple[object, ...], int] = field(default_factory=dict)
-    _known: dict[int, int] = field(default_factory=dict)
-    """The same by `id`, which takes a tenth of the time."""
-    _used: int = 0
-
-    def add(self, a: np.ndarray) -> int:
-        """Where an array starts."""
-        at = self._known.get(id(a))
-        if at is None:
-            at = self._known[id(a)] = self._starts.setdefault(memory(a), self._used)
-            if at == self._used:
-                self.arrays.append(a)
-                self._used += a.size
-        return at
 
 
 def _by_choice(table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

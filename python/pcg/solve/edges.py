@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,22 +56,10 @@ class Edges:
         order = np.argsort(ei * n + ej)
         ends = np.minimum(node, other) * n + np.maximum(node, other)
         near = order[np.searchsorted((ei * n + ej)[order], ends)]
-        starts: dict[tuple[object, ...], int] = {}
-        seen: dict[int, int] = {}  # the same by `id`, which takes a tenth of the time
-        parts: list[np.ndarray] = []
-        where: list[int] = []
-        used = 0
-        for m in matrices:
-            at = seen.get(id(m))
-            if at is None:
-                at = seen[id(m)] = starts.setdefault(memory(m), used)
-                if at == used:
-                    parts.append(m.ravel())
-                    used += m.size
-            where.append(at)
+        tables = Joined()
+        table = np.array(list(map(tables.add, matrices)), dtype=np.int64)
         size = np.fromiter(map(len, unary), np.int64, n)
-        table = np.array(where, dtype=np.int64)
-        return cls.by_choice(size, ei, ej, table, np.concatenate([np.zeros(0), *parts]), offsets(degree), near)
+        return cls.by_choice(size, ei, ej, table, tables.joined(np.float64), offsets(degree), near)
 
     def cost(self, x: Sequence[int], beside: float) -> float:
         """What the edges cost for an assignment, added to what it costs `beside`; row by row."""
@@ -79,6 +67,16 @@ class Edges:
             np.array(x, dtype=np.int64), self.ei, self.ej, self.table, self.stride, self.column, self.maps, self.tables,
             beside,
         )  # fmt: skip
+
+    def around(self, i: int) -> Iterator[tuple[int, int]]:
+        """The neighbours of node i, and the edges to them."""
+        a, b = self.near_offset.item(i), self.near_offset.item(i + 1)
+        return zip(self.near_node[a:b].tolist(), self.near[a:b].tolist(), strict=True)
+
+    def between(self, e: int, k: int, l: int) -> float:
+        """What edge e costs for choices k of its first end and l of its second."""
+        row, at = (self.maps.item(self.column.item(side, e) + x) for side, x in enumerate((k, l)))
+        return self.tables.item(self.table.item(e) + row * self.stride.item(e) + at)
 
     def icm(self, own: np.ndarray, x: Sequence[int], noise: float, free: np.ndarray) -> list[int]:
         """`Network.icm`, of the nodes that are `free`; `own` is `Network.own`."""
@@ -199,6 +197,31 @@ class Edges:
             number, m = both[e]
             pair[i][j] = m if i < j else transposed.setdefault(number, m.T)
         return pair
+
+
+@dataclass
+class Joined:
+    """Arrays one behind the other; those that are one in memory are there once."""
+
+    arrays: list[np.ndarray] = field(default_factory=list)
+    _starts: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _known: dict[int, int] = field(default_factory=dict)
+    """The same by `id`, which takes a tenth of the time."""
+    _used: int = 0
+
+    def add(self, a: np.ndarray) -> int:
+        """Where an array starts, row by row."""
+        at = self._known.get(id(a))
+        if at is None:
+            at = self._known[id(a)] = self._starts.setdefault(memory(a), self._used)
+            if at == self._used:
+                self.arrays.append(a)
+                self._used += a.size
+        return at
+
+    def joined(self, kind: type[np.generic]) -> np.ndarray:
+        """All of them."""
+        return np.concatenate([np.zeros(0, dtype=kind), *map(np.ravel, self.arrays)]).astype(kind, copy=False)
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:

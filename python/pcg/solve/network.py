@@ -155,12 +155,14 @@ class Network:
     def difference(self, x: Sequence[int], change: Sequence[tuple[int, int]]) -> float:
         """By how much the assignment `x` costs more with other choices of some variables."""
         self.settle()
-        new, total = dict(change), 0.0
+        new, total, edges = dict(change), 0.0, self.edges
         for i, k in change:
             total += self.unary[i].item(k) - self.unary[i].item(x[i])
-            for j, m in self.pair[i].items():
-                if j not in new or i < j:
-                    total += m.item(k, new.get(j, x[j])) - m.item(x[i], x[j])
+            for j, e in edges.around(i):
+                if i < j:
+                    total += edges.between(e, k, new.get(j, x[j])) - edges.between(e, x[i], x[j])
+                elif j not in new:
+                    total += edges.between(e, x[j], k) - edges.between(e, x[j], x[i])
         return total
 
     def restrict(self, masks: Sequence[np.ndarray]) -> Network:
