@@ -47,7 +47,7 @@ from pcg.machine import Cluster, Machine
 from pcg.machine.profile import class_of
 from pcg.runtime import jax_compat
 from pcg.runtime.calibrate import Calibration
-from pcg.runtime.probes import Probe
+from pcg.runtime.probes import Probe, repeated
 from pcg.simulate import simulate
 
 #: Forms of an op name that are measured, of each model, and the least seconds that they are predicted to take.
@@ -159,8 +159,9 @@ def probe(one: Form) -> Probe:
         return jnp.atleast_1d(jax_compat.inline_call(program, *given)[0])
 
     operands = tuple((s.shape or (1,), s.dtype if s.dtype != jnp.bool_ else jnp.float32) for s in one.operands)
-    in_loops = one.name != "stablehlo.convolution" or jax.default_backend() != "cpu"  # as in `pcg.runtime.probes`
-    return Probe(("op", "", "bytes"), 1.0, operands, run, unrolled=not in_loops)
+    cpu = jax.default_backend() == "cpu"
+    out = Probe(("op", "", "bytes"), 1.0, operands, run, unrolled=cpu and one.name == "stablehlo.convolution")
+    return out if cpu else repeated(out)  # both as in `pcg.runtime.probes`
 
 
 def measure(

@@ -28,8 +28,8 @@ DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "f64": j
 _INTENSITIES, _MORE_INTENSITIES = (2.0, 8.0, 32.0, 96.0), (384.0, 1024.0)
 _CHANNELS, _MORE_CHANNELS = ((3, 2), (8, 8), (32, 32), (128, 128)), ((512, 512),)
 #: On accelerators: on how many arrays an iteration runs an op whose operands are smaller than so many bytes.  Choices:
-#: an iteration costs the host 20 us and more, many times what the op takes.
-_REPEATED, _SMALL = 8, 4 * 2**20
+#: an iteration costs the host 20 us and more, which is what these operands take to be read at 3 TB/s.
+_REPEATED, _SMALL = 8, 64 * 2**20
 #: Arrays that a collective is measured on: enough that none is in a cache because it was just written.  A choice.
 _COPIES = 4
 #: What devices do before they synchronise: the side of the matrices that they work on, and how many layers.
@@ -98,8 +98,13 @@ def compute(elements: Sequence[str], largest: float, steps: int, cpu: bool = Fal
     times as long.
     """
     for probe in _compute(elements, largest, steps, cpu):
-        small = sum(math.prod(shape) * jnp.dtype(dtype).itemsize for shape, dtype in probe.operands) <= _SMALL
-        yield replace(probe, copies=_REPEATED) if small and not cpu else probe
+        yield probe if cpu else repeated(probe)
+
+
+def repeated(probe: Probe) -> Probe:
+    """A probe for accelerators: one with small operands runs its op several times in an iteration."""
+    small = sum(math.prod(shape) * jnp.dtype(dtype).itemsize for shape, dtype in probe.operands) <= _SMALL
+    return replace(probe, copies=_REPEATED) if small else probe
 
 
 def _compute(elements: Sequence[str], largest: float, steps: int, cpu: bool) -> Iterator[Probe]:
