@@ -68,8 +68,8 @@ class GraphTimer:
         for i, e in enumerate(built.graph.edges):
             self.out[e.src].append(i)
             self.into[e.dst].append((i, e.src, e.slot))
-        self.sizes = {(n, slot): size for n, slot, size, _, _ in built.live_ranges}
-        """Global bytes of values."""
+        self.sizes = {(e.src, e.slot): math.prod(e.shape) * e.itemsize for e in built.graph.edges}
+        """Global bytes of values that are read."""
         self.slots = [len(n.table.outs) for n in built.graph.nodes]
         self.filled: set[int] = set()
         """Ops that update a constant, which is written for them."""

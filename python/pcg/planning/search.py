@@ -153,14 +153,18 @@ class Search(Transformation):
         self._write(func, built, outcome, model)
 
     def write(self, module: ir.Operation, outcome: Outcome) -> None:
-        """Make `module` the plan that `outcome` has chosen, as a run that found it would."""
+        """Make `module` the plan that `outcome` has chosen, as a run that found it would.
+
+        The plan and its alternatives keep the times that the search has added up: they are not measured.
+        """
         mesh, func = self._mesh(module.operation), entry_of(module)
         state = state_of(func)
         annotation.record(func, "search", state)
         model = self._model(module, mesh)
         self.built = built = self._graph(module, model)
         peak = built.lifetimes.peak(built.graph, outcome.choice, mesh)[0]
-        self._write(func, built, dataclasses.replace(outcome, peak_bytes=peak), model)
+        commit(func, built, outcome.choice, Tables.on(mesh))
+        self._explain(func, built, dataclasses.replace(outcome, peak_bytes=peak))
 
     def find(self, on: OnMesh) -> None:
         """Find the fastest plan of the program on `on` within the limit, without writing it: `outcome` has it.
@@ -209,9 +213,13 @@ class Search(Transformation):
         return Builder(model, Tables.on(model.mesh), progress).build(func, state_of(func))
 
     def _write(self, func: ir.Operation, built: Built, outcome: Outcome, model: CostModel) -> None:
-        self.outcome = outcome = as_measured(
+        measured = as_measured(
             outcome, built, ReshardCosts(model), lambda: commit(func, built, outcome.choice, Tables.on(model.mesh))
         )
+        self._explain(func, built, measured)
+
+    def _explain(self, func: ir.Operation, built: Built, outcome: Outcome) -> None:
+        self.outcome = outcome
         rejected = "; ".join(
             f"{a.name} {_figures(a.seconds, a.peak_bytes)}{'' if a.fits else ' (does not fit)'}"
             for a in outcome.alternatives

@@ -26,6 +26,7 @@ from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.op_cost import OpCost
 from pcg.search.port import Port
+from pcg.search.read_schedule import ONCE
 from pcg.search.roles import data_of, donated_of
 from pcg.search.table import Table, Tables
 from pcg.search.timing import time_edges
@@ -49,6 +50,8 @@ class Builder:
     _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
     _aliased: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
     """Values that loops carry unchanged: from when to when they are aliased to the loop's buffer."""
+    _backing: dict[tuple[int, int], frozenset[tuple[int, int]]] = field(default_factory=dict)
+    """Of values without memory of their own, those that must be alive for them to be read."""
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
     _exchanging: list[tuple[ir.Operation, FactorRule, int]] = field(default_factory=list)
     func: ir.Operation = field(init=False)
@@ -166,7 +169,14 @@ class Builder:
             return
         shape, itemsize, _ = self.costs.describe(value)
         self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
-        self._last[(source.node, source.slot)] = self._clock
+        for key in self._backs(source):
+            self._last[key] = self._clock
+
+    def _backs(self, source: Source) -> frozenset[tuple[int, int]]:
+        """What must be alive for a value to be read: itself, if it has memory of its own."""
+        key = source.node, source.slot
+        found = self._backing.get(key)
+        return frozenset({key}) if found is None else found
 
     # -- programs ------------------------------------------------------------------------------
 
@@ -231,13 +241,30 @@ class Builder:
         """Register a result; give it a layout node when several ops read it."""
         built = self.built
         built.values[result] = Source(node, slot)
-        if not self.model.in_place(self.graph.nodes[node].name):
-            self._define(node, slot, result)
-        if uses(result) < 2:
-            return
-        layout_node = self._layout_node(result, self.graph.nodes[node].table.outs[slot], times)
-        if not self.model.in_place(self.graph.nodes[node].name):
-            self._define(layout_node, 0, result)
+        backing = self._backed_by(result.owner.operation)
+        keys = [(node, slot)]
+        if uses(result) > 1:
+            keys.append((self._layout_node(result, self.graph.nodes[node].table.outs[slot], times), 0))
+        for key in keys:
+            if backing is None:
+                self._define(*key, result)
+            else:
+                self._backing[key] = backing
+
+    def _backed_by(self, op: ir.Operation) -> frozenset[tuple[int, int]] | None:
+        """What must be alive for the result of `op` to be read; None where results have memory of their own.
+
+        As in the schedule of a placed program (`pcg.search.read_schedule`): names for the bytes of another value have
+        none, nor has what a compiler fuses into its readers.
+        """
+        if traits.has(op.name, Trait.GENERATOR):
+            return frozenset()
+        sources = [self.built.values[v] for v in op.operands]
+        if self.model.in_place(op.name):  # a constant is written for it
+            return (None if sources[0].free else self._backs(sources[0])) or None
+        if len(op.results) != 1 or not sources or traits.has(op.name, ONCE) or self.costs.fusion.writes(op, 0):
+            return None
+        return frozenset().union(*(self._backs(s) for s in sources if not s.free))
 
     def _layout_node(self, value: ir.Value, port: Port, times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""

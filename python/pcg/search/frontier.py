@@ -35,6 +35,9 @@ _SWEEPS, _ENTRIES, _PATIENCE = (40, 100), 3.5e8, 1e-2
 #: Steps of a sweep, and costs of memory tried between the two steps that a limit lies between.  Chosen: a budget
 #: of solutions.
 _STEPS, _BETWEEN = 16, 3
+#: How much slower than the fastest plan (relative) one that fits may be to be as good.  A choice: simulations tell
+#: plans apart that the search takes for that close.
+_CLOSE = 5e-3
 #: Faster plans whose parts are tried in one that fits, and parts of each.  A choice: each part is estimated alone.
 _RELINKED, _PARTS = 8, 64
 
@@ -98,7 +101,6 @@ class Frontier:
             at = next((i for i, s in enumerate(self._sweep) if s.point.peak <= limit), None)
             if at is not None and fine:
                 self._look_between(at, limit)
-                self._relink(limit)
         fitting = [p for p in self.points if p.peak <= limit]
         return min(fitting, key=lambda p: p.seconds, default=None)
 
@@ -182,10 +184,15 @@ class Frontier:
         return True
 
     def _look_between(self, at: int, limit: float) -> None:
-        """Try costs of memory between those of step `at`, whose plan fits, and of the step before."""
+        """Try costs of memory between those of step `at`, whose plan fits, and of the step before.
+
+        Stops where a plan that fits, with parts of faster ones, is about as fast as the fastest.
+        """
         step = self._sweep[at]
         low, high = self._sweep[at - 1].rate if at else 0.0, step.rate
         for _ in range(_BETWEEN):
+            if self._relink(limit).seconds <= self.fastest.seconds * (1 + _CLOSE):
+                return
             rate = (low * high) ** 0.5 if low else high / _FASTER
             point = self._between.get((at, rate))
             if point is None:
@@ -194,9 +201,10 @@ class Frontier:
                 high = rate
             else:
                 low = rate
+        self._relink(limit)
 
-    def _relink(self, limit: float) -> None:
-        """Give the fastest plan within `limit` parts of faster plans, those first that save most per byte.
+    def _relink(self, limit: float) -> Point:
+        """The fastest plan within `limit` with parts of faster plans, those first that save most per byte.
 
         A small difference of the cost of memory may separate two plans that differ in many places: then no cost of
         memory gives what lies between them, and much of the limit is left over.
@@ -219,6 +227,7 @@ class Frontier:
                     best = found
             if best not in self.points:
                 self.points.append(best)
+        return best
 
     def _changed(self, point: Point, change: Change) -> Point:
         """The plan with other choices of some classes."""

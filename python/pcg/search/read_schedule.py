@@ -25,7 +25,7 @@ from pcg.search.op_cost import OpCost
 from pcg.search.schedule import Schedule, ScheduledOp
 
 #: What is never rematerialised.
-_ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
+ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
 #: Prefix of PCG operators; several in a row become one collective.
 _OPERATOR = "pcg."
 
@@ -103,7 +103,7 @@ class ScheduleReader:
                 full.append(0.0 if generated else self.bytes(r))
                 size.append(0.0 if backed_by or generated or self._passed(op, r) else self.bytes(r))
             region_bytes = max(map(self._region_bytes, _bodies(op)), default=0.0)
-            repeatable = not generated and not any(traits.has(o.name, _ONCE) for o in walk(op))
+            repeatable = not generated and not any(traits.has(o.name, ONCE) for o in walk(op))
             scheduled.append(
                 ScheduledOp(reads, tuple(defines), self.seconds(op), repeatable, backed_by, region_bytes)
             )
@@ -136,7 +136,7 @@ class ScheduleReader:
             joined = len(users) == 1 and users[0].name.startswith(_OPERATOR)
             same = self.bytes(op.results[0]) == self.bytes(op.operands[0]) and op.name == "pcg.replicate"
             return list(op.operands) if joined or same else []
-        if op.name in CONTROL_FLOW or traits.has(op.name, _ONCE):
+        if op.name in CONTROL_FLOW or traits.has(op.name, ONCE):
             return []
         return [] if self.fusion.writes(op, 0) else list(op.operands)
 

@@ -210,7 +210,7 @@ def test_a_draft_that_does_not_fit_is_where_trading_time_for_memory_begins() -> 
         free = Search(machine=Machine.of(CLUSTER))
         free.find(workspace.on())
         assert free.outcome is not None
-        limit = Bytes(round(0.88 * free.outcome.peak_bytes))
+        limit = Bytes(round(0.98 * free.outcome.peak_bytes))
         first = SearchAttempt(
             Common(Context(Machine.of(CLUSTER)), float(limit)), "search", "search",
             search=Search(machine=Machine.of(CLUSTER), memory_limit=limit),
