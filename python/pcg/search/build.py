@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from pcg.search.built import Built, Exchange, unmasked_of
 from pcg.search.choices import Annotated, Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
+from pcg.search.lifespans import Key, Lifespans
 from pcg.search.op_cost import OpCost
 from pcg.search.port import Port
 from pcg.search.read_schedule import ONCE
@@ -45,14 +46,9 @@ class Builder:
     tables: Tables
     progress: Callable[[str], None] = lambda _: None
     choices: Choices = field(default_factory=Annotated)
-    _clock: int = 0
-    _last: dict[tuple[int, int], int] = field(default_factory=dict)
-    _first: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
-    _aliased: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
-    """Values that loops carry unchanged: from when to when they are aliased to the loop's buffer."""
-    _backing: dict[tuple[int, int], frozenset[tuple[int, int]]] = field(default_factory=dict)
-    """Of values without memory of their own, those that must be alive for them to be read."""
+    spans: Lifespans = field(default_factory=Lifespans)
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
+    _nonlocal: set[ir.Operation] = field(default_factory=set)
     _exchanging: list[tuple[ir.Operation, FactorRule, int]] = field(default_factory=list)
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
@@ -97,22 +93,8 @@ class Builder:
         for x in built.exchanges:
             graph.nodes[x.node].seconds = x.in_all
         built.unmasked.update(unmasked_of(built.exchanges))
-        end = self._clock + 1
-        held = set(built.arguments)
-        for i in donated_of(func):  # free once it has been read, by itself or through its layout node
-            node = built.arguments[i]
-            held.discard(node)
-            self._last[(node, 0)] = max(self._last.get((n, 0), 0) for n in (node, layout_of.get(node, node)))
-        for argument, node in layout_of.items():  # which has no memory of its own
-            self._aliased.setdefault((argument, 0), []).extend(self._aliased.get((node, 0), ()))
-        for key, (first, size) in self._first.items():
-            last = end if key[0] in held else self._last.get(key, first)
-            for start, stop in sorted(self._aliased.get(key, ())):
-                if first < start <= stop <= last:
-                    built.live_ranges.append((*key, size, first, start - 1))
-                    first = stop + 1
-            if first <= last or not self._aliased.get(key):
-                built.live_ranges.append((*key, size, first, last))
+        donated = [built.arguments[i] for i in donated_of(func)]
+        built.live_ranges = self.spans.ranges(built.arguments, donated, layout_of)
         return built
 
     def elsewhere(self, built: Built, model: CostModel) -> Built:
@@ -154,7 +136,7 @@ class Builder:
 
     def _define(self, node: int, slot: int, value: ir.Value) -> None:
         shape, itemsize, _ = self.costs.describe(value)
-        self._first[(node, slot)] = (self._clock, math.prod(shape) * itemsize)
+        self.spans.define((node, slot), math.prod(shape) * itemsize)
 
     def _connect(self, value: ir.Value, dst: int, index: int, times: float) -> None:
         """Make `value` operand `index` of node `dst`."""
@@ -169,14 +151,7 @@ class Builder:
             return
         shape, itemsize, _ = self.costs.describe(value)
         self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
-        for key in self._backs(source):
-            self._last[key] = self._clock
-
-    def _backs(self, source: Source) -> frozenset[tuple[int, int]]:
-        """What must be alive for a value to be read: itself, if it has memory of its own."""
-        key = source.node, source.slot
-        found = self._backing.get(key)
-        return frozenset({key}) if found is None else found
+        self.spans.read((source.node, source.slot))
 
     # -- programs ------------------------------------------------------------------------------
 
@@ -184,7 +159,7 @@ class Builder:
         """Add all ops of `block`; return the operands of its terminator."""
         ops = [op.operation for op in block.operations]
         for op in ops[:-1]:
-            self._clock += 1
+            self.spans.clock += 1
             if op.name == "stablehlo.while":
                 self._while(op, times)
             elif op.name in BRANCHES:
@@ -198,7 +173,7 @@ class Builder:
                 self.built.values[op.results[0]] = Source(-1, free=True)
             else:
                 self._op(op, times)
-        self._clock += 1
+        self.spans.clock += 1
         return list(ops[-1].operands)
 
     def is_generated(self, value: ir.Value) -> bool:
@@ -241,30 +216,45 @@ class Builder:
         """Register a result; give it a layout node when several ops read it."""
         built = self.built
         built.values[result] = Source(node, slot)
-        backing = self._backed_by(result.owner.operation)
-        keys = [(node, slot)]
+        key = node, slot
         if uses(result) > 1:
-            keys.append((self._layout_node(result, self.graph.nodes[node].table.outs[slot], times), 0))
-        for key in keys:
-            if backing is None:
-                self._define(*key, result)
-            else:
-                self._backing[key] = backing
+            key = self._layout_node(result, self.graph.nodes[node].table.outs[slot], times), 0
+        op = result.owner.operation
+        if self._is_nonlocal(op):
+            self._nonlocal.add(op)
+        backing = self._backed_by(op)
+        if backing is None:
+            shape, itemsize, _ = self.costs.describe(result)
+            over = len(op.results) == 1 and op not in self._nonlocal
+            self.spans.define(key, math.prod(shape) * itemsize, self._sources(op.operands if over else ()))
+        else:
+            self.spans.back(key, backing)
 
-    def _backed_by(self, op: ir.Operation) -> frozenset[tuple[int, int]] | None:
+    def _backed_by(self, op: ir.Operation) -> frozenset[Key] | None:
         """What must be alive for the result of `op` to be read; None where results have memory of their own.
 
-        As in the schedule of a placed program (`pcg.search.read_schedule`): names for the bytes of another value have
-        none, nor has what a compiler fuses into its readers.
+        As in the schedule of a placed program (`pcg.search.read_schedule`).
         """
         if traits.has(op.name, Trait.GENERATOR):
             return frozenset()
-        sources = [self.built.values[v] for v in op.operands]
         if self.model.in_place(op.name):  # a constant is written for it
-            return (None if sources[0].free else self._backs(sources[0])) or None
-        if len(op.results) != 1 or not sources or traits.has(op.name, ONCE) or self.costs.fusion.writes(op, 0):
+            return self._sources(op.operands[:1]) or None
+        if len(op.results) != 1 or not len(op.operands) or traits.has(op.name, ONCE) or self.costs.fusion.writes(op, 0):
             return None
-        return frozenset().union(*(self._backs(s) for s in sources if not s.free))
+        return self._sources(op.operands)
+
+    def _is_nonlocal(self, op: ir.Operation) -> bool:
+        """Whether the kernel that ends with `op` needs elements of what it reads for those elsewhere in its result."""
+        fusion = self.costs.fusion
+        fused = (v.owner.operation for v in op.operands if not isinstance(v, ir.BlockArgument))
+        return (traits.has(op.name, Trait.NONLOCAL) and bool(fusion.kernels(op))) or any(
+            o in self._nonlocal and not fusion.writes(o, 0) for o in fused
+        )
+
+    def _sources(self, values: Iterable[ir.Value]) -> frozenset[Key]:
+        """What must be alive for values to be read."""
+        found = [self.built.values[v] for v in values]
+        return frozenset().union(*(self.spans.backs((s.node, s.slot)) for s in found if not s.free))
 
     def _layout_node(self, value: ir.Value, port: Port, times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""
@@ -314,7 +304,7 @@ class Builder:
         body = op.regions[1].blocks[0]
         yields = body.operations[-1].operation.operands
         aliased = [built.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
-        start = self._clock + 1
+        start = self.spans.clock + 1
         for i, value in enumerate(op.operands):
             shape, itemsize, _ = self.costs.describe(value)
             spec = fixed[i]
@@ -324,7 +314,7 @@ class Builder:
             self._connect(value, node, 0, times)
             carries.append(node)
             # The loop's buffer takes over its initial value's.
-            self._first[(node, 0)] = (self._clock + 1, math.prod(shape) * itemsize)
+            self.spans.define((node, 0), math.prod(shape) * itemsize, at=self.spans.clock + 1)
             for region in op.regions:
                 built.values[region.blocks[0].arguments[i]] = Source(node)
             built.values[op.results[i]] = Source(node)
@@ -334,10 +324,11 @@ class Builder:
         for node, value in zip(carries, self._block(op.regions[1].blocks[0], inner), strict=True):
             self._connect(value, node, 0, inner)
         built.loop_ends.update(dict.fromkeys(carries, len(self.graph.nodes)))
-        self._touch(carries)
+        for n in carries:
+            self.spans.read((n, 0))
         for source in aliased:
             if not source.free:
-                self._aliased.setdefault((source.node, source.slot), []).append((start, self._clock))
+                self.spans.hand_on((source.node, source.slot), start)
 
     def _branches(self, op: ir.Operation, times: float) -> None:
         built = self.built
@@ -355,10 +346,6 @@ class Builder:
         for node, result in zip(nodes, op.results, strict=True):
             built.values[result] = Source(node)
         built.carries.append((op, nodes))
-
-    def _touch(self, nodes: list[int]) -> None:
-        for n in nodes:
-            self._last[(n, 0)] = self._clock
 
 
 def adds(value: ir.Value) -> bool:
