@@ -163,7 +163,7 @@ class MemoryPlanner:
     def _searched(self, count: int, base: ir.Operation) -> Microbatched:
         func = entry_of(base)
         built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state_of(func))
-        quotient = built.quotient(self.model)
+        quotient = built.quotient(self.model, cautious=True)
         outcome = optimize(quotient, progress=self.progress, effort=QUICK)
         return Microbatched(count, base, built, outcome, Frontier.of(quotient, outcome, self.progress))
 

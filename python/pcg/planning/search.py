@@ -242,7 +242,8 @@ class Search(Transformation):
     ) -> MemoryPlanner:
         """For a program that has no layouts yet, and the plan of it that ignores memory."""
         base = clone_module(module).operation
-        frontier = Frontier.of(quotient, outcome, progress)
+        cautious = built.quotient(quotient.model, quotient.class_of, cautious=True)
+        frontier = Frontier.of(cautious, outcome, progress)
         unsplit = Microbatched(1, base, graph_of_copy(built, module, base), outcome, frontier)
         context = Context(self.machine, self.backend)
         return MemoryPlanner(context, self.recompute, self.accumulate, quotient.model, unsplit)

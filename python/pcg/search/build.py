@@ -24,7 +24,7 @@ from pcg.search.built import Built, Exchange, unmasked_of
 from pcg.search.choices import Annotated, Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Graph, Node, Source
-from pcg.search.lifespans import Key, Lifespans
+from pcg.search.lifespans import Key, Lifespans, of_operand
 from pcg.search.op_cost import OpCost
 from pcg.search.port import Port
 from pcg.search.read_schedule import ONCE
@@ -49,6 +49,8 @@ class Builder:
     spans: Lifespans = field(default_factory=Lifespans)
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
     _nonlocal: set[ir.Operation] = field(default_factory=set)
+    _arguments: dict[int, int] = field(default_factory=dict)
+    """Arguments by the nodes through which several ops read them."""
     _exchanging: list[tuple[ir.Operation, FactorRule, int]] = field(default_factory=list)
     func: ir.Operation = field(init=False)
     built: Built = field(init=False)
@@ -63,7 +65,7 @@ class Builder:
         self.built = built = Built(graph, state=state, constants=constant_bytes(func))
         self.graph = graph
         block = func.regions[0].blocks[0]
-        layout_of: dict[int, int] = {}
+        layout_of: dict[int, int] = {}  # has no memory of its own
         for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = self.costs.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
@@ -74,7 +76,9 @@ class Builder:
             self._define(node, 0, arg)
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
             if uses(arg) > 1:
-                layout_of[node] = self._layout_node(arg, table.outs[0], 1.0)
+                layout_of[node] = layout = self._layout_node(arg, table.outs[0], 1.0)
+                self._arguments[layout] = node
+                self.spans.back((layout, 0), frozenset({(node, 0)}))
         built.data = [built.arguments[i] for i in data_of(func, state)]
         fixed_results = shardings.function_result_specs(func)
         returned = self._block(block, 1.0)
@@ -93,8 +97,11 @@ class Builder:
         for x in built.exchanges:
             graph.nodes[x.node].seconds = x.in_all
         built.unmasked.update(unmasked_of(built.exchanges))
-        donated = [built.arguments[i] for i in donated_of(func)]
+        kept_in = {j: self.values[returned[i]] for i, j in state.items()}
+        donated = {built.arguments[j]: (s.node, s.slot) if (s := kept_in.get(j)) else None for j in donated_of(func)}
         built.live_ranges = self.spans.ranges(built.arguments, donated, layout_of)
+        built.alone = self.spans.alone(built.arguments, donated, layout_of)
+        built.resharded, built.written_over = self.spans.resharded(), self.spans.written_over
         return built
 
     def elsewhere(self, built: Built, model: CostModel) -> Built:
@@ -152,6 +159,9 @@ class Builder:
         shape, itemsize, _ = self.costs.describe(value)
         self.graph.edges.append(Edge(source.node, source.slot, dst, index, shape, itemsize, times))
         self.spans.read((source.node, source.slot))
+        if self.graph.nodes[dst].kind == "op":
+            kept = (self._arguments.get(source.node, source.node), source.slot)
+            self.spans.reshard((dst, index), math.prod(shape) * itemsize, kept)
 
     # -- programs ------------------------------------------------------------------------------
 
@@ -223,12 +233,19 @@ class Builder:
         if self._is_nonlocal(op):
             self._nonlocal.add(op)
         backing = self._backed_by(op)
+        shape, itemsize, _ = self.costs.describe(result)
         if backing is None:
-            shape, itemsize, _ = self.costs.describe(result)
             over = len(op.results) == 1 and op not in self._nonlocal
-            self.spans.define(key, math.prod(shape) * itemsize, self._sources(op.operands if over else ()))
-        else:
-            self.spans.back(key, backing)
+            self.spans.define((node, slot), math.prod(shape) * itemsize, self._sources(op.operands if over else ()))
+            if key != (node, slot):  # in one memory if both have one layout
+                self.spans.define(key, math.prod(shape) * itemsize, frozenset({(node, slot)}))
+            return
+        backing |= {of_operand((node, i)) for i in range(len(op.operands))}
+        size = None if self.model.in_place(op.name) else math.prod(shape) * itemsize
+        self.spans.back((node, slot), backing, size)
+        if key != (node, slot):
+            self.spans.reshard(key, math.prod(shape) * itemsize, (node, slot))
+            self.spans.back(key, backing | {of_operand(key)}, size)
 
     def _backed_by(self, op: ir.Operation) -> frozenset[Key] | None:
         """What must be alive for the result of `op` to be read; None where results have memory of their own.

@@ -87,9 +87,9 @@ class Frontier:
 
     @classmethod
     def of(cls, quotient: Quotient, outcome: Outcome, progress: Callable[[str], None] = lambda _: None) -> Frontier:
-        """Beginning with what a search found without a limit."""
+        """Beginning with what a search found without a limit; memory as `quotient` counts it."""
         choice = quotient.per_class(outcome.choice)
-        return cls(quotient, Point(tuple(choice), outcome.seconds, outcome.peak_bytes), progress=progress)
+        return cls(quotient, Point(tuple(choice), outcome.seconds, quotient.peak(choice)), progress=progress)
 
     def fit(self, limit: float, fine: bool = True) -> Point | None:
         """The fastest plan found within `limit` bytes, None if none was; not `fine`: the first of the sweep."""

@@ -178,15 +178,16 @@ class Quotient:
         return self.lifetimes.peak(self.graph, self.per_node(x), self.model.mesh)[1]
 
     def alive(self, x: Sequence[int]) -> dict[tuple[int, int], float]:
-        """Global bytes of the values alive at the peak under class choices `x`, by (node, slot)."""
+        """Global bytes of what is alive at the peak under class choices `x`, by (node, slot); operand i has slot ~i."""
         return self.lifetimes.weights(self.graph, self.per_node(x), self.model.mesh)
 
     def local_bytes(self, weights: Mapping[tuple[int, int], float], rate: float = 1.0) -> dict[int, np.ndarray]:
         """What `weights` (global bytes by node and slot) are on one device, times `rate`, per choice of each class."""
         out: dict[int, np.ndarray] = {}
         for (node, slot), size in weights.items():
-            c = self.class_of[node]
-            term = rate * size / self.graph.nodes[node].table.outs[slot].shards(self.model.mesh)
+            c, table = self.class_of[node], self.graph.nodes[node].table
+            port = table.outs[slot] if slot >= 0 else table.ins[~slot]
+            term = rate * size / port.shards(self.model.mesh)
             out[c] = out[c] + term if c in out else term
         return out
 

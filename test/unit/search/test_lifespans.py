@@ -94,7 +94,7 @@ def test_a_value_is_written_over_one_that_is_read_for_the_last_time() -> None:
     spans.read((1, 0))
     spans.read((3, 0))
     spans.define((4, 0), 8.0, frozenset({(2, 0)}))  # of another size
-    assert spans.ranges((), (), {}) == [
+    assert spans.ranges((), {}, {}) == [
         (0, 0, 8.0, 1, 4), (1, 0, 8.0, 2, 5), (2, 0, 4.0, 3, 4), (3, 0, 8.0, 5, 5), (4, 0, 8.0, 5, 5),
     ]  # fmt: skip
 
@@ -108,5 +108,18 @@ def test_arguments_are_written_over_only_if_they_are_donated() -> None:
         out.define((1, 0), 8.0, frozenset({(0, 0)}))
         return out
 
-    assert spans().ranges([0], (), {}) == [(0, 0, 8.0, 0, 2), (1, 0, 8.0, 1, 1)]
-    assert spans().ranges([0], [0], {}) == [(0, 0, 8.0, 0, 1)]
+    assert spans().ranges([0], {}, {}) == [(0, 0, 8.0, 0, 2), (1, 0, 8.0, 1, 1)]
+    assert spans().ranges([0], {0: (1, 0)}, {}) == [(0, 0, 8.0, 0, 1)]
+
+
+def test_a_result_that_is_not_in_the_memory_of_its_argument_is_copied_there_in_the_end() -> None:
+    spans = Lifespans()
+    spans.define((0, 0), 8.0)
+    spans.clock += 1
+    spans.read((0, 0))
+    spans.define((1, 0), 8.0, frozenset({(0, 0)}))
+    spans.clock += 1  # the argument is read again
+    spans.read((0, 0))
+    spans.clock += 1
+    spans.read((1, 0))
+    assert spans.ranges([0], {0: (1, 0)}, {}) == [(0, 0, 8.0, 0, 2), (1, 0, 8.0, 1, 3), (0, 0, 8.0, 4, 4)]
