@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 
 import jax
 import pytest
@@ -13,12 +14,14 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry_of
-from pcg.layout import Mesh
+from pcg.layout import Mesh, ShardSpec
 from pcg.machine import Machine
 from pcg.passes.pipeline import Pipeline
 from pcg.planning.evaluate import Context, evaluate
 from pcg.search.build import Builder
 from pcg.search.lifespans import Lifespans
+from pcg.search.memory import Lifetimes
+from pcg.search.port import Port
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 
@@ -97,6 +100,36 @@ def test_a_value_is_written_over_one_that_is_read_for_the_last_time() -> None:
     assert spans.ranges((), {}, {}) == [
         (0, 0, 8.0, 1, 4), (1, 0, 8.0, 2, 5), (2, 0, 4.0, 3, 4), (3, 0, 8.0, 5, 5), (4, 0, 8.0, 5, 5),
     ]  # fmt: skip
+
+
+def test_alone_all_values_have_memory_until_they_are_read_for_the_last_time() -> None:
+    spans = Lifespans()
+    spans.define((0, 0), 8.0)
+    spans.clock += 1
+    spans.read((0, 0))
+    spans.back((1, 0), frozenset({(0, 0)}), 8.0)
+    spans.clock += 1
+    spans.read((1, 0))
+    spans.define((2, 0), 8.0, frozenset({(0, 0)}))
+    assert spans.ranges([0], {0: None}, {}) == [(0, 0, 8.0, 0, 2)]
+    assert spans.alone([0], {0: None}, {}) == [(0, 0, 8.0, 0, 1), (1, 0, 8.0, 1, 2), (2, 0, 8.0, 2, 2)]
+
+
+def test_what_is_gathered_and_what_is_not_in_the_layout_that_it_is_written_over_counts_besides() -> None:
+    """Of a value in two shards that an op reads as a whole, and of a result in another layout than its operand."""
+    mesh = Mesh.of({"x": 2})
+    specs = [ShardSpec.replicated(1), ShardSpec.of([("x",)])]
+    port = Port.of(specs)
+    table = SimpleNamespace(ins=(port,), outs=(port,))
+    graph = SimpleNamespace(nodes=[SimpleNamespace(table=table)] * 2)
+    kept = Lifetimes([(0, 0, 8.0, 0, 1), (1, 0, 8.0, 2, 2)], operands=[(1, 0, 8.0, 1, 1, 0, 0)])
+    assert kept.peak(graph, (1, 1), mesh) == (4.0, 0)
+    assert kept.peak(graph, (1, 0), mesh) == (12.0, 1)
+    assert kept.weights(graph, (1, 0), mesh) == {(0, 0): 8.0, (1, ~0): 8.0}
+    over = Lifetimes([(0, 0, 8.0, 0, 1), (1, 0, 8.0, 2, 2)], over=[(1, 0, 8.0, 2, 0, 0)])
+    assert over.peak(graph, (0, 0), mesh) == (8.0, 0)
+    assert over.peak(graph, (0, 1), mesh) == (12.0, 1)
+    assert over.weights(graph, (0, 1), mesh) == {(0, 0): 8.0, (1, 0): 8.0}
 
 
 def test_arguments_are_written_over_only_if_they_are_donated() -> None:
