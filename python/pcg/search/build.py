@@ -65,7 +65,6 @@ class Builder:
         self.built = built = Built(graph, state=state, constants=constant_bytes(func))
         self.graph = graph
         block = func.regions[0].blocks[0]
-        layout_of: dict[int, int] = {}  # has no memory of its own
         for i, arg in enumerate(block.arguments):
             shape, itemsize, _ = self.costs.describe(arg)
             open_dims = shardings.signature_open_dims(func, "arg_attrs", i)
@@ -76,7 +75,7 @@ class Builder:
             self._define(node, 0, arg)
             self.graph.nodes[node].seconds = self._keep_cost(table, shape, itemsize)
             if uses(arg) > 1:
-                layout_of[node] = layout = self._layout_node(arg, table.outs[0], 1.0)
+                layout = self._layout_node(arg, table.outs[0], 1.0)
                 self._arguments[layout] = node
                 self.spans.back((layout, 0), frozenset({(node, 0)}))
         built.data = [built.arguments[i] for i in data_of(func, state)]
@@ -99,8 +98,9 @@ class Builder:
         built.unmasked.update(unmasked_of(built.exchanges))
         kept_in = {j: self.values[returned[i]] for i, j in state.items()}
         donated = {built.arguments[j]: (s.node, s.slot) if (s := kept_in.get(j)) else None for j in donated_of(func)}
-        built.live_ranges = self.spans.ranges(built.arguments, donated, layout_of)
-        built.alone = self.spans.alone(built.arguments, donated, layout_of)
+        layouts = {node: layout for layout, node in self._arguments.items()}
+        built.live_ranges = self.spans.ranges(built.arguments, donated, layouts)
+        built.alone = self.spans.alone(built.arguments, donated, layouts)
         built.resharded, built.written_over = self.spans.resharded(), self.spans.written_over
         return built
 
