@@ -240,7 +240,8 @@ class Builder:
             if key != (node, slot):  # in one memory if both have one layout
                 self.spans.define(key, math.prod(shape) * itemsize, frozenset({(node, slot)}))
             return
-        backing |= {of_operand((node, i)) for i in range(len(op.operands))}
+        # Gathered are values in memory; what is computed on the way is not, and there may be thousands of steps.
+        backing |= {of_operand((node, i)) for i, v in enumerate(op.operands) if len(self._sources([v])) == 1}
         size = None if self.model.in_place(op.name) else math.prod(shape) * itemsize
         self.spans.back((node, slot), backing, size)
         if key != (node, slot):
