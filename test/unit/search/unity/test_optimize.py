@@ -75,7 +75,7 @@ def test_disjoint_branches_are_estimated_beside_the_plan(texts: dict[str, str]) 
 def test_a_memory_limit_is_kept(texts: dict[str, str]) -> None:
     _, free = search(texts["mlp"], algorithm="unity")
     assert free.outcome is not None
-    limit = int(0.9 * free.outcome.peak_bytes)
+    limit = int(0.96 * free.outcome.peak_bytes)
     _, tight = search(texts["mlp"], algorithm="unity", memory_limit=limit)
     assert tight.outcome is not None
     assert tight.outcome.peak_bytes <= limit
