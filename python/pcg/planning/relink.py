@@ -124,9 +124,9 @@ class Relink:
             return
         best = order[0]
         self._relink(best.name, self.drafts)
-        unlike = ((d, a) for d, a in self.drafts if d.peak_bytes <= self.common.limit)
-        unlike = ((d, a) for d, a in unlike if _layout(d.mesh) != _layout(best.mesh))
-        other = min(unlike, key=lambda f: f[0].seconds, default=None)
+        unlike = [(d, a) for d, a in self.drafts if _layout(d.mesh) != _layout(best.mesh)]
+        fitting = (f for f in unlike if f[0].peak_bytes <= self.common.limit)
+        other = min(fitting, key=lambda f: f[0].seconds, default=None)
         if other is not None and other[0].seconds < _NEAR * best.seconds:
             self._relink(other[1].name, self.drafts)
         ours = next((c for c in order if c.group == "search"), None)
