@@ -24,8 +24,9 @@ from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 from pcg.search.fusion import Fusion
 from pcg.search.measure import NotPlaced
-from pcg.search.op_cost import OpCost
+from pcg.search.read_work import WorkReader
 from pcg.search.what_if import Other, WhatIf
+from pcg.search.work import WorkCosts
 
 #: Seconds that count as a difference: half of the last digit that reports of microseconds show.
 _LEAST = 5e-8
@@ -129,7 +130,8 @@ class Causes:
         if strategy is None:
             return []
         rule, a = strategy
-        costs = [(e, *self.costs.exchange(op, e, a)) for e in rule.exchanges if a.axes[e.factor]]
+        work, of = self.works.work(op, rule), WorkCosts(self.model)
+        costs = [(e, *of.exchange(work, e, a)) for e in rule.exchanges if a.axes[e.factor]]
         return [
             self.own(op, e.kind, self.mesh.order(set(a.axes[e.factor])), wire_bytes, seconds)
             for e, seconds, wire_bytes in costs if wire_bytes
@@ -195,9 +197,9 @@ class Causes:
         return other if other is not None and _LEAST < self.more(other) < math.inf else None
 
     @cached_property
-    def costs(self) -> OpCost:
-        """Costs of ops."""
-        return OpCost(self.model, Fusion(self._function[0]))
+    def works(self) -> WorkReader:
+        """What ops do."""
+        return WorkReader(Fusion(self._function[0]))
 
     @cached_property
     def what_if(self) -> WhatIf | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch_mlir import ir
 
@@ -18,8 +19,9 @@ from pcg.rules.factor import FactorRule
 from pcg.rules.manual import is_manual
 from pcg.rules.registry import shape
 from pcg.search.fusion import Fusion
-from pcg.search.op_cost import OpCost
+from pcg.search.read_work import WorkReader
 from pcg.search.terms import ReshardCosts
+from pcg.search.work import WorkCosts
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,19 @@ class Replicated:
 def replicated(func: ir.Operation, mesh: Mesh, machine: Machine) -> list[Replicated]:
     """All such ops of a function whose ops have `dist.operand_specs`, as a plan leaves them, in program order."""
     model = CostModel(machine, mesh)
-    costs = OpCost(model, Fusion(func)), ReshardCosts(model)
+    costs = Costs(WorkReader(Fusion(func)), WorkCosts(model), ReshardCosts(model))
     return [found for block in func.regions[0].blocks for found in _block(block, 1, costs, mesh, {})]
 
 
 Specs = dict[ir.Value, ShardSpec]
-Costs = tuple[OpCost, ReshardCosts]
+
+
+class Costs(NamedTuple):
+    """What says what an op does, what that takes, and what redistributions take."""
+
+    works: WorkReader
+    compute: WorkCosts
+    reshard: ReshardCosts
 
 
 def _block(block: ir.Block, times: int, costs: Costs, mesh: Mesh, known: Specs) -> Iterator[Replicated]:
@@ -101,13 +110,13 @@ def _replicated(
     worst = max(range(len(wasted)), key=lambda i: (mesh.axes_size(wasted[i]), -i), default=None)
     if worst is None or not wasted[worst]:
         return None
-    rule, (compute, reshard) = rule_for(op), costs
+    rule = rule_for(op)
     try:
-        seconds = compute.seconds(op, rule, rule.infer(wants, outs, mesh))
+        seconds = costs.compute.seconds(costs.works.work(op, rule), rule.infer(wants, outs, mesh))
     except RuleError:
         return None  # dist-verify says what is wrong with these layouts
     gathered = (x for x, lost in zip(zip(op.operands, sources, wants, strict=True), wasted, strict=True) if lost)
-    gather = sum(reshard(have, want, shape(v), itemsize(v))[0] for v, have, want in gathered)
+    gather = sum(costs.reshard(have, want, shape(v), itemsize(v))[0] for v, have, want in gathered)
     axes = mesh.order({a for lost in wasted for a in lost})
     reason = _reason(rule, worst, sources[worst], wants, set(wasted[worst]), mesh)
     return Replicated(op, worst, sources[worst], axes, reason, seconds, gather, times)

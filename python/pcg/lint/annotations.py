@@ -15,7 +15,7 @@ from pcg.ir.types import tensor_bytes
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.rules import rule_for
 from pcg.search.built import Built
-from pcg.search.op_cost import describe
+from pcg.search.read_work import describe
 from pcg.search.table import Table
 
 #: Ops from a tensor within which graphs must be equal for tensors to be equivalent (decision 17).  A choice: the ends

@@ -23,6 +23,7 @@ from pcg.search.assign import Decided, WithPlans, place
 from pcg.search.build import Builder, adds
 from pcg.search.choices import Building
 from pcg.search.fit import fit
+from pcg.search.graph import Source
 from pcg.search.measure import close_loop
 from pcg.search.outcome import DoesNotFit
 from pcg.search.pure_plans import pure_plans
@@ -71,8 +72,8 @@ class Unannotated:
     plans: WithPlans
     counts_generated = False
 
-    def is_free(self, op: ir.Operation, now: Building) -> bool:
-        return self.plans.is_free(op, now)
+    def is_free(self, op: ir.Operation, values: Mapping[ir.Value, Source]) -> bool:
+        return self.plans.is_free(op, values)
 
     def of_value(
         self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,
@@ -134,7 +135,7 @@ class Space:
         self.func, self.model, self.state, self.limit = func, model, state, memory_limit
         self.mesh = model.mesh
         self.progress = progress
-        builder = Builder(model, Tables.on(model.mesh), progress, Unannotated(WithPlans(decided)))
+        builder = Builder(model, Tables.on(model.mesh), Unannotated(WithPlans(decided)))
         self.built = built = builder.build(func, state)
         close_loop(built, state, func)
         self.annotations = collect(func, built, state, self.mesh, names)

@@ -21,7 +21,6 @@ from pcg.rules import traits
 from pcg.rules.registry import BRANCHES
 from pcg.rules.traits import Trait
 from pcg.search.built import Built
-from pcg.search.fusion import Fusion
 from pcg.search.terms import ReshardCosts, Tallies, Tally
 from pcg.search.timing import update_nodes
 from pcg.simulate.combine_all_reduces import combine_all_reduces
@@ -57,7 +56,7 @@ class _Kernel:
 class GraphTimer:
     """Times plans of one graph on the machine and mesh of `model`."""
 
-    def __init__(self, built: Built, fusion: Fusion, model: CostModel) -> None:
+    def __init__(self, built: Built, model: CostModel) -> None:
         self.built, self.model = built, model
         self.tallies = Tallies(built, ReshardCosts(model))
         self.arguments = frozenset(built.arguments)
@@ -77,8 +76,7 @@ class GraphTimer:
         """Of ops; None for other names of a value."""
         for op, node in built.ops:
             if not traits.has(op.name, _NO_KERNEL):
-                numbers = tuple(sorted(fusion.kernels(op)))
-                last = not len(op.results) or any(fusion.writes(op, i) for i in range(len(op.results)))
+                numbers, last = built.kernels[node]
                 self.kernels[node] = _Kernel(numbers, last) if numbers else None
                 if traits.has(op.name, Trait.UPDATE) and all(built.graph.edges[i].index for i, *_ in self.into[node]):
                     self.filled.add(node)

@@ -14,7 +14,7 @@ from pcg.machine.units import bytes_text
 from pcg.planning.evaluate import Context, lowered, memory_of, resharded
 from pcg.rewrite.accumulate import MICROBATCHES
 from pcg.rewrite.recompute import LIMIT, read_placed
-from pcg.search.built import Built, graph_of_copy
+from pcg.search.built import Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier, Point
 from pcg.search.outcome import Outcome
@@ -58,7 +58,7 @@ class Sharded:
         copy = clone_module(v.base).operation
         func = entry_of(copy)
         choice = v.frontier.quotient.per_node(self.point.choice)
-        commit(func, graph_of_copy(v.built, v.base, copy), choice, Tables.on(self._model.mesh))
+        commit(func, v.built.of_copy(v.base, copy), choice, Tables.on(self._model.mesh))
         return copy
 
     @cached_property

@@ -27,7 +27,7 @@ from pcg.planning.progress import Progress
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workspace import OnMesh
 from pcg.search.build import Builder
-from pcg.search.built import Built, graph_of_copy
+from pcg.search.built import Built
 from pcg.search.commit import commit
 from pcg.search.frontier import Frontier
 from pcg.search.optimize import optimize
@@ -210,7 +210,7 @@ class Search(Transformation):
         if self.shared is not None:
             return self.shared.graph_of(module, model)
         func = entry_of(module)
-        return Builder(model, Tables.on(model.mesh), progress).build(func, state_of(func))
+        return Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
 
     def _write(self, func: ir.Operation, built: Built, outcome: Outcome, model: CostModel) -> None:
         measured = as_measured(
@@ -244,7 +244,7 @@ class Search(Transformation):
         base = clone_module(module).operation
         cautious = built.quotient(quotient.model, quotient.class_of, cautious=True)
         frontier = Frontier.of(cautious, outcome, progress)
-        unsplit = Microbatched(1, base, graph_of_copy(built, module, base), outcome, frontier)
+        unsplit = Microbatched(1, base, built.of_copy(module, base), outcome, frontier)
         context = Context(self.machine, self.backend)
         return MemoryPlanner(context, self.recompute, self.accumulate, quotient.model, unsplit)
 

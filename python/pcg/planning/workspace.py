@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -17,9 +17,12 @@ from pcg.planning.graph_timing import GraphTimer
 from pcg.planning.target import planned_mesh
 from pcg.rewrite.refine_mesh import RefineMesh
 from pcg.search.build import Builder
-from pcg.search.built import Built, graph_of_copy
+from pcg.search.built import Built
+from pcg.search.choices import Annotated
 from pcg.search.quotient import Quotient
+from pcg.search.read_structure import StructureReader
 from pcg.search.roles import state_of
+from pcg.search.structure import Structure
 from pcg.search.table import Tables
 from pcg.simulate.kernels import OpWorks
 from pcg.solve.network import Network
@@ -37,6 +40,8 @@ class OnMesh:
     module: ir.Operation
     """Stays as it is; candidates are copies."""
     mesh: Mesh
+    read: Callable[[ir.Operation], Structure]
+    """Reads the structure of its function."""
     _builder: Builder | None = None
     _built: Built | None = None
     _device: DeviceKind | None = None
@@ -54,14 +59,14 @@ class OnMesh:
         device = model.machine.device
         if self._builder is None or self._built is None or self._device != device:
             self._builder = Builder(model, Tables.on(model.mesh))
-            self._built = self._builder.build(self.func, state_of(self.func))
+            self._built = self._builder.build(self.func, state_of(self.func), self.read(self.func))
             self._device = device
             return self._built
         return self._builder.elsewhere(self._built, model)
 
     def graph_of(self, copy: ir.Operation, model: CostModel) -> Built:
         """The graph of a copy of the program."""
-        return graph_of_copy(self.graph(model), self.module, copy)
+        return self.graph(model).of_copy(self.module, copy)
 
     def quotient(self, built: Built, model: CostModel) -> Quotient:
         """The decisions of a graph of the program, by class."""
@@ -73,9 +78,7 @@ class OnMesh:
         """What times plans of the graph with the costs of `model`."""
         found = self._timers.pop(model, None)
         if found is None:
-            built = self.graph(model)
-            assert self._builder is not None
-            found = GraphTimer(built, self._builder.costs.fusion, model)
+            found = GraphTimer(self.graph(model), model)
         self._timers[model] = found
         while len(self._timers) > _TIMERS:
             del self._timers[next(iter(self._timers))]
@@ -95,6 +98,7 @@ class Workspace:
     module: ir.Operation
     works: OpWorks = field(default_factory=OpWorks)
     """What the simulator knows of ops of all candidates."""
+    _structure: Structure | None = None
     _on: dict[tuple[Mesh | None, tuple[bool, int] | None], OnMesh] = field(default_factory=dict)
 
     def on(self, mesh: Mesh | None = None, refine: RefineMesh | None = None) -> OnMesh:
@@ -112,9 +116,16 @@ class Workspace:
 
     def _put(self, mesh: Mesh | None, refine: RefineMesh | None) -> OnMesh:
         if mesh is None:
-            return OnMesh(self.module, planned_mesh(self.module))
+            return OnMesh(self.module, planned_mesh(self.module), self._read)
         copy = clone_module(self.module).operation
         replace_mesh(copy, mesh)
         if refine is not None:
             RefineMesh(refine.reshapes, refine.max_axes).run(copy)
-        return OnMesh(copy, planned_mesh(copy))
+        return OnMesh(copy, planned_mesh(copy), self._read)
+
+    def _read(self, func: ir.Operation) -> Structure:
+        """The structure of the function of a copy, which is that of the program's."""
+        own = entry_of(self.module)
+        if self._structure is None:
+            self._structure = StructureReader.read(own, state_of(own), Annotated())
+        return self._structure if func == own else self._structure.of_copy(own, func)

@@ -8,7 +8,7 @@ solver starts from it: by the measure of `search.measure` the outcome is never w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from pcg.search.build import Builder
 from pcg.search.built import Built
 from pcg.search.choices import Annotated, Building, uses
 from pcg.search.commit import commit
+from pcg.search.graph import Source
 from pcg.search.measure import close_loop, keep_values
 from pcg.search.optimize import optimize
 from pcg.search.outcome import Outcome
@@ -84,7 +85,7 @@ def assign(
       DoesNotFit: no plan that was found fits in `memory_limit`.
     """
     tables = Tables.on(model.mesh)
-    built = Builder(model, tables, progress, WithPlans(decided)).build(func, state)
+    built = Builder(model, tables, WithPlans(decided)).build(func, state)
     close_loop(built, state, func)
     reshard_costs = ReshardCosts(model)
     plans = [(d.name, place(func, built, d, reshard_costs)) for d in decided]
@@ -143,12 +144,12 @@ class WithPlans:
     def __post_init__(self) -> None:
         self._open = Annotated()
 
-    def is_free(self, op: ir.Operation, now: Building) -> bool:
+    def is_free(self, op: ir.Operation, values: Mapping[ir.Value, Source]) -> bool:
         """Only what has one reader, and can be computed in whatever layout that needs.
 
         Not so a reshape, which has fewer strategies, and what a constraint reads, which may need any layout.
         """
-        if not self._open.is_free(op, now) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
+        if not self._open.is_free(op, values) or uses(op.results[0]) > 1 or op.name == "stablehlo.reshape":
             return False
         return all(use.owner.operation.name not in CONSTRAINTS for use in op.results[0].uses)
 

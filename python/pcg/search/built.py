@@ -1,31 +1,27 @@
-"""The graph of a function, and how to find one in the other."""
+"""The graph of a function on a mesh: its structure, with what each node may be and what that takes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.ir.walk import walk
-from pcg.rules.factor import FactorRule
-from pcg.search.graph import Edge, Graph, Source
+from pcg.search.graph import Edge, Graph
 from pcg.search.memory import Lifetimes
 from pcg.search.quotient import Quotient
+from pcg.search.structure import Structure
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """An op whose local form sends something: `seconds` of that per strategy of its node, and `rest`, of all else.
+    """A node whose op's local form sends something: `seconds` of that per strategy, and `rest`, of all else.
 
     `unmasked` is `rest` without the masks of its operands, where these are in it.
     """
 
-    op: ir.Operation
-    rule: FactorRule
     node: int
     seconds: np.ndarray
     rest: np.ndarray
@@ -38,46 +34,12 @@ class Exchange:
 
 
 @dataclass
-class Built:
-    """The graph of a function and how to find one in the other.
+class Built(Structure):
+    """The graph of a function and how to find one in the other."""
 
-    Lists pair what is in the IR with its node; `values` says where each value comes from, and
-    `live_ranges` is what the memory model needs.
-    """
-
-    graph: Graph
-    ops: list[tuple[ir.Operation, int]] = field(default_factory=list)
-    free: list[ir.Operation] = field(default_factory=list)
-    layout_nodes: list[tuple[ir.Value, int]] = field(default_factory=list)
-    carries: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
-    barriers: list[tuple[ir.Operation, list[int]]] = field(default_factory=list)
-    loop_ends: dict[int, int] = field(default_factory=dict)
-    """Of nodes of what a loop carries the first node behind the loop."""
-    arguments: list[int] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
-    state: dict[int, int] = field(default_factory=dict)
-    """Result number -> argument number whose layout it keeps."""
-    constraints: list[tuple[ir.Operation, int]] = field(default_factory=list)
-    data: list[int] = field(default_factory=list)
-    """Nodes of those arguments that are data, not state or weights."""
-    live_ranges: list[tuple[int, int, float, int, int]] = field(default_factory=list)
-    """Values for the memory model: node, slot, global bytes, first and last position in program order."""
-    alone: list[tuple[int, int, float, int, int]] = field(default_factory=list)
-    """As `live_ranges`, if all values had memory of their own."""
-    resharded: list[tuple[int, int, float, int, int, int, int]] = field(default_factory=list)
-    """Operands that may be gathered, for the memory model: as `Lifetimes.operands`."""
-    written_over: list[tuple[int, int, float, int, int, int]] = field(default_factory=list)
-    """Values that are written over others, as `Lifetimes.over`."""
-    constants: float = 0.0
-    """Bytes of constants that every device holds."""
-    endless: list[ir.Operation] = field(default_factory=list)
-    """Loops whose bodies would run more than `MOST_RUNS` times per step, as which they are counted."""
-    values: dict[ir.Value, Source] = field(default_factory=dict)
-    reasons: dict[int, str] = field(default_factory=dict)
-    generated: set[int] = field(default_factory=set)
-    """Nodes of ops that compute a value from constants alone."""
+    graph: Graph = field(default_factory=Graph)
     masked: list[Edge] = field(default_factory=list)
-    """Where a value generated on each device is read, as edges without a source: a reader of partial sums masks it."""
+    """Those of `free_reads` where the reader has strategies that take partial sums: it masks the value."""
     unmasked: dict[int, np.ndarray] = field(default_factory=dict)
     """Seconds of nodes without the masks of their operands, where these are in them."""
     exchanges: list[Exchange] = field(default_factory=list)
@@ -107,28 +69,9 @@ class Built:
 
     def rule_reason(self, node: int) -> str:
         """Why the op of `node` can only run replicated; empty if it can be split."""
-        return self.reasons.get(node, "")
+        return self.works[node].rule.reason if node in self.works else ""
 
 
 def unmasked_of(exchanges: Sequence[Exchange]) -> dict[int, np.ndarray]:
     """Seconds per strategy without the masks of operands, of the nodes where these are counted."""
     return {x.node: x.unmasked + x.seconds for x in exchanges if x.unmasked is not None}
-
-
-def graph_of_copy(built: Built, old: ir.Operation, new: ir.Operation) -> Built:
-    """`built`, the graph of the program `old`, as the graph of its copy `new`."""
-    ops: dict[ir.Operation, ir.Operation] = {}
-    values: dict[ir.Value, ir.Value] = {}
-    for a, b in zip(walk(old), walk(new), strict=True):
-        ops[a] = b
-        values.update(zip(a.results, b.results, strict=True))
-        for r, s in zip(a.regions, b.regions, strict=True):
-            for x, y in zip(r.blocks, s.blocks, strict=True):
-                values.update(zip(x.arguments, y.arguments, strict=True))
-    return replace(
-        built, ops=[(ops[o], n) for o, n in built.ops], free=[ops[o] for o in built.free],
-        layout_nodes=[(values[v], n) for v, n in built.layout_nodes], carries=[(ops[o], n) for o, n in built.carries],
-        barriers=[(ops[o], n) for o, n in built.barriers], constraints=[(ops[o], n) for o, n in built.constraints],
-        endless=[ops[o] for o in built.endless], exchanges=[replace(x, op=ops[x.op]) for x in built.exchanges],
-        values={},
-    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -37,8 +37,11 @@ class Choices(Protocol):
     def counts_generated(self) -> bool:
         """Whether work on what is computed from constants alone counts; reports leave it out, annotated or not."""
 
-    def is_free(self, op: ir.Operation, now: Building) -> bool:
-        """Whether any device can make any part of the op's result, at no cost worth counting."""
+    def is_free(self, op: ir.Operation, values: Mapping[ir.Value, Source]) -> bool:
+        """Whether any device can make any part of the op's result, at no cost worth counting.
+
+        `values` says where each value comes from that is computed before.
+        """
 
     def of_value(
         self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,
@@ -61,14 +64,14 @@ class Annotated:
 
     counts_generated = True
 
-    def is_free(self, op: ir.Operation, now: Building) -> bool:
+    def is_free(self, op: ir.Operation, values: Mapping[ir.Value, Source]) -> bool:
         if len(op.results) != 1 or shardings.result_specs(op)[0] is not None:
             return False
         if traits.has(op.name, Trait.GENERATOR):
             return True
         if not traits.has(op.name, Trait.PROPAGATES_GENERATOR):
             return False
-        return all(now.values[v].free for v in op.operands) and uses(op.results[0]) <= 1
+        return all(values[v].free for v in op.operands) and uses(op.results[0]) <= 1
 
     def of_value(
         self, what: ir.Value | int, shape: tuple[int, ...], fixed: ShardSpec | None, now: Building,

@@ -9,7 +9,7 @@ them, are computed wherever they are needed and cost nothing.  See docs/decision
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from torch_mlir import ir
@@ -22,8 +22,8 @@ from pcg.rules.factor import FactorRule, RuleError
 from pcg.search.build import Builder
 from pcg.search.built import Built
 from pcg.search.choices import Building
-from pcg.search.graph import Edge
-from pcg.search.op_cost import describe
+from pcg.search.graph import Edge, Source
+from pcg.search.read_work import describe
 from pcg.search.table import Table, Tables
 from pcg.search.terms import Measure, ReshardCosts, cheapest, measured
 
@@ -92,7 +92,7 @@ class Placed:
     def __init__(self) -> None:
         self._inferred: dict[tuple, Table] = {}
 
-    def is_free(self, op: ir.Operation, now: Building) -> bool:
+    def is_free(self, op: ir.Operation, values: Mapping[ir.Value, Source]) -> bool:
         return False
 
     def of_value(

@@ -21,8 +21,9 @@ from pcg.rules.factor import Assignment
 from pcg.rules.registry import shape
 from pcg.rules.traits import Trait
 from pcg.search.fusion import Fusion
-from pcg.search.op_cost import OpCost
+from pcg.search.read_work import WorkReader
 from pcg.search.schedule import Schedule, ScheduledOp
+from pcg.search.work import WorkCosts
 
 #: What is never rematerialised.
 ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
@@ -46,12 +47,13 @@ class ScheduleReader:
     model: CostModel
     func: ir.Operation
     fusion: Fusion = field(init=False)
-    costs: OpCost = field(init=False)
+    works: WorkReader = field(init=False)
+    costs: WorkCosts = field(init=False)
     _sizes: dict[tuple[ir.Type, ShardSpec | None], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fusion = Fusion(self.func)
-        self.costs = OpCost(self.model, self.fusion)
+        self.works, self.costs = WorkReader(self.fusion), WorkCosts(self.model)
 
     @property
     def mesh(self) -> Mesh:
@@ -181,7 +183,7 @@ class ScheduleReader:
             a = rule.infer([self._spec(v) for v in op.operands], [self._spec(r) for r in op.results], self.mesh)
         except RuleError:  # it runs replicated
             a = Assignment(((),) * len(rule.factors))
-        return self.costs.seconds(op, rule, a)
+        return self.costs.seconds(self.works.work(op, rule), a)
 
     def _reshard(self, op: ir.Operation) -> float:
         """A redistribution: of several PCG operators in a row the last one has the cost."""

@@ -21,9 +21,9 @@ from pcg.search.built import Built
 from pcg.search.commit import is_part
 from pcg.search.cost_matrices import CostMatrices
 from pcg.search.graph import Edge, Node
-from pcg.search.op_cost import describe
 from pcg.search.outcome import Outcome
 from pcg.search.table import Table, Tables
+from pcg.search.work import WorkCosts
 from pcg.solve.beside import Beside
 from pcg.solve.network import FORBIDDEN
 
@@ -231,12 +231,11 @@ class Tally:
 
     def inside(self) -> dict[int, tuple[float, float]]:
         """Per node (seconds, bytes) of what the local form of its op sends."""
-        mesh, found = self.reshard_costs.model.mesh, {}
+        costs, found = WorkCosts(self.reshard_costs.model), {}
         for e in self.built.exchanges:
             n = e.node
             a = (self.nodes[n].table.assignments or ())[self.choice[n]]
-            wire = sum(x.wire_elements(a, mesh) * describe(e.op.operands[x.operand])[1] for x in e.rule.exchanges)
-            found[n] = float(e.seconds[self.choice[n]]), self.nodes[n].times * wire
+            found[n] = float(e.seconds[self.choice[n]]), self.nodes[n].times * costs.sent(self.built.works[n], a)
         return found
 
     def terms(self) -> Terms:

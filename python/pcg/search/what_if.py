@@ -16,11 +16,10 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.rules import rule_for
 from pcg.rules.factor import Assignment
-from pcg.search.fusion import Fusion
 from pcg.search.measure import placed_graph
-from pcg.search.op_cost import OpCost
 from pcg.search.table import Tables
 from pcg.search.terms import Measure, ReshardCosts, Tallies, Tally, Terms
+from pcg.search.work import WorkCosts
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,12 @@ class WhatIf:
           NotPlaced: some op or value has no layout, or an impossible one.
         """
         self.mesh, reshard_costs = model.mesh, ReshardCosts(model)
-        self._costs = OpCost(model, Fusion(func))
+        self._costs = WorkCosts(model)
         built, choice = placed_graph(func, reshard_costs, state)
         self._shared = Tallies(built, reshard_costs)
         self._tally = Tally(self._shared, choice)
         self._terms = self._tally.terms()
-        self._nodes = dict(built.ops)
+        self._nodes, self._works = dict(built.ops), built.works
         self.now = self._terms.measure()
 
     def taking(self, op: ir.Operation, operand: int) -> Other | None:
@@ -68,24 +67,24 @@ class WhatIf:
 
     def measure(self, op: ir.Operation, a: Assignment) -> Measure:
         """What the program costs with `op` under `a`."""
-        n, rule = self._nodes[op], rule_for(op)
+        n = self._nodes[op]
+        work = self._works[n]
         tally = copy(self._tally)
         tally.nodes, tally.choice = list(tally.nodes), list(tally.choice)
-        times, table = tally.nodes[n].times, Tables.on(self.mesh).only(rule, a)
-        seconds, inside = times * self._costs.compute(op, rule, table), dict(self._terms.inside)
-        if rule.exchanges:
-            sends = times * self._costs.exchanges(op, rule, table)
+        times, table = tally.nodes[n].times, Tables.on(self.mesh).only(work.rule, a)
+        seconds, inside = times * self._costs.compute(work, table), dict(self._terms.inside)
+        if work.rule.exchanges:
+            sends = times * self._costs.exchanges(work, table)
             seconds = seconds + sends
-            wire = sum(self._costs.exchange(op, x, a)[1] for x in rule.exchanges)
-            inside[n] = float(sends[0]), times * wire
+            inside[n] = float(sends[0]), times * self._costs.sent(work, a)
         tally.nodes[n] = replace(tally.nodes[n], table=table, seconds=seconds)
         around, edges = self._shared.around, self._shared.edges
         kept = {m for i in around[n] for m in (edges[i].src, edges[i].dst) if m in self._shared.layout_nodes}
         for node in kept:
             tally.keep(node)
-        work, resharding = list(self._terms.work), list(self._terms.resharding)
-        work[n] = tally.work(n)
+        seconds_of, resharding = list(self._terms.work), list(self._terms.resharding)
+        seconds_of[n] = tally.work(n)
         for m in (n, *kept):
             for i in around[m]:
                 resharding[i] = tally.resharding(i)
-        return Terms(work, inside, resharding).measure()
+        return Terms(seconds_of, inside, resharding).measure()

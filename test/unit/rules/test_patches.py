@@ -17,7 +17,8 @@ from pcg.rules import rule_for
 from pcg.rules.convolution import patches
 from pcg.rules.factor import Assignment
 from pcg.search.fusion import Fusion
-from pcg.search.op_cost import OpCost
+from pcg.search.read_work import WorkReader
+from pcg.search.work import WorkCosts
 from pcg.simulate import simulate
 
 CONV = """func.func @main(%x: tensor<8x16x16x3xf32>, %k: tensor<3x3x3x4xf32>) -> tensor<8x16x16x4xf32> {
@@ -57,11 +58,11 @@ def test_patches_are_split_by_all_but_the_output_features(model):
     assert elements == 8 * 16 * 16 * 3 * 3 * 3
     assert [rule.results[0][3], rule.operands[1][3]] == [(features,), (features,)]
     batch = rule.results[0][0][0]
-    costs = OpCost(model, Fusion(func))
+    work = WorkReader(Fusion(func)).work(op, rule)
 
     def seconds(factor):
         axes = tuple(("x",) if i == factor else () for i in range(len(rule.factors)))
-        return costs.seconds(op, rule, Assignment(axes))
+        return WorkCosts(model).seconds(work, Assignment(axes))
 
     # A quarter of the images, all features: nearly as much per byte as the entire op does.
     every = 4 * (8 * 16 * 16 * 3 + 8 * 16 * 16 * 4 + 3 * 3 * 3 * 4 + elements)
@@ -83,4 +84,5 @@ def test_one_feature_and_groups():
 def test_the_simulator_counts_the_same(model):
     program, func, op, rule = convolution()
     unsplit = Assignment(((),) * len(rule.factors))
-    assert simulate(program, model).seconds == pytest.approx(OpCost(model, Fusion(func)).seconds(op, rule, unsplit))
+    alone = WorkCosts(model).seconds(WorkReader(Fusion(func)).work(op, rule), unsplit)
+    assert simulate(program, model).seconds == pytest.approx(alone)

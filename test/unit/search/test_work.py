@@ -13,9 +13,10 @@ from pcg.machine import Machine
 from pcg.rules import rule_for
 from pcg.search.build import Builder
 from pcg.search.fusion import Fusion
-from pcg.search.op_cost import OpCost
+from pcg.search.read_work import WorkReader
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
+from pcg.search.work import WorkCosts
 from pcg.simulate.read import TaskReader
 
 MESH = Mesh.parse("x=2,y=4")
@@ -46,15 +47,15 @@ def func():
 
 def test_each_strategy_costs_what_the_search_weighs(func):
     model = CostModel(Machine.default(), MESH)
-    costs, tables = OpCost(model, Fusion(func)), Tables.on(MESH)
+    costs, tables, works = WorkCosts(model), Tables.on(MESH), WorkReader(Fusion(func))
     built = Builder(model, tables).build(func, state_of(func))
     checked, sending = 0, 0
     for op, n in built.ops:
-        rule, node = rule_for(op), built.graph.nodes[n]
+        work, node = works.work(op, rule_for(op)), built.graph.nodes[n]
         for k, a in enumerate(node.table.assignments):
-            assert costs.seconds(op, rule, a) == node.seconds[k], (op.name, a)
+            assert costs.seconds(work, a) == node.seconds[k], (op.name, a)
             checked += 1
-            sending += any(costs.exchange(op, x, a)[1] for x in rule.exchanges)
+            sending += costs.sent(work, a) > 0
     assert checked > 50 and sending
 
 
@@ -62,11 +63,11 @@ def test_whole_ops_take_as_long_as_their_kernels_in_the_simulator(func):
     """On one device nothing is split: what the search adds up per op is what the kernels of the simulator do."""
     mesh = Mesh.of({"x": 1})
     model = CostModel(Machine.default(), mesh)
-    costs = OpCost(model, Fusion(func))
     dot = next(op for op in walk(func) if op.name == "stablehlo.dot_general")
     (task,) = [t for t in TaskReader(model).function(func).tasks if t.name.startswith("dot_general")]
     rule = rule_for(dot)
-    alone = costs.seconds(dot, rule, next(iter(rule.strategies(mesh))))
+    work = WorkReader(Fusion(func)).work(dot, rule)
+    alone = WorkCosts(model).seconds(work, next(iter(rule.strategies(mesh))))
     assert task.seconds == alone + model.machine.device.kernel_overhead
 
 
