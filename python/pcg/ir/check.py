@@ -124,9 +124,8 @@ class _Check:
         if len(blocks) > 1:
             raise PcgError(f"function '{symbol}' has {len(blocks)} blocks; allowed: one", func.location)
         kind = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-        for where, what, types in (
-            ("arg_attrs", "argument", kind.inputs), ("res_attrs", "result", kind.results)
-        ):  # fmt: skip
+        inputs, results = list(kind.inputs), list(kind.results)  # a new list each time that they are asked for
+        for where, what, types in (("arg_attrs", "argument", inputs), ("res_attrs", "result", results)):
             if where not in func.attributes:
                 continue
             for i, (own, type_) in enumerate(zip(func.attributes[where], types, strict=True)):
@@ -136,12 +135,12 @@ class _Check:
                     self.signature(func, f"{what} {i} of function '{symbol}'", own, type_)
                 if what == "argument" and "tf.aliasing_output" in own:
                     text = f"{what} {i} of function '{symbol}': tf.aliasing_output"
-                    self.number(func, text, own["tf.aliasing_output"], kind.results)
+                    self.number(func, text, own["tf.aliasing_output"], results)
                 if what == "result" and "pcg.state" in own:
-                    self.number(func, f"{what} {i} of function '{symbol}': pcg.state", own["pcg.state"], kind.inputs)
+                    self.number(func, f"{what} {i} of function '{symbol}': pcg.state", own["pcg.state"], inputs)
         for name in func.attributes:
             func.attributes[name]  # lowering copies them all
-        self.annotations(func, {"argument": len(kind.inputs), "result": len(kind.results)})
+        self.annotations(func, {"argument": len(inputs), "result": len(results)})
         for name, what, wanted in (
             ("pcg.microbatches", "an integer from 1", ir.IntegerAttr), ("pcg.memory_limit", "a float", ir.FloatAttr)
         ):  # fmt: skip

@@ -109,10 +109,6 @@ def _items(attrs: ir.DictAttr) -> list[ir.NamedAttribute]:
     return [attrs[i] for i in range(len(attrs))]
 
 
-def _array(specs: Sequence[ShardSpec | None], mesh: str) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.UnitAttr.get() if s is None else to_attr(s, mesh) for s in specs])
-
-
 # -- values ----------------------------------------------------------------------------------------
 
 
@@ -181,10 +177,27 @@ def set_operand_specs(op: ir.Operation, specs: Sequence[ShardSpec | None] | None
     _set_or_remove(op.operation, OPERAND_SPECS, specs or (), mesh)
 
 
+def set_layouts(op: ir.Operation, results: ir.ArrayAttr | None, operands: ir.ArrayAttr | None) -> None:
+    """As `set_result_specs` and `set_operand_specs`, by what `list_attr` makes of the layouts."""
+    for name, attr in ((SPECS, results), (OPERAND_SPECS, operands)):
+        if attr is not None:
+            op.attributes[name] = attr
+        elif name in op.attributes:
+            del op.attributes[name]
+
+
+def list_attr(context: ir.Context, specs: Sequence[ShardSpec | None], mesh: str = MESH) -> ir.ArrayAttr | None:
+    """The attribute of a list of layouts; None if there is none in it."""
+    if all(s is None for s in specs):
+        return None
+    with context:
+        return ir.ArrayAttr.get([ir.UnitAttr.get() if s is None else to_attr(s, mesh) for s in specs])
+
+
 def _set_or_remove(op: ir.Operation, name: str, specs: Sequence[ShardSpec | None], mesh: str) -> None:
-    if any(s is not None for s in specs):
-        with op.context:
-            op.attributes[name] = _array(specs, mesh)
+    attr = list_attr(op.context, specs, mesh)
+    if attr is not None:
+        op.attributes[name] = attr
     elif name in op.attributes:
         del op.attributes[name]
 

@@ -132,7 +132,8 @@ class GraphTimer:
         tally = Tally(self.tallies, choice)
         inside = tally.inside()
         state = self.arguments.difference(self.built.data)
-        return sum(tally.work(n) - inside.get(n, (0.0, 0.0))[0] for n in update_nodes(self.built.graph, state))
+        updates = update_nodes(self.built.graph.nodes, self.built.graph.edges, state)
+        return sum(tally.work(n) - inside.get(n, (0.0, 0.0))[0] for n in updates)
 
     def steps(self, tally: Tally, edge: int) -> tuple[_Step, ...]:
         """The collectives of the redistribution at an edge."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
@@ -115,6 +115,8 @@ class Relink:
     """Whether the program is large, so that only what saves much is lowered."""
     finish: Callable[[Attempt, Pending], object]
     progress: Callable[[str], None]
+    _begun: list[tuple[Relinking, Pending[list[tuple[list[int], float]]]]] = field(default_factory=list)
+    """What is relinked before it is known that this is the best plan."""
 
     def run(self) -> None:
         """Relink the best plan, the best draft on another mesh if that is nearly as fast, and the best plan of the
@@ -133,51 +135,69 @@ class Relink:
         if ours is not None and best.group == "unity":
             self._relink(ours.name, [(d, a) for d, a in self.drafts if a.group != "unity"])
 
+    def begin(self) -> None:
+        """Relink the fastest draft while it is simulated: of a large program, whose plans hardly differ from drafts."""
+        fitting = [(d, a) for d, a in self.drafts if d.peak_bytes <= self.common.limit]
+        if self.large and self.most and fitting and not self._begun:
+            draft, attempt = min(fitting, key=lambda f: f[0].seconds)
+            task = self._task(draft, self._base(draft, attempt, self.drafts), self._fitting(draft, self.drafts), False)
+            self._begun.append((task, self.workers.start(task)))
+
     def _relink(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         """Try the plan of that name with parts of those of `drafts` on its mesh."""
         found = next(((d, a) for d, a in drafts if a.name == name), None)
         if found is None:
             return
         draft, attempt = found
-        fitting = [d for d, _ in drafts if _layout(d.mesh) == _layout(draft.mesh) and d.peak_bytes <= self.common.limit]
-        known = next((d.search for d in fitting if d.search is not None), None) or self.plain
-        at, refine = (None, None) if draft.mesh == self.mesh else (draft.mesh.origin, self.refine)
-        group = RELINKED if attempt.group == "unity" else "search"
-        base = SearchAttempt(self.common, f"{attempt.name} relinked", group, search=known, mesh=at, refine=refine)
-        others = [d.choice for d in sorted(fitting, key=lambda d: (d.seconds, d.choice))]
+        base = self._base(draft, attempt, drafts)
         simulated = next((c.seconds for c in self.tried if c.name == name), draft.seconds)
         lowered = simulated > _WRONG * draft.seconds
-        ops = max(1, self.workers.ops)
-        most = min(self.most, (_LOWERED_OPS if lowered else _DRAFTED_OPS) // ops)
+        task = self._task(draft, base, self._fitting(draft, drafts), lowered)
         enough = (1 - _WORTH if self.large else 1.0) * (simulated if lowered else draft.seconds)
-        plans = {attempt.name: draft.choice, **self._tried(base, draft.choice, others, most, lowered, enough)}
-        most = min(self.most, _EXACT_OPS // ops)
+        plans = {attempt.name: draft.choice, **self._tried(base, task, enough)}
+        most = min(self.most, _EXACT_OPS // max(1, self.workers.ops))
         if not lowered and most >= _EXACT:
             start = min((c for c in self.tried if c.name in plans and c.fits), key=lambda c: c.seconds, default=None)
             if start is None:
                 return
             base = dataclasses.replace(base, name=f"{base.name} by simulation")
-            self._tried(base, plans[start.name], others, most, True, start.seconds)
+            exactly = dataclasses.replace(draft, choice=plans[start.name])
+            task = self._task(exactly, base, self._fitting(draft, drafts), True)
+            self._tried(base, dataclasses.replace(task, most=most), start.seconds)
 
-    def _tried(
-        self, base: SearchAttempt, choice: _Choice, others: Iterable[_Choice], most: int, lowered: bool, enough: float
-    ) -> dict[str, _Choice]:
-        """The plans by name that `choice` becomes with parts of `others`, by `most` timings, in less than `enough`.
+    def _fitting(self, draft: Draft, drafts: Sequence[tuple[Draft, Attempt]]) -> list[Draft]:
+        """Those of `drafts` on the mesh of one that fit."""
+        at, limit = _layout(draft.mesh), self.common.limit
+        return [d for d, _ in drafts if _layout(d.mesh) == at and d.peak_bytes <= limit]
+
+    def _base(self, draft: Draft, attempt: Attempt, drafts: Sequence[tuple[Draft, Attempt]]) -> SearchAttempt:
+        """What a draft becomes with parts of others, but for its plan."""
+        known = next((d.search for d in self._fitting(draft, drafts) if d.search is not None), None) or self.plain
+        at, refine = (None, None) if draft.mesh == self.mesh else (draft.mesh.origin, self.refine)
+        group = RELINKED if attempt.group == "unity" else "search"
+        return SearchAttempt(self.common, f"{attempt.name} relinked", group, search=known, mesh=at, refine=refine)
+
+    def _task(self, draft: Draft, base: SearchAttempt, others: Sequence[Draft], lowered: bool) -> Relinking:
+        ops = (_LOWERED_OPS if lowered else _DRAFTED_OPS) // max(1, self.workers.ops)
+        choices = [d.choice for d in sorted(others, key=lambda d: (d.seconds, d.choice))]
+        unlike = tuple(x for x in dict.fromkeys(choices) if x != draft.choice)
+        return Relinking(self.common, draft.choice, unlike, min(self.most, ops), base.mesh, base.refine, lowered)
+
+    def _tried(self, base: SearchAttempt, task: Relinking, enough: float) -> dict[str, _Choice]:
+        """The plans by name that `task` finds that take less than `enough`.
 
         Of all rounds where drafts of a small program are timed, else of the last.
         """
         self.progress(base.name)
-        others = [x for x in dict.fromkeys(others) if x != choice]
-        rounds = self.workers.start(
-            Relinking(self.common, choice, others, most, base.mesh, base.refine, lowered)
-        ).result()
+        begun = next((running for known, running in self._begun if known == task), None)
+        rounds = (begun or self.workers.start(task)).result()
         found: dict[str, _Choice] = {}
         for n, (plan, taken) in enumerate(rounds, 1):
-            if taken < enough and (n == len(rounds) or not (self.large or lowered)):
+            if taken < enough and (n == len(rounds) or not (self.large or task.lowered)):
                 outcome = dataclasses.replace(base.search.outcome or _NOTHING_KNOWN, choice=list(plan))
                 name = base.name + f" {n}" * (n > 1)
-                task = dataclasses.replace(base, name=name, search=dataclasses.replace(base.search), known=outcome)
-                self.finish(task, self.workers.start(task))
+                attempt = dataclasses.replace(base, name=name, search=dataclasses.replace(base.search), known=outcome)
+                self.finish(attempt, self.workers.start(attempt))
                 found[name] = tuple(plan)
         return found
 

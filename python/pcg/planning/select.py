@@ -126,11 +126,11 @@ class Select(Transformation):
                 self._other_meshes(module, mesh)
             elif not annotated and self.candidates == "all":
                 self._baselines([(plan, ()) for plan in plans.on_mesh(mesh, self._suitable())])
-            self._simulate()
             relinking = Relink(
                 self._common, self._workers, mesh, self.refine, self._quiet_search(), self._drafts, self.tried,
                 self.relinked, self._large, self._finish, self._progress,
             )  # fmt: skip
+            self._simulate(relinking.begin)
             relinking.run()
         self._choose(module, func)
 
@@ -323,11 +323,11 @@ class Select(Transformation):
         left = [(d, a) for d, a in self._drafts if a.name not in self._lowered]
         return sorted(left, key=lambda f: (f[0].peak_bytes > self._limit, f[0].seconds))
 
-    def _simulate(self) -> None:
+    def _simulate(self, meanwhile: Callable[[], None]) -> None:
         """Write, lower and simulate drafts, the fastest first: all, or those that may be the best.
 
         A lowered program hardly ever takes less time than its draft, at times more: as long as a draft is faster than
-        the best lowered program it may be better.
+        the best lowered program it may be better.  `meanwhile` is done when the first have been started.
         """
         wave = self._left()
         most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))
@@ -339,7 +339,10 @@ class Select(Transformation):
             wave += self._best_of_kinds({a.group for _, a in wave}) if every else []
         best = math.inf
         while wave:
-            for a, p in [(a, self._workers.start(a.of(d))) for d, a in wave]:
+            running = [(a, self._workers.start(a.of(d))) for d, a in wave]
+            if best == math.inf:
+                meanwhile()
+            for a, p in running:
                 self._finish(a, p)
             most -= len(wave)
             best = min((c.seconds for c in self.tried if c.fits), default=math.inf)

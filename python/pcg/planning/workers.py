@@ -8,6 +8,7 @@ on how many processes there are.
 from __future__ import annotations
 
 import gc
+import hashlib
 import io
 import signal
 from collections.abc import Callable
@@ -18,10 +19,11 @@ from typing import Any, Generic, TypeVar
 
 from torch_mlir import ir
 
+from pcg.ir.clone import clone_module
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import option
-from pcg.ir.walk import walk
+from pcg.ir.walk import body, walk
 from pcg.planning.workspace import Workspace
 from pcg.solve import beside
 
@@ -59,7 +61,7 @@ class Workers:
         """How many ops the program has."""
         self._jobs = 1 if self.ops < _LARGE else _available(jobs)
         self._pending: list[Pending] = []
-        self._program = b""
+        self._program = b"", b""
         self._lenient = module.context.allow_unregistered_dialects
 
     def __enter__(self) -> Workers:
@@ -75,12 +77,10 @@ class Workers:
         """Begin with a task, if not at once then when its result is asked for."""
         future = None
         if self._jobs > 1:
-            if not self._program:
-                text = io.BytesIO()
-                self.workspace.module.write_bytecode(text)
-                self._program = text.getvalue()
+            if not any(self._program):
+                self._program = _bytecode(self.workspace.module), _without_mesh(self.workspace.module)
             try:
-                future = self._executor().submit(_run, self._program, self._lenient, task)
+                future = self._executor().submit(_run, *self._program, self._lenient, task)
             except (OSError, BrokenProcessPool):  # no shared memory here, or a process was killed
                 self._jobs = 1
         found = Pending(self.workspace, task, future)
@@ -126,8 +126,23 @@ def _available(jobs: int) -> int:
     return jobs or cpu_count()
 
 
-#: In a process of `Workers`: the program that the last task was for, and its workspace.
-_current: tuple[bytes, Workspace] | None = None
+def _bytecode(module: ir.Operation) -> bytes:
+    text = io.BytesIO()
+    module.write_bytecode(text)
+    return text.getvalue()
+
+
+def _without_mesh(module: ir.Operation) -> bytes:
+    """What is the same for programs that differ in their meshes only."""
+    copy = clone_module(module).operation
+    for op in [o.operation for o in body(copy).operations]:
+        if op.name == "dist.mesh":
+            op.erase()
+    return hashlib.sha256(_bytecode(copy)).digest()
+
+
+#: In a process of `Workers`: the program that the last task was for, what it is but for its mesh, and its workspace.
+_current: tuple[bytes, bytes, Workspace] | None = None
 
 
 def _initialize() -> None:
@@ -137,11 +152,14 @@ def _initialize() -> None:
     beside.forbid()
 
 
-def _run(program: bytes, lenient: bool, task: Task[R]) -> R:
+def _run(program: bytes, unmeshed: bytes, lenient: bool, task: Task[R]) -> R:
     global _current
     if _current is None or _current[0] != program:
         with make_context(allow_unregistered=lenient):
-            _current = program, Workspace(ir.Module.parse(program).operation)
-    workspace = _current[1]
+            workspace = Workspace(ir.Module.parse(program).operation)
+        if _current is not None and _current[1] == unmeshed:
+            workspace.adopt(_current[2])
+        _current = program, unmeshed, workspace
+    workspace = _current[2]
     with workspace.module.context, ir.Location.unknown():
         return task(workspace)

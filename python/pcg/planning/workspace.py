@@ -114,6 +114,11 @@ class Workspace:
             del self._on[next(iter(self._on))]
         return found
 
+    def adopt(self, other: Workspace) -> None:
+        """Take over what another workspace has read of the same program, whose mesh may be another."""
+        if other._structure is not None:
+            self._structure = other._structure.of_copy(entry_of(other.module), entry_of(self.module))
+
     def _put(self, mesh: Mesh | None, refine: RefineMesh | None) -> OnMesh:
         if mesh is None:
             return OnMesh(self.module, planned_mesh(self.module), self._read)

@@ -20,7 +20,6 @@ from pcg.search.graph import Edge, Graph, Node, Source
 from pcg.search.read_structure import StructureReader
 from pcg.search.structure import Decision, Structure
 from pcg.search.table import Table, Tables
-from pcg.search.timing import time_edges
 from pcg.search.work import WorkCosts
 from pcg.solve.network import FORBIDDEN
 
@@ -57,7 +56,11 @@ class Builder:
             self.graph.add(Node(decision.kind, decision.name, table, seconds, decision.times, label))
         self._mask()
         self.graph.edges = [Edge(e.src, e.slot, e.dst, e.index, e.shape, e.itemsize, e.times) for e in structure.reads]
-        time_edges(self.graph, built.arguments, built.loop_ends)
+        assert structure.timings is not None
+        seconds = [self.graph.nodes[n].seconds.min() for n in structure.timings.contractions.tolist()]
+        timings = structure.timings(np.array(seconds), len(self.graph.nodes))
+        for edge, timing in zip(self.graph.edges, timings, strict=True):
+            edge.timing = timing
         built.exchanges = [self._exchange(n) for _, n in built.ops if built.works[n].rule.exchanges]
         for x in built.exchanges:
             self.graph.nodes[x.node].seconds = x.in_all

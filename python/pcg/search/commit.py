@@ -25,10 +25,14 @@ def commit(func: ir.Operation, built: Built, choice: Sequence[int], tables: Tabl
         return nodes[node].table.outs[0][choice[node]]
 
     shardings.set_signature_specs(func, [spec(n) for n in built.arguments], [spec(n) for n in built.results])
+    attrs: dict[tuple[int, int], tuple[ir.ArrayAttr | None, ir.ArrayAttr | None]] = {}  # few layouts are of many ops
     for op, node in built.ops:
         table, k = nodes[node].table, choice[node]
-        shardings.set_result_specs(op, [port[k] for port in table.outs])
-        shardings.set_operand_specs(op, [port[k] for port in table.ins])
+        if (table.index, k) not in attrs:
+            ports = (table.outs, table.ins)
+            results, operands = (shardings.list_attr(func.context, [port[k] for port in side]) for side in ports)
+            attrs[table.index, k] = results, operands
+        shardings.set_layouts(op, *attrs[table.index, k])
     for op, carried in built.carries:
         shardings.set_result_specs(op, [spec(n) for n in carried])
     for op, kept in built.barriers:

@@ -24,6 +24,7 @@ from pcg.search.read_schedule import ONCE
 from pcg.search.read_work import WorkReader
 from pcg.search.roles import data_of, donated_of
 from pcg.search.structure import Decision, Structure
+from pcg.search.timing import EdgeTimings
 
 
 @dataclass
@@ -75,6 +76,7 @@ class StructureReader:
         found.live_ranges = self.spans.ranges(found.arguments, donated, layouts)
         found.alone = self.spans.alone(found.arguments, donated, layouts)
         found.resharded, found.written_over = self.spans.resharded(), self.spans.written_over
+        found.timings = EdgeTimings.of(found.decisions, found.reads, found.arguments, found.loop_ends)
         return found
 
     # -- nodes and edges -----------------------------------------------------------------------

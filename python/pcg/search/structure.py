@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir.walk import walk
 from pcg.search.graph import Edge, Source
+from pcg.search.timing import EdgeTimings
 from pcg.search.work import Work
 
 
@@ -40,6 +41,8 @@ class Structure:
     """Nodes in program order."""
     reads: list[Edge] = field(default_factory=list)
     """Edges, none of which is timed."""
+    timings: EdgeTimings | None = None
+    """When they run, but for how long contractions take."""
     free_reads: list[Edge] = field(default_factory=list)
     """Where values are read that are computed in whatever layout is wanted, as edges without a source."""
     ops: list[tuple[ir.Operation, int]] = field(default_factory=list)

@@ -17,17 +17,24 @@ import pytest
 from torch_mlir import ir
 
 import pcg
+from pcg.cost import CostModel
+from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry, walk
+from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
-from pcg.planning import workers
+from pcg.planning import select, workers
+from pcg.planning.relink import Relinking
 from pcg.planning.workers import Workers
+from pcg.planning.workspace import Workspace
 from pcg.search.outcome import DoesNotFit
+from pcg.search.read_structure import StructureReader
+from pcg.search.structure import Structure
 from support.tasks import EndsOther, Fail, Look, Sleep
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -107,6 +114,44 @@ def test_the_plan_does_not_depend_on_the_number_of_processes(name: str, large: N
     assert alone[0] == beside[0] and alone[1] == beside[1]
     assert [str(c) for c in alone[2].tried] == [str(c) for c in beside[2].tried]
     assert len(alone[2].tried) > 3 and alone[2].statistics["plans timed"] > 8 and any("best of" in r for r in alone[1])
+
+
+def test_a_program_whose_mesh_was_chosen_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_current", None)
+    reads: list[Structure] = []
+    read = StructureReader.read
+    monkeypatch.setattr(StructureReader, "read", lambda *args: reads.append(read(*args)) or reads[-1])
+
+    def ops(workspace: Workspace) -> list[str]:
+        model = CostModel(Machine.default(), Mesh.of({"d0": 4}))
+        on = workspace.on(model.mesh)
+        assert all(op.parent == on.func for op, _ in on.graph(model).ops)
+        return [op.name for op, _ in on.graph(model).ops]
+
+    def run(program: ir.Operation) -> list[str]:
+        return workers._run(workers._bytecode(program), workers._without_mesh(program), False, ops)
+
+    module = load_module(STEP, make_context(), "<test>").operation
+    plain = run(module)
+    shardings.set_mesh(module, Mesh.of({"d0": 4}))
+    assert run(module) == plain and len(reads) == 1
+    other = load_module(STEP.replace("tanh", "cosine"), make_context(), "<test>").operation
+    assert run(other) != plain and len(reads) == 2
+
+
+def test_the_fastest_draft_of_a_large_program_is_relinked_while_it_is_simulated(
+    large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(select, "_LARGE", 0)
+    text, done = (EXAMPLES / "mlp.mlir").read_text(), []
+    start, finish = Workers.start, select.Select._finish
+    monkeypatch.setattr(Workers, "start", lambda self, task: done.append(task) or start(self, task))
+    monkeypatch.setattr(select.Select, "_finish", lambda self, *args: done.append("finish") or finish(self, *args))
+    found = chosen(text, 1)
+    relinked = [i for i, task in enumerate(done) if isinstance(task, Relinking)]
+    assert relinked[0] < done.index("finish") and done.count(done[relinked[0]]) == 1
+    beside = chosen(text, 2)
+    assert beside[0] == found[0] and beside[1] == found[1]
 
 
 def test_errors_are_pickled_with_the_text_of_their_place(module: ir.Operation) -> None:
