@@ -142,6 +142,10 @@ def state(names: Iterable[str], traits: Trait, reads: tuple[int, ...] | None = N
             _READS[name] = reads
 
 
+#: What is never rematerialised.
+ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
+
+
 @cache
 def load_all() -> None:
     """Import every file of this room: they register rules and state traits."""

@@ -9,7 +9,7 @@ one; a cheap op is repeated in a few; anything else starts a fusion of its own. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torch_mlir import ir
 
@@ -82,6 +82,19 @@ class Fusion:
     def writes(self, op: ir.Operation, result: int) -> int:
         """Whether that result is written to memory."""
         return int(op.results[result] in self._written)
+
+    def backing(self, op: ir.Operation) -> Sequence[ir.Value] | None:
+        """What must be alive for the result of `op` to be read; None where results have memory of their own.
+
+        Nothing, for a generator; what is computed inside of kernels needs what these read.
+        """
+        if traits.has(op.name, Trait.GENERATOR):
+            return ()
+        if traits.has(op.name, Trait.IN_PLACE):
+            return op.operands[:1]
+        if len(op.results) != 1 or not len(op.operands) or traits.has(op.name, traits.ONCE) or self.writes(op, 0):
+            return None
+        return list(op.operands)
 
     # -- which fusion --------------------------------------------------------------------------
 

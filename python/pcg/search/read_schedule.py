@@ -25,8 +25,6 @@ from pcg.search.read_work import WorkReader
 from pcg.search.schedule import Schedule, ScheduledOp
 from pcg.search.work import WorkCosts
 
-#: What is never rematerialised.
-ONCE = Trait.UNREPEATABLE | Trait.COLLECTIVE | Trait.PINNED
 #: Prefix of PCG operators; several in a row become one collective.
 _OPERATOR = "pcg."
 
@@ -105,7 +103,7 @@ class ScheduleReader:
                 full.append(0.0 if generated else self.bytes(r))
                 size.append(0.0 if backed_by or generated or self._passed(op, r) else self.bytes(r))
             region_bytes = max(map(self._region_bytes, _bodies(op)), default=0.0)
-            repeatable = not generated and not any(traits.has(o.name, ONCE) for o in walk(op))
+            repeatable = not generated and not any(traits.has(o.name, traits.ONCE) for o in walk(op))
             scheduled.append(
                 ScheduledOp(reads, tuple(defines), self.seconds(op), repeatable, backed_by, region_bytes)
             )
@@ -129,18 +127,14 @@ class ScheduleReader:
 
     def _backed_by(self, op: ir.Operation) -> list[ir.Value]:
         """What must be alive for the results of `op` to be read, if they have no memory of their own."""
-        if traits.has(op.name, Trait.IN_PLACE):
-            return [op.operands[0]]
-        if traits.has(op.name, Trait.GENERATOR) or len(op.results) != 1 or not len(op.operands):
-            return []
         if op.name.startswith(_OPERATOR):
+            if len(op.results) != 1 or not len(op.operands):
+                return []
             users = [use.owner.operation for use in op.results[0].uses]
             joined = len(users) == 1 and users[0].name.startswith(_OPERATOR)
             same = self.bytes(op.results[0]) == self.bytes(op.operands[0]) and op.name == "pcg.replicate"
             return list(op.operands) if joined or same else []
-        if op.name in CONTROL_FLOW or traits.has(op.name, ONCE):
-            return []
-        return [] if self.fusion.writes(op, 0) else list(op.operands)
+        return list(self.fusion.backing(op) or ())
 
     def _passed(self, op: ir.Operation, result: ir.OpResult) -> bool:
         """Whether a result of a loop is its initial value: the body hands it on as it is."""

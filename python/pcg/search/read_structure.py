@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -20,7 +20,6 @@ from pcg.search.choices import Choices, uses
 from pcg.search.fusion import Fusion
 from pcg.search.graph import Edge, Source
 from pcg.search.lifespans import Key, Lifespans, of_operand
-from pcg.search.read_schedule import ONCE
 from pcg.search.read_work import WorkReader
 from pcg.search.roles import data_of, donated_of
 from pcg.search.structure import Decision, Structure
@@ -37,7 +36,8 @@ class StructureReader:
     spans: Lifespans = field(default_factory=Lifespans)
     found: Structure = field(default_factory=Structure)
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
-    _nonlocal: set[ir.Operation] = field(default_factory=set)
+    _nonlocal: set[ir.Value] = field(default_factory=set)
+    """What stays in kernels, and is computed from elements elsewhere in what these read."""
     _arguments: dict[int, int] = field(default_factory=dict)
     """Arguments by the nodes through which several ops read them."""
 
@@ -152,61 +152,57 @@ class StructureReader:
         found.kernels[node] = tuple(sorted(fusion.kernels(op))), written
         if len(results) == 1 and self.is_generated(results[0]):
             found.generated.add(node)
-        for i, value in enumerate(op.operands):
+        operands = list(op.operands)
+        for i, value in enumerate(operands):
             self._connect(value, node, i, times)
         for slot, result in enumerate(results):
-            self._produce(result, node, slot, times)
+            self._produce(op, operands, result, node, slot, times)
 
-    def _produce(self, result: ir.OpResult, node: int, slot: int, times: float) -> None:
+    def _produce(
+        self, op: ir.Operation, operands: Sequence[ir.Value], result: ir.OpResult, node: int, slot: int, times: float
+    ) -> None:
         """Register a result; give it a layout node when several ops read it."""
+        fusion = self.works.fusion
+        sources = [self._sources(v) for v in operands]
         self.found.values[result] = Source(node, slot)
         key = node, slot
         if uses(result) > 1:
             key = self._layout_node(result, key, times), 0
-        op = result.owner.operation
-        if self._is_nonlocal(op):
-            self._nonlocal.add(op)
-        backing = self._backed_by(op)
+        # Whether the kernel that ends with it needs elements of what it reads for those elsewhere in the result.
+        elsewhere = any(v in self._nonlocal for v in operands)
+        elsewhere = elsewhere or (traits.has(op.name, Trait.NONLOCAL) and bool(fusion.kernels(op)))
+        if elsewhere and not fusion.writes(op, 0):
+            self._nonlocal.add(result)
         shape, itemsize, _ = self.works.describe(result)
+        size = math.prod(shape) * itemsize
+        backing = self._backing(op, sources)
         if backing is None:
-            over = len(op.results) == 1 and op not in self._nonlocal
-            self.spans.define((node, slot), math.prod(shape) * itemsize, self._sources(op.operands if over else ()))
+            over = len(op.results) == 1 and not elsewhere
+            self.spans.define((node, slot), size, frozenset().union(*sources) if over else frozenset())
             if key != (node, slot):  # in one memory if both have one layout
-                self.spans.define(key, math.prod(shape) * itemsize, frozenset({(node, slot)}))
+                self.spans.define(key, size, frozenset({(node, slot)}))
             return
         # Gathered are values in memory; what is computed on the way is not, and there may be thousands of steps.
-        backing |= {of_operand((node, i)) for i, v in enumerate(op.operands) if len(self._sources([v])) == 1}
-        size = None if CostModel.in_place(op.name) else math.prod(shape) * itemsize
-        self.spans.back((node, slot), backing, size)
+        backing |= {of_operand((node, i)) for i, of in enumerate(sources) if len(of) == 1}
+        own = None if CostModel.in_place(op.name) else size
+        self.spans.back((node, slot), backing, own)
         if key != (node, slot):
-            self.spans.reshard(key, math.prod(shape) * itemsize, (node, slot))
-            self.spans.back(key, backing | {of_operand(key)}, size)
+            self.spans.reshard(key, size, (node, slot))
+            self.spans.back(key, backing | {of_operand(key)}, own)
 
-    def _backed_by(self, op: ir.Operation) -> frozenset[Key] | None:
-        """What must be alive for the result of `op` to be read; None where results have memory of their own.
-
-        As in the schedule of a placed program (`pcg.search.read_schedule`).
-        """
-        if traits.has(op.name, Trait.GENERATOR):
-            return frozenset()
-        if CostModel.in_place(op.name):  # a constant is written for it
-            return self._sources(op.operands[:1]) or None
-        if len(op.results) != 1 or not len(op.operands) or traits.has(op.name, ONCE) or self.works.fusion.writes(op, 0):
+    def _backing(self, op: ir.Operation, sources: Sequence[frozenset[Key]]) -> frozenset[Key] | None:
+        """What must be alive for the result of `op` to be read; None where results have memory of their own."""
+        values = self.works.fusion.backing(op)
+        if values is None:
             return None
-        return self._sources(op.operands)
+        found = frozenset[Key]().union(*sources[: len(values)])
+        # A constant is written for what is updated in place.
+        return found if found or not CostModel.in_place(op.name) else None
 
-    def _is_nonlocal(self, op: ir.Operation) -> bool:
-        """Whether the kernel that ends with `op` needs elements of what it reads for those elsewhere in its result."""
-        fusion = self.works.fusion
-        fused = (v.owner.operation for v in op.operands if not isinstance(v, ir.BlockArgument))
-        return (traits.has(op.name, Trait.NONLOCAL) and bool(fusion.kernels(op))) or any(
-            o in self._nonlocal and not fusion.writes(o, 0) for o in fused
-        )
-
-    def _sources(self, values: Iterable[ir.Value]) -> frozenset[Key]:
-        """What must be alive for values to be read."""
-        found = [self.found.values[v] for v in values]
-        return frozenset().union(*(self.spans.backs((s.node, s.slot)) for s in found if not s.free))
+    def _sources(self, value: ir.Value) -> frozenset[Key]:
+        """What must be alive for a value to be read."""
+        s = self.found.values[value]
+        return frozenset() if s.free else self.spans.backs((s.node, s.slot))
 
     def _layout_node(self, value: ir.Value, source: Key, times: float) -> int:
         """The layout in which a value that several ops read is kept: they share what it takes to get there."""
