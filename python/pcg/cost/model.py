@@ -39,24 +39,24 @@ COMBINED = 30 * 2**20
 _LEAST_SHARE = 1 / 32
 
 
-class Timing(enum.Enum):
+class Timing(enum.IntEnum):
     """When a collective runs, which says what it can overlap with and whether a compiler combines it with others."""
 
-    CRITICAL = "critical"
+    CRITICAL = enum.auto()
     """All contractions of the step that are not done wait for it."""
-    BRANCH = "branch"
+    BRANCH = enum.auto()
     """Something waits for it, and contractions of other branches do not, as those of gradients in a backward pass."""
-    DEFERRED = "deferred"
+    DEFERRED = enum.auto()
     """Only the update of state waits for it, as for the gradients of weights: the backward pass runs beside it."""
-    LOOPED = "looped"
+    LOOPED = enum.auto()
     """As deferred, inside of a loop: it is combined with none."""
-    FINAL = "final"
+    FINAL = enum.auto()
     """It is of a new value of state, as a gather of updated weights: at the end of the step, beside little compute."""
 
     @property
     def combined(self) -> bool:
         """Whether nothing waits for it until others are there, so that a compiler may combine them."""
-        return self in (Timing.DEFERRED, Timing.FINAL)
+        return self is Timing.DEFERRED or self is Timing.FINAL
 
 
 @dataclass(frozen=True)
