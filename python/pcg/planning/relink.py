@@ -136,34 +136,40 @@ class Relink:
             self._relink(ours.name, [(d, a) for d, a in self.drafts if a.group != "unity"])
 
     def begin(self) -> None:
-        """Relink the fastest draft while it is simulated: of a large program, whose plans hardly differ from drafts."""
-        fitting = [(d, a) for d, a in self.drafts if d.peak_bytes <= self.common.limit]
-        if self.large and self.most and fitting and not self._begun:
-            draft, attempt = min(fitting, key=lambda f: f[0].seconds)
-            task = self._task(draft, self._base(draft, attempt, self.drafts), self._fitting(draft, self.drafts), False)
+        """Begin with the best plan so far, which is likely to stay that: of a large program, where it takes long."""
+        best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
+        found = None if best is None else self._drafted(best.name, self.drafts)
+        if found is not None and self.large and self.most:
+            task = self._task(*found, self.drafts)
             self._begun.append((task, self.workers.start(task)))
 
     def _relink(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
         """Try the plan of that name with parts of those of `drafts` on its mesh."""
-        found = next(((d, a) for d, a in drafts if a.name == name), None)
+        found = self._drafted(name, drafts)
         if found is None:
             return
         draft, attempt = found
         base = self._base(draft, attempt, drafts)
-        simulated = next((c.seconds for c in self.tried if c.name == name), draft.seconds)
-        lowered = simulated > _WRONG * draft.seconds
-        task = self._task(draft, base, self._fitting(draft, drafts), lowered)
-        enough = (1 - _WORTH if self.large else 1.0) * (simulated if lowered else draft.seconds)
+        task = self._task(draft, attempt, drafts)
+        before = self._simulated(draft, attempt) if task.lowered else draft.seconds
+        enough = (1 - _WORTH if self.large else 1.0) * before
         plans = {attempt.name: draft.choice, **self._tried(base, task, enough)}
         most = min(self.most, _EXACT_OPS // max(1, self.workers.ops))
-        if not lowered and most >= _EXACT:
+        if not task.lowered and most >= _EXACT:
             start = min((c for c in self.tried if c.name in plans and c.fits), key=lambda c: c.seconds, default=None)
             if start is None:
                 return
             base = dataclasses.replace(base, name=f"{base.name} by simulation")
-            exactly = dataclasses.replace(draft, choice=plans[start.name])
-            task = self._task(exactly, base, self._fitting(draft, drafts), True)
-            self._tried(base, dataclasses.replace(task, most=most), start.seconds)
+            exactly = self._task(dataclasses.replace(draft, choice=plans[start.name]), attempt, drafts)
+            self._tried(base, dataclasses.replace(exactly, most=most, lowered=True), start.seconds)
+
+    @staticmethod
+    def _drafted(name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> tuple[Draft, Attempt] | None:
+        return next(((d, a) for d, a in drafts if a.name == name), None)
+
+    def _simulated(self, draft: Draft, attempt: Attempt) -> float:
+        """Seconds of the lowered program of a draft, or of that where it was not lowered."""
+        return next((c.seconds for c in self.tried if c.name == attempt.name), draft.seconds)
 
     def _fitting(self, draft: Draft, drafts: Sequence[tuple[Draft, Attempt]]) -> list[Draft]:
         """Those of `drafts` on the mesh of one that fit."""
@@ -173,15 +179,22 @@ class Relink:
     def _base(self, draft: Draft, attempt: Attempt, drafts: Sequence[tuple[Draft, Attempt]]) -> SearchAttempt:
         """What a draft becomes with parts of others, but for its plan."""
         known = next((d.search for d in self._fitting(draft, drafts) if d.search is not None), None) or self.plain
-        at, refine = (None, None) if draft.mesh == self.mesh else (draft.mesh.origin, self.refine)
+        mesh, refine = self._mesh(draft)
         group = RELINKED if attempt.group == "unity" else "search"
-        return SearchAttempt(self.common, f"{attempt.name} relinked", group, search=known, mesh=at, refine=refine)
+        return SearchAttempt(self.common, f"{attempt.name} relinked", group, search=known, mesh=mesh, refine=refine)
 
-    def _task(self, draft: Draft, base: SearchAttempt, others: Sequence[Draft], lowered: bool) -> Relinking:
+    def _task(self, draft: Draft, attempt: Attempt, drafts: Sequence[tuple[Draft, Attempt]]) -> Relinking:
+        """A draft with parts of those of `drafts` on its mesh that fit."""
+        lowered = self._simulated(draft, attempt) > _WRONG * draft.seconds
         ops = (_LOWERED_OPS if lowered else _DRAFTED_OPS) // max(1, self.workers.ops)
-        choices = [d.choice for d in sorted(others, key=lambda d: (d.seconds, d.choice))]
+        choices = [d.choice for d in sorted(self._fitting(draft, drafts), key=lambda d: (d.seconds, d.choice))]
         unlike = tuple(x for x in dict.fromkeys(choices) if x != draft.choice)
-        return Relinking(self.common, draft.choice, unlike, min(self.most, ops), base.mesh, base.refine, lowered)
+        mesh, refine = self._mesh(draft)
+        return Relinking(self.common, draft.choice, unlike, min(self.most, ops), mesh, refine, lowered)
+
+    def _mesh(self, draft: Draft) -> tuple[Mesh | None, RefineMesh | None]:
+        """The mesh of a draft, and what refines that, as in `SearchAttempt`."""
+        return (None, None) if draft.mesh == self.mesh else (draft.mesh.origin, self.refine)
 
     def _tried(self, base: SearchAttempt, task: Relinking, enough: float) -> dict[str, _Choice]:
         """The plans by name that `task` finds that take less than `enough`.

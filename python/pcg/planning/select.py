@@ -327,7 +327,7 @@ class Select(Transformation):
         """Write, lower and simulate drafts, the fastest first: all, or those that may be the best.
 
         A lowered program hardly ever takes less time than its draft, at times more: as long as a draft is faster than
-        the best lowered program it may be better.  `meanwhile` is done when the first have been started.
+        the best lowered program it may be better.  `meanwhile` is done when all of the first but one are known.
         """
         wave = self._left()
         most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))
@@ -340,9 +340,9 @@ class Select(Transformation):
         best = math.inf
         while wave:
             running = [(a, self._workers.start(a.of(d))) for d, a in wave]
-            if best == math.inf:
-                meanwhile()
-            for a, p in running:
+            for n, (a, p) in enumerate(running, 1):
+                if 1 < n == len(running) and best == math.inf:
+                    meanwhile()
                 self._finish(a, p)
             most -= len(wave)
             best = min((c.seconds for c in self.tried if c.fits), default=math.inf)
