@@ -50,7 +50,7 @@ REASONS = {
     "evoformer": "few weights, large activations: data parallelism, all differences are below 1%.",
     "unet": "860 million weights and four images per device: the gradients of data parallelism take longer than "
     "there is compute to hide them. Ours sends a sixth of that (2.6 GB for 15.1 on 64 H100), and little of it is "
-    "waited for. Its selection is the longest of all: six minutes of processor time and more.",
+    "waited for. Its selection is the longest of all: three to eight minutes of processor time.",
     "inception_v3_unity": "by these costs data parallelism is best, within 0.3%. On V100s it waits for no exchange, "
     "and contractions, which every plan has to do, take 153 of its 185 ms at the peak of all devices: no plan could "
     "be more than 1.21 times as fast.",
