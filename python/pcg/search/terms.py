@@ -235,7 +235,7 @@ class Tally:
         for e in self.built.exchanges:
             n = e.node
             a = (self.nodes[n].table.assignments or ())[self.choice[n]]
-            found[n] = float(e.seconds[self.choice[n]]), self.nodes[n].times * costs.sent(self.built.works[n], a)
+            found[n] = float(e.seconds[self.choice[n]]), self.nodes[n].times * costs.wire_bytes(self.built.works[n], a)
         return found
 
     def terms(self) -> Terms:

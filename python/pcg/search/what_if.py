@@ -76,7 +76,7 @@ class WhatIf:
         if work.rule.exchanges:
             sends = times * self._costs.exchanges(work, table)
             seconds = seconds + sends
-            inside[n] = float(sends[0]), times * self._costs.sent(work, a)
+            inside[n] = float(sends[0]), times * self._costs.wire_bytes(work, a)
         tally.nodes[n] = replace(tally.nodes[n], table=table, seconds=seconds)
         around, edges = self._shared.around, self._shared.edges
         kept = {m for i in around[n] for m in (edges[i].src, edges[i].dst) if m in self._shared.layout_nodes}

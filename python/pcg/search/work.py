@@ -96,7 +96,7 @@ class WorkCosts:
         link = self.model.link
         return link(axes, wire, exchange.kind) + more * link(axes, 0.0, exchange.kind), wire
 
-    def sent(self, work: Work, a: Assignment) -> float:
+    def wire_bytes(self, work: Work, a: Assignment) -> float:
         """Bytes that one device sends in the local form under `a`."""
         exchanges = work.rule.exchanges
         return sum(x.wire_elements(a, self.model.mesh) * work.itemsizes[x.operand] for x in exchanges)

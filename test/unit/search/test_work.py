@@ -55,7 +55,7 @@ def test_each_strategy_costs_what_the_search_weighs(func):
         for k, a in enumerate(node.table.assignments):
             assert costs.seconds(work, a) == node.seconds[k], (op.name, a)
             checked += 1
-            sending += costs.sent(work, a) > 0
+            sending += costs.wire_bytes(work, a) > 0
     assert checked > 50 and sending
 
 
