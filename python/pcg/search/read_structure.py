@@ -32,7 +32,7 @@ class StructureReader:
 
     func: ir.Operation
     choices: Choices
-    works: WorkReader
+    reader: WorkReader
     spans: Lifespans = field(default_factory=Lifespans)
     found: Structure = field(default_factory=Structure)
     _generated: dict[ir.Value, bool] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class StructureReader:
             if i in state and fixed_results[i] is None:
                 node = found.arguments[state[i]]
             else:
-                shape, itemsize, _ = self.works.describe(value)
+                shape, itemsize, _ = self.reader.describe(value)
                 node = self._node(Decision("result", "result", 1.0, i, shape, itemsize))
             found.results.append(node)
             self._connect(value, node, 0, 1.0)
@@ -89,17 +89,17 @@ class StructureReader:
         self, kind: str, name: str, value: ir.Value, times: float = 1.0, source: tuple[int, int] = (-1, 0)
     ) -> int:
         """Add a node for a value."""
-        shape, itemsize, _ = self.works.describe(value)
+        shape, itemsize, _ = self.reader.describe(value)
         return self._node(Decision(kind, name, times, value, shape, itemsize, source))
 
     def _define(self, node: int, slot: int, value: ir.Value) -> None:
-        shape, itemsize, _ = self.works.describe(value)
+        shape, itemsize, _ = self.reader.describe(value)
         self.spans.define((node, slot), math.prod(shape) * itemsize)
 
     def _connect(self, value: ir.Value, dst: int, index: int, times: float) -> None:
         """Make `value` operand `index` of node `dst`."""
         source = self.found.values[value]
-        shape, itemsize, _ = self.works.describe(value)
+        shape, itemsize, _ = self.reader.describe(value)
         if source.free:
             self.found.free_reads.append(Edge(-1, 0, dst, index, shape, itemsize, times))
             return
@@ -144,10 +144,10 @@ class StructureReader:
         return self._generated[value]
 
     def _op(self, op: ir.Operation, times: float) -> None:
-        found, fusion, results = self.found, self.works.fusion, list(op.results)
+        found, fusion, results = self.found, self.reader.fusion, list(op.results)
         node = self._node(Decision("op", op.name, times, op))
         found.ops.append((op, node))
-        found.works[node] = self.works.work(op, rule_for(op))
+        found.works[node] = self.reader.work(op, rule_for(op))
         written = not results or any(fusion.writes(op, i) for i in range(len(results)))
         found.kernels[node] = tuple(sorted(fusion.kernels(op))), written
         if len(results) == 1 and self.is_generated(results[0]):
@@ -162,7 +162,7 @@ class StructureReader:
         self, op: ir.Operation, operands: Sequence[ir.Value], result: ir.OpResult, node: int, slot: int, times: float
     ) -> None:
         """Register a result; give it a layout node when several ops read it."""
-        fusion = self.works.fusion
+        fusion = self.reader.fusion
         sources = [self._sources(v) for v in operands]
         self.found.values[result] = Source(node, slot)
         key = node, slot
@@ -173,7 +173,7 @@ class StructureReader:
         elsewhere = elsewhere or (traits.has(op.name, Trait.NONLOCAL) and bool(fusion.kernels(op)))
         if elsewhere and not fusion.writes(op, 0):
             self._nonlocal.add(result)
-        shape, itemsize, _ = self.works.describe(result)
+        shape, itemsize, _ = self.reader.describe(result)
         size = math.prod(shape) * itemsize
         backing = self._backing(op, sources)
         if backing is None:
@@ -192,7 +192,7 @@ class StructureReader:
 
     def _backing(self, op: ir.Operation, sources: Sequence[frozenset[Key]]) -> frozenset[Key] | None:
         """What must be alive for the result of `op` to be read; None where results have memory of their own."""
-        values = self.works.fusion.backing(op)
+        values = self.reader.fusion.backing(op)
         if values is None:
             return None
         found = frozenset[Key]().union(*sources[: len(values)])
@@ -246,7 +246,7 @@ class StructureReader:
         aliased = [found.values[v] for v, y, a in zip(op.operands, yields, body.arguments, strict=True) if y == a]
         start = self.spans.clock + 1
         for i, value in enumerate(op.operands):
-            shape, itemsize, _ = self.works.describe(value)
+            shape, itemsize, _ = self.reader.describe(value)
             node = self._value("carry", "carry", op.results[i], inner)
             self._connect(value, node, 0, times)
             carries.append(node)
