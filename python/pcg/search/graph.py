@@ -96,15 +96,12 @@ class Graph:
             seen = np.zeros((2, len(colour)), np.uint64)
             np.add.at(seen[0], dst, _mix(into ^ _mix(colour[src])))
             np.add.at(seen[1], src, _mix(out ^ _mix(colour[dst])))
-            table = np.stack([colour, *seen], axis=1)
-            _, first, new = np.unique(table, axis=0, return_index=True, return_inverse=True)
-            rank = np.empty(len(first), np.uint64)
-            rank[np.argsort(first)] = np.arange(len(first), dtype=np.uint64)  # by first appearance
-            colour = rank[new.reshape(-1)]
-            if len(first) == count:
+            colour = _mix(_mix(_mix(colour) + seen[0]) + seen[1])
+            before, count = count, len(np.unique(colour))
+            if count in (before, len(colour)):
                 break
-            count = len(first)
-        return [int(c) for c in colour]
+        by_appearance: dict[int, int] = {}
+        return [by_appearance.setdefault(c, len(by_appearance)) for c in colour.tolist()]
 
     def _initial(self) -> list[int]:
         seen: dict[tuple, int] = {}

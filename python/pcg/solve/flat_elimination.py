@@ -21,8 +21,9 @@ from pcg.solve.pairwise import Pairwise
 
 #: Entries of room for costs of a node at first, and by how much arrays grow at least.  Chosen: few are larger.
 _ROOM, _GROWTH = 1 << 14, 1.5
-#: How many times as much room as costs and maps need there is from the start.  Chosen, not tuned.
-_TIMES = 4
+#: How many times as much room as costs and maps need there is from the start, and for costs up to so many entries more
+#: times: a U-Net's grow to thirty times as many, and copying them is a fifth of the work.  Chosen, not tuned.
+_TIMES, _MANY_TIMES, _MANY = 4, 64, 1 << 26
 
 
 class FlatElimination:
@@ -57,7 +58,7 @@ class FlatElimination:
         self._table, self._stride = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
         self._table[:first], self._stride[:first] = edges.table, edges.stride
         # Room for tables and maps that elimination adds; what is not used of it takes no memory.
-        self._tables, self._used = np.empty(_TIMES * used + _ROOM), used
+        self._tables, self._used = np.empty(max(_TIMES * used, min(_MANY_TIMES * used, _MANY)) + _ROOM), used
         self._tables[:used] = edges.tables
         self._mapped = len(edges.maps)
         self._maps = np.empty(self._mapped + _TIMES * int(width.sum()) + _ROOM, dtype=np.int64)
