@@ -135,10 +135,13 @@ class Relink:
         if ours is not None and best.group == "unity":
             self._relink(ours.name, [(d, a) for d, a in self.drafts if a.group != "unity"])
 
-    def begin(self) -> None:
-        """Begin with the best plan so far, which is likely to stay that: of a large program, where it takes long."""
+    def begin(self, last: Attempt) -> None:
+        """Begin with the best plan so far, which is likely to stay that: of a large program, where it takes long.
+
+        Where there is none, with the draft of `last`, the first that is simulated.
+        """
         best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
-        found = None if best is None else self._drafted(best.name, self.drafts)
+        found = self._drafted(last.name if best is None else best.name, self.drafts)
         if found is not None and self.large and self.most:
             task = self._task(*found, self.drafts)
             self._begun.append((task, self.workers.start(task)))

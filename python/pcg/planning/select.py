@@ -323,11 +323,12 @@ class Select(Transformation):
         left = [(d, a) for d, a in self._drafts if a.name not in self._lowered]
         return sorted(left, key=lambda f: (f[0].peak_bytes > self._limit, f[0].seconds))
 
-    def _simulate(self, meanwhile: Callable[[], None]) -> None:
+    def _simulate(self, meanwhile: Callable[[Attempt], None]) -> None:
         """Write, lower and simulate drafts, the fastest first: all, or those that may be the best.
 
         A lowered program hardly ever takes less time than its draft, at times more: as long as a draft is faster than
-        the best lowered program it may be better.  `meanwhile` is done when all of the first but one are known.
+        the best lowered program it may be better.  `meanwhile` is done when all of the first but the one that it is told
+        are known.
         """
         wave = self._left()
         most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))
@@ -341,8 +342,8 @@ class Select(Transformation):
         while wave:
             running = [(a, self._workers.start(a.of(d))) for d, a in wave]
             for n, (a, p) in enumerate(running, 1):
-                if 1 < n == len(running) and best == math.inf:
-                    meanwhile()
+                if n == len(running) and best == math.inf:
+                    meanwhile(a)
                 self._finish(a, p)
             most -= len(wave)
             best = min((c.seconds for c in self.tried if c.fits), default=math.inf)

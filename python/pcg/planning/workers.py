@@ -42,6 +42,8 @@ _LARGE = 500
 _COLLECTED = (50_000, 10, 10)
 #: Seconds after which a process that has nothing to do ends.
 _IDLE = 20.0
+#: loky ends a process that has grown by 300 MB since its first task, taking what it keeps of a program for a leak.
+_ENVIRONMENT = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
 
 
 class Workers:
@@ -90,7 +92,9 @@ class Workers:
     def _executor(self) -> Any:
         from loky import get_reusable_executor
 
-        return get_reusable_executor(max_workers=self._jobs, timeout=_IDLE, initializer=_initialize)
+        return get_reusable_executor(
+            max_workers=self._jobs, timeout=_IDLE, initializer=_initialize, env=_ENVIRONMENT
+        )  # fmt: skip
 
 
 class Pending(Generic[R]):
@@ -153,6 +157,14 @@ def _initialize() -> None:
 
 
 def _run(program: bytes, unmeshed: bytes, lenient: bool, task: Task[R]) -> R:
+    gc.unfreeze()
+    try:
+        return _on_current(program, unmeshed, lenient, task)
+    finally:
+        gc.freeze()  # loky collects between tasks, which takes up to a second where all is looked at
+
+
+def _on_current(program: bytes, unmeshed: bytes, lenient: bool, task: Task[R]) -> R:
     global _current
     if _current is None or _current[0] != program:
         with make_context(allow_unregistered=lenient):
