@@ -23,6 +23,7 @@ from pcg.ir.transformation import Bytes
 from pcg.ir.walk import body
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
+from pcg.passes import PIPELINES
 from pcg.passes.pipeline import Pipeline, uncollected
 from pcg.passes.pipelines import Settings
 from pcg.tools import arguments, diagnostics, reproducer
@@ -88,6 +89,13 @@ class Job:
                 raise UsageError(f"cannot print the IR around pass '{n}': it is not in the pipeline {p}")
         return p
 
+    @property
+    def verify_each(self) -> bool:
+        """Whether MLIR verifies after every pass."""
+        if self.args.verify_each is not None:
+            return bool(self.args.verify_each)
+        return isinstance(self.elements, str) or not any(e in PIPELINES for e in self.elements)
+
     @contextlib.contextmanager
     def timed(self, phase: str) -> Iterator[None]:
         start = time.perf_counter()
@@ -141,7 +149,7 @@ class Job:
             for when, names in (("Before", self.print_before), ("After", self.print_after))
         ]
         pm = pipeline.build(before=watch[0], after=watch[1])
-        pm.enable_verifier(a.verify_each)
+        pm.enable_verifier(self.verify_each)
         printing = {
             "print_before_all": a.mlir_print_ir_before_all,
             # To MLIR, "on change" and "on failure" only restrict what is printed after passes.
@@ -181,6 +189,8 @@ class Job:
             reproducer.write(crash, module, str(pipeline))
         with self.timed("passes"):
             pm.run(module.operation)
+            if not self.verify_each and a.verify_each is not False:
+                module.operation.verify()
         if crash:
             os.unlink(crash)
 
@@ -212,7 +222,7 @@ class Job:
         text = without_second_regions(
             module.operation.get_asm(
                 print_generic_op_form=self.args.mlir_print_op_generic,
-                enable_debug_info=self.args.mlir_print_debuginfo, assume_verified=self.args.verify_each,
+                enable_debug_info=self.args.mlir_print_debuginfo, assume_verified=self.args.verify_each is not False,
             )
         )
         return text if text.endswith("\n") else text + "\n"

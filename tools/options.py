@@ -82,7 +82,10 @@ def parser() -> argparse.ArgumentParser:
 
     g = p.add_argument_group("checking")
     g.add_argument("--verify-diagnostics", action="store_true", help="compare diagnostics with expected-* comments")
-    g.add_argument("--verify-each", default=True, action=argparse.BooleanOptionalAction, help="verify after every pass")
+    g.add_argument(
+        "--verify-each", action=argparse.BooleanOptionalAction,
+        help="verify after every pass; default: so, but what named pipelines leave once, at the end",
+    )  # fmt: skip
     g.add_argument("--verify-roundtrip", action="store_true", help="check that the result prints and parses to itself")
 
     g = p.add_argument_group("looking inside")

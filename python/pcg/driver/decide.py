@@ -72,11 +72,11 @@ class Options:
 def run(
     module: ir.Module, passes: Sequence[Pass], remarks: list[tuple[str, str, str]], seconds: dict[str, float]
 ) -> None:
-    """Run passes one after another; adds their remarks, and how long each took."""
-    for p in passes:
+    """Run passes one after another, then MLIR's verifier; adds their remarks, and how long each took."""
+    for n, p in enumerate(passes, 1):
         start = time.perf_counter()
         pipeline = Pipeline([p])
-        pipeline.run(module)
+        pipeline.run(module, verify=n == len(passes))
         seconds[p.name] = seconds.get(p.name, 0.0) + time.perf_counter() - start
         remarks += [(p.name, plan_ir.where(location), text) for p, location, text in pipeline.remarks()]
 
