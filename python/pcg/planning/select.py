@@ -327,8 +327,7 @@ class Select(Transformation):
         """Write, lower and simulate drafts, the fastest first: all, or those that may be the best.
 
         A lowered program hardly ever takes less time than its draft, at times more: as long as a draft is faster than
-        the best lowered program it may be better.  `meanwhile` is done when all of the first but the one that it is told
-        are known.
+        the best lowered program it may be better.  `meanwhile` gets the last of the first, once others are known.
         """
         wave = self._left()
         most = max(_SIMULATED, _SIMULATED_OPS // max(1, self._workers.ops))

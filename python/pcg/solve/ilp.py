@@ -25,10 +25,10 @@ from pcg.solve.trws import Bounded, ascend
 #: Sweeps of the ascent of a core whose ILP is quick, and the first ones of another.  Measured on meshes for a U-Net:
 #: solutions near those of 40 sweeps cost less than what 150 sweeps come across, the bound is 0.3% lower.
 _SWEEPS, _FIRST = 400, 40
-#: Sweeps after which a good gap is enough: as many as look at so many entries, within limits.  On Keras' ResNet-50 on
-#: 2x4 150 leave a gap of 0.7%, and 75 of 1.4% on three axes, at 0.13 s a sweep.
+#: Sweeps after which a good gap is enough, and the first ones where no rough one is: as many as look at so many
+#: entries, within limits.  On Keras' ResNet-50 on 2x4 150 leave a gap of 0.7%, and 75 of 1.4% on three axes.
 _USUAL, _USUAL_ENTRIES = (50, 150), 5e9
-#: Share of a good gap that is enough before, where the bound is known from another network.  A choice.
+#: Share of a good gap that is enough before, where the bound is that of another network.  A choice.
 _EARLY = 0.5
 #: Entries of edges that are looked at in about a second, which is spent on a gap that is good enough as well.
 _CHEAP = 2.5e8
@@ -179,24 +179,22 @@ def _bounded(
         if not effort.depth or is_within(found, effort.gap if floor == -np.inf else effort.good):
             return found
         return _kernel_search(core, found)
-    inner = floor > -np.inf
-    early = effort.quick or rough > 0 or inner
-    sweeps = _FIRST if early else usual
+    inside = floor > -np.inf  # the bound is that of another network
+    briefly = effort.quick or rough > 0 or inside
+    sweeps = done = _FIRST if briefly else usual
     found = ascent(guess, sweeps)
-    done = sweeps
-    while True:
-        if is_within(found, near if early else effort.gap):
-            return found
-        late = done >= usual
-        found = neighbourhoods.search(core, found, stop, done, brief=early and not (inner and late))
-        if inner:
-            enough = effort.good if late else _EARLY * effort.good
+    while not is_within(found, near if briefly else effort.gap):
+        long = done >= usual
+        found = neighbourhoods.search(core, found, stop, done, brief=briefly and not (inside and long))
+        if inside:
+            enough = effort.good if long else _EARLY * effort.good
         else:
-            enough = effort.good if effort.quick or late and done * entries >= _CHEAP else effort.gap
+            enough = effort.good if effort.quick or long and done * entries >= _CHEAP else effort.gap
         if is_within(found, enough) or found.stalled or done * entries >= effort.work:
-            return found
+            break
         found = ascent(found.x, sweeps, found)
         done, sweeps = done + sweeps, 2 * sweeps
+    return found
 
 
 def _kernel_search(core: Network, found: Bounded) -> Bounded:

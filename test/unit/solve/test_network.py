@@ -206,7 +206,7 @@ def test_ascent_goes_on_from_another() -> None:
 
 
 def test_a_deep_network_gets_as_many_sweeps_as_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ilp, "_FIRST", (5, 5))
+    monkeypatch.setattr(ilp, "_USUAL", (5, 5))
     network, effort = ladder(1000, 5, 0.01), replace(DEFAULT, large=0)
     first = solve(network, effort=replace(effort, work=0.0))
     assert first.cost > first.bound * 1.01
