@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -52,3 +53,20 @@ class Sleep:
 
     def __call__(self, workspace: Workspace) -> None:
         time.sleep(self.seconds)
+
+
+#: What tasks of `Grow` keep.
+_kept: list[bytes] = []
+
+
+@dataclass(frozen=True)
+class Grow:
+    """A task that keeps some bytes and takes some seconds: where it runs, and how many objects are never collected."""
+
+    size: int
+    seconds: float = 0.0
+
+    def __call__(self, workspace: Workspace) -> tuple[int, int]:
+        _kept.append(b"x" * self.size)
+        time.sleep(self.seconds)
+        return os.getpid(), gc.get_freeze_count()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
+from loky import get_reusable_executor
 from torch_mlir import ir
 
 import pcg
@@ -35,7 +37,7 @@ from pcg.planning.workspace import Workspace
 from pcg.search.outcome import DoesNotFit
 from pcg.search.read_structure import StructureReader
 from pcg.search.structure import Structure
-from support.tasks import EndsOther, Fail, Look, Sleep
+from support.tasks import EndsOther, Fail, Grow, Look, Sleep
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 STEP = """
@@ -95,6 +97,32 @@ def test_where_processes_end_the_rest_is_done_here(module: ir.Operation, large: 
         assert pool.start(Look()).result()[0] != os.getpid()
 
 
+def test_processes_that_have_grown_stay(module: ir.Operation, large: None) -> None:
+    """loky measures a process after a task, at most once a second."""
+    get_reusable_executor(kill_workers=True, reuse=False).shutdown()
+    found = []
+    with Workers(module, 2) as pool:
+        for size in (0, 400 << 20, 0):
+            running = [pool.start(Grow(size, 1.1)) for _ in range(2)]
+            found.append([p.result() for p in running])
+    assert not any(frozen for pair in found for _, frozen in pair)
+    first, *others = ({process for process, _ in pair} for pair in found)
+    assert all(pair <= first for pair in others)
+    get_reusable_executor(kill_workers=True, reuse=False).shutdown()
+
+
+def test_between_tasks_the_garbage_collector_looks_at_nothing(module: ir.Operation) -> None:
+    program = workers._bytecode(module), workers._without_mesh(module)
+    try:
+        assert workers._run(*program, False, Grow(0)) == (os.getpid(), 0)
+        assert gc.get_freeze_count() > 1000
+        with pytest.raises(PcgError):
+            workers._run(*program, False, Fail())
+        assert gc.get_freeze_count() > 1000
+    finally:
+        gc.unfreeze()
+
+
 def chosen(text: str, jobs: int, mesh: str = "") -> tuple[str, list[str], Any]:
     """The program with the plan that is chosen, all remarks, and the pass that chose it."""
     machine = Machine.of(Cluster.parse("preset:summit:nodes=2,sockets=2,gpus=2"))
@@ -151,6 +179,24 @@ def test_the_best_plan_of_a_large_program_is_relinked_while_the_last_is_simulate
     relinked = [i for i, task in enumerate(done) if isinstance(task, Relinking)]
     assert "finish" in done[: relinked[0]] and done[relinked[0] + 1] == "finish"
     assert done.count(done[relinked[0]]) == 1
+    beside = chosen(text, 2)
+    assert beside[0] == found[0] and beside[1] == found[1]
+
+
+def test_it_is_relinked_while_it_is_simulated_where_that_is_the_first(
+    large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(select, "_LARGE", 0)
+    monkeypatch.setattr(select, "_SIMULATED", 1)
+    monkeypatch.setattr(select, "_SIMULATED_OPS", 0)
+    done: list[Any] = []
+    start, finish = Workers.start, select.Select._finish
+    monkeypatch.setattr(Workers, "start", lambda self, task: done.append(task) or start(self, task))
+    monkeypatch.setattr(select.Select, "_finish", lambda self, *args: done.append("finish") or finish(self, *args))
+    text = (EXAMPLES / "mlp.mlir").read_text()
+    found = chosen(text, 1)
+    relinked = [i for i, task in enumerate(done) if isinstance(task, Relinking)]
+    assert done.index("finish") == relinked[0] + 1 and done.count(done[relinked[0]]) == 1
     beside = chosen(text, 2)
     assert beside[0] == found[0] and beside[1] == found[1]
 

@@ -72,3 +72,32 @@ def test_a_large_network_is_solved_without_an_ilp(monkeypatch):
     assert solution.cost <= 1.01 * optimum(network)
     quick = solve(network, effort=QUICK)
     assert quick.variables == 0 and quick.cost <= 1.01 * optimum(network)
+
+
+def test_a_brief_look_takes_one_round_and_is_not_worse(monkeypatch):
+    network = grid(1)
+    found = ascend(network, first_guess(network), sweeps=5)
+    monkeypatch.setattr(neighbourhoods, "_TABLE", 6.0**3)
+    orders = []
+    order = neighbourhoods.elimination_order
+    monkeypatch.setattr(neighbourhoods, "elimination_order", lambda *args: orders.append(args) or order(*args))
+    better = neighbourhoods.search(network, found, brief=True)
+    brief = len(orders)
+    best = neighbourhoods.search(network, found)
+    assert 1 <= brief <= 2 < len(orders) - brief
+    assert best.cost <= better.cost < found.cost and better.bound == found.bound
+
+
+@pytest.mark.parametrize(
+    "options, first",
+    [({}, 150), ({"effort": QUICK}, 40), ({"floor": 1e-9}, 40), ({"rough": 2.5e-3}, 40)],
+)
+def test_where_a_rough_bound_is_enough_few_sweeps_come_first(options, first, monkeypatch):
+    monkeypatch.setattr(ilp, "DEFAULT", replace(DEFAULT, small=100, large=100))
+    monkeypatch.setattr(ilp, "_CHEAP", 0.0)
+    sweeps = []
+    monkeypatch.setattr(ilp, "ascend", lambda *args, **more: sweeps.append(more["sweeps"]) or ascend(*args, **more))
+    options = {"effort": ilp.DEFAULT, **options}
+    found = ilp.searched(grid(0), **options).solution
+    assert sweeps[0] == first
+    assert found.cost <= 1.02 * optimum(grid(0))
