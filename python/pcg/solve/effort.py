@@ -27,6 +27,8 @@ class Effort:
     """Branch-and-bound nodes of the ILP."""
     depth: int = 1
     """Whether kernel search looks for better solutions of a small core."""
+    brief: bool = False
+    """Whether a brief look at neighbourhoods follows few sweeps, as for candidates that are compared."""
 
     @property
     def quick(self) -> bool:
@@ -43,7 +45,7 @@ class Effort:
 #: layers on 2x4, to prove what 2,000 sweeps prove in 1.5 s), more than 300 s for 47,670 (Keras' ResNet-50 on 2x4).
 #: `work`: 1e9 entries take about 4 s.  `good` is what candidates for a mesh differ by.
 EFFORTS = {
-    "quick": Effort(1e-2, 1e-2, 1e-3, 1e-2, 1e9, 0, 0, 0, 0),
+    "quick": Effort(1e-2, 1e-2, 1e-3, 1e-2, 1e9, 0, 0, 0, 0, brief=True),
     "default": Effort(1e-3, 1e-2, 1e-5, 1e-5, 5e9, 4000, 12000, 2000),
     "proof": Effort(1e-5, 1e-5, 1e-5, 1e-6, 1e11, 1_000_000, 1_000_000, 1_000_000),
 }

@@ -162,7 +162,8 @@ def _bounded(
     cost, size = core.cost(guess), sum(map(len, core.unary))
     entries = core.flat.entries
     usual = int(np.clip(_USUAL_ENTRIES / entries, *_USUAL)) if entries else _USUAL[1]
-    rough = rough if usual * entries >= _CHEAP else 0.0
+    costly = usual * entries >= _CHEAP
+    rough = rough if costly else 0.0
     near = max(effort.near, rough)
     near = max(near, near * abs(constant + cost) / cost) if cost > 0 else near
 
@@ -180,7 +181,7 @@ def _bounded(
             return found
         return _kernel_search(core, found)
     inside = floor > -np.inf  # the bound is that of another network
-    briefly = effort.quick or rough > 0 or inside
+    briefly = effort.brief and costly or rough > 0 or inside
     sweeps = done = _FIRST if briefly else usual
     found = ascent(guess, sweeps)
     while not is_within(found, near if briefly else effort.gap):
