@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--verify-diagnostics", action="store_true", help="compare diagnostics with expected-* comments")
     g.add_argument(
         "--verify-each", action=argparse.BooleanOptionalAction,
-        help="verify after every pass; the default, but that named pipelines are verified once, at their end",
+        help="verify after every pass; by default named pipelines only once, at their end",
     )  # fmt: skip
     g.add_argument("--verify-roundtrip", action="store_true", help="check that the result prints and parses to itself")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
 
@@ -26,6 +26,8 @@ from pcg.search.optimize import optimize
 from pcg.search.outcome import DoesNotFit, Outcome
 from pcg.solve.effort import QUICK
 
+#: Of plans on candidates, which are compared: the one on the mesh that is chosen is searched again.
+_EFFORT = replace(QUICK, brief=True)
 #: Of candidates whose fastest plan does not fit, so many of the fastest are searched again under the limit; more only
 #: until one fits.  A choice: each costs a search.
 _FITTED = 6
@@ -80,7 +82,7 @@ class EstimateMeshes:
             model = CostModel(self.machine, Mesh(on.mesh.axes, mesh.device_ids))
             outcome = optimize(
                 on.quotient(on.graph(model), model), limit=math.inf if self.unfit is None else limit, cutoff=cutoff,
-                effort=QUICK, fastest=self.unfit,
+                effort=_EFFORT, fastest=self.unfit,
             )  # fmt: skip
             if outcome.bound <= cutoff:
                 check_possible(on.func, outcome)

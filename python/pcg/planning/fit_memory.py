@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from torch_mlir import ir
@@ -28,8 +28,6 @@ from pcg.search.table import Tables
 from pcg.solve.effort import QUICK
 
 _NOTHING = Recomputation(0, frozenset(), 0.0, 0.0)
-#: Of plans of microbatches, which are used as they are found.
-_EFFORT = replace(QUICK, brief=False)
 #: Most microbatches that are tried.  A choice: each doubling costs a search.
 _MOST = 64
 #: How much slower (relative) than the fastest plan that ignores memory one may be for the search to end.  A choice:
@@ -166,7 +164,7 @@ class MemoryPlanner:
         func = entry_of(base)
         built = Builder(self.model, Tables.on(self.model.mesh)).build(func, state_of(func))
         quotient = built.quotient(self.model, cautious=True)
-        outcome = optimize(quotient, progress=self.progress, effort=_EFFORT)
+        outcome = optimize(quotient, progress=self.progress, effort=QUICK)
         return Microbatched(count, base, built, outcome, Frontier.of(quotient, outcome, self.progress))
 
     def _split(self, count: int) -> ir.Operation | None:

@@ -28,7 +28,7 @@ class Effort:
     depth: int = 1
     """Whether kernel search looks for better solutions of a small core."""
     brief: bool = False
-    """Whether a brief look at neighbourhoods follows few sweeps, as for candidates that are compared."""
+    """Whether few sweeps and a brief look at neighbourhoods come first: for plans that are compared, not used."""
 
     @property
     def quick(self) -> bool:
@@ -45,7 +45,7 @@ class Effort:
 #: layers on 2x4, to prove what 2,000 sweeps prove in 1.5 s), more than 300 s for 47,670 (Keras' ResNet-50 on 2x4).
 #: `work`: 1e9 entries take about 4 s.  `good` is what candidates for a mesh differ by.
 EFFORTS = {
-    "quick": Effort(1e-2, 1e-2, 1e-3, 1e-2, 1e9, 0, 0, 0, 0, brief=True),
+    "quick": Effort(1e-2, 1e-2, 1e-3, 1e-2, 1e9, 0, 0, 0, 0),
     "default": Effort(1e-3, 1e-2, 1e-5, 1e-5, 5e9, 4000, 12000, 2000),
     "proof": Effort(1e-5, 1e-5, 1e-5, 1e-6, 1e11, 1_000_000, 1_000_000, 1_000_000),
 }

@@ -34,7 +34,7 @@ def search(core: Network, found: Bounded, stop: Stop = NEVER, seed: int = 0, bri
     """A solution of `core` that costs no more than that of `found`; the same for the same input, but for `stop`.
 
     `seed`: of which nodes are conditioned on, where there is a choice; a second search with the same one would look
-    where the first did.  `brief`: one round among the fewest choices, a fifth of the work.
+    where the first did.  `brief`: one round among the fewest choices, a quarter of the work.
     """
     rng = random.Random(seed)
     rises = np.sort(np.concatenate(found.rise)) if found.rise else np.zeros(0)

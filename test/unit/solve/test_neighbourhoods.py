@@ -90,7 +90,7 @@ def test_a_brief_look_takes_one_round_and_is_not_worse(monkeypatch):
 
 @pytest.mark.parametrize(
     "options, first",
-    [({}, 150), ({"effort": QUICK}, 40), ({"floor": 1e-9}, 40), ({"rough": 2.5e-3}, 40)],
+    [({}, 150), ({"effort": QUICK}, 150), ({"effort": replace(QUICK, brief=True)}, 40), ({"floor": 1e-9}, 40), ({"rough": 2.5e-3}, 40)],
 )
 def test_where_a_rough_bound_is_enough_few_sweeps_come_first(options, first, monkeypatch):
     monkeypatch.setattr(ilp, "DEFAULT", replace(DEFAULT, small=100, large=100))

@@ -28,7 +28,7 @@ _MEMORY_STEPS = 10
 #: Chosen: a budget; the best plan of all rounds counts.
 _ROUNDS = 4
 #: The ascent goes on to the end: the plan it rounds to is the one that counts.
-_WARM = replace(QUICK, near=1e-5, brief=False)
+_WARM = replace(QUICK, near=1e-5)
 #: How many searches there are at most.  Chosen: as for `_ROUNDS`.
 _SEARCHES = 3
 
