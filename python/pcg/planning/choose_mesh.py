@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from torch_mlir import ir
@@ -35,6 +36,9 @@ _FITTED = 6
 CHOSEN = "pcg.mesh_chosen"
 #: How much better (relative) a candidate must be than the best before it: the tolerance of a quick search.
 _WORTH = 1e-3
+#: A candidate that takes so many times as long as any other is never chosen, whichever is known first: the one chosen
+#: may take 1 / (1 - _WORTH) times as long as the fastest, and be compared with one that does again.
+_SLOWER = (1 - _WORTH) ** -3
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ class EstimateMeshes:
     """A task: good plans on meshes with the same axes, in several device mappings.
 
     `limits` are bytes per device, which a plan may exceed, but for one that is made of the plan `unfit` on one mesh.
-    Plans that are proved to be slower than `cutoff` seconds, or than one before that fits, are not looked for.
+    Plans that are proved to take more than `cutoff` seconds, or to be slower than one before that fits, are not looked
+    for.
     """
 
     meshes: Sequence[Mesh]
@@ -68,9 +73,9 @@ class EstimateMeshes:
     cutoff: float = math.inf
 
     def __call__(self, workspace: Workspace) -> list[Estimate]:
-        best, found = self.cutoff, []
+        best, found = math.inf, list[Estimate]()
         for mesh, limit in zip(self.meshes, self.limits, strict=True):
-            found.append(self._estimate(workspace, mesh, best * (1 - _WORTH), limit))
+            found.append(self._estimate(workspace, mesh, min(self.cutoff, best * (1 - _WORTH)), limit))
             if found[-1].peak <= limit:
                 best = min(best, found[-1].seconds)
         return found
@@ -159,27 +164,18 @@ class ChooseMesh(Transformation):
         workers: Workers,
     ) -> float:  # fmt: skip
         """Choose among several candidates; seconds of the best one's plan, infinite if none fits as it is."""
-        by_axes: dict[tuple[tuple[str, int], ...], list[mapping.DeviceMapping]] = {}
-        for c in candidates:
-            by_axes.setdefault(c.mesh.axes, []).append(c)
-        # Those that take longest first, so that no process has a long one left when the others are done.
-        longest = sorted(by_axes, key=lambda axes: -len(by_axes[axes]))
-        tasks = {axes: workers.start(self._task(by_axes[axes])) for axes in longest}
-        groups = [(group, tasks[axes]) for axes, group in by_axes.items()]
-        best, failure = math.inf, None
-        free = 0
+        found = self._estimates(candidates, progress, workers)
+        self.bound = min(e.bound for e in found)
+        failure = next((e.failure for e in found if e.failure is not None), None)
+        best, free = math.inf, 0
         unfit: list[tuple[float, int, Outcome, mapping.DeviceMapping]] = []
-        for group, running in groups:
-            progress(f"mesh {group[0].mesh.origin}, {len(group)} of {len(candidates)} candidates")
-            for c, found in zip(group, running.result(), strict=True):
-                self.bound = min(self.bound, found.bound)
-                failure = failure or found.failure
-                if found.unfit is not None:
-                    unfit.append((found.seconds, free, found.unfit, c))
-                elif found.seconds < best * (1 - _WORTH):
-                    best, self.chosen = found.seconds, c
-                free += found.seconds < math.inf
-        self.statistics["excluded by bound"] = len(candidates) - free
+        for c, e in zip(candidates, found, strict=True):
+            if e.unfit is not None:
+                unfit.append((e.seconds, free, e.unfit, c))
+            elif e.seconds < best * (1 - _WORTH):
+                best, self.chosen = e.seconds, c
+            free += e.seconds < math.inf
+        self.statistics["excluded by bound"] = sum(e.failure is None and e.bound > best * (1 - _WORTH) for e in found)
         if not free and failure is not None:
             raise failure
         # The fastest plan that ignores memory may have a neighbour that fits and is still the fastest.
@@ -187,20 +183,52 @@ class ChooseMesh(Transformation):
         least = math.inf
         for first in range(0, len(unfit), _FITTED):
             some = unfit[first : first + _FITTED]
-            for seconds, c, running in [(s, c, workers.start(self._task([c], best, o))) for s, _, o, c in some]:
+            cutoff = best * (1 - _WORTH)
+            for seconds, c, running in [(s, c, workers.start(self._task([c], cutoff, o))) for s, _, o, c in some]:
                 if seconds >= best * (1 - _WORTH):
                     running.cancel()
                     continue
                 progress(f"mesh within the memory limit: {c}")
-                (found,) = running.result()
-                if found.seconds < best * (1 - _WORTH):
-                    best, self.chosen = found.seconds, c
-                elif best == math.inf and found.needed < least * (1 - _WORTH):
+                (e,) = running.result()
+                if e.seconds < best * (1 - _WORTH):
+                    best, self.chosen = e.seconds, c
+                elif best == math.inf and e.needed < least * (1 - _WORTH):
                     # None fits so far: then the search trades time for memory on the one that needs the least.
-                    least, self.chosen = found.needed, c
+                    least, self.chosen = e.needed, c
             if best < math.inf:
                 break
         return best
+
+    def _estimates(
+        self, candidates: Sequence[mapping.DeviceMapping], progress: Callable[[str], None], workers: Workers
+    ) -> list[Estimate]:
+        """Of each candidate; those with the same axes are one task."""
+        by_axes: dict[tuple[tuple[str, int], ...], list[mapping.DeviceMapping]] = {}
+        for c in candidates:
+            by_axes.setdefault(c.mesh.axes, []).append(c)
+        fastest = math.inf
+        found: dict[mapping.DeviceMapping, Estimate] = {}
+
+        def hopeful(c: mapping.DeviceMapping) -> bool:
+            """Whether no mesh that has all of its plans proves that it is not the fastest."""
+            slower = {k.mesh: e.bound for k, e in found.items() if e.bound > _SLOWER * fastest}
+            if any(_refines(mesh, c.mesh) for mesh in slower):
+                on = Mesh(workers.workspace.on(c.mesh, self.refine).mesh.axes, c.mesh.device_ids)
+                if bounds := [bound for mesh, bound in slower.items() if _refines(mesh, on)]:
+                    found[c] = Estimate(bound=max(bounds))
+            return c not in found
+
+        def tasks() -> Iterator[tuple[Sequence[mapping.DeviceMapping], EstimateMeshes]]:
+            # Those that take longest first, so that no process has a long one left when the others are done.
+            for every in sorted(by_axes.values(), key=lambda group: (-len(group), -len(group[0].mesh.axes))):
+                if group := [c for c in every if hopeful(c)]:
+                    progress(f"mesh {group[0].mesh.origin}, {len(group)} of {len(candidates)} candidates")
+                    yield group, self._task(group, _SLOWER * fastest)
+
+        for group, estimates in workers.each(tasks()):
+            found |= zip(group, estimates, strict=True)
+            fastest = min([fastest, *(e.seconds for e in estimates if e.unfit is None)])
+        return [found[c] for c in candidates]
 
     def _task(
         self, group: Sequence[mapping.DeviceMapping], cutoff: float = math.inf, unfit: Outcome | None = None
@@ -213,6 +241,12 @@ class ChooseMesh(Transformation):
         machine = Machine.of(self.machine.cluster, mesh) if self.machine.cluster is not None else self.machine
         limit = limit_of(self.memory_limit, machine)
         return math.inf if limit is None else float(limit)
+
+
+def _refines(fine: Mesh, coarse: Mesh) -> bool:
+    """Whether each axis of `coarse` is one or several axes of `fine`, one after another, on the same devices."""
+    ends = itertools.accumulate(fine.sizes, operator.mul)
+    return fine.device_ids == coarse.device_ids and set(itertools.accumulate(coarse.sizes, operator.mul)).issubset(ends)
 
 
 def unity_meshes(cluster: Cluster) -> list[Mesh]:

@@ -32,7 +32,7 @@ def searches(
             other_overlap=shares.other,
         )  # fmt: skip
         if shares != own:
-            search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick")
+            search = dataclasses.replace(search, recompute=False, accumulate=False, effort="quick", brief=True)
         name = "search" + "".join(f" {n}={v:g}" for n, v in search.overlaps.items() if v) + where
         found.append(SearchAttempt(common, name, "search", search=search, mesh=mesh, refine=refine))
     return found

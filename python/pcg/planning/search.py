@@ -92,6 +92,8 @@ class Search(Transformation):
     """The planner of a search for another memory limit, which this one takes up and leaves in turn."""
     fastest: Outcome | None = field(default_factory=lambda: None)
     """The plan that ignores memory, if it is known."""
+    brief: bool = field(default_factory=bool)
+    """Whether it is one of several whose plans are compared, and ends earlier for that: `Effort.brief`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -233,7 +235,8 @@ class Search(Transformation):
             if self.algorithm == "unity":
                 rules = Rules.without(self.ablation, disjoint=self.disjoint)
                 return UnityOptimizer(quotient, limit, progress, rules).run()
-            return optimize(quotient, limit=limit, progress=progress, effort=EFFORTS[self.effort], stop=stop)
+            effort = dataclasses.replace(EFFORTS[self.effort], brief=self.brief)
+            return optimize(quotient, limit=limit, progress=progress, effort=effort, stop=stop)
         except DoesNotFit as error:
             raise error.at(func) from None
 

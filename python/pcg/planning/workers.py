@@ -11,8 +11,8 @@ import gc
 import hashlib
 import io
 import signal
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -28,6 +28,7 @@ from pcg.planning.workspace import Workspace
 from pcg.solve import beside
 
 R = TypeVar("R")
+Key = TypeVar("Key")
 #: What is to be done for a program.  It is pickled.
 Task = Callable[[Workspace], R]
 
@@ -89,38 +90,63 @@ class Workers:
         self._pending.append(found)
         return found
 
+    def each(self, tasks: Iterable[tuple[Key, Task[R]]]) -> Iterator[tuple[Key, R]]:
+        """Run as many at a time as there are processes; the key of each and what it returns, in the order they end.
+
+        The next of `tasks` is taken when it can begin, so that what makes it knows what was found by then.
+        """
+        running: dict[Future[R], tuple[Key, Pending[R]]] = {}
+        for key, task in tasks:
+            pending = self.start(task)
+            if pending.future is None:
+                yield key, pending.result()
+                continue
+            running[pending.future] = key, pending
+            if len(running) == self._jobs:
+                yield self._ended(running)
+        while running:
+            yield self._ended(running)
+
+    @staticmethod
+    def _ended(running: dict[Future[R], tuple[Key, Pending[R]]]) -> tuple[Key, R]:
+        """Take one that has ended out of those that run."""
+        ended = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+        key, pending = running.pop(ended)
+        return key, pending.result()
+
     def _executor(self) -> Any:
         from loky import get_reusable_executor
 
+        # Killing: if the processes before are being ended, loky else takes that back and lets them go on.
         return get_reusable_executor(
-            max_workers=self._jobs, timeout=_IDLE, initializer=_initialize, env=_ENVIRONMENT
-        )  # fmt: skip
+            max_workers=self._jobs, timeout=_IDLE, kill_workers=True, initializer=_initialize, env=_ENVIRONMENT
+        )
 
 
 class Pending(Generic[R]):
     """A task that was started."""
 
     def __init__(self, workspace: Workspace, task: Task[R], future: Future[R] | None) -> None:
-        self._workspace, self._task, self._future = workspace, task, future
+        self._workspace, self._task, self.future = workspace, task, future
 
     def result(self) -> R:
         """What the task returns, or raises."""
-        if self._future is not None:
+        if self.future is not None:
             try:
-                return self._future.result()
+                return self.future.result()
             except BrokenProcessPool:  # as where memory is short: then one after another, here
-                self._future = None
+                self.future = None
         return self._task(self._workspace)
 
     @property
     def running(self) -> bool:
         """Whether a process works on it."""
-        return self._future is not None and self._future.running()
+        return self.future is not None and self.future.running()
 
     def cancel(self) -> None:
         """Do not begin, if nothing was done yet."""
-        if self._future is not None:
-            self._future.cancel()
+        if self.future is not None:
+            self.future.cancel()
 
 
 def _available(jobs: int) -> int:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,29 @@ def test_where_processes_end_the_rest_is_done_here(module: ir.Operation, large: 
         assert pool.start(EndsOther(os.getpid())).result() == os.getpid()
     with Workers(module, 2) as pool:  # and the next program gets new ones
         assert pool.start(Look()).result()[0] != os.getpid()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_next_task_is_taken_when_it_can_begin(module: ir.Operation, large: None, jobs: int) -> None:
+    known: list[int] = []
+    found: dict[str, int] = {}
+
+    def tasks() -> Iterator[tuple[str, Look]]:
+        for key in "abcd":
+            known.append(len(found))
+            yield key, Look()
+
+    with Workers(module, jobs) as pool:
+        for key, (process, _) in pool.each(tasks()):
+            assert key not in found
+            found[key] = process
+    assert sorted(found) == list("abcd") and known == [max(0, n + 1 - jobs) for n in range(4)]
+    assert all((process == os.getpid()) == (jobs == 1) for process in found.values())
+
+
+def test_tasks_taken_in_turn_are_done_here_where_processes_end(module: ir.Operation, large: None) -> None:
+    with Workers(module, 2) as pool:
+        assert dict(pool.each(enumerate([EndsOther(os.getpid())] * 3))) == dict.fromkeys(range(3), os.getpid())
 
 
 def test_processes_that_have_grown_stay(module: ir.Operation, large: None) -> None:
@@ -249,14 +273,25 @@ def test_a_number_of_processes_that_is_none_is_refused(module: ir.Operation, job
 
 def test_nobody_waits_for_what_is_not_needed(module: ir.Operation, large: None) -> None:
     with Workers(module, 2) as pool:
-        assert pool.start(Look()).result()[0] != os.getpid()
-        start = time.monotonic()
+        first = pool.start(Look()).result()[0]
+        assert first != os.getpid()
         running = [pool.start(Sleep(600.0)) for _ in range(3)]
-        while not any(p.running for p in running):
-            assert time.monotonic() - start < 60
-            time.sleep(0.01)
+        _until(lambda: any(p.running for p in running))
     with Workers(module, 2) as pool:  # those that slept were ended, and there are new ones
-        assert [pool.start(Look()).result()[0] != os.getpid() for _ in range(2)] == [True, True]
+        assert [pool.start(Look()).result()[0] not in (os.getpid(), first) for _ in range(2)] == [True, True]
+    _until(lambda: not _runs(first))
+
+
+def _runs(process: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True).stdout.strip()
+    return state != "" and not state.startswith("Z")
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    start = time.monotonic()
+    while not holds():
+        assert time.monotonic() - start < 60
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "search", "zero1"])

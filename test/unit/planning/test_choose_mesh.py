@@ -1,0 +1,82 @@
+"""Candidates for a mesh that are left out could not have been chosen."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine
+from pcg.passes.pcg_choose_mesh import ChooseMeshPass
+from pcg.passes.pipeline import Pipeline
+from pcg.planning import choose_mesh
+from pcg.planning.choose_mesh import ChooseMesh, Estimate
+from pcg.planning.workers import Workers
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+CLUSTERS = ["preset:summit:nodes=2,sockets=2,gpus=3", "preset:dgx-h100:2", "preset:summit:nodes=3,sockets=2,gpus=2"]
+
+
+def estimated(program: str, cluster: str) -> tuple[ChooseMesh, list[Mesh], list[Estimate], str]:
+    """The pass that chose a mesh, its candidates, what became of each, and what it says."""
+    machine = Machine.of(Cluster.parse(cluster))
+    module = load_module((EXAMPLES / program).read_text(), make_context(), program)
+    Pipeline(["prepare"]).run(module)
+    chooses = ChooseMeshPass(machine=machine, jobs=1)
+    with module.context, Workers(module.operation, 1) as workers:
+        candidates = list(chooses._candidates(None))
+        found = chooses._estimates(candidates, lambda _: None, workers)
+        # On which axes a program is planned on each.
+        meshes = [Mesh(workers.workspace.on(c.mesh, chooses.refine).mesh.axes, c.mesh.device_ids) for c in candidates]
+    pipeline = Pipeline([chooses])
+    pipeline.run(module)
+    return chooses, meshes, found, "".join(text for _, _, text in pipeline.remarks())
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("program", ["mlp.mlir", "transformer_step.mlir"])
+def test_what_bounds_exclude_is_never_chosen(program: str, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    some, _, few, said = estimated(program, cluster)
+    monkeypatch.setattr(choose_mesh, "_SLOWER", math.inf)
+    every, meshes, all_, same = estimated(program, cluster)
+    assert some.chosen == every.chosen and some.bound == every.bound and said == same and "best of" in said
+    assert some.statistics["excluded by bound"] == every.statistics["excluded by bound"]
+    best = min(e.seconds for e in all_)
+    left_out = [n for n, e in enumerate(few) if e.seconds == math.inf < all_[n].seconds or e.bound > best]
+    assert all(all_[n].seconds > best for n in left_out)
+    # Where a mesh has all plans of another, its bound is one for those.
+    pairs = [(f, c) for f, fine in zip(all_, meshes, strict=True) for c, coarse in zip(all_, meshes, strict=True)
+             if choose_mesh._refines(fine, coarse)]  # fmt: skip
+    assert len(pairs) > len(meshes)
+    assert all(f.bound <= c.seconds * (1 + 1e-9) for f, c in pairs)
+
+
+def test_one_candidate_is_left_out_by_the_bound_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = []
+    task = ChooseMesh._task
+    monkeypatch.setattr(ChooseMesh, "_task", lambda self, group, *a: tasks.append(group) or task(self, group, *a))
+    _, _, found, _ = estimated("transformer_step.mlir", CLUSTERS[0])
+    assert sum(map(len, tasks[: len(tasks) // 2])) <= len(found)
+
+
+@pytest.mark.parametrize(
+    "fine, coarse, refines",
+    [
+        ({"a": 4, "b": 3}, {"x": 12}, True),
+        ({"a": 4, "b": 3}, {"x": 4, "y": 3}, True),
+        ({"a": 2, "b": 2, "c": 3}, {"x": 4, "y": 3}, True),
+        ({"a": 2, "b": 2, "c": 3}, {"x": 2, "y": 6}, True),
+        ({"a": 4, "b": 3}, {"x": 3, "y": 4}, False),
+        ({"a": 4, "b": 3}, {"x": 2, "y": 6}, False),
+        ({"x": 12}, {"a": 4, "b": 3}, False),
+    ],
+)
+def test_which_meshes_have_all_plans_of_another(fine: dict[str, int], coarse: dict[str, int], refines: bool) -> None:
+    assert choose_mesh._refines(Mesh.of(fine), Mesh.of(coarse)) == refines
+    turned = list(reversed(range(12)))
+    assert choose_mesh._refines(Mesh.of(fine, turned), Mesh.of(coarse, turned)) == refines
+    assert not choose_mesh._refines(Mesh.of(fine, turned), Mesh.of(coarse))
