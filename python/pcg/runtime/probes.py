@@ -30,6 +30,9 @@ _CHANNELS, _MORE_CHANNELS = ((3, 2), (8, 8), (32, 32), (128, 128)), ((512, 512),
 #: On accelerators: on how many arrays an iteration runs an op whose operands are smaller than so many bytes.  Choices:
 #: an iteration costs the host 20 us and more, which is what these operands take to be read at 3 TB/s.
 _REPEATED, _SMALL = 8, 64 * 2**20
+#: On accelerators: transcendental and other operations per element of the probes of arithmetic.  Choices: with fewer,
+#: as on processors, the time is that of reading and writing the element.
+_ARITHMETIC = 16, 512
 #: Arrays that a collective is measured on: enough that none is in a cache because it was just written.  A choice.
 _COPIES = 4
 #: What devices do before they synchronise: the side of the matrices that they work on, and how many layers.
@@ -62,7 +65,8 @@ class Probe:
 
         `arrays` are `copies` first operands, as many results, and the other operands.  Results are carried, so that all
         of them are computed, and one element of each, which the number of the iteration chooses, goes into the next
-        first operand, so that no op can be eliminated, hoisted out of the loop, or fused with another.
+        first operand, so that no op can be eliminated, hoisted out of the loop, or fused with another.  Without the
+        barrier XLA may compute the element once more, from the operand that it is written into, and copy that operand.
         """
         n = self.copies
         others = arrays[2 * n :]
@@ -70,7 +74,7 @@ class Probe:
         def iteration(i: Any, carried: tuple[Any, ...]) -> tuple[Any, ...]:
             xs, results = list(carried[:n]), []
             for k in range(n):
-                results.append(self.run(xs[k], *others))
+                results.append(lax.optimization_barrier(self.run(xs[k], *others)))
                 xs[(k + 1) % n] = _put(xs[(k + 1) % n], _element(results[k], i))
             return (*xs, *results)
 
@@ -205,9 +209,14 @@ def _streams(element: str, largest: float, steps: int, cpu: bool) -> Iterator[Pr
         small = min(total, largest / 8) if cpu else total
         n = round(small / item)
         flat = ((n,), dtype)
-        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.exp, 1.0 / item / 2)
-        yield Probe(("transcendental", element, "flops"), float(n), (flat,), jnp.tanh, 1.0 / item / 2)
-        yield Probe(("elementwise", element, "flops"), 32.0 * n, (flat,), _chain, 16.0 / item)
+        several, long = (1, 32) if cpu else _ARITHMETIC
+        for op in (jnp.exp, jnp.tanh):
+            if several > 1:
+                yield Probe(("transcendental", element, "bytes"), 2.0 * item * n, (flat,), op)
+            run, flops = functools.partial(_times, op, several), float(several * n)
+            yield Probe(("transcendental", element, "flops"), flops, (flat,), run, several / item / 2)
+        run = functools.partial(_chain, long)
+        yield Probe(("elementwise", element, "flops"), float(long * n), (flat,), run, long / item / 2)
 
 
 def _transposing(cls: str, element: str, rows: int, columns: int) -> Probe:
@@ -217,10 +226,18 @@ def _transposing(cls: str, element: str, rows: int, columns: int) -> Probe:
     return Probe((cls, element, "bytes"), size, (transposed, straight), lambda y, x: x - 0.5 * y.T)
 
 
-def _chain(x: Any) -> Any:
-    """32 operations per element that depend on each other."""
+def _times(op: Callable[[Any], Any], times: int, x: Any) -> Any:
+    """An operation, again and again on what it gives; negated, as exponentials of each other overflow."""
+    x = op(x)
+    for _ in range(times - 1):
+        x = op(-x)
+    return x
+
+
+def _chain(operations: int, x: Any) -> Any:
+    """So many operations per element that depend on each other."""
     y = x
-    for _ in range(16):
+    for _ in range(operations // 2):
         y = y * x + x
     return y
 

@@ -110,6 +110,31 @@ def test_a_small_run_makes_a_profile(tmp_path):
     assert set(profile.waits) == {2}  # the devices share the processors of this host
 
 
+def test_arithmetic_is_more_than_memory_traffic_on_accelerators():
+    """A GPU does some 20 FLOPs in the time of a byte, processors less than one."""
+    for cpu, least in ((True, 4.0), (False, 64.0)):
+        every = [p for p in probes.compute(["f32"], 1 << 18, 2, cpu) if p.row[0] in ("elementwise", "transcendental")]
+        by_row = {p.row: p for p in every}
+        assert by_row["elementwise", "f32", "flops"].intensity == least
+        assert (("transcendental", "f32", "bytes") in by_row) == (not cpu)
+        for p in every:
+            if p.row[2] == "flops":
+                touched = 2 * 4 * math.prod(p.operands[0][0])
+                assert p.size / touched == pytest.approx(p.intensity)
+                x = np.full(p.operands[0][0], 0.5, np.float32)
+                ops = str(jax.make_jaxpr(p.run)(x))
+                assert sum(ops.count(f" {op} ") for op in ("mul", "add", "exp", "tanh")) * x.size == p.size
+    rates = _rates({row: [(p, 1.0)] for row, p in by_row.items()})
+    assert rates["transcendental", "f32"].flops and rates["transcendental", "f32"].bytes is not None
+
+
+def test_the_loop_keeps_an_op_apart_from_what_goes_into_the_next():
+    probe = next(p for p in probes.compute(["f32"], 1 << 12, 2) if p.row[:1] == ("elementwise",))
+    arrays = [jax.ShapeDtypeStruct(*operand) for operand in probe.operands]
+    text = jax.jit(probe.loop).lower(3, *arrays[:1] * 2 * probe.copies, *arrays[1:]).as_text()
+    assert text.count("optimization_barrier") == probe.copies
+
+
 def test_on_accelerators_small_ops_run_several_times_in_an_iteration():
     work = Calibration(jax.devices()[:1], 1)
     assert work.cpu
