@@ -46,8 +46,8 @@ def test_what_bounds_exclude_is_never_chosen(program: str, cluster: str, monkeyp
     assert some.chosen == every.chosen and some.bound == every.bound and said == same and "best of" in said
     assert some.statistics["excluded by bound"] == every.statistics["excluded by bound"]
     best = min(e.seconds for e in all_)
-    left_out = [n for n, e in enumerate(few) if e.seconds == math.inf < all_[n].seconds or e.bound > best]
-    assert all(all_[n].seconds > best for n in left_out)
+    left_out = [full for e, full in zip(few, all_, strict=True) if e.seconds == math.inf]
+    assert left_out and all(full.seconds > best for full in left_out)
     # Where a mesh has all plans of another, its bound is one for those.
     pairs = [(f, c) for f, fine in zip(all_, meshes, strict=True) for c, coarse in zip(all_, meshes, strict=True)
              if choose_mesh._refines(fine, coarse)]  # fmt: skip
@@ -55,12 +55,22 @@ def test_what_bounds_exclude_is_never_chosen(program: str, cluster: str, monkeyp
     assert all(f.bound <= c.seconds * (1 + 1e-9) for f, c in pairs)
 
 
-def test_one_candidate_is_left_out_by_the_bound_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = []
-    task = ChooseMesh._task
-    monkeypatch.setattr(ChooseMesh, "_task", lambda self, group, *a: tasks.append(group) or task(self, group, *a))
-    _, _, found, _ = estimated("transformer_step.mlir", CLUSTERS[0])
-    assert sum(map(len, tasks[: len(tasks) // 2])) <= len(found)
+@pytest.mark.parametrize("slow, estimated_too", [(1.004, False), (1.002, True)])
+def test_a_mesh_is_not_tried_where_one_that_has_its_plans_is_slower(
+    slow: float, estimated_too: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Mesh] = []
+
+    def estimate(self: object, workspace: object, mesh: Mesh, cutoff: float, limit: float) -> Estimate:
+        tried.append(mesh)
+        seconds = 1.0 if mesh.device_ids is not None else slow
+        return Estimate(seconds, bound=seconds) if seconds <= cutoff else Estimate(bound=seconds)
+
+    monkeypatch.setattr(choose_mesh.EstimateMeshes, "_estimate", estimate)
+    chooses, _, found, _ = estimated("mlp.mlir", CLUSTERS[0])
+    assert (Mesh.of({"d0": 12}) in tried) == estimated_too
+    assert all(e.bound in (1.0, slow) for e in found)
+    assert chooses.chosen is not None and chooses.bound == 1.0
 
 
 @pytest.mark.parametrize(
@@ -77,6 +87,6 @@ def test_one_candidate_is_left_out_by_the_bound_of_another(monkeypatch: pytest.M
 )
 def test_which_meshes_have_all_plans_of_another(fine: dict[str, int], coarse: dict[str, int], refines: bool) -> None:
     assert choose_mesh._refines(Mesh.of(fine), Mesh.of(coarse)) == refines
-    turned = list(reversed(range(12)))
-    assert choose_mesh._refines(Mesh.of(fine, turned), Mesh.of(coarse, turned)) == refines
-    assert not choose_mesh._refines(Mesh.of(fine, turned), Mesh.of(coarse))
+    backward = list(reversed(range(12)))
+    assert choose_mesh._refines(Mesh.of(fine, backward), Mesh.of(coarse, backward)) == refines
+    assert not choose_mesh._refines(Mesh.of(fine, backward), Mesh.of(coarse))
