@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import time
+import weakref
 from dataclasses import dataclass
 
 from pcg.ir.errors import PcgError
@@ -70,3 +71,24 @@ class Grow:
         _kept.append(b"x" * self.size)
         time.sleep(self.seconds)
         return os.getpid(), gc.get_freeze_count()
+
+
+@dataclass
+class _Cycle:
+    """Refers to itself."""
+
+    own: _Cycle | None = None
+
+
+#: What tasks of `Leak` have left behind.
+leaked: list[weakref.ref[_Cycle]] = []
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A task that leaves a cycle of objects behind."""
+
+    def __call__(self, workspace: Workspace) -> None:
+        found = _Cycle()
+        found.own = found
+        leaked.append(weakref.ref(found))

@@ -37,10 +37,6 @@ JOBS = option(0, "processes that evaluate candidates for a large program; 0: as 
 #: Ops of a program for which processes are started.  Measured: one takes 1.2 s to start, a candidate for so many ops
 #: 0.3 s, and there are 20 to 50 of them.
 _LARGE = 500
-#: Objects that a process makes before it looks for cycles of them; the first process, as all that run passes, looks for
-#: none.  Measured: by default (700, 10, 10) it looks a tenth of the time, as graphs have millions of objects; so next
-#: to none, and no more memory is needed.
-_COLLECTED = (50_000, 10, 10)
 #: Seconds after which a process that has nothing to do ends.
 _IDLE = 20.0
 #: loky ends a process that has grown by 300 MB since its first task, taking what it keeps of a program for a leak.
@@ -178,7 +174,8 @@ _current: tuple[bytes, bytes, Workspace] | None = None
 def _initialize() -> None:
     # Ctrl-C goes to all processes of a terminal; the one that waits for these ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(*_COLLECTED)
+    # Measured: a tenth of the time goes to looking for cycles, and no less memory is needed for that.
+    gc.disable()
     beside.forbid()
 
 
@@ -193,9 +190,12 @@ def _run(program: bytes, unmeshed: bytes, lenient: bool, task: Task[R]) -> R:
 def _on_current(program: bytes, unmeshed: bytes, lenient: bool, task: Task[R]) -> R:
     global _current
     if _current is None or _current[0] != program:
+        if _current is not None and _current[1] != unmeshed:
+            _current = None
+            gc.collect()  # of the program before, which nothing needs any more
         with make_context(allow_unregistered=lenient):
             workspace = Workspace(ir.Module.parse(program).operation)
-        if _current is not None and _current[1] == unmeshed:
+        if _current is not None:
             workspace.adopt(_current[2])
         _current = program, unmeshed, workspace
     workspace = _current[2]

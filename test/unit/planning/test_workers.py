@@ -38,7 +38,7 @@ from pcg.planning.workspace import Workspace
 from pcg.search.outcome import DoesNotFit
 from pcg.search.read_structure import StructureReader
 from pcg.search.structure import Structure
-from support.tasks import EndsOther, Fail, Grow, Look, Sleep
+from support.tasks import EndsOther, Fail, Grow, Leak, Look, Sleep, leaked
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 STEP = """
@@ -145,6 +145,25 @@ def test_between_tasks_the_garbage_collector_looks_at_nothing(module: ir.Operati
         assert gc.get_freeze_count() > 1000
     finally:
         gc.unfreeze()
+
+
+def test_what_a_process_knows_of_a_program_is_collected_when_another_comes(
+    module: ir.Operation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_current", None)
+    other = load_module(STEP.replace("tanh", "exponential"), make_context(), "<test>").operation
+    gc.disable()
+    try:
+        program = workers._bytecode(module), workers._without_mesh(module)
+        for _ in range(2):
+            workers._run(*program, False, Leak())
+        assert all(r() is not None for r in leaked)
+        workers._run(workers._bytecode(other), workers._without_mesh(other), False, Look())
+        assert len(leaked) == 2 and all(r() is None for r in leaked)
+    finally:
+        leaked.clear()
+        gc.unfreeze()
+        gc.enable()
 
 
 def chosen(text: str, jobs: int, mesh: str = "") -> tuple[str, list[str], Any]:
