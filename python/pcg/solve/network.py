@@ -50,9 +50,13 @@ class Network:
     @classmethod
     def joined(cls, unary: Sequence[np.ndarray], edges: EdgeList) -> Network:
         """That with `edges`; costs that are infinite are forbidden."""
-        unit = _unit(sum(map(_most, unary)) + edges.most())
+        most, infinite = _most_of_each(unary)
+        unit = _unit(sum(most) + edges.most())
         forbidden = _BEYOND * unit
-        return cls.of_edges([_finite(u, forbidden) for u in unary], edges.edges(forbidden), unit)
+        finite = list(unary)
+        for n in infinite:
+            finite[n] = _finite(unary[n], forbidden)
+        return cls.of_edges(finite, edges.edges(forbidden), unit)
 
     def add(self, unary: np.ndarray) -> int:
         """Add a variable with one cost per choice; return its index."""
@@ -237,6 +241,19 @@ def _most(costs: np.ndarray) -> float:
     """The largest of them that is a number; 0 if none is."""
     most = float(costs.max(initial=0.0))
     return most if most < FORBIDDEN else float(costs[np.isfinite(costs)].max(initial=0.0))
+
+
+def _most_of_each(costs: Sequence[np.ndarray]) -> tuple[list[float], list[int]]:
+    """`_most` of each that has any, and which have infinite ones: for thousands of short arrays."""
+    size = np.fromiter(map(len, costs), np.int64, len(costs))
+    some = np.flatnonzero(size)
+    if not len(some):
+        return [], []
+    every, ends = np.concatenate(costs), np.cumsum(size)
+    infinite = every == FORBIDDEN
+    most = np.maximum.reduceat(np.where(infinite, 0.0, every), (ends - size)[some])
+    having = np.unique(np.searchsorted(ends, np.flatnonzero(infinite), side="right"))
+    return np.maximum(most, 0.0).tolist(), having.tolist()
 
 
 def _finite(costs: np.ndarray, forbidden: float) -> np.ndarray:

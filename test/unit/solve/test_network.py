@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pcg.solve import ilp, trws
 from pcg.solve.effort import DEFAULT
 from pcg.solve.ilp import _kernel_search, solve
-from pcg.solve.network import FORBIDDEN, Network
+from pcg.solve.network import FORBIDDEN, Network, _most, _most_of_each
 from pcg.solve.reduce import reduce
 from pcg.solve.trws import Bounded, ascend
 
@@ -218,3 +218,11 @@ def test_impatient_ascent_waits_for_costs_to_go_through_the_network() -> None:
     network = ladder(120)
     soon, late = (trws.ascend(network, [0] * 120, patience=p) for p in (1e-2, 1e-9))
     assert late.bound - soon.bound < 1e-2 * (late.cost - late.bound)
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1.0, 2.5, -1.0, FORBIDDEN]), max_size=4)))
+def test_the_most_of_each_is_the_most(costs: list[list[float]]) -> None:
+    each = [np.array(c, dtype=float) for c in costs]
+    most, infinite = _most_of_each(each)
+    assert most == [_most(c) for c in each if len(c)]
+    assert infinite == [n for n, c in enumerate(costs) if FORBIDDEN in c]
