@@ -116,7 +116,7 @@ class Relink:
     finish: Callable[[Attempt, Pending], object]
     progress: Callable[[str], None]
     _begun: list[tuple[Relinking, Pending[list[tuple[list[int], float]]]]] = field(default_factory=list)
-    """What is relinked before it is known that this is the best plan."""
+    """What is relinked beside other work."""
 
     def run(self) -> None:
         """Relink the best plan, the best draft on another mesh if that is nearly as fast, and the best plan of the
@@ -125,15 +125,19 @@ class Relink:
         if not order or not self.most:
             return
         best = order[0]
-        self._relink(best.name, self.drafts)
+        wanted = [(best.name, self.drafts)]
         unlike = [(d, a) for d, a in self.drafts if _layout(d.mesh) != _layout(best.mesh)]
         fitting = (f for f in unlike if f[0].peak_bytes <= self.common.limit)
         other = min(fitting, key=lambda f: f[0].seconds, default=None)
         if other is not None and other[0].seconds < _NEAR * best.seconds:
-            self._relink(other[1].name, self.drafts)
+            wanted.append((other[1].name, self.drafts))
         ours = next((c for c in order if c.group == "search"), None)
         if ours is not None and best.group == "unity":
-            self._relink(ours.name, [(d, a) for d, a in self.drafts if a.group != "unity"])
+            wanted.append((ours.name, [(d, a) for d, a in self.drafts if a.group != "unity"]))
+        for name, drafts in wanted:
+            self._begin(name, drafts)
+        for name, drafts in wanted:
+            self._relink(name, drafts)
 
     def begin(self, last: Attempt) -> None:
         """Begin with the best plan so far, which is likely to stay that: of a large program, where it takes long.
@@ -141,9 +145,13 @@ class Relink:
         Where there is none, with the draft of `last`, the first that is simulated.
         """
         best = min((c for c in self.tried if c.fits), key=lambda c: c.seconds, default=None)
-        found = self._drafted(last.name if best is None else best.name, self.drafts)
-        if found is not None and self.large and self.most:
-            task = self._task(*found, self.drafts)
+        if self.large and self.most:
+            self._begin(last.name if best is None else best.name, self.drafts)
+
+    def _begin(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:
+        found = self._drafted(name, drafts)
+        task = None if found is None else self._task(*found, drafts)
+        if task is not None and all(known != task for known, _ in self._begun):
             self._begun.append((task, self.workers.start(task)))
 
     def _relink(self, name: str, drafts: Sequence[tuple[Draft, Attempt]]) -> None:

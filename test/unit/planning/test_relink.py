@@ -15,6 +15,7 @@ from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import relink
 from pcg.planning.relink import _layout
+from pcg.planning.workers import Workers
 
 EIGHT = Cluster.preset("summit", nodes=2).take(8), Mesh.of({"d0": 4, "d1": 2})
 SIXTY_FOUR = Cluster.preset("dgx-h100", nodes=8).take(64), Mesh.of({"d0": 16, "d1": 4})
@@ -50,7 +51,13 @@ def test_the_best_plan_of_another_mesh_is_relinked_if_it_is_near(monkeypatch: py
     monkeypatch.setattr(relink, "_NEAR", 0.0)
     one = selected(EIGHT, 4, "any")
     monkeypatch.setattr(relink, "_NEAR", 10.0)
+    begun: list[object] = []
+    start = Workers.start
+    monkeypatch.setattr(Workers, "start", lambda self, task: begun.append(type(task)) or start(self, task))
     two = selected(EIGHT, 4, "any")
+    # Both at the same time.
+    first = begun.index(relink.Relinking)
+    assert begun[first + 1] is relink.Relinking
 
     def meshes(select: SelectPass) -> set[tuple[object, ...]]:
         return {_layout(c.mesh) for c in select.tried if "relinked" in c.name}
