@@ -213,7 +213,10 @@ class ChooseMesh(Transformation):
             """Whether no mesh that has all of its plans proves that it is not the fastest."""
             slower = {k.mesh: e.bound for k, e in found.items() if e.bound > _SLOWER * fastest}
             if any(_refines(mesh, c.mesh) for mesh in slower):
-                on = Mesh(workers.workspace.on(c.mesh, self.refine).mesh.axes, c.mesh.device_ids)
+                try:
+                    on = Mesh(workers.workspace.on(c.mesh, self.refine).mesh.axes, c.mesh.device_ids)
+                except PcgError:  # the task says why
+                    return True
                 if bounds := [bound for mesh, bound in slower.items() if _refines(mesh, on)]:
                     found[c] = Estimate(bound=max(bounds))
             return c not in found

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
@@ -16,6 +17,8 @@ from pcg.passes.pipeline import Pipeline
 from pcg.planning import choose_mesh
 from pcg.planning.choose_mesh import ChooseMesh, Estimate
 from pcg.planning.workers import Workers
+from pcg.planning.workspace import OnMesh, Workspace
+from pcg.rewrite.refine_mesh import RefineMesh
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 CLUSTERS = ["preset:summit:nodes=2,sockets=2,gpus=3", "preset:dgx-h100:2", "preset:summit:nodes=3,sockets=2,gpus=2"]
@@ -71,6 +74,29 @@ def test_a_mesh_is_not_tried_where_one_that_has_its_plans_is_slower(
     assert (Mesh.of({"d0": 12}) in tried) == estimated_too
     assert all(e.bound in (1.0, slow) for e in found)
     assert chooses.chosen is not None and chooses.bound == 1.0
+
+
+def test_a_mesh_that_a_program_does_not_go_on_is_left_to_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, on = Mesh.of({"d0": 12}), Workspace.on
+
+    def refused(self: Workspace, mesh: Mesh | None = None, refine: RefineMesh | None = None) -> OnMesh:
+        if mesh == line and refine is not None:
+            raise PcgError("is refused")
+        return on(self, mesh, refine)
+
+    def estimate(self: object, workspace: Workspace, mesh: Mesh, cutoff: float, limit: float) -> Estimate:
+        if mesh == line:
+            return Estimate(failure=PcgError("is refused"))
+        seconds = 1.0 if mesh.device_ids is not None else 2.0
+        return Estimate(seconds, bound=seconds)
+
+    monkeypatch.setattr(Workspace, "on", refused)
+    monkeypatch.setattr(choose_mesh.EstimateMeshes, "_estimate", estimate)
+    machine = Machine.of(Cluster.parse(CLUSTERS[0]))
+    module = load_module((EXAMPLES / "mlp.mlir").read_text(), make_context(), "<test>")
+    chooses = ChooseMeshPass(machine=machine, jobs=1)
+    chooses.run(module.operation)
+    assert chooses.chosen is not None and chooses.bound == 1.0 and chooses.chosen.mesh.device_ids is not None
 
 
 @pytest.mark.parametrize(
