@@ -70,7 +70,7 @@ def searched(model: str, cluster: str, tried: Sequence[Overlap]) -> dict[Overlap
     for shares in tried:
         search = Search(
             machine=cell.machine, gradient_overlap=shares.gradient, final_overlap=shares.final,
-            branch_overlap=shares.branch, other_overlap=shares.other, effort="quick", recompute=False,
+            branch_overlap=shares.branch, other_overlap=shares.other, effort="quick", brief=True, recompute=False,
             accumulate=False, progress=False,
         )  # fmt: skip
         start = time.perf_counter()

@@ -14,6 +14,7 @@ from pcg.ir.clone import clone_module
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import entry_of
 from pcg.planning.evaluate import Context
+from pcg.planning.fill_memory import fill
 from pcg.planning.memory_plans import UNLIMITED, MemoryPlan, Microbatched, Sharded
 from pcg.rewrite.accumulate import Accumulate
 from pcg.rewrite.microbatches import is_placed
@@ -101,7 +102,7 @@ class MemoryPlanner:
             if found is not None:
                 if best is not None and count > 1 and found.seconds >= best.seconds:
                     break
-                best = found if best is None or found.seconds < best.seconds else best
+                best = _faster(best, found)
                 if not best.recomputes or best.seconds <= self.fastest * (1 + _GOOD):
                     break
         if best is None:
@@ -109,7 +110,10 @@ class MemoryPlanner:
             best = self._fastest_within(limit)
         if best is None:
             raise self._error(limit)
-        return best
+        if not best.recomputes:
+            variant = best.sharded.variant
+            fill(best, limit, lambda point: self._as_it_is(self._at(variant, point), limit), self.progress)
+        return min((c for c in self.tried if c.peak <= limit), key=lambda c: c.simulated)
 
     def alternatives(self, chosen: MemoryPlan, limit: float) -> list[Alternative]:
         """What else was tried, for the report."""
@@ -223,7 +227,7 @@ class MemoryPlanner:
                 break
             aim = min(aim, point.peak) * _MARGIN * limit / sharded.peak(_NOTHING)
         if best is None:
-            least = self._fitted(self._at(variant, variant.frontier.least()), limit)
+            least = self._fitted(self._lowest(variant), limit)
             if least is None:
                 return None
             for factor in _LOOSER if self.recompute else ():
@@ -270,14 +274,16 @@ class MemoryPlanner:
     def _as_it_is(self, sharded: Sharded, limit: float) -> MemoryPlan:
         """Nothing recomputed; where memory decides, redistributions are where they are first needed."""
         if sharded is self.free:
-            plain = self._note(MemoryPlan(sharded, sharded.point.seconds, sharded.peak()))
+            plain = self._note(MemoryPlan(sharded, sharded.point.seconds, sharded.peak(), sharded.seconds()))
             if plain.peak <= limit:
                 return plain
-        return self._note(MemoryPlan(sharded, sharded.point.seconds, sharded.peak(_NOTHING), UNLIMITED))
+        peak, simulated = sharded.peak(_NOTHING), sharded.seconds(_NOTHING)
+        return self._note(MemoryPlan(sharded, sharded.point.seconds, peak, simulated, UNLIMITED))
 
     def _recomputed(self, sharded: Sharded, known: Recomputation, target: float) -> MemoryPlan:
         seconds = sharded.point.seconds + known.seconds
-        return self._note(MemoryPlan(sharded, seconds, sharded.peak(known), target, bool(known.recomputed)))
+        peak, simulated = sharded.peak(known), sharded.seconds(known)
+        return self._note(MemoryPlan(sharded, seconds, peak, simulated, target, bool(known.recomputed)))
 
     def _note(self, plan: MemoryPlan) -> MemoryPlan:
         if plan not in self.tried:
@@ -307,14 +313,24 @@ class MemoryPlanner:
 
     def _least_of(self, variant: Microbatched) -> float:
         """Peak of the plan found for a number of microbatches that needs the least memory."""
+        return self._least_recomputed(self._lowest(variant))
+
+    def _lowest(self, variant: Microbatched) -> Sharded:
+        """Of the plans of a number of microbatches that need little memory by the search's count, the simulated least.
+        """
         self.progress(f"least memory: {variant.count} microbatches")
         plans = [self._at(variant, point) for point in variant.frontier.low(_LOW)]
-        return self._least_recomputed(min(plans, key=lambda s: s.peak(_NOTHING)))
+        return min(plans, key=lambda s: s.peak(_NOTHING))
 
     def _can_be(self, variant: Microbatched, limit: float) -> bool:
         """Whether a number of microbatches has a plan within the limit."""
         least = self._at(variant, variant.frontier.least())
-        return self._as_it_is(least, limit).peak <= limit or self._least_of(variant) <= limit
+        if self._as_it_is(least, limit).peak <= limit:
+            return True
+        if limit < (found := self._least_of(variant)) <= _FLOOR_SLACK * limit:
+            variant.frontier.fit(least.point.peak, fine=False)  # finds more plans on the way
+            found = self._least_of(variant)
+        return found <= limit
 
     def _least_recomputed(self, sharded: Sharded) -> float:
         """Peak of a plan with as much recomputed as saves memory."""

@@ -47,7 +47,7 @@ class Sharded:
     def __init__(self, variant: Microbatched, point: Point, model: CostModel, context: Context) -> None:
         self.variant, self.point = variant, point
         self._model, self._context = model, context
-        self._peaks: dict[frozenset[int] | None, float] = {}
+        self._simulated: dict[frozenset[int] | None, tuple[float, float]] = {}
         self.largest: list[str] = []
         """The largest buffers at the least peak found."""
 
@@ -74,25 +74,37 @@ class Sharded:
 
     def peak(self, known: Recomputation | None = None) -> float:
         """Bytes at the peak of the lowered program, by simulation: as it is, or with what is to be recomputed in it."""
+        return self._step(known)[0]
+
+    def seconds(self, known: Recomputation | None = None) -> float:
+        """Seconds of that program, by the same simulation; of one for processors that is tried on the costs of others,
+        the search's estimate, as simulation then is about memory alone."""
+        if self._context.backend == "accelerator" or self._context.shares_processors:
+            return self._step(known)[1]
+        return self.point.seconds + (known.seconds if known is not None else 0.0)
+
+    def _step(self, known: Recomputation | None) -> tuple[float, float]:
         key = known.recomputed if known is not None else None
-        if key not in self._peaks:
+        if key not in self._simulated:
             found = memory_of(lowered(self.placed, self._context, known), self._model, self._context)
-            self._peaks[key] = float(found.peak_bytes)
-            if found.peak_bytes <= min(self._peaks.values()):
+            self._simulated[key] = float(found.peak_bytes), found.seconds
+            if found.peak_bytes <= min(p for p, _ in self._simulated.values()):
                 self.largest = [f"{bytes_text(h.bytes)} of {h}" for h in found.peak_values[:_SHOWN]]
-        return self._peaks[key]
+        return self._simulated[key]
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
     """Layouts, and the limit in bytes that pcg-recompute shall bring the program to (None: it has nothing to do).
 
-    `recomputes`: whether values are recomputed.
+    `seconds` are by the search's estimate, `simulated` those of the lowered program; `recomputes`: whether values are
+    recomputed.
     """
 
     sharded: Sharded
     seconds: float
     peak: float
+    simulated: float
     recompute: float | None = None
     recomputes: bool = False
 

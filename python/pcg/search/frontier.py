@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,10 @@ _DOMINANT = 1e6
 _MEMORY, _PLAYS, _IMPROVES = 1e5, 8, 2e-3
 #: How much more than the least a plan may need that is as good as it (relative).  Chosen, not tuned.
 NEAR = 0.1
+#: Relative difference of seconds up to which plans are as fast.  A choice, below what simulations tell apart.
+_SAME = 1e-6
+#: Relative difference of seconds and of bytes up to which one of two plans is enough.  A choice: simulations are few.
+_ALIKE = 1e-2
 #: The bound at a cost of memory is of no use: it is only raised as far as better plans are found on the way, in
 #: so many sweeps: as many as look at so many entries, within limits.  Measured on a U-Net of 7e6 entries: 50 find plans
 #: that are as good as those of 100 but for 0.06% on one of three meshes, at 0.01 s a sweep.
@@ -104,6 +108,35 @@ class Frontier:
         fitting = [p for p in self.points if p.peak <= limit]
         return min(fitting, key=lambda p: p.seconds, default=None)
 
+    def faster(self, point: Point) -> list[Point]:
+        """The plans found that are faster than `point`, slowest first; of those that are as fast, one."""
+        found: list[Point] = []
+        for p in sorted(self.points, key=lambda p: (-p.seconds, p.peak, p.choice)):
+            if p.seconds < (found[-1] if found else point).seconds * (1 - _SAME):
+                found.append(p)
+        return found
+
+    def changes(self, point: Point) -> list[Change]:
+        """What makes `point` faster: single choices, and then the parts of faster plans, best first.
+
+        How much memory they need is not considered, but for what the search counts at the peak: parts that save most
+        per byte of that come first.
+        """
+        if self.network is None:
+            return []
+        x = self.network.icm(point.choice)
+        near = Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
+        return list(dict.fromkeys([*self._parts(point, near), *self._parts(point, *self._faster(point))]))
+
+    def on_the_way(self, point: Point, changes: Sequence[Change]) -> list[tuple[Change, Point]]:
+        """The plans that `changes`, one after the other, make of `point`; without those that save nothing then."""
+        found: list[tuple[Change, Point]] = []
+        for change in changes:
+            more = self._changed(point, change)
+            if more.seconds < point.seconds * (1 - _SAME):
+                found.append((change, point := more))
+        return found
+
     def least(self) -> Point:
         """The plan found that needs the least memory.
 
@@ -131,10 +164,15 @@ class Frontier:
         return self._least
 
     def low(self, count: int) -> list[Point]:
-        """The plans found that need the least memory, least first: the search counts it in its own way."""
+        """Plans found that need little memory, least first, each unlike those before: the search counts it its way."""
         least = self.least().peak
-        near = [p for p in self.points if p.peak <= least * (1 + NEAR)]
-        return sorted(near, key=lambda p: (p.peak, p.seconds))[:count]
+        found: list[Point] = []
+        for p in sorted(self.points, key=lambda p: (p.peak, p.seconds)):
+            if p.peak > least * (1 + NEAR) or len(found) == count:
+                break
+            if not any(_alike(p.peak, q.peak) and _alike(p.seconds, q.seconds) for q in found):
+                found.append(p)
+        return found
 
     def resident(self) -> float:
         """Bytes of arguments in the plan that ignores memory, and of constants: needed whatever is recomputed."""
@@ -211,23 +249,30 @@ class Frontier:
         """
         assert self.network is not None
         best = min((p for p in self.points if p.peak <= limit), key=lambda p: p.seconds)
-        faster = sorted((p for p in self.points if p.seconds < best.seconds), key=lambda p: p.peak)
-        for other in faster[:_RELINKED]:
-            parts = different_parts(self.network.edges.neighbours, best.choice, other.choice)[:_PARTS]
-            changes = [tuple((n, other.choice[n]) for n in part) for part in parts]
-            alone = [self._changed(best, change) for change in changes]
-            worth = [
-                ((p.seconds - best.seconds) / max(p.peak - best.peak, 1.0), change)
-                for p, change in zip(alone, changes, strict=True)
-                if p.seconds < best.seconds
-            ]
-            for _, change in sorted(worth):
+        for other in self._faster(best):
+            for change in self._parts(best, other):
                 found = self._changed(best, change)
                 if found.peak <= limit and found.seconds < best.seconds:
                     best = found
             if best not in self.points:
                 self.points.append(best)
         return best
+
+    def _faster(self, best: Point) -> list[Point]:
+        """Some plans that are faster than `best`, those first that need the least memory."""
+        return sorted((p for p in self.points if p.seconds < best.seconds), key=lambda p: p.peak)[:_RELINKED]
+
+    def _parts(self, best: Point, *others: Point) -> list[Change]:
+        """The parts of faster plans that save time in `best`, those first that save most per byte."""
+        assert self.network is not None
+        near = self.network.edges.neighbours
+        worth: dict[Change, float] = {}
+        for other in others:
+            for part in different_parts(near, best.choice, other.choice)[:_PARTS]:
+                found = self._changed(best, change := tuple((n, other.choice[n]) for n in part))
+                if found.seconds < best.seconds:
+                    worth[change] = (found.seconds - best.seconds) / max(found.peak - best.peak, 1.0)
+        return sorted(worth, key=lambda change: (worth[change], change))
 
     def _changed(self, point: Point, change: Change) -> Point:
         """The plan with other choices of some classes."""
@@ -263,3 +308,7 @@ class Frontier:
         if self._reduced is None or not self._reduced[0] >= weighted:
             self._reduced = weighted, reduce(self.network, weighted)
         return self._reduced[1]
+
+
+def _alike(a: float, b: float) -> bool:
+    return abs(a - b) <= _ALIKE * min(abs(a), abs(b))

@@ -252,3 +252,37 @@ def test_the_least_is_looked_for_although_the_first_answers_need_more(monkeypatc
     monkeypatch.setattr(frontier, "_best_at", lambda *_: Point(start.choice, start.seconds, next(needs) * start.peak))
     assert frontier.least().peak == 0.5 * start.peak
     assert next(needs, None) is None  # it ends when two answers need no less
+
+
+def test_plans_with_little_memory_are_unlike_each_other() -> None:
+    frontier = frontier_of()
+    least = frontier.least()
+    almost = Point((*least.choice[:-1], -1), least.seconds * 1.001, least.peak * 1.001)
+    other = Point((*least.choice[:-1], -2), least.seconds * 0.9, least.peak * 1.001)
+    frontier.points += [almost, other]
+    found = frontier.low(10)
+    assert found[0].peak == least.peak and almost not in found and other in found
+
+
+def test_changes_make_a_plan_faster_one_after_the_other() -> None:
+    frontier = frontier_of()
+    least = frontier.least()
+    steps = frontier.on_the_way(least, frontier.changes(least))
+    assert steps
+    before = least
+    for change, point in steps:
+        assert point.seconds < before.seconds
+        assert {n for n, (a, b) in enumerate(zip(before.choice, point.choice, strict=True)) if a != b} <= dict(change).keys()
+        assert point.peak == frontier.quotient.peak(list(point.choice))
+        before = point
+    assert frontier.changes(frontier.fastest) == []
+
+
+def test_faster_plans_come_slowest_first() -> None:
+    frontier = frontier_of()
+    least = frontier.least()
+    frontier.points.append(Point(least.choice, least.seconds * (1 - 1e-9), least.peak))
+    found = frontier.faster(least)
+    seconds = [p.seconds for p in found]
+    assert seconds == sorted(seconds, reverse=True) and found[-1].seconds == frontier.fastest.seconds
+    assert all(a > b * (1 + 1e-7) for a, b in zip([least.seconds, *seconds], seconds, strict=False))
