@@ -41,6 +41,6 @@ def fill(
 
     good(frontier.faster(best.sharded.point))
     changes = frontier.changes(best.sharded.point)
-    while left and (steps := frontier.on_the_way(best.sharded.point, changes)):
-        changes = [change for change, _ in steps[good([p for _, p in steps]) + 1 :]]
+    while left and (taken := frontier.steps(best.sharded.point, changes)):
+        changes = [change for change, _ in taken[good([p for _, p in taken]) + 1 :]]
     return best

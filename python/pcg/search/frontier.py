@@ -31,7 +31,7 @@ NEAR = 0.1
 #: Relative difference of seconds up to which plans are as fast.  A choice, below what simulations tell apart.
 _SAME = 1e-6
 #: Relative difference of seconds and of bytes up to which one of two plans is enough.  A choice: simulations are few.
-_ALIKE = 1e-2
+_NEARLY = 1e-2
 #: The bound at a cost of memory is of no use: it is only raised as far as better plans are found on the way, in
 #: so many sweeps: as many as look at so many entries, within limits.  Measured on a U-Net of 7e6 entries: 50 find plans
 #: that are as good as those of 100 but for 0.06% on one of three meshes, at 0.01 s a sweep.
@@ -128,7 +128,7 @@ class Frontier:
         near = Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
         return list(dict.fromkeys([*self._parts(point, near), *self._parts(point, *self._faster(point))]))
 
-    def on_the_way(self, point: Point, changes: Sequence[Change]) -> list[tuple[Change, Point]]:
+    def steps(self, point: Point, changes: Sequence[Change]) -> list[tuple[Change, Point]]:
         """The plans that `changes`, one after the other, make of `point`; without those that save nothing then."""
         found: list[tuple[Change, Point]] = []
         for change in changes:
@@ -170,7 +170,7 @@ class Frontier:
         for p in sorted(self.points, key=lambda p: (p.peak, p.seconds)):
             if p.peak > least * (1 + NEAR) or len(found) == count:
                 break
-            if not any(_alike(p.peak, q.peak) and _alike(p.seconds, q.seconds) for q in found):
+            if not any(_is_near(p.peak, q.peak) and _is_near(p.seconds, q.seconds) for q in found):
                 found.append(p)
         return found
 
@@ -310,5 +310,5 @@ class Frontier:
         return self._reduced[1]
 
 
-def _alike(a: float, b: float) -> bool:
-    return abs(a - b) <= _ALIKE * min(abs(a), abs(b))
+def _is_near(a: float, b: float) -> bool:
+    return abs(a - b) <= _NEARLY * min(abs(a), abs(b))

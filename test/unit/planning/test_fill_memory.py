@@ -14,7 +14,7 @@ from pcg.search.frontier import Point
 
 @dataclass
 class Values:
-    """In place of a frontier: values that are kept (choice 1), or computed again (0) in a second for each."""
+    """In place of a frontier: values that are kept (choice 1), or recomputed (0) in a second for each."""
 
     sizes: tuple[float, ...]
     found: list[Point] = field(default_factory=list)
@@ -28,14 +28,14 @@ class Values:
     def changes(self, point: Point) -> list[tuple[tuple[int, int]]]:
         return [((n, 1),) for n, k in enumerate(point.choice) if not k]
 
-    def on_the_way(
+    def steps(
         self, point: Point, changes: list[tuple[tuple[int, int]]]
     ) -> list[tuple[tuple[tuple[int, int]], Point]]:
-        steps, choice = [], list(point.choice)
+        taken, choice = [], list(point.choice)
         for change in changes:
             choice[change[0][0]] = 1
-            steps.append((change, self.point(*choice)))
-        return steps
+            taken.append((change, self.point(*choice)))
+        return taken
 
 
 @dataclass

@@ -267,10 +267,10 @@ def test_plans_with_little_memory_are_unlike_each_other() -> None:
 def test_changes_make_a_plan_faster_one_after_the_other() -> None:
     frontier = frontier_of()
     least = frontier.least()
-    steps = frontier.on_the_way(least, frontier.changes(least))
-    assert steps
+    taken = frontier.steps(least, frontier.changes(least))
+    assert taken
     before = least
-    for change, point in steps:
+    for change, point in taken:
         assert point.seconds < before.seconds
         assert {n for n, (a, b) in enumerate(zip(before.choice, point.choice, strict=True)) if a != b} <= dict(change).keys()
         assert point.peak == frontier.quotient.peak(list(point.choice))

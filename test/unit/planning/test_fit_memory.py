@@ -1,0 +1,64 @@
+"""Of the plans that were tried within a memory limit, the one whose simulated step is shortest is taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh
+from pcg.machine import DeviceKind, Link, Machine
+from pcg.passes.pcg_normalize import NormalizePass
+from pcg.planning.evaluate import Context, evaluate, lowered, memory_of
+from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
+from pcg.planning.memory_plans import MemoryPlan
+from pcg.planning.search import Search
+
+MACHINE = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e7, latency=1e-6))
+MESH = Mesh.parse("a=2,b=2")
+
+STEP = """
+func.func @main(%w1: tensor<64x256xf32>, %w2: tensor<256x64xf32>, %x: tensor<256x64xf32>) -> (tensor<64x256xf32>, tensor<256x64xf32>) {
+  %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x256xf32>) -> tensor<256x256xf32>
+  %1 = stablehlo.tanh %0 : tensor<256x256xf32>
+  %2 = stablehlo.dot_general %1, %w2, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x64xf32>) -> tensor<256x64xf32>
+  %3 = stablehlo.dot_general %1, %2, contracting_dims = [0] x [0] : (tensor<256x256xf32>, tensor<256x64xf32>) -> tensor<256x64xf32>
+  %4 = stablehlo.dot_general %2, %w2, contracting_dims = [1] x [1] : (tensor<256x64xf32>, tensor<256x64xf32>) -> tensor<256x256xf32>
+  %5 = stablehlo.dot_general %x, %4, contracting_dims = [0] x [0] : (tensor<256x64xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
+  %6 = stablehlo.subtract %w1, %5 : tensor<64x256xf32>
+  %7 = stablehlo.subtract %w2, %3 : tensor<256x64xf32>
+  return %6, %7 : tensor<64x256xf32>, tensor<256x64xf32>
+}
+"""
+
+
+def fitted(limit: float) -> tuple[MemoryPlanner, MemoryPlan]:
+    module = load_module(STEP, make_context(), "test")
+    NormalizePass().run(module.operation)
+    with module.context:
+        shardings.set_mesh(module.operation, MESH)
+    cache = PlannerCache()
+    Search(machine=MACHINE, memory_limit=limit, planner_cache=cache).run(module.operation)
+    assert cache.planner is not None
+    return cache.planner, cache.planner.run(limit)
+
+
+@pytest.mark.parametrize("share", [0.45, 0.55, 0.65, 0.75, 0.85, 0.95])
+def test_the_shortest_simulated_step_within_the_limit_is_taken(share: float) -> None:
+    most = fitted(1e9)[1].peak
+    planner, chosen = fitted(share * most)
+    fitting = [c for c in planner.tried if c.peak <= share * most]
+    assert chosen.peak <= share * most and chosen.simulated == min(c.simulated for c in fitting)
+    # It is what lowering and simulating that plan gives.
+    if not chosen.recomputes and chosen.microbatches == 1:
+        context = Context(MACHINE)
+        found = memory_of(lowered(chosen.sharded.placed, context), planner.model, context)
+        assert (found.peak_bytes, found.seconds) == (chosen.peak, chosen.simulated)
+        assert evaluate(chosen.sharded.module, context).seconds == chosen.simulated
+
+
+def test_a_limit_below_every_plan_is_an_error() -> None:
+    with pytest.raises(PcgError, match="no plan fits"):
+        fitted(1e4)
