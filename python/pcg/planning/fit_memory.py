@@ -102,7 +102,7 @@ class MemoryPlanner:
             if found is not None:
                 if best is not None and count > 1 and found.seconds >= best.seconds:
                     break
-                best = _faster(best, found)
+                best = found if best is None or found.seconds < best.seconds else best
                 if not best.recomputes or best.seconds <= self.fastest * (1 + _GOOD):
                     break
         if best is None:
