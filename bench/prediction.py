@@ -111,10 +111,10 @@ def planned(name: str, cluster: Cluster, plans: Sequence[prediction_plans.PlanSp
     model = Model(args, [], [], [])
     for plan in plans:
         found = prediction_plans.place(name, plan, **({"cluster": cluster} if plan.layout is None else {}))
-        model = CostModel(Machine.of(cluster), found.mesh)
-        step = simulate(found.compilation.modules["local"], model, backend="cpu")
+        costs = CostModel(Machine.of(cluster), found.mesh)
+        step = simulate(found.compilation.modules["local"], costs, backend="cpu")
         arrays = len(found.program.arguments) + len(found.program.results)
-        predicted = step.seconds + model.dispatch(arrays, step.allocations)
+        predicted = step.seconds + costs.dispatch(arrays, step.allocations)
         m = found.compiled.memory_analysis()
         used = (
             m.argument_size_in_bytes + m.output_size_in_bytes + m.temp_size_in_bytes - m.alias_size_in_bytes
