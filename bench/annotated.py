@@ -130,12 +130,12 @@ def megatron(columns: str, rows: str, tables: str, outer: str | None = None, sta
 EVERYWHERE = ((r"key", P()), (r"", P("data")))
 OVER_BOTH = ((r"key", P()), (r"", P(("data", "model"))))
 
-BERT = {
+BERT: dict[str, Any] = {
     "columns": "query|key|value|up", "rows": "out|down", "tables": "table_word",
 }  # fmt: skip
 BERT_BIASES = named("bias_query|bias_key|bias_value|bias_up|bias_vocab", "model")
 BERT_SIZE = {"layers": 2, "hidden": 768, "ffn": 3072, "heads": 12, "vocab": 30528, "seq": 256, "batch": 32}
-GPT = {"columns": "qkv|up", "rows": "out|down", "tables": "table_token"}
+GPT: dict[str, Any] = {"columns": "qkv|up", "rows": "out|down", "tables": "table_token"}
 GPT_BIASES = named("bias_qkv|bias_up", "model")
 GPT_SIZE = {"layers": 2, "hidden": 768, "heads": 12, "vocab": 50304, "seq": 256, "batch": 32}
 

@@ -35,7 +35,7 @@ def model(c: Config) -> hk.TransformedWithState:
     """The network as a pair of functions."""
 
     def forward(images: jax.Array) -> jax.Array:
-        settings = {"bottleneck": False, "use_projection": (False, True, True, True)}
+        settings: dict[str, Any] = {"bottleneck": False, "use_projection": (False, True, True, True)}
         settings |= {"channels_per_group": c.channels, "blocks_per_group": c.blocks, "num_classes": c.classes}
         return hk.nets.ResNet(**settings)(images, is_training=True)
 

@@ -9,6 +9,7 @@ pass in a fresh process that resets its peak before each pass.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import resource
@@ -67,7 +68,7 @@ def phases(path: str, mesh: str) -> list[tuple[str, float, float]]:
     with context:
         shardings.set_mesh(module, Mesh.parse(mesh))
     for element in Pipeline("auto-parallel,lower").elements:
-        measure(str(element), lambda e=element: Pipeline([e]).run(module))
+        measure(str(element), functools.partial(Pipeline([element]).run, module))
     measure("print", lambda: module.operation.get_asm(assume_verified=True))
     return rows
 

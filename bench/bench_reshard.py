@@ -197,7 +197,7 @@ def main() -> int:
         if not options.all:
             pairs = random.Random(options.seed).sample(pairs, min(options.pairs, len(pairs)))
         rounds = 0 if options.no_run else options.rounds
-        rows = [measure(*p, SHAPES[rank], mesh, jax_mesh, rounds) for p in pairs]
+        rows = [measure(a, b, SHAPES[rank], mesh, jax_mesh, rounds) for a, b in pairs]
         lost += len(report(rank, rows, options.list))
     return int(lost > 0)
 

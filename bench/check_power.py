@@ -104,7 +104,9 @@ def power(name: str, count: int, verbose: bool = False) -> tuple[list[Fault], li
     if bad := wrong(checked(right, one, values)):
         raise SystemExit(f"{name}: called wrong without any fault: {bad[0]}")
     lowered = right.compilation.local_text
-    missed, same, found = [], [], 0
+    missed: list[Fault] = []
+    same: list[Fault] = []
+    found = 0
     for fault in faults(lowered, 10 * count):
         if found + len(missed) == count:
             break

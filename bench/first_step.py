@@ -123,7 +123,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--work", nargs=2, metavar=("MODEL", "SIDE"), help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.work:
-        print(json.dumps(work(*options.work, options.mesh)))
+        name, side = options.work
+        print(json.dumps(work(name, side, options.mesh)))
         return 0
     if unknown := [m for m in options.models if m not in CASES]:
         parser.error(f"no model {unknown[0]!r}; there are {', '.join(CASES)}")

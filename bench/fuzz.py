@@ -94,14 +94,15 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--cut", action="store_true", help=argparse.SUPPRESS)
     args = p.parse_args(argv)
     if args.worker:
-        work(*args.worker, args.cut)
+        first, last = args.worker
+        work(first, last, args.cut)
         return 0
     start = time.perf_counter()
     ops: Counter[str] = Counter()
     collectives: Counter[str] = Counter()
     engines: Counter[str] = Counter()
     devices: Counter[int] = Counter()
-    failures = []
+    failures: list[dict[str, Any]] = []
     uneven = on_devices = done = 0
     for found in outcomes(args.seed, args.seed + args.programs, not args.no_minimise, args.jobs):
         done += 1

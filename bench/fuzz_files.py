@@ -113,7 +113,8 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.buffer.write(filekinds.KINDS[args.kind]().mutated(random.Random(args.show)))
         return 0
     if args.worker:
-        work(args.kind, *args.worker, args.limit, not args.no_minimise)
+        first, last = args.worker
+        work(args.kind, first, last, args.limit, not args.no_minimise)
         return 0
     start, slowest = time.perf_counter(), (0.0, -1)
     counts: Counter[str] = Counter()

@@ -173,7 +173,7 @@ def on_devices(model: str, share: float, axes: str) -> None:
     step, args = ZOO[model].make_tiny()
     options: dict[str, Any] = {"donate_argnums": (0, 1)}
     batch = PartitionSpec(Mesh.parse(axes).names)
-    given = {"in_shardings": (PartitionSpec(), PartitionSpec(), batch), "strategy": "dataflow"}
+    given: dict[str, Any] = {"in_shardings": (PartitionSpec(), PartitionSpec(), batch), "strategy": "dataflow"}
     row: dict[str, Any] = {"data": pcg.compile(step, axes, **given, **options).lower(*args).allocated()}
     limit = row["limit"] = int(share * row["data"])
 

@@ -22,6 +22,7 @@ import importlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,7 @@ def measure(name: str, rounds: int, detected: Cluster, profiled: Cluster | None,
 def calls(rounds: int, count: int = 100) -> dict[str, tuple[float, float]]:
     """Seconds of a call of a function of next to no work, (ours, jax's), with one array and with 65."""
     array = jnp.ones((8, 16), jnp.float32)
-    cases = {
+    cases: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         "one array": (lambda x: x + 1.0, (array,)),
         "65 arrays": (lambda xs, y: [x + y[0, 0] for x in xs], ([array] * 64, array)),
     }

@@ -319,7 +319,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--work", nargs=4, metavar=("MODEL", "CLUSTER", "SIDE", "LIMIT"), help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.work:
-        work(*options.work[:3], int(options.work[3]))
+        model, cluster, side, limit = options.work
+        work(model, cluster, side, int(limit))
         return 0
     tiers = () if options.show else ordered(options.models)
     cells = [(m, c, t) for models, t in tiers for c in options.clusters for m in models]
