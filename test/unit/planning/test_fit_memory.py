@@ -15,27 +15,14 @@ from pcg.planning.evaluate import Context, evaluate, lowered, memory_of
 from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
 from pcg.planning.memory_plans import MemoryPlan
 from pcg.planning.search import Search
+from test.support.two_layers import STEP
 
 MACHINE = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e7, latency=1e-6))
 MESH = Mesh.parse("a=2,b=2")
 
-STEP = """
-func.func @main(%w1: tensor<64x256xf32>, %w2: tensor<256x64xf32>, %x: tensor<256x64xf32>) -> (tensor<64x256xf32>, tensor<256x64xf32>) {
-  %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x256xf32>) -> tensor<256x256xf32>
-  %1 = stablehlo.tanh %0 : tensor<256x256xf32>
-  %2 = stablehlo.dot_general %1, %w2, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x64xf32>) -> tensor<256x64xf32>
-  %3 = stablehlo.dot_general %1, %2, contracting_dims = [0] x [0] : (tensor<256x256xf32>, tensor<256x64xf32>) -> tensor<256x64xf32>
-  %4 = stablehlo.dot_general %2, %w2, contracting_dims = [1] x [1] : (tensor<256x64xf32>, tensor<256x64xf32>) -> tensor<256x256xf32>
-  %5 = stablehlo.dot_general %x, %4, contracting_dims = [0] x [0] : (tensor<256x64xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
-  %6 = stablehlo.subtract %w1, %5 : tensor<64x256xf32>
-  %7 = stablehlo.subtract %w2, %3 : tensor<256x64xf32>
-  return %6, %7 : tensor<64x256xf32>, tensor<256x64xf32>
-}
-"""
-
 
 def fitted(limit: float) -> tuple[MemoryPlanner, MemoryPlan]:
-    module = load_module(STEP, make_context(), "test")
+    module = load_module(STEP.format(donated=""), make_context(), "test")
     NormalizePass().run(module.operation)
     with module.context:
         shardings.set_mesh(module.operation, MESH)

@@ -29,23 +29,10 @@ from pcg.search.table import Tables
 from pcg.solve.effort import DEFAULT, QUICK, Effort
 from pcg.solve.network import Network
 from pcg.solve.reduce import reduce
+from test.support.two_layers import STEP
 
 #: Arithmetic is slow and links are slower, so that what splits weights costs time.
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e9, 1e12), Link(bandwidth=1e7, latency=1e-6))
-
-STEP = """
-func.func @main(%w1: tensor<64x256xf32>{donated}, %w2: tensor<256x64xf32>, %x: tensor<256x64xf32>) -> (tensor<64x256xf32>, tensor<256x64xf32>) {{
-  %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x256xf32>) -> tensor<256x256xf32>
-  %1 = stablehlo.tanh %0 : tensor<256x256xf32>
-  %2 = stablehlo.dot_general %1, %w2, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x64xf32>) -> tensor<256x64xf32>
-  %3 = stablehlo.dot_general %1, %2, contracting_dims = [0] x [0] : (tensor<256x256xf32>, tensor<256x64xf32>) -> tensor<256x64xf32>
-  %4 = stablehlo.dot_general %2, %w2, contracting_dims = [1] x [1] : (tensor<256x64xf32>, tensor<256x64xf32>) -> tensor<256x256xf32>
-  %5 = stablehlo.dot_general %x, %4, contracting_dims = [0] x [0] : (tensor<256x64xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
-  %6 = stablehlo.subtract %w1, %5 : tensor<64x256xf32>
-  %7 = stablehlo.subtract %w2, %3 : tensor<256x64xf32>
-  return %6, %7 : tensor<64x256xf32>, tensor<256x64xf32>
-}}
-"""
 
 
 def graph_of(donated: str = "", text: str = STEP) -> tuple[ir.Module, Built, CostModel]:
