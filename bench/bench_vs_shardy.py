@@ -14,12 +14,10 @@ Times are medians of interleaved calls on forced CPU devices: they compare dispa
 from __future__ import annotations
 
 import argparse
-import functools
 import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +59,6 @@ HEAD = (
 )
 
 
-def waited(call: Callable[..., Any], args: Sequence[Any]) -> None:
-    """Call it, and wait for the results."""
-    jax.block_until_ready(call(*args))
-
-
 def mib(traffic: Traffic | None) -> str:
     """Wire MiB per device, or a dash."""
     return "-" if traffic is None else f"{traffic.wire_bytes / 2**20:.3f}"
@@ -95,7 +88,8 @@ def run_case(name: str, mesh: str, rounds: int, run: bool) -> tuple[str, bool]:
         _, args = example.make(size, **overrides)
         placed = jax.device_put(args, lowered.input_shardings)
         calls = {"pcg": lowered, "jax": plain}
-        medians = interleaved({k: functools.partial(waited, f, placed) for k, f in calls.items()}, rounds)
+        steps = {k: lambda f=f: jax.block_until_ready(f(*placed)) for k, f in calls.items()}
+        medians = interleaved(steps, rounds)
         times = (f"{1e3 * medians['pcg']:.1f}", f"{1e3 * medians['jax']:.1f}")
     best = min(t.wire_bytes for t in (theirs, annotated) if t is not None)
     lost = ours.wire_bytes > best * (1 + 1e-9) + 64

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pcg.planning.memory_plans import MemoryPlan
 from pcg.search.frontier import Point
 
-#: Simulations that may be made.  A choice: one takes up to a second, and with ten or sixteen no plan of three tried
-#: (Llama-3 8B on 48 and 192 V100, GPT-3 13B on 48) becomes faster by more than 0.05%.
+#: Simulations that may be made.  A choice: with ten or sixteen no plan of three tried (Llama-3 8B on 48 and 192 V100,
+#: GPT-3 13B on 48) becomes faster by more than 0.05%.
 SIMULATIONS = 6
 
 

@@ -126,7 +126,7 @@ class Frontier:
             return []
         x = self.network.icm(point.choice)
         near = Point(tuple(x), self.network.seconds(x), self.quotient.peak(x))
-        return list(dict.fromkeys([*self._parts(point, near), *self._parts(point, *self._faster(point))]))
+        return list(dict.fromkeys([*self._parts(point, near), *self._parts(point, *self._guiding(point))]))
 
     def steps(self, point: Point, changes: Sequence[Change]) -> list[tuple[Change, Point]]:
         """The plans that `changes`, one after the other, make of `point`; without those that save nothing then."""
@@ -249,7 +249,7 @@ class Frontier:
         """
         assert self.network is not None
         best = min((p for p in self.points if p.peak <= limit), key=lambda p: p.seconds)
-        for other in self._faster(best):
+        for other in self._guiding(best):
             for change in self._parts(best, other):
                 found = self._changed(best, change)
                 if found.peak <= limit and found.seconds < best.seconds:
@@ -258,8 +258,8 @@ class Frontier:
                 self.points.append(best)
         return best
 
-    def _faster(self, best: Point) -> list[Point]:
-        """Some plans that are faster than `best`, those first that need the least memory."""
+    def _guiding(self, best: Point) -> list[Point]:
+        """The plans whose parts are tried in `best`: some that are faster, those first that need the least memory."""
         return sorted((p for p in self.points if p.seconds < best.seconds), key=lambda p: p.peak)[:_RELINKED]
 
     def _parts(self, best: Point, *others: Point) -> list[Change]:

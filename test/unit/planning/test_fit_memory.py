@@ -12,7 +12,7 @@ from pcg.layout import Mesh
 from pcg.machine import DeviceKind, Link, Machine
 from pcg.passes.pcg_normalize import NormalizePass
 from pcg.planning.evaluate import Context, evaluate, lowered, memory_of
-from pcg.planning.fit_memory import MemoryPlanner, PlannerCache
+from pcg.planning.fit_memory import _NOTHING, MemoryPlanner, PlannerCache
 from pcg.planning.memory_plans import MemoryPlan
 from pcg.planning.search import Search
 from test.support.two_layers import STEP
@@ -49,3 +49,17 @@ def test_the_shortest_simulated_step_within_the_limit_is_taken(share: float) -> 
 def test_a_limit_below_every_plan_is_an_error() -> None:
     with pytest.raises(PcgError, match="no plan fits"):
         fitted(1e4)
+
+
+def test_a_plan_that_nearly_fits_leads_to_one_that_does() -> None:
+    """The search counts less memory for the one, the simulator for the other, which only the sweep finds."""
+    planner, _ = fitted(1e9)
+    planner.recompute = False
+    frontier = planner.unsplit.frontier
+
+    def least_simulated() -> float:
+        return min(planner._at(planner.unsplit, p).peak(_NOTHING) for p in frontier.points)
+
+    frontier.least()
+    limit = least_simulated() / 1.05
+    assert planner._can_be(planner.unsplit, limit) and least_simulated() <= limit
