@@ -24,6 +24,14 @@ class Look:
 
 
 @dataclass(frozen=True)
+class Blocked:
+    """A task: where it runs, and which signals do not reach that process."""
+
+    def __call__(self, workspace: Workspace) -> tuple[int, set[int]]:
+        return os.getpid(), set(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+
+@dataclass(frozen=True)
 class Fail:
     """A task that refuses the first op of the program."""
 

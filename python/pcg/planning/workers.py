@@ -10,10 +10,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.resource_tracker import ensure_running
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -79,7 +79,9 @@ class Workers:
             if not any(self._program):
                 self._program = _bytecode(self.workspace.module), _without_mesh(self.workspace.module)
             try:
-                future = self._executor().submit(_run, *self._program, self._lenient, task)
+                ensure_running()  # loky starts it as well, and to start it unblocks Ctrl-C
+                with beside.without_ctrl_c():
+                    future = self._executor().submit(_run, *self._program, self._lenient, task)
             except (OSError, BrokenProcessPool):  # no shared memory here, or a process was killed
                 self._jobs = 1
         found = Pending(self.workspace, task, future)
@@ -172,8 +174,6 @@ _current: tuple[bytes, bytes, Workspace] | None = None
 
 
 def _initialize() -> None:
-    # Ctrl-C goes to all processes of a terminal; the one that waits for these ends them.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Measured: a tenth of the time goes to looking for cycles, and no less memory is needed for that.
     gc.disable()
     beside.forbid()

@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -25,6 +26,22 @@ def forbid() -> None:
     """From now on all work of this process is done in it, as where it is itself one of as many as there are cores."""
     global _allowed
     _allowed = False
+
+
+@contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Processes that are started meanwhile never get Ctrl-C, from their first instruction on.
+
+    It goes to all processes of a terminal; the one that waits for them, which gets it afterwards, ends them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Beside(Generic[R]):
@@ -42,7 +59,7 @@ class Beside(Generic[R]):
             self._results, theirs = context.Pipe(duplex=False)
             self._process = context.Process(target=_send, args=(work, theirs), daemon=True)
             try:
-                with warnings.catch_warnings():
+                with warnings.catch_warnings(), without_ctrl_c():
                     # Of threads: numpy's are idle, and no work uses what the thread that shows progress may hold.
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._process.start()
@@ -70,8 +87,6 @@ def _cores() -> int:
 
 
 def _send(work: Callable[[], R], results: Connection) -> None:
-    # Ctrl-C goes to all processes of a terminal; the one that waits ends by itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         results.send(work())
     finally:

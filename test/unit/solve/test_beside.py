@@ -42,6 +42,15 @@ def test_it_is_done_in_a_copy_of_the_process() -> None:
     assert (apart, same, files) == ("True", "True", again)
 
 
+def test_ctrl_c_does_not_reach_the_copy() -> None:
+    code = """
+        def work():
+            return os.getpid() != here, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        print(*Beside(work).result(), signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    """
+    assert lines_of(code) == ["True True False"]
+
+
 @pytest.mark.parametrize(
     "end", ["raise ValueError('as it is')", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(3)", "sys.exit(2)"]
 )
