@@ -1,0 +1,182 @@
+"""pcg-substitutions: check rules that somebody else wrote, list the properties that proofs use, and validate them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pcg.tools import arguments
+
+if TYPE_CHECKING:
+    from pcg.substitute.check import Verdict
+    from pcg.substitute.property import Property
+
+DONE, NOT_ALL = 0, 1
+T = TypeVar("T")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; returns its exit status: 0 all hold, 1 some do not or it is not known, 2 it cannot run."""
+    args = parser().parse_args(argv)
+    try:
+        import z3  # noqa: F401
+    except ImportError as error:
+        return arguments.fail("pcg-substitutions", f"needs Z3: pip install 'pcg[verify]' ({error})")
+    try:
+        status: int = args.run(args)
+    except KeyboardInterrupt:
+        return arguments.fail("pcg-substitutions", "interrupted")
+    return status
+
+
+def _check(args: argparse.Namespace) -> int:
+    from pcg.substitute.check import PROVED, VERDICTS, check_entry
+    from pcg.substitute.errors import RuleError
+    from pcg.substitute.rule_file import read
+
+    try:
+        entries = read(Path(args.file))
+    except RuleError as error:
+        return arguments.fail("pcg-substitutions", str(error))
+    found = []
+    start = time.perf_counter()
+    for entry in _progress(entries, "rules", args.quiet):
+        verdict = check_entry(entry)
+        found.append(verdict)
+        if not args.json:
+            print(_line(verdict, args.proofs), flush=True)
+    counts = Counter(v.verdict for v in found)
+    if args.json:
+        print(json.dumps({"file": args.file, "counts": dict(counts), "rules": [_entry(v) for v in found]}, indent=1))
+    else:
+        said = ", ".join(f"{counts[v]} {v}" for v in VERDICTS)
+        print(f"{len(found)} rules: {said}, in {time.perf_counter() - start:.1f} s")
+    return DONE if counts[PROVED] == len(found) else NOT_ALL
+
+
+def _line(verdict: Verdict, proofs: bool) -> str:
+    text = f"{verdict.name}: {verdict.verdict}"
+    if verdict.reason:
+        text += f": {verdict.reason}"
+    if verdict.proof is not None:
+        text += f" from {', '.join(verdict.proof.sources) or 'congruence alone'}"
+        if proofs:
+            text += "".join(f"\n  {line}" for line in (str(verdict.rule), *str(verdict.proof).splitlines()))
+    return text
+
+
+def _entry(verdict: Verdict) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": verdict.name, "verdict": verdict.verdict}
+    if verdict.reason:
+        found["reason"] = verdict.reason
+    if verdict.rule is not None:
+        found["rule"] = str(verdict.rule)
+    if verdict.proof is not None:
+        found["proof"] = [
+            {"left": str(e.left), "right": str(e.right), "property": str(e.property), "source": e.property.source}
+            for e in verdict.proof.equations
+        ]
+    return found
+
+
+def _properties(args: argparse.Namespace) -> int:
+    for p in _selected(args.source):
+        where = "  where types are as validated" if p.where is not None else ""
+        print(f"{p.source:24} {p}{where}")
+    return DONE
+
+
+def _validate(args: argparse.Namespace) -> int:
+    from pcg.substitute.validate import sizes_for, validate
+
+    wrong = 0
+    chosen = _selected(args.source)
+    instances = 0
+    start = time.perf_counter()
+    for p in _progress(chosen, "properties", args.quiet):
+        found = [validate(p, sizes) for sizes in sizes_for(p, args.most)]
+        count = sum(v.instances for v in found)
+        instances += count
+        counterexample = next((v.wrong for v in found if v.wrong is not None), None)
+        if counterexample is not None or not count:
+            wrong += 1
+        said = "holds" if count else "has no instance"
+        if counterexample is not None:
+            types = "; ".join(f"{t}: {t.type}" for t in counterexample)
+            said = f"does not hold: {types}"
+        if not args.quiet or wrong:
+            print(f"{p.source}: {p}: {said} ({count} instances)", flush=True)
+    print(
+        f"{len(chosen)} properties, {instances} instances up to size {args.most}: {len(chosen) - wrong} hold,"
+        f" {wrong} do not, in {time.perf_counter() - start:.1f} s"
+    )
+    return DONE if not wrong else NOT_ALL
+
+
+def _selected(source: str) -> list[Property]:
+    from pcg.substitute.properties import PROPERTIES
+
+    return [p for p in PROPERTIES if source.lower() in p.source.lower()]
+
+
+def _progress(of: Sequence[T], what: str, quiet: bool) -> Iterator[T] | Iterable[T]:
+    """These, with a bar on a terminal's error stream."""
+    if quiet or not sys.stderr.isatty():
+        return of
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(of, what, console=Console(stderr=True), transient=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    p = arguments.Parser(
+        prog="pcg-substitutions",
+        description="Substitutions: rules by which a small program may replace another one. Exit status: 0 all hold,"
+        " 1 some do not or it is not known, 2 it cannot be run.",
+    )
+    commands = p.add_subparsers(required=True, metavar="COMMAND")
+    check = commands.add_parser(
+        "check",
+        help="say of each rule of a file of TASO or FlexFlow whether it is proved, refuted, ill-typed or unknown",
+        description="Say of each rule of a file in the JSON of TASO and FlexFlow whether it is proved from properties"
+        " of its operators, refuted by a counterexample, ill-typed, or neither.",
+    )
+    check.add_argument("file", metavar="FILE", help="a rule collection, JSON")
+    check.add_argument("--json", action="store_true", help="print verdicts, counterexamples and proofs as JSON")
+    check.add_argument("--proofs", action="store_true", help="print the instances of properties of each proof")
+    check.set_defaults(run=_check)
+    properties = commands.add_parser("properties", help="list the properties that proofs use, with their sources")
+    properties.set_defaults(run=_properties)
+    validate = commands.add_parser(
+        "validate",
+        help="evaluate both sides of every property by the definitions of its operators",
+        description="Evaluate both sides of every property on symbols, by the definitions of its operators, for all"
+        " shapes and degrees up to a size.",
+    )
+    validate.add_argument(
+        "--most",
+        type=arguments.integer(1, 6),
+        default=2,
+        help="size of dimensions, at most (default 2; TASO's paper: 4)",
+    )
+    validate.set_defaults(run=_validate)
+    for command in (properties, validate):
+        command.add_argument(
+            "--source", default="", metavar="TEXT", help="only those whose source has this text, as TASO"
+        )
+    for command in (check, validate):
+        command.add_argument(
+            "--quiet", action="store_true", help="no progress, and of validate only what does not hold"
+        )
+    return p
+
+
+if __name__ == "__main__":
+    sys.exit(main())
