@@ -1,4 +1,4 @@
-"""pcg-substitutions: check rules that somebody else wrote, list the properties that proofs use, and validate them."""
+"""pcg-substitutions: generate, prove and check rules, list the properties that proofs use, and validate them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,6 +59,88 @@ def _check(args: argparse.Namespace) -> int:
         said = ", ".join(f"{counts[v]} {v}" for v in VERDICTS)
         print(f"{len(found)} rules: {said}, in {time.perf_counter() - start:.1f} s")
     return DONE if counts[PROVED] == len(found) else NOT_ALL
+
+
+def _generate(args: argparse.Namespace) -> int:
+    from pcg.substitute.errors import RuleError
+    from pcg.substitute.generate.generate import generate
+    from pcg.substitute.generate.space import SPACES
+    from pcg.substitute.library import line
+
+    if args.space not in SPACES:
+        return arguments.fail("pcg-substitutions", f"space {args.space!r}; allowed: {', '.join(SPACES)}")
+    for path in (args.output, args.state):
+        if path and not Path(path).absolute().parent.is_dir():
+            return arguments.fail("pcg-substitutions", f"no folder {Path(path).absolute().parent} for {path}")
+    space = SPACES[args.space].of_size(args.size or SPACES[args.space].size)
+    start = time.perf_counter()
+    try:
+        with _bar(args.quiet) as notify:
+            found = generate(space, args.jobs, Path(args.state) if args.state else None, notify)
+    except RuleError as error:
+        return arguments.fail("pcg-substitutions", str(error))
+    lines = [
+        f"# pcg-substitutions generate {space.name} --size {space.size}",
+        *(f"# {what}: {count}" for what, count in found.counts.items()),
+        *(f"{line(rule)}  # {', '.join(proof.sources)}" for rule, proof in zip(found.rules, found.proofs, strict=True)),
+    ]
+    text = "\n".join(lines) + "\n"
+    if args.output:
+        Path(args.output).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    for what, rules in (("not proved", found.unknown), ("refuted", found.refuted)):
+        for rule in rules:
+            print(f"{what}: {line(rule)}", file=sys.stderr)
+    counts = ", ".join(f"{count} {what}" for what, count in found.counts.items())
+    print(
+        f"{space.name}, up to {space.size} operators: {counts}, in {time.perf_counter() - start:.1f} s", file=sys.stderr
+    )
+    return DONE if not found.unknown else NOT_ALL
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from pcg.substitute.check import PROVED, VERDICTS, verify
+    from pcg.substitute.errors import RuleError
+    from pcg.substitute.library import read
+
+    start = time.perf_counter()
+    try:
+        rules = list(read(Path(args.file).read_text(encoding="utf-8").splitlines(), args.file))
+    except (OSError, UnicodeDecodeError) as error:
+        return arguments.fail("pcg-substitutions", f"{args.file}: cannot be read: {error}")
+    except RuleError as error:
+        return arguments.fail("pcg-substitutions", str(error))
+    found = []
+    for rule in _progress(rules, "rules", args.quiet):
+        verdict = verify(rule)
+        found.append(verdict)
+        if not args.quiet or verdict.verdict != PROVED:
+            print(_line(verdict, args.proofs), flush=True)
+    counts = Counter(v.verdict for v in found)
+    said = ", ".join(f"{counts[v]} {v}" for v in VERDICTS)
+    print(f"{len(found)} rules: {said}, in {time.perf_counter() - start:.1f} s")
+    return DONE if counts[PROVED] == len(found) else NOT_ALL
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """What shows how much of what is done, on a terminal's error stream."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda what, done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        tasks: dict[str, Any] = {}
+
+        def notify(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, total=of)
+            progress.update(tasks[what], completed=done, total=of)
+
+        yield notify
 
 
 def _line(verdict: Verdict, proofs: bool) -> str:
@@ -152,6 +235,32 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print verdicts, counterexamples and proofs as JSON")
     check.add_argument("--proofs", action="store_true", help="print the instances of properties of each proof")
     check.set_defaults(run=_check)
+    generate = commands.add_parser(
+        "generate",
+        help="find all rules between terms of up to so many operators, and prove them",
+        description="Enumerate all terms of a space of operators and inputs, pair those of equal values, drop what"
+        " follows from other pairs, and prove what is left. Writes the proved rules, one a line. The rules do not depend"
+        " on the number of processes. Exit status: 0 all that was kept is proved, 1 some is not, 2 it cannot be run.",
+    )
+    generate.add_argument(
+        "space", metavar="SPACE",
+        help="taso: matrices, images, kernels; unity: layers, parallel operators; products: matrix products of four",
+    )  # fmt: skip
+    generate.add_argument(
+        "--size", type=arguments.integer(1, 4), help="operators of a term, at most (default: the space's)"
+    )
+    generate.add_argument("--jobs", type=arguments.integer(1), default=1, help="processes (default 1)")
+    generate.add_argument("--state", metavar="FILE", help="keep here how far it is, and go on from there")
+    generate.add_argument("-o", "--output", metavar="FILE", help="write the rules here instead of to stdout")
+    generate.set_defaults(run=_generate)
+    verify = commands.add_parser(
+        "verify",
+        help="prove or refute each rule of a file that generate wrote",
+        description="Prove or refute each rule of a file of lines name: source => destination for variable: type, ...",
+    )
+    verify.add_argument("file", metavar="FILE", help="rules, one a line")
+    verify.add_argument("--proofs", action="store_true", help="print the instances of properties of each proof")
+    verify.set_defaults(run=_verify)
     properties = commands.add_parser("properties", help="list the properties that proofs use, with their sources")
     properties.set_defaults(run=_properties)
     validate = commands.add_parser(
@@ -171,7 +280,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--source", default="", metavar="TEXT", help="only those whose source has this text, as TASO"
         )
-    for command in (check, validate):
+    for command in (check, validate, generate, verify):
         command.add_argument(
             "--quiet", action="store_true", help="no progress, and of validate only what does not hold"
         )

@@ -65,6 +65,16 @@ def check(rule: FileRule) -> Verdict:
     return Verdict(rule.name, UNKNOWN, "no counterexample and no proof was found", candidates[0])
 
 
+def verify(rule: Rule) -> Verdict:
+    """Look for a counterexample of a rule, then for a proof."""
+    if found := counterexample(rule):
+        return Verdict(rule.name, REFUTED, str(found), rule)
+    proof = prove(rule)
+    if proof is None:
+        return Verdict(rule.name, UNKNOWN, "no counterexample and no proof was found", rule)
+    return Verdict(rule.name, PROVED, "", rule, proof)
+
+
 def _published(rule: FileRule) -> dict[str, tuple[int, ...]]:
     m, k, n = PUBLISHED["m"], PUBLISHED["k"], PUBLISHED["n"]
     return {name: (1, n, k) if weight else (1, m, k) for name, weight in rule.inputs().items()}

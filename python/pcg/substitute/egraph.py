@@ -49,7 +49,7 @@ class EGraph:
         self._class_of: dict[Node, int] = {}
         self._changed: list[int] = []
         self.equations: list[Equation] = []
-        self._seen: set[tuple[int, Term, Term]] = set()
+        self._seen: set[object] = set()
 
     def __len__(self) -> int:
         """How many nodes there are."""
@@ -177,13 +177,19 @@ class EGraph:
 
     def _apply(self, p: Property, here: Pattern | Hole, there: Pattern | Hole, number: int, match: _Match) -> bool:
         """Make what `here` matches equal to the same instance of `there`."""
-        wanted = {there.name} if isinstance(there, Hole) else set(there.holes())
-        if not wanted <= match.classes.keys():
+        if not there.variables <= match.classes.keys():
             return False
+        key = (
+            id(here), tuple((n, self.find(c)) for n, c in match.classes.items()), tuple(match.parameters.items()),
+            self.find(number),
+        )  # fmt: skip
+        if key in self._seen:
+            return False
+        self._seen.add(key)
         parameters = complete(p, {n: self.type(c) for n, c in match.classes.items()}, match.parameters)
         if parameters is None:
             return False
-        if isinstance(there, Pattern) and not {n for n, _ in there.names()} <= parameters.keys():
+        if not there.parameters_named <= parameters.keys():
             return False
         try:
             other = self._instance(there, match.classes, parameters)
@@ -191,14 +197,11 @@ class EGraph:
             return False
         if self.type(other) != self.type(number):
             return False
-        terms = {n: self._terms[self.find(c)] for n, c in match.classes.items()}
-        left, right = build(here, terms, parameters), build(there, terms, parameters)
-        key = id(p), left, right
-        if key in self._seen:
+        if not self.merge(number, other):
             return False
-        self._seen.add(key)
-        self.equations.append(Equation(p, left, right))
-        self.merge(number, other)
+        # As they were before: the equation is what made them equal.
+        terms = {n: self._terms[self.find(c)] for n, c in match.classes.items()}
+        self.equations.append(Equation(p, build(here, terms, parameters), build(there, terms, parameters)))
         return True
 
     def _instance(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from pcg.substitute.errors import TermError
 from pcg.substitute.operators import OPERATORS
@@ -29,6 +30,16 @@ class Hole:
 
     name: str
 
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """Itself."""
+        return frozenset((self.name,))
+
+    @property
+    def parameters_named(self) -> frozenset[str]:
+        """It has no parameters."""
+        return frozenset()
+
     def __str__(self) -> str:
         return self.name
 
@@ -46,13 +57,15 @@ class Pattern:
         parameters = f"[{', '.join(shown)}]" if shown else ""
         return f"{self.operator}{parameters}({', '.join(map(str, self.operands))})"
 
-    def holes(self) -> Iterator[str]:
-        """The variables in it, as often as they are."""
-        for operand in self.operands:
-            if isinstance(operand, Hole):
-                yield operand.name
-            else:
-                yield from operand.holes()
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The variables in it."""
+        return frozenset().union(*(o.variables for o in self.operands))
+
+    @cached_property
+    def parameters_named(self) -> frozenset[str]:
+        """The names of its parameters that stand for any."""
+        return frozenset(name for name, _ in self.names())
 
     def names(self) -> Iterator[tuple[str, str]]:
         """Its parameters that stand for any, each with what the operator calls it."""

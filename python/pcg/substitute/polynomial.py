@@ -78,6 +78,18 @@ class Symbols:
     def _symbol(self, key: object) -> Polynomial:
         return Polynomial({(self._numbers.setdefault(key, len(self._numbers)),): 1})
 
+    @staticmethod
+    def number(symbol: Polynomial) -> int:
+        """The number of a symbol."""
+        ((number,),) = symbol.terms
+        return number
+
+    def greatest(self, p: Polynomial) -> frozenset[Polynomial] | None:
+        """What it is the greatest of, if it is that of several."""
+        for monomial in p.terms:
+            return self._greatest.get(monomial[0]) if len(monomial) == 1 else None
+        return None
+
     def constant(self, value: int, shape: tuple[int, ...]) -> Array:
         found = np.empty(shape, dtype=object)
         found.fill(Polynomial({(): value}) if value else _ZERO)

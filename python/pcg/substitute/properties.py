@@ -22,6 +22,14 @@ def _size(name: str, axis: str) -> Callable[[Binding], int | None]:
     return size
 
 
+def _half(name: str, axis: str) -> Callable[[Binding], int | None]:
+    def half(b: Binding) -> int | None:
+        size = _size(name, axis)(b)
+        return size // 2 if size is not None and size % 2 == 0 else None
+
+    return half
+
+
 def _exchanged(of: str) -> Callable[[Binding], int | None]:
     """Where dimension `of` is after dimensions i and j are exchanged."""
 
@@ -218,6 +226,10 @@ def _one_device(b: Binding, *names: str) -> bool:
     return all(d == 1 for n in names for d in b.type(n).degrees)
 
 
+def _one_device_but_copies(b: Binding, *names: str) -> bool:
+    return all(d == 1 for n in names for d in b.type(n).degrees[1:])
+
+
 _PARALLEL = ("partition", "combine", "replicate", "reduce")
 _TIME = ("pipeline", "batch")
 
@@ -344,6 +356,74 @@ def _product(op: str, w: str, k: int, n: int) -> list[Property]:
         ),
         Property(
             product_of(copies.format("x"), copies.format("w"), "a"), f"replicate[0, k]({act})", "Unity C6", domain
+        ),
+        Property(
+            product_of("x", f"concat[{k}](w, v)"),
+            f"add({product_of('slice[2, 0, i](x)', 'w')}, {product_of('slice[2, i, j](x)', 'v')})",
+            "ours",
+            f"x: r m l; w: {w}; v: {w.replace('k', 'h')}",
+            let={"i": lambda b: b.type("w").shape[k], "j": lambda b: b.type("v").shape[k]},
+        ),
+        Property(
+            product_of("concat[2](x, y)", "w"),
+            f"add({product_of('x', f'slice[{k}, 0, i](w)')}, {product_of('y', f'slice[{k}, i, j](w)')})",
+            "ours",
+            f"x: r m k; y: r m h; w: {w.replace('k', 'l')}",
+            let={"i": lambda b: b.type("x").shape[2], "j": lambda b: b.type("y").shape[2]},
+        ),
+        Property(
+            product_of("combine[0, k](x)", "w", "a"),
+            f"combine[0, k]({product_of('x', copies.format('w'), 'a')})",
+            "ours",
+            domain,
+            lambda b: _one_device_but_copies(b, "x", "w") and b.type("w").shape[0] == 1,
+        ),
+        Property(
+            product_of("x", "combine[0, k](w)", "a"),
+            f"combine[0, k]({product_of(copies.format('x'), 'w', 'a')})",
+            "ours",
+            domain,
+            lambda b: _one_device_but_copies(b, "x", "w") and b.type("x").shape[0] == 1,
+        ),
+        Property(
+            f"reduce[1, k]({product_of('replicate[1, k](x)', 'w', 'a')})",
+            f"reduce[0, k]({product_of(copies.format('x'), 'w', 'a')})",
+            "ours",
+            domain,
+            lambda b: b.type("x").degrees[:2] == (1, 1) and b.type("w").degrees[0] == b.number("k"),
+        ),
+        Property(
+            f"reduce[2, k]({product_of('x', f'replicate[{n}, k](w)', 'a')})",
+            f"reduce[0, k]({product_of('x', copies.format('w'), 'a')})",
+            "ours",
+            domain,
+            lambda b: b.type("w").degrees[0] == b.type("w").degrees[n] == 1 and b.type("x").degrees[0] == b.number("k"),
+        ),
+        Property(
+            product_of("slice[1, s, l](x)", "w", "a"),
+            f"slice[1, s, l]({act})",
+            "ours",
+            domain,
+        ),
+        Property(
+            product_of("x", f"slice[{n}, s, l](w)", "a"),
+            f"slice[2, s, l]({act})",
+            "ours",
+            domain,
+        ),
+        Property(
+            product_of("combine[0, k](x)", "combine[0, k](w)", "a"),
+            f"combine[0, k]({act})",
+            "ours",
+            domain,
+            lambda b: _one_device_but_copies(b, "x", "w"),
+        ),
+        Property(
+            product_of("partition[0, k](x)", "partition[0, k](w)", "a"),
+            f"partition[0, k]({act})",
+            "ours",
+            domain,
+            lambda b: _one_device_but_copies(b, "x", "w"),
         ),
         Property(
             product_of("replicate[1, k](x)", copies.format("w"), "a"),
@@ -489,11 +569,29 @@ def _structure() -> list[Property]:
         ),
         Property("slice[a, 0, n](x)", "x", "ours", one, let={"n": _size("x", "a")}),
         Property(
+            "reduce[d, 2](partition[d, 2](x))",
+            "add(slice[d, 0, n](x), slice[d, n, n](x))",
+            "ours",
+            one,
+            where=lambda b: b.type("x").shape[b.number("d")] == 2 * b.number("n"),
+            let={"n": _half("x", "d")},
+        ),
+        Property(
             "slice[a, s, n](slice[a, t, l](x))",
             "slice[a, u, n](x)",
             "ours",
             one,
             let={"u": lambda b: b.number("s") + b.number("t")},
+        ),
+        Property(
+            "slice[a, s, n](slice[b, t, l](x))", "slice[b, t, l](slice[a, s, n](x))", "ours", one, _differ("a", "b")
+        ),
+        Property(
+            "slice[b, s, n](concat[a](x, y))",
+            "concat[a](slice[b, s, n](x), slice[b, s, n](y))",
+            "ours",
+            "x: r m n; y: r m l",
+            _differ("a", "b"),
         ),
         Property("unary[f](slice[a, s, n](x))", "slice[a, s, n](unary[f](x))", "ours", one),
         Property(

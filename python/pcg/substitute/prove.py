@@ -39,16 +39,21 @@ def prove(rule: Rule, properties: tuple[Property, ...] = PROPERTIES) -> Proof | 
     The properties are those whose conditions hold for the types of the terms; sizes matter to no condition but those of
     what is sliced or has groups, so that a proof for general sizes is one for others.
     """
+    equations = equal_by(rule, properties, _ROUNDS, _NODES)
+    return None if equations is None else _checked(rule, equations)
+
+
+def equal_by(rule: Rule, properties: tuple[Property, ...], rounds: int, nodes: int) -> list[Equation] | None:
+    """Instances of properties that make the results of a rule equal; None if none were found in so many rounds of all,
+    or of an e-graph of so many nodes."""
     graph = EGraph()
     goals = [(graph.add(s), graph.add(d)) for s, d in zip(rule.source, rule.destination, strict=True)]
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         if all(graph.find(s) == graph.find(d) for s, d in goals):
-            return _checked(rule, graph.equations)
-        if not graph.saturate(properties, _NODES) or len(graph) > _NODES:
+            return graph.equations
+        if not graph.saturate(properties, nodes) or len(graph) > nodes:
             break
-    if all(graph.find(s) == graph.find(d) for s, d in goals):
-        return _checked(rule, graph.equations)
-    return None
+    return graph.equations if all(graph.find(s) == graph.find(d) for s, d in goals) else None
 
 
 def _checked(rule: Rule, equations: list[Equation]) -> Proof | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pcg.substitute.errors import TermError
 from pcg.substitute.operators import OPERATORS
@@ -69,6 +70,23 @@ def type_of(operator: str, parameters: tuple[Parameter, ...], operands: tuple[Te
     Raises:
       TermError: as of `apply`.
     """
+    found = _type_or_error(operator, parameters, operands)
+    if isinstance(found, str):
+        raise TermError(found)
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _type_or_error(
+    operator: str, parameters: tuple[Parameter, ...], operands: tuple[TensorType, ...]
+) -> TensorType | str:
+    try:
+        return _type_of(operator, parameters, operands)
+    except TermError as error:
+        return str(error)
+
+
+def _type_of(operator: str, parameters: tuple[Parameter, ...], operands: tuple[TensorType, ...]) -> TensorType:
     op = OPERATORS.get(operator)
     if op is None:
         raise TermError(f"operator {operator!r} is not defined; allowed: {', '.join(sorted(OPERATORS))}")

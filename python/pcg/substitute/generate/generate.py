@@ -1,0 +1,192 @@
+"""Rules of a space: enumerated, pruned, proved."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pcg.substitute.errors import RuleError
+from pcg.substitute.generate.enumerate import Enumeration
+from pcg.substitute.generate.prune import as_property, bound, follows, general, named, other_sizes
+from pcg.substitute.generate.space import Space
+from pcg.substitute.library import line, rule_of
+from pcg.substitute.property import Property
+from pcg.substitute.prove import Proof, prove
+from pcg.substitute.refute import counterexample
+from pcg.substitute.rule import Rule
+
+#: Candidates that are looked at before rules that were kept meanwhile are used.
+_BATCH = 128
+
+
+@dataclass
+class Generated:
+    """What was found in a space, step by step."""
+
+    space: str
+    size: int
+    counts: dict[str, int] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    """Proved, smallest first."""
+    proofs: list[Proof] = field(default_factory=list)
+    unknown: list[Rule] = field(default_factory=list)
+    """Of equal values wherever they were evaluated, and not proved: they are not used."""
+    refuted: list[Rule] = field(default_factory=list)
+    """Candidates of unequal values for other sizes, or on floats."""
+
+
+def generate(
+    space: Space, jobs: int = 1, state: Path | None = None, notify: Callable[[str, int, int], None] = lambda *_: None
+) -> Generated:
+    """All rules between terms of a space.
+
+    What was found so far is kept in the file `state`, if there is one, from which a later call goes on.  The rules do
+    not depend on `jobs`, the number of processes.
+
+    Raises:
+      RuleError: the file is not of this space.
+    """
+    progress = _State.load(state, space)
+    if progress is None:
+        progress = _candidates(space, notify)
+        progress.save(state)
+    kept = [rule_of(text) for text in progress.kept]
+    refuted = [rule_of(text) for text in progress.refuted]
+    properties = [as_property(rule) for rule in kept]
+    todo = [rule_of(text) for text in progress.candidates]
+    with _Workers(jobs) as workers:
+        while progress.done < len(todo):
+            notify("candidates", progress.done, len(todo))
+            batch = todo[progress.done : progress.done + _BATCH]
+            before = len(properties)
+            for rule, derived in zip(batch, workers.follow(batch, kept, properties), strict=True):
+                if (
+                    derived
+                    or follows(rule, tuple(properties[before:]))
+                    or (len(properties) > before and follows(rule, tuple(properties)))
+                ):
+                    continue
+                if any(counterexample(r) is not None for r in (rule, *other_sizes(rule))):
+                    refuted.append(rule)
+                    continue
+                kept.append(rule)
+                properties.append(as_property(rule))
+            progress.done += len(batch)
+            progress.kept, progress.refuted = [line(r) for r in kept], [line(r) for r in refuted]
+            progress.save(state)
+        found = Generated(space.name, space.size, dict(progress.counts), refuted=refuted)
+        for i, (rule, proof) in enumerate(zip(kept, workers.prove(kept), strict=True)):
+            notify("proofs", i, len(kept))
+            if proof is None:
+                found.unknown.append(rule)
+            else:
+                found.rules.append(Rule(f"{space.name}-{len(found.rules) + 1}", rule.source, rule.destination))
+                found.proofs.append(proof)
+    found.counts |= {
+        "kept": len(kept),
+        "refuted": len(refuted),
+        "proved": len(found.rules),
+        "unknown": len(found.unknown),
+    }
+    return found
+
+
+def _candidates(space: Space, notify: Callable[[str, int, int], None]) -> _State:
+    enumeration = Enumeration(space)
+    enumeration.run(lambda size: notify("operators", size, space.size))
+    counts = enumeration.counts
+    pairs = named(space, enumeration.candidates())
+    rules = bound(pairs)
+    left = general(rules)
+    return _State(
+        space.name,
+        space.size,
+        {
+            "terms": counts.terms, "distinct": counts.distinct, "equal": counts.equal, "renamed": len(pairs),
+            "bound": len(rules), "general": len(left),
+        },
+        [line(r) for r in left],
+    )  # fmt: skip
+
+
+@dataclass
+class _State:
+    """How far it is."""
+
+    space: str
+    size: int
+    counts: dict[str, int]
+    candidates: list[str]
+    kept: list[str] = field(default_factory=list)
+    refuted: list[str] = field(default_factory=list)
+    done: int = 0
+
+    @staticmethod
+    def load(path: Path | None, space: Space) -> _State | None:
+        if path is None or not path.exists():
+            return None
+        try:
+            found = _State(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise RuleError(f"{path}: is no state of a generation: {error}") from None
+        if (found.space, found.size) != (space.name, space.size):
+            raise RuleError(
+                f"{path}: is of {found.space} with {found.size} operators; allowed: {space.name} with {space.size}"
+            )
+        return found
+
+    def save(self, path: Path | None) -> None:
+        if path is not None:
+            beside = path.with_name(path.name + ".new")
+            beside.write_text(json.dumps(vars(self)), encoding="utf-8")
+            os.replace(beside, path)
+
+
+class _Workers:
+    """Processes, or this one where there is to be one."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._jobs > 1:
+            self._executor().shutdown(wait=False, kill_workers=True)
+
+    def _executor(self) -> Any:
+        from loky import get_reusable_executor
+
+        return get_reusable_executor(max_workers=self._jobs, timeout=60)
+
+    def follow(self, rules: list[Rule], kept: list[Rule], properties: list[Property]) -> Iterable[bool]:
+        """Of each rule whether it follows from those kept."""
+        if self._jobs == 1:
+            return (follows(rule, tuple(properties)) for rule in rules)
+        known = [line(r) for r in kept]
+        parts = [[line(r) for r in rules[i :: self._jobs]] for i in range(self._jobs)]
+        found = list(self._executor().map(_follow, parts, [known] * self._jobs))
+        return (found[i % self._jobs][i // self._jobs] for i in range(len(rules)))
+
+    def prove(self, rules: list[Rule]) -> Iterable[Proof | None]:
+        """Of each rule its proof."""
+        if self._jobs == 1:
+            return (prove(rule) for rule in rules)
+        texts = self._executor().map(_proved, [line(r) for r in rules], chunksize=8)
+        # A proof has the properties, whose conditions are functions: what was proved elsewhere is proved here again,
+        # which is much faster than to find that something is not.
+        return (prove(rule) if ok else None for rule, ok in zip(rules, texts, strict=True))
+
+
+def _follow(rules: list[str], known: list[str]) -> list[bool]:
+    properties = tuple(as_property(rule_of(text)) for text in known)
+    return [follows(rule_of(text), properties) for text in rules]
+
+
+def _proved(rule: str) -> bool:
+    return prove(rule_of(rule)) is not None
