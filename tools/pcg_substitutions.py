@@ -239,7 +239,7 @@ def parser() -> argparse.ArgumentParser:
         "generate",
         help="find all rules between terms of up to so many operators, and prove them",
         description="Enumerate all terms of a space of operators and inputs, pair those of equal values, drop what"
-        " follows from other pairs, and prove what is left. Writes the proved rules, one a line. The rules do not depend"
+        " follows from other pairs, and prove what is left. Writes the proved rules, one a line. They do not depend"
         " on the number of processes. Exit status: 0 all that was kept is proved, 1 some is not, 2 it cannot be run.",
     )
     generate.add_argument(

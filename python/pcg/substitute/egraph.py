@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pcg.substitute.errors import TermError
@@ -36,6 +36,41 @@ class _Match:
 
     classes: dict[str, int]
     parameters: dict[str, Parameter]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A property from one side to the other."""
+
+    number: int
+    property: Property
+    here: Pattern
+    there: Pattern | Hole
+    operands: tuple[tuple[int, str], ...]
+    """Operands of `here` that are operators, and which."""
+
+
+class Directions:
+    """Properties, by what they may be applied to."""
+
+    def __init__(self, properties: Iterable[Property]) -> None:
+        self._by_root: dict[tuple[str, tuple[Parameter, ...] | None], list[Direction]] = {}
+        number = 0
+        for p in properties:
+            left, right = p.sides
+            for here, there in ((left, right), (right, left)):
+                if isinstance(here, Pattern) and there.variables <= here.variables:
+                    operands = tuple((i, o.operator) for i, o in enumerate(here.operands) if isinstance(o, Pattern))
+                    named = any(isinstance(n, Name) for n in here.parameters)
+                    known = None if named else tuple(n for n in here.parameters if not isinstance(n, Name))
+                    direction = Direction(number, p, here, there, operands)
+                    self._by_root.setdefault((here.operator, known), []).append(direction)
+                    number += 1
+
+    def of(self, node: Node) -> Iterator[Direction]:
+        """Those whose side may match a node."""
+        yield from self._by_root.get((node.operator, None), ())
+        yield from self._by_root.get((node.operator, node.parameters), ())
 
 
 class EGraph:
@@ -122,26 +157,24 @@ class EGraph:
             if nodes:
                 self._nodes[number] = {self._canonical(n): None for n in nodes}
 
-    def saturate(self, properties: tuple[Property, ...], most: int) -> bool:
-        """Apply every property once wherever it can be, in both directions; whether anything was new.
+    def saturate(self, directions: Directions, most: int) -> bool:
+        """Apply every property once wherever it can be; whether anything was new.
 
         Stops where there are more than `most` nodes.
         """
-        by_operator: dict[str, list[tuple[int, Node]]] = {}
+        operators = [{n.operator for n in nodes} for nodes in self._nodes]
+        found: list[tuple[Direction, int, _Match]] = []
         for number, nodes in enumerate(self._nodes):
             for node in nodes:
-                by_operator.setdefault(node.operator, []).append((number, node))
-        found: list[tuple[Property, Pattern | Hole, Pattern | Hole, int, _Match]] = []
-        for p in properties:
-            left, right = p.sides
-            for here, there in ((left, right), (right, left)):
-                if isinstance(here, Pattern):
-                    for number, node in by_operator.get(here.operator, ()):
-                        for match in self._of_node(here, node, _Match({}, {})):
-                            found.append((p, here, there, number, match))
+                for direction in directions.of(node):
+                    if all(o in operators[self.find(node.operands[i])] for i, o in direction.operands):
+                        matches = self._of_node(direction.here, node, _Match({}, {}))
+                        found.extend((direction, number, match) for match in matches)
+        # In the order of the properties, whatever the order of the nodes.
+        found.sort(key=lambda f: f[0].number)
         changed = False
-        for p, here, there, number, match in found:
-            changed |= self._apply(p, here, there, number, match)
+        for direction, number, match in found:
+            changed |= self._apply(direction, number, match)
             if len(self) > most:
                 break
         self.rebuild()
@@ -175,14 +208,11 @@ class EGraph:
             matches = [m for before in matches for m in self._of_class(operand, number, before)]
         yield from matches
 
-    def _apply(self, p: Property, here: Pattern | Hole, there: Pattern | Hole, number: int, match: _Match) -> bool:
-        """Make what `here` matches equal to the same instance of `there`."""
-        if not there.variables <= match.classes.keys():
-            return False
-        key = (
-            id(here), tuple((n, self.find(c)) for n, c in match.classes.items()), tuple(match.parameters.items()),
-            self.find(number),
-        )  # fmt: skip
+    def _apply(self, direction: Direction, number: int, match: _Match) -> bool:
+        """Make what one side matches equal to the same instance of the other."""
+        p, here, there = direction.property, direction.here, direction.there
+        classes = tuple((n, self.find(c)) for n, c in match.classes.items())
+        key = direction.number, classes, tuple(match.parameters.items()), self.find(number)
         if key in self._seen:
             return False
         self._seen.add(key)

@@ -593,6 +593,13 @@ def _structure() -> list[Property]:
             "x: r m n; y: r m l",
             _differ("a", "b"),
         ),
+        Property("slice[a, s, n](scale(x, w))", "scale(slice[a, s, n](x), w)", "ours", f"{one}; w:"),
+        Property("slice[a, s, n](multiple[f](x))", "multiple[f](slice[a, s, n](x))", "ours", one),
+        Property(
+            "slice[a, s, n](transpose[i, j](x))", "transpose[i, j](slice[b, s, n](x))", "ours", one,
+            let={"b": _exchanged("a"), "a": _exchanged("b")},
+        ),
+        Property("enlarge[k](x)", "x", "ours", f"x: {_KERNEL}"),
         Property("unary[f](slice[a, s, n](x))", "slice[a, s, n](unary[f](x))", "ours", one),
         Property(
             "add(slice[a, s, n](x), slice[a, s, n](y))", "slice[a, s, n](add(x, y))", "ours", "x: r m n; y: r m n"
@@ -604,5 +611,27 @@ def _structure() -> list[Property]:
     ]
 
 
+def _constants() -> list[Property]:
+    """Of tensors that are known."""
+    one = "x: r m n"
+    return [
+        Property("ones_like(ones_like(x))", "ones_like(x)", "ours", one),
+        Property("scale(x, ones_like(v))", "x", "ours", f"{one}; v:"),
+        Property("scale(x, add(v, w))", "add(scale(x, v), scale(x, w))", "ours", f"{one}; v:; w:"),
+        Property("matmul['none'](identity[n](), x)", "x", "ours", one),
+        Property("transpose[1, 2](identity[n]())", "identity[n]()", "ours", ""),
+        Property("mul(identity[n](), identity[n]())", "identity[n]()", "ours", ""),
+        Property("mul(conv_identity[c, k](), conv_identity[c, k]())", "conv_identity[c, k]()", "ours", ""),
+        Property("slice[a, s, n](pool_kernel[c, k]())", "slice[a, 0, n](pool_kernel[c, k]())", "ours", ""),
+        Property("transpose[i, j](ones_like(x))", "ones_like(transpose[i, j](x))", "ours", one),
+        Property("ones_like(transpose[i, j](x))", "ones_like(x)", "ours", one),
+        Property("slice[a, s, n](ones_like(x))", "ones_like(slice[a, s, n](x))", "ours", one),
+        Property("slice[a, s, n](ones_like(x))", "slice[a, 0, n](ones_like(x))", "ours", one),
+        Property("concat[a](ones_like(x), ones_like(y))", "ones_like(concat[a](x, y))", "ours", "x: r m n; y: r m l"),
+        Property("pool_max[k, s, p](ones_like(x))", "ones_like(pool_max[k, s, p](x))", "ours", f"x: {_IMAGE}"),
+        Property("ones_like(pool_max[k, s, p](x))", "ones_like(x)", "ours", f"x: {_IMAGE}"),
+    ]
+
+
 #: All of them, in order.
-PROPERTIES: tuple[Property, ...] = (*_taso(), *_alone(), *_elementwise(), *_products(), *_structure())
+PROPERTIES: tuple[Property, ...] = (*_taso(), *_alone(), *_elementwise(), *_products(), *_structure(), *_constants())

@@ -50,7 +50,7 @@ class Property:
         """Of each variable the letters of its dimensions."""
         return {
             name.strip(): tuple(letters.split())
-            for name, _, letters in (part.partition(":") for part in self.domain.split(";"))
+            for name, _, letters in (part.partition(":") for part in self.domain.split(";") if part)
         }
 
     def holds(self, binding: Binding) -> bool:

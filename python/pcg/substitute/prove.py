@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pcg.substitute.egraph import EGraph, Equation
+from pcg.substitute.egraph import Directions, EGraph, Equation
 from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.property import Property
 from pcg.substitute.rule import Rule
@@ -46,12 +46,12 @@ def prove(rule: Rule, properties: tuple[Property, ...] = PROPERTIES) -> Proof | 
 def equal_by(rule: Rule, properties: tuple[Property, ...], rounds: int, nodes: int) -> list[Equation] | None:
     """Instances of properties that make the results of a rule equal; None if none were found in so many rounds of all,
     or of an e-graph of so many nodes."""
-    graph = EGraph()
+    graph, directions = EGraph(), Directions(properties)
     goals = [(graph.add(s), graph.add(d)) for s, d in zip(rule.source, rule.destination, strict=True)]
     for _ in range(rounds):
         if all(graph.find(s) == graph.find(d) for s, d in goals):
             return graph.equations
-        if not graph.saturate(properties, nodes) or len(graph) > nodes:
+        if not graph.saturate(directions, nodes) or len(graph) > nodes:
             break
     return graph.equations if all(graph.find(s) == graph.find(d) for s, d in goals) else None
 

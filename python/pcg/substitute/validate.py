@@ -84,7 +84,7 @@ def instances(p: Property, sizes: Sizes) -> Iterator[tuple[Term, Term]]:
     free = [name for name in called if name not in p.let]
     computed = [name for name in called if name in p.let]
     for types in _types(p, sizes):
-        rank = max(t.rank for t in types.values())
+        rank = max((t.rank for t in types.values()), default=5)
         terms = {name: variable(name, type) for name, type in types.items()}
         for values in product(*(_values(called[name], rank, sizes.most) for name in free)):
             found = _computed(p, types, dict(zip(free, values, strict=True)), computed, called, rank, sizes.most)

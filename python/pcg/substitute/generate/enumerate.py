@@ -133,6 +133,8 @@ class Enumeration:
                 yield np.full(1, -1), None, *found
             return
         for (type, of), block in list(self._blocks.items()):
+            if of and self.operators[op][0] in self.space.first:
+                continue
             if arity == 1 and of == size - 1 and (found := self._batch(op, (type,))) is not None:
                 yield block.numbers, None, *found
         if arity == 2:

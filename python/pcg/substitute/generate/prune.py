@@ -18,7 +18,7 @@ from pcg.substitute.tensor_type import TensorType
 from pcg.substitute.term import VARIABLE, Term, apply, subterms, variable, variables
 
 #: Sizes of dimensions, on how many choices of them a candidate is evaluated, and how many choices are tried.
-_SIZES, _OTHERS, _TRIES = (2, 3, 4, 6), 3, 30
+_SIZES, _OTHERS, _TRIES = (2, 3, 4, 6), 6, 80
 #: Rounds of applying rules, and nodes of an e-graph, after which a candidate is taken not to follow from them.
 _ROUNDS, _NODES = 3, 400
 

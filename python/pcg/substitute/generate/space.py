@@ -27,6 +27,10 @@ class Space:
 
     ranks: tuple[tuple[str, int], ...] = ()
     """Operators that are for operands of one rank only."""
+    image: int = 0
+    """Height and width of images: what is smaller is a kernel, and no operator takes one for the other."""
+    first: tuple[str, ...] = ()
+    """Operators that are for inputs only, as constants of the type of an input."""
 
     def type_of(self, operator: str, parameters: tuple[Parameter, ...], operands: tuple[TensorType, ...]) -> TensorType:
         """The type of a term of this space.
@@ -37,6 +41,11 @@ class Space:
         rank = dict(self.ranks).get(operator)
         if rank is not None and any(o.rank != rank for o in operands):
             raise TermError(f"{operator} of rank {operands[0].rank}; allowed: {rank}")
+        if operator in ("conv", "pool_average", "pool_max", "enlarge"):
+            images = [max(o.shape[3:], default=0) == self.image for o in operands]
+            if images != {"conv": [True, False], "enlarge": [False]}.get(operator, [True]):
+                shown = ", ".join(map(str, operands))
+                raise TermError(f"{operator} of {shown}; allowed: images of {self.image}, kernels below")
         found = type_of(operator, parameters, operands)
         if operator == "slice" and operands[0].shape[int(parameters[0])] != 2 * int(parameters[2]):
             raise TermError(f"slice of {operands[0]}; allowed: halves")
@@ -55,12 +64,12 @@ def _inputs(
 
 def taso() -> Space:
     """The operators that TASO's generator has (SOSP'19, section 3): matrices, images, kernels, a number."""
-    image, kernel = (1, 1, 2, 3, 3), (1, 2, 2, 3, 3)
+    image, kernel = (1, 1, 2, 4, 4), (1, 2, 2, 3, 3)
     return Space(
         "taso",
         (
             *_inputs("x", 3, (1, 2, 4)), *_inputs("w", 3, (1, 4, 4)), *_inputs("i", 3, image), *_inputs("k", 3, kernel),
-            *_inputs("h", 1, (1, 2, 2, 1, 3)), *_inputs("v", 1, (1, 2, 2, 3, 1)), ("s1", TensorType.of(())),
+            *_inputs("h", 2, (1, 2, 2, 1, 3)), ("s1", TensorType.of(())),
         ),
         (
             ("matmul", ("none",)), ("matmul", ("relu",)), ("add", ()), ("mul", ()), ("scale", ()), ("unary", ("relu",)),
@@ -70,7 +79,7 @@ def taso() -> Space:
             *_halves(1, 1), *_halves(1, 2), *_halves(1, 4), *_halves(2, 2), *_halves(2, 4),
             ("identity", (4,)), ("conv_identity", (2, 3)), ("pool_kernel", (2, 3)), ("ones_like", ()),
         ),
-        3, ranks=(("matmul", 3), ("transpose", 3)),
+        3, ranks=(("matmul", 3), ("transpose", 3)), image=4, first=("ones_like", "enlarge"),
     )  # fmt: skip
 
 
