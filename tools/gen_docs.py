@@ -228,10 +228,15 @@ def _factors(rule: Any) -> tuple[str, str]:
 
 def cli_md() -> str:
     """The options of the command-line programs."""
-    from pcg.tools import options, pcg_calibrate, pcg_run
+    from pcg.tools import options, pcg_calibrate, pcg_run, pcg_substitutions
 
     out = [HEADER, "# Command line\n"]
-    programs = {"pcg-opt": options.parser(), "pcg-run": pcg_run.parser(), "pcg-calibrate": pcg_calibrate.parser()}
+    programs = {
+        "pcg-opt": options.parser(),
+        "pcg-run": pcg_run.parser(),
+        "pcg-calibrate": pcg_calibrate.parser(),
+        **{f"pcg-substitutions {name}": parser for name, parser in pcg_substitutions.commands().items()},
+    }
     for name, parser in programs.items():
         out.append(f"## {name}\n\n{' '.join((parser.description or '').split())}\n")
         if parser.prog == "pcg-opt":
@@ -246,6 +251,24 @@ def cli_md() -> str:
             out.append(f"### {title[:1].upper()}{title[1:]}\n")
             out.append(table(["option", "meaning"], [[_spelling(a), _help(a)] for a in actions]))
     return "\n".join(out)
+
+
+def properties_md() -> str:
+    """The properties of operators that proofs of substitutions use."""
+    from pcg.substitute.properties import PROPERTIES
+
+    rows = [
+        [f"`{p.left}`", f"`{p.right}`", p.source, f"`{p.domain}`" if p.domain else "", "yes" if p.where else ""]
+        for p in PROPERTIES
+    ]
+    text = (
+        f"The {len(PROPERTIES)} properties that proofs of substitutions use"
+        " ([substitutions](../substitutions.md)).  Both sides are equal wherever both can be built and have one type;"
+        " where the last column says so, on a condition besides, which is in `python/pcg/substitute/properties.py`."
+        "  `pcg-substitutions validate` evaluates all of them on small shapes.\n"
+    )
+    columns = ["left", "right", "source", "dimensions of variables", "condition"]
+    return "\n".join([HEADER, "# Properties of operators\n", text, table(columns, rows)])
 
 
 def _spelling(a: argparse.Action) -> str:
@@ -264,6 +287,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "passes.md": passes_md,
     "dialects.md": dialects_md,
     "rules.md": rules_md,
+    "properties.md": properties_md,
     "status.md": status_md,
     "cli.md": cli_md,
     "../architecture.md": architecture.page,

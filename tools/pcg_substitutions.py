@@ -100,17 +100,19 @@ def _generate(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
+    from pcg.substitute import library
     from pcg.substitute.check import PROVED, VERDICTS, verify
     from pcg.substitute.errors import RuleError
-    from pcg.substitute.library import read
 
     start = time.perf_counter()
-    try:
-        rules = list(read(Path(args.file).read_text(encoding="utf-8").splitlines(), args.file))
-    except (OSError, UnicodeDecodeError) as error:
-        return arguments.fail("pcg-substitutions", f"{args.file}: cannot be read: {error}")
-    except RuleError as error:
-        return arguments.fail("pcg-substitutions", str(error))
+    rules = []
+    for path in [Path(f) for f in args.file] or library.files():
+        try:
+            rules += library.read(path.read_text(encoding="utf-8").splitlines(), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            return arguments.fail("pcg-substitutions", f"{path}: cannot be read: {error}")
+        except RuleError as error:
+            return arguments.fail("pcg-substitutions", str(error))
     found = []
     for rule in _progress(rules, "rules", args.quiet):
         verdict = verify(rule)
@@ -218,14 +220,20 @@ def _progress(of: Sequence[T], what: str, quiet: bool) -> Iterator[T] | Iterable
     return track(of, what, console=Console(stderr=True), transient=True)
 
 
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """The parsers of its commands, by name."""
+    (subparsers,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(subparsers.choices)
+
+
 def parser() -> argparse.ArgumentParser:
     p = arguments.Parser(
         prog="pcg-substitutions",
         description="Substitutions: rules by which a small program may replace another one. Exit status: 0 all hold,"
         " 1 some do not or it is not known, 2 it cannot be run.",
     )
-    commands = p.add_subparsers(required=True, metavar="COMMAND")
-    check = commands.add_parser(
+    subparsers = p.add_subparsers(required=True, metavar="COMMAND")
+    check = subparsers.add_parser(
         "check",
         help="say of each rule of a file of TASO or FlexFlow whether it is proved, refuted, ill-typed or unknown",
         description="Say of each rule of a file in the JSON of TASO and FlexFlow whether it is proved from properties"
@@ -235,7 +243,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print verdicts, counterexamples and proofs as JSON")
     check.add_argument("--proofs", action="store_true", help="print the instances of properties of each proof")
     check.set_defaults(run=_check)
-    generate = commands.add_parser(
+    generate = subparsers.add_parser(
         "generate",
         help="find all rules between terms of up to so many operators, and prove them",
         description="Enumerate all terms of a space of operators and inputs, pair those of equal values, drop what"
@@ -253,17 +261,21 @@ def parser() -> argparse.ArgumentParser:
     generate.add_argument("--state", metavar="FILE", help="keep here how far it is, and go on from there")
     generate.add_argument("-o", "--output", metavar="FILE", help="write the rules here instead of to stdout")
     generate.set_defaults(run=_generate)
-    verify = commands.add_parser(
+    verify = subparsers.add_parser(
         "verify",
-        help="prove or refute each rule of a file that generate wrote",
-        description="Prove or refute each rule of a file of lines name: source => destination for variable: type, ...",
+        help="prove or refute each rule of a file that generate wrote, or of pcg's own",
+        description="Prove or refute each rule of files of lines name: source => destination for variable: type, ...",
     )
-    verify.add_argument("file", metavar="FILE", help="rules, one a line")
+    verify.add_argument("file", metavar="FILE", nargs="*", help="rules, one a line (default: those that pcg has)")
     verify.add_argument("--proofs", action="store_true", help="print the instances of properties of each proof")
     verify.set_defaults(run=_verify)
-    properties = commands.add_parser("properties", help="list the properties that proofs use, with their sources")
+    properties = subparsers.add_parser(
+        "properties",
+        help="list the properties that proofs use",
+        description="List the properties that proofs use, with their sources.",
+    )
     properties.set_defaults(run=_properties)
-    validate = commands.add_parser(
+    validate = subparsers.add_parser(
         "validate",
         help="evaluate both sides of every property by the definitions of its operators",
         description="Evaluate both sides of every property on symbols, by the definitions of its operators, for all"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from pcg.substitute.errors import RuleError, TermError
 from pcg.substitute.pattern import Hole, Name, Pattern, parse
@@ -18,6 +19,11 @@ from pcg.substitute.term import VARIABLE, Term, apply, variable, variables
 _LINE = re.compile(r"(?P<name>[\w-]+): (?P<source>.+?) => (?P<destination>.+?)(?: for (?P<types>.+))?")
 _DIMENSION = re.compile(r"(\d+)(?:\{(\d+)\})?(?:/(\d+))?")
 _NUMBER = "number"
+
+
+def files() -> list[Path]:
+    """The rules that pcg has: as `pcg-substitutions generate` wrote them."""
+    return sorted(Path(__file__).with_name("rules").glob("*.txt"))
 
 
 def pattern(term: Term) -> str:

@@ -600,6 +600,14 @@ def _structure() -> list[Property]:
             let={"b": _exchanged("a"), "a": _exchanged("b")},
         ),
         Property("enlarge[k](x)", "x", "ours", f"x: {_KERNEL}"),
+        # Of convolutions without groups, one of two: with groups of their own it is wrong, and TASO has withdrawn it.
+        Property(
+            "concat[2](conv[s, p, a](x, y), conv[s, p, a](z, w))",
+            "conv[s, p, a](concat[2](x, z), concat[1](y, w))",
+            "ours",
+            f"x: {_IMAGE}; z: {_IMAGE}; y: {_KERNEL}; w: {_KERNEL}",
+            where=lambda b: b.type("x").shape[2] == b.type("y").shape[2] and _one_device(b, "x", "y", "z", "w"),
+        ),
         Property("unary[f](slice[a, s, n](x))", "slice[a, s, n](unary[f](x))", "ours", one),
         Property(
             "add(slice[a, s, n](x), slice[a, s, n](y))", "slice[a, s, n](add(x, y))", "ours", "x: r m n; y: r m n"
@@ -616,6 +624,7 @@ def _constants() -> list[Property]:
     one = "x: r m n"
     return [
         Property("ones_like(ones_like(x))", "ones_like(x)", "ours", one),
+        Property("mul(x, ones_like(y))", "x", "ours", "x: r m n; y: r m n"),
         Property("scale(x, ones_like(v))", "x", "ours", f"{one}; v:"),
         Property("scale(x, add(v, w))", "add(scale(x, v), scale(x, w))", "ours", f"{one}; v:; w:"),
         Property("matmul['none'](identity[n](), x)", "x", "ours", one),
