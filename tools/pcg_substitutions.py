@@ -17,6 +17,7 @@ from pcg.tools import arguments
 if TYPE_CHECKING:
     from pcg.substitute.check import Verdict
     from pcg.substitute.property import Property
+    from pcg.substitute.rule import Rule
 
 DONE, NOT_ALL = 0, 1
 T = TypeVar("T")
@@ -105,7 +106,7 @@ def _verify(args: argparse.Namespace) -> int:
     from pcg.substitute.errors import RuleError
 
     start = time.perf_counter()
-    rules = []
+    rules: list[Rule] = []
     for path in [Path(f) for f in args.file] or library.files():
         try:
             rules += library.read(path.read_text(encoding="utf-8").splitlines(), str(path))
@@ -171,35 +172,38 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 
 def _properties(args: argparse.Namespace) -> int:
+    from pcg.substitute.properties import PROPERTIES
+    from pcg.substitute.redundant import follows_from
+
     for p in _selected(args.source):
-        where = "  where types are as validated" if p.where is not None else ""
-        print(f"{p.source:24} {p}{where}")
+        text = f"{p.source:24} {p}{'  on a condition' if p.where is not None else ''}"
+        if args.redundant:
+            found = follows_from(p, PROPERTIES)
+            text += f"  follows from {', '.join(found) or 'congruence'}" if found is not None else "  is independent"
+        print(text, flush=True)
     return DONE
 
 
 def _validate(args: argparse.Namespace) -> int:
-    from pcg.substitute.validate import sizes_for, validate
+    from pcg.substitute.validate import validate_all
 
-    wrong = 0
+    wrong = none = instances = 0
     chosen = _selected(args.source)
-    instances = 0
     start = time.perf_counter()
-    for p in _progress(chosen, "properties", args.quiet):
-        found = [validate(p, sizes) for sizes in sizes_for(p, args.most)]
-        count = sum(v.instances for v in found)
-        instances += count
-        counterexample = next((v.wrong for v in found if v.wrong is not None), None)
-        if counterexample is not None or not count:
-            wrong += 1
-        said = "holds" if count else "has no instance"
-        if counterexample is not None:
-            types = "; ".join(f"{t}: {t.type}" for t in counterexample)
-            said = f"does not hold: {types}"
-        if not args.quiet or wrong:
-            print(f"{p.source}: {p}: {said} ({count} instances)", flush=True)
+    with _bar(args.quiet) as notify:
+        for i, (p, found) in enumerate(zip(chosen, validate_all(chosen, args.most, args.jobs), strict=True)):
+            instances += found.instances
+            none += not found.instances
+            said = "holds" if found.instances else "has no instance"
+            if found.wrong is not None:
+                wrong += 1
+                said = f"does not hold: {'; '.join(f'{t}: {t.type}' for t in found.wrong)}"
+            if not args.quiet or found.wrong is not None:
+                print(f"{p.source}: {p}: {said} ({found.instances} instances)", flush=True)
+            notify("properties", i + 1, len(chosen))
     print(
-        f"{len(chosen)} properties, {instances} instances up to size {args.most}: {len(chosen) - wrong} hold,"
-        f" {wrong} do not, in {time.perf_counter() - start:.1f} s"
+        f"{len(chosen)} properties, {instances} instances up to size {args.most}: {len(chosen) - wrong - none}"
+        f" hold, {wrong} do not, {none} have no instance, in {time.perf_counter() - start:.1f} s"
     )
     return DONE if not wrong else NOT_ALL
 
@@ -274,6 +278,7 @@ def parser() -> argparse.ArgumentParser:
         help="list the properties that proofs use",
         description="List the properties that proofs use, with their sources.",
     )
+    properties.add_argument("--redundant", action="store_true", help="say of each whether it follows from the others")
     properties.set_defaults(run=_properties)
     validate = subparsers.add_parser(
         "validate",
@@ -287,6 +292,7 @@ def parser() -> argparse.ArgumentParser:
         default=2,
         help="size of dimensions, at most (default 2; TASO's paper: 4)",
     )
+    validate.add_argument("--jobs", type=arguments.integer(1), default=1, help="processes (default 1)")
     validate.set_defaults(run=_validate)
     for command in (properties, validate):
         command.add_argument(

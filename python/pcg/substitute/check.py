@@ -89,6 +89,8 @@ def _other_sizes(rule: FileRule) -> list[Rule]:
     else:
         random = Random(zlib.crc32(rule.name.encode()))
         choices = [tuple(random.choice(_SIZES) for _ in range(2 * len(names))) for _ in range(_CHOICES)]
+    # Of many inputs that are added, sizes chosen by chance are rarely equal.
+    choices += [(size,) * (2 * len(names)) for size in _SIZES]
     found: list[tuple[int, Rule]] = []
     for sizes in choices:
         shapes = {name: (1, *sizes[2 * i : 2 * i + 2]) for i, name in enumerate(names)}

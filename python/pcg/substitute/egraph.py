@@ -9,7 +9,7 @@ from pcg.substitute.errors import TermError
 from pcg.substitute.pattern import Hole, Name, Pattern
 from pcg.substitute.property import Binding, Property
 from pcg.substitute.tensor_type import TensorType
-from pcg.substitute.term import Parameter, Term, type_of
+from pcg.substitute.term import Parameter, Term, subterms, term_of, type_of
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,10 @@ class EGraph:
 
     def add(self, term: Term) -> int:
         """The class of a term."""
-        return self._add(Node(term.operator, term.parameters, tuple(self.add(o) for o in term.operands)), term.type)
+        classes: dict[Term, int] = {}
+        for t in subterms(term):
+            classes[t] = self._add(Node(t.operator, t.parameters, tuple(classes[o] for o in t.operands)), t.type)
+        return classes[term]
 
     def _add(self, node: Node, type: TensorType) -> int:
         node = self._canonical(node)
@@ -112,7 +115,7 @@ class EGraph:
             return self.find(found)
         number = len(self._parent)
         self._parent.append(number)
-        self._terms.append(Term(node.operator, node.parameters, tuple(self._terms[o] for o in node.operands), type))
+        self._terms.append(term_of(node.operator, node.parameters, tuple(self._terms[o] for o in node.operands), type))
         self._nodes.append({node: None})
         self._users.append({})
         self._class_of[node] = number
@@ -227,10 +230,11 @@ class EGraph:
             return False
         if self.type(other) != self.type(number):
             return False
-        if not self.merge(number, other):
+        if self.find(number) == self.find(other):
             return False
-        # As they were before: the equation is what made them equal.
+        # As they were before: the equation is what makes them equal.
         terms = {n: self._terms[self.find(c)] for n, c in match.classes.items()}
+        self.merge(number, other)
         self.equations.append(Equation(p, build(here, terms, parameters), build(there, terms, parameters)))
         return True
 
@@ -276,4 +280,5 @@ def build(pattern: Pattern | Hole, terms: Mapping[str, Term], parameters: Mappin
         return terms[pattern.name]
     operands = tuple(build(o, terms, parameters) for o in pattern.operands)
     values = tuple(parameters[p.name] if isinstance(p, Name) else p for p in pattern.parameters)
-    return Term(pattern.operator, values, operands, type_of(pattern.operator, values, tuple(o.type for o in operands)))
+    type = type_of(pattern.operator, values, tuple(o.type for o in operands))
+    return term_of(pattern.operator, values, operands, type)

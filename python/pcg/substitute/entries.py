@@ -1,4 +1,4 @@
-"""What the entries of arrays are when a term is evaluated: floats, or residues of a prime."""
+"""What the entries of arrays are when a term is evaluated; floats are one kind."""
 
 from __future__ import annotations
 

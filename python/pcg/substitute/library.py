@@ -17,7 +17,7 @@ from pcg.substitute.tensor_type import TensorType
 from pcg.substitute.term import VARIABLE, Term, apply, variable, variables
 
 _LINE = re.compile(r"(?P<name>[\w-]+): (?P<source>.+?) => (?P<destination>.+?)(?: for (?P<types>.+))?")
-_DIMENSION = re.compile(r"(\d+)(?:\{(\d+)\})?(?:/(\d+))?")
+_DIMENSION = re.compile(r"(\d{1,9})(?:\{(\d{1,9})\})?(?:/(\d{1,9}))?")
 _NUMBER = "number"
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from pcg.substitute.errors import TermError
 from pcg.substitute.operators import OPERATORS
 
-_TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>\d+)|(?P<quoted>'\w+')|(?P<mark>[\[\](),]))")
+_TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>\d{1,9}(?!\d))|(?P<quoted>'\w+')|(?P<mark>[\[\](),]))")
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,14 @@ class Symbols:
         found.fill(Polynomial({(): value}) if value else _ZERO)
         return found
 
+    @staticmethod
+    def integers(values: Array) -> Array:
+        """Constants of these values."""
+        found = np.empty(values.shape, dtype=object)
+        for index in np.ndindex(values.shape):
+            found[index] = Polynomial({(): int(values[index])}) if values[index] else _ZERO
+        return found
+
     def add(self, x: Array, y: Array) -> Array:
         return np.asarray(x + y, dtype=object)
 

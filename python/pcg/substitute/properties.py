@@ -30,6 +30,10 @@ def _half(name: str, axis: str) -> Callable[[Binding], int | None]:
     return half
 
 
+def _at_least_0(value: int) -> int | None:
+    return value if value >= 0 else None
+
+
 def _exchanged(of: str) -> Callable[[Binding], int | None]:
     """Where dimension `of` is after dimensions i and j are exchanged."""
 
@@ -83,7 +87,7 @@ def _taso() -> list[Property]:
             "matmul[a](transpose[1, 2](y), transpose[1, 2](x))",
             "TASO 16",
             "x: r m k; y: s k n",
-            where=lambda b: _one_device(b, "x", "y"),
+            where=lambda b: b.type("x").rank == 3 and _one_device(b, "x", "y"),
         ),
         Property(
             conv.format("scale(x, w)", "y"),
@@ -598,6 +602,19 @@ def _structure() -> list[Property]:
         Property(
             "slice[a, s, n](transpose[i, j](x))", "transpose[i, j](slice[b, s, n](x))", "ours", one,
             let={"b": _exchanged("a"), "a": _exchanged("b")},
+        ),
+        Property("slice[a, s, n](concat[a](x, y))", "slice[a, s, n](x)", "ours", "x: r m n; y: r m l"),
+        Property(
+            "slice[a, s, n](concat[a](x, y))", "slice[a, t, n](y)", "ours", "x: r m n; y: r m l",
+            let={"t": lambda b: _at_least_0(b.number("s") - (_size("x", "a")(b) or 0))},
+        ),
+        Property(
+            "slice[a, s, n](concat[a](x, y))", "concat[a](slice[a, s, i](x), slice[a, 0, j](y))", "ours",
+            "x: r m n; y: r m l",
+            let={
+                "i": lambda b: _at_least_0((_size("x", "a")(b) or 0) - b.number("s")),
+                "j": lambda b: _at_least_0(b.number("n") - b.number("i")),
+            },
         ),
         Property("enlarge[k](x)", "x", "ours", f"x: {_KERNEL}"),
         # Of convolutions without groups, one of two: with groups of their own it is wrong, and TASO has withdrawn it.

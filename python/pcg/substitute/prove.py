@@ -9,7 +9,7 @@ from pcg.substitute.egraph import Directions, EGraph, Equation
 from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.property import Property
 from pcg.substitute.rule import Rule
-from pcg.substitute.term import Term
+from pcg.substitute.term import Term, subterms
 
 if TYPE_CHECKING:
     import z3
@@ -85,13 +85,12 @@ class _Encoding:
         self._terms: dict[Term, Any] = {}
 
     def term(self, term: Term) -> z3.ExprRef:
-        found = self._terms.get(term)
-        if found is None:
-            operands = [self.term(o) for o in term.operands]
-            # Types are part of the name: a function of terms of other types is another.
-            key = term.operator, term.parameters, tuple(o.type for o in term.operands), term.type
-            if key not in self._functions:
-                name = f"{term.operator}{list(term.parameters)}#{len(self._functions)}"
-                self._functions[key] = self._z3.Function(name, *[self._sort] * (len(operands) + 1))
-            found = self._terms[term] = self._functions[key](*operands)
-        return found
+        for t in subterms(term) if term not in self._terms else ():
+            if t not in self._terms:
+                # Types are part of the name: a function of terms of other types is another.
+                key = t.operator, t.parameters, tuple(o.type for o in t.operands), t.type
+                if key not in self._functions:
+                    name = f"{t.operator}{list(t.parameters)}#{len(self._functions)}"
+                    self._functions[key] = self._z3.Function(name, *[self._sort] * (len(t.operands) + 1))
+                self._terms[t] = self._functions[key](*(self._terms[o] for o in t.operands))
+        return self._terms[term]

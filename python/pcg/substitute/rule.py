@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pcg.substitute.errors import TermError
-from pcg.substitute.term import Term, variables
+from pcg.substitute.tensor_type import TensorType
+from pcg.substitute.term import VARIABLE, Term, subterms, variables
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class Rule:
             raise TermError(
                 f"{len(self.source)} results for {len(self.destination)}; allowed: as many, and one at least"
             )
+        types: dict[object, TensorType] = {}
+        for t in subterms(*self.source, *self.destination):
+            if t.operator == VARIABLE and types.setdefault(t.parameters[0], t.type) != t.type:
+                first = types[t.parameters[0]]
+                raise TermError(f"variable {t.parameters[0]} is {first} and {t.type}; allowed: one type")
         inputs, used = variables(*self.source), variables(*self.destination)
         if unbound := [n for n in used if n not in inputs]:
             raise TermError(f"the destination reads {', '.join(unbound)}; allowed: inputs of the source")

@@ -26,6 +26,8 @@ _PARALLEL = {
     "OP_PARTITION": "partition", "OP_REPARTITION": "partition", "OP_COMBINE": "combine", "OP_REPLICATE": "replicate",
     "OP_REDUCE": "reduce", "OP_PIPELINE": "pipeline", "OP_BATCH": "batch",
 }  # fmt: skip
+#: Of one side of a rule.
+_OPERATORS = 100
 #: The sizes that the published rules are of.
 PUBLISHED = {"m": 2, "k": 4, "n": 4}
 
@@ -54,6 +56,8 @@ class FileRule:
             for i, m in enumerate(_list(entry, "mappedOutput", where))
         ]
         for side in self._sides:
+            if len(side.operators) > _OPERATORS:
+                raise RuleError(f"{side.where} has {len(side.operators)} operators; allowed: {_OPERATORS} at most")
             for i, op in enumerate(side.operators):
                 _operator(op, f"{side.where}[{i}]")
 
@@ -97,13 +101,12 @@ class FileRule:
 
     def _terms(self, side: _Side, shapes: Mapping[str, tuple[int, ...]]) -> list[list[Term]]:
         """The results of each operator."""
-        found: list[list[Term]] = []
-        parts: dict[Term, dict[int, tuple[int, ...]]] = {}
+        found: list[list[_Result]] = []
         for i, op in enumerate(side.operators):
-            operands = []
+            operands: list[_Result] = []
             for tensor in op["input"]:
                 if tensor["opId"] < 0:
-                    operands.append(variable(_input(tensor), TensorType.of(shapes[_input(tensor)])))
+                    operands.append((variable(_input(tensor), TensorType.of(shapes[_input(tensor)])), {}))
                 elif tensor["opId"] < i and 0 <= tensor["tsId"] < len(found[tensor["opId"]]):
                     operands.append(found[tensor["opId"]][tensor["tsId"]])
                 else:
@@ -112,87 +115,85 @@ class FileRule:
                         " allowed: results of operators before it"
                     )
             try:
-                found.append(_build(op, operands, parts))
+                found.append(_build(op, operands))
             except TermError as error:
-                raise TermError(
-                    f"operator {i} of the {'source' if side is self._sides[0] else 'destination'}: {error}"
-                ) from None
-        return found
+                name = "source" if side is self._sides[0] else "destination"
+                raise TermError(f"operator {i} of the {name}: {error}") from None
+        return [[term for term, _ in results] for results in found]
 
 
-#: Where a dimension of a term was concatenated: sizes of the parts.  A split without sizes takes it apart there.
-_Parts = dict[Term, dict[int, tuple[int, ...]]]
+#: A term, and of the dimensions along which it was concatenated the sizes of the parts: a split without sizes takes it
+#: apart there.
+_Result = tuple[Term, dict[int, tuple[int, ...]]]
+#: Parameters that say again what the operator and its inputs say.
+_REDUNDANT = frozenset(("PM_NUMDIM", "PM_NUM_INPUTS", "PM_NUM_OUTPUTS"))
 
 
-def _build(op: Mapping[str, Any], operands: list[Term], parts: _Parts) -> list[Term]:
+def _build(op: Mapping[str, Any], operands: list[_Result]) -> list[_Result]:
     kind, parameters = op["type"], {p["key"]: p["value"] for p in op["para"]}
+    terms, parts = [term for term, _ in operands], [p for _, p in operands]
+    if "PM_NUM_INPUTS" in parameters and parameters["PM_NUM_INPUTS"] != len(terms):
+        raise TermError(f"{kind} has {len(terms)} inputs and PM_NUM_INPUTS {parameters['PM_NUM_INPUTS']}")
+    if "PM_NUMDIM" in parameters and any(parameters["PM_NUMDIM"] != t.type.rank for t in terms):
+        raise TermError(f"{kind} is of {terms[0].type} and has PM_NUMDIM {parameters['PM_NUMDIM']}")
 
-    def parameter(key: str) -> int:
-        if key not in parameters:
-            raise TermError(f"{kind} has no parameter {key}")
-        return int(parameters[key])
-
-    def of(count: int) -> None:
-        if len(operands) != count:
-            raise TermError(f"{kind} has {len(operands)} inputs; allowed: {count}")
+    def known(count: int, *keys: str) -> list[int]:
+        """The values of parameters, if there are so many inputs, and parameters of no other meaning."""
+        if len(terms) != count:
+            raise TermError(f"{kind} has {len(terms)} inputs; allowed: {count}")
+        if other := [k for k, v in parameters.items() if k not in (*keys, *_REDUNDANT) and (k != "PM_ACTI" or v)]:
+            shown = ", ".join(keys) or "none"
+            raise UnknownOperatorError(f"{kind} with {other[0]} {parameters[other[0]]}; allowed: {shown}")
+        if missing := [k for k in keys if k not in parameters and k != "PM_ACTI"]:
+            raise TermError(f"{kind} has no parameter {missing[0]}")
+        return [int(parameters.get(k, 0)) for k in keys]
 
     if kind in ("OP_EW_ADD", "OP_EW_MUL"):
-        of(2)
-        found = apply("add" if kind == "OP_EW_ADD" else "mul", (), tuple(operands))
-        if parts.get(operands[0]) == parts.get(operands[1]):
-            parts[found] = parts.get(operands[0], {})
-        return [found]
+        known(2)
+        found = apply("add" if kind == "OP_EW_ADD" else "mul", (), tuple(terms))
+        return [(found, parts[0] if parts[0] == parts[1] else {})]
     if kind in _FUNCTIONS:
-        of(1)
-        found = apply("unary", (_FUNCTIONS[kind],), tuple(operands))
-        parts[found] = parts.get(operands[0], {})
-        return [found]
+        known(1)
+        return [(apply("unary", (_FUNCTIONS[kind],), tuple(terms)), parts[0])]
     if kind in _PARALLEL:
-        of(1)
-        dim = parameter("PM_PARALLEL_DIM")
-        found = apply(_PARALLEL[kind], (dim, parameter("PM_PARALLEL_DEGREE")), tuple(operands))
-        parts[found] = {d: p for d, p in parts.get(operands[0], {}).items() if d != dim}
-        return [found]
+        dim, degree = known(1, "PM_PARALLEL_DIM", "PM_PARALLEL_DEGREE")
+        found = apply(_PARALLEL[kind], (dim, degree), tuple(terms))
+        return [(found, {d: p for d, p in parts[0].items() if d != dim})]
     if kind == "OP_LINEAR":
-        of(2)
-        number = parameters.get("PM_ACTI", 0)
+        (number,) = known(2, "PM_ACTI")
         if number not in _ACTIVATIONS:
             raise TermError(f"PM_ACTI {number}; allowed: {', '.join(map(str, _ACTIVATIONS))}")
-        found = apply("linear", (_ACTIVATIONS[number],), tuple(operands))
-        rows, columns = parts.get(operands[0], {}), parts.get(operands[1], {})
-        parts[found] = {d: p[s] for d, p, s in ((1, rows, 1), (2, columns, 1)) if s in p}
-        return [found]
+        found = apply("linear", (_ACTIVATIONS[number],), tuple(terms))
+        return [(found, {d: p[1] for d, p in ((1, parts[0]), (2, parts[1])) if 1 in p})]
     if kind == "OP_CONCAT":
-        if len(operands) < 2:
-            raise TermError(f"{kind} has {len(operands)} inputs; allowed: 2 or more")
-        axis = parameter("PM_AXIS")
-        found = operands[0]
-        for operand in operands[1:]:
-            found = apply("concat", (axis,), (found, operand))
-        others = [{d: p for d, p in parts.get(o, {}).items() if d != axis} for o in operands]
-        parts[found] = {**(others[0] if all(o == others[0] for o in others) else {})}
-        parts[found][axis] = tuple(o.type.shape[axis] for o in operands)
-        return [found]
+        if len(terms) < 2:
+            raise TermError(f"{kind} has {len(terms)} inputs; allowed: 2 or more")
+        (axis,) = known(len(terms), "PM_AXIS")
+        found = terms[0]
+        for term in terms[1:]:
+            found = apply("concat", (axis,), (found, term))
+        others = [{d: p for d, p in of.items() if d != axis} for of in parts]
+        equal = others[0] if all(o == others[0] for o in others) else {}
+        return [(found, {**equal, axis: tuple(t.type.shape[axis] for t in terms)})]
     if kind == "OP_SPLIT":
-        of(1)
-        return _split(operands[0], parameter("PM_AXIS"), parameter("PM_NUM_OUTPUTS"), parts)
-    known = "OP_LINEAR", "OP_EW_ADD", "OP_EW_MUL", "OP_CONCAT", "OP_SPLIT"
-    raise UnknownOperatorError(f"operator {kind}; allowed: {', '.join((*known, *_FUNCTIONS, *_PARALLEL))}")
+        axis, count = known(1, "PM_AXIS", "PM_NUM_OUTPUTS")
+        return _split(operands[0], axis, count)
+    named = "OP_LINEAR", "OP_EW_ADD", "OP_EW_MUL", "OP_CONCAT", "OP_SPLIT"
+    raise UnknownOperatorError(f"operator {kind}; allowed: {', '.join((*named, *_FUNCTIONS, *_PARALLEL))}")
 
 
-def _split(operand: Term, axis: int, count: int, parts: _Parts) -> list[Term]:
-    if not 0 <= axis < operand.type.rank or count < 1:
-        raise TermError(f"OP_SPLIT of {operand.type} into {count} along {axis}; allowed: a dimension that it has")
-    sizes = parts.get(operand, {}).get(axis, ())
+def _split(operand: _Result, axis: int, count: int) -> list[_Result]:
+    term, parts = operand
+    if not 0 <= axis < term.type.rank or not 1 <= count <= _OPERATORS:
+        raise TermError(f"OP_SPLIT of {term.type} into {count} along {axis}; allowed: a dimension that it has")
+    sizes = parts.get(axis, ())
     if len(sizes) != count:
-        if operand.type.shape[axis] % count:
-            raise TermError(f"OP_SPLIT of {operand.type} into {count} along {axis}; allowed: what {count} divides")
-        sizes = (operand.type.shape[axis] // count,) * count
+        if term.type.shape[axis] % count:
+            raise TermError(f"OP_SPLIT of {term.type} into {count} along {axis}; allowed: what {count} divides")
+        sizes = (term.type.shape[axis] // count,) * count
     starts = [sum(sizes[:i]) for i in range(count)]
-    found = [apply("slice", (axis, start, size), (operand,)) for start, size in zip(starts, sizes, strict=True)]
-    for f in found:
-        parts[f] = {d: p for d, p in parts.get(operand, {}).items() if d != axis}
-    return found
+    rest = {d: p for d, p in parts.items() if d != axis}
+    return [(apply("slice", (axis, start, size), (term,)), rest) for start, size in zip(starts, sizes, strict=True)]
 
 
 def read(path: Path) -> list[FileRule | RuleError]:
@@ -203,7 +204,7 @@ def read(path: Path) -> list[FileRule | RuleError]:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RuleError(f"{path}: cannot be read: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("rule"), list):
         raise RuleError(f"{path}: has no list 'rule'; allowed: a rule collection of TASO or FlexFlow")
@@ -228,7 +229,8 @@ def _operator(op: Any, where: str) -> None:
     for i, tensor in enumerate(_list(op, "input", where)):
         _integer(tensor, "opId", f"{where}.input[{i}]")
         _integer(tensor, "tsId", f"{where}.input[{i}]")
-    for i, parameter in enumerate(op.setdefault("para", [])):
+    op.setdefault("para", [])
+    for i, parameter in enumerate(_list(op, "para", where)):
         if not isinstance(parameter, dict) or not isinstance(parameter.get("key"), str):
             raise RuleError(f"{where}.para[{i}] is {_brief(parameter)}; allowed: an object with a 'key' and a 'value'")
         _integer(parameter, "value", f"{where}.para[{i}]")

@@ -24,12 +24,12 @@ class TensorType:
     """Per dimension in how many slices it is run one after another on the same devices."""
 
     def __post_init__(self) -> None:
-        for d, (size, parts) in enumerate(zip(self.shape, self._parts(), strict=True)):
-            if size < 1 or parts < 1 or size % parts:
-                raise TermError(f"dimension {d} of size {size} cannot be split {parts} times")
-
-    def _parts(self) -> tuple[int, ...]:
-        return tuple(d * m for d, m in zip(self.degrees, self.microbatches, strict=True))
+        if not len(self.shape) == len(self.degrees) == len(self.microbatches):
+            lengths = len(self.shape), len(self.degrees), len(self.microbatches)
+            raise TermError("{} sizes, {} degrees, {} microbatches; allowed: as many of each".format(*lengths))
+        for d, (size, degree, slices) in enumerate(zip(self.shape, self.degrees, self.microbatches, strict=True)):
+            if size < 1 or degree < 1 or slices < 1 or size % (degree * slices):
+                raise TermError(f"dimension {d} of size {size} cannot be split {degree * slices} times")
 
     @staticmethod
     def of(shape: tuple[int, ...], degrees: tuple[int, ...] | None = None) -> TensorType:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from pcg.substitute.errors import TermError
 from pcg.substitute.operators import OPERATORS
@@ -17,42 +18,49 @@ VARIABLE = "variable"
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A variable, whose name is its only parameter, or an operator on operands.  Built by `variable` and `apply`."""
+    """A variable, whose name is its only parameter, or an operator on operands.  Built by `variable` and `apply`.
+
+    Equal terms are one object, so that a term that is used often is looked at once.
+    """
 
     operator: str
     parameters: tuple[Parameter, ...]
     operands: tuple[Term, ...]
     type: TensorType
-    _hash: int = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.operator, self.parameters, self.operands, self.type)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, Term)
-            and self._hash == other._hash
-            and self.operator == other.operator
-            and self.parameters == other.parameters
-            and self.type == other.type
-            and self.operands == other.operands
-        )
+    def __reduce__(self) -> tuple[object, ...]:
+        return term_of, (self.operator, self.parameters, self.operands, self.type)
 
     def __str__(self) -> str:
-        if self.operator == VARIABLE:
-            return str(self.parameters[0])
-        parameters = f"[{', '.join(map(str, self.parameters))}]" if self.parameters else ""
-        return f"{self.operator}{parameters}({', '.join(map(str, self.operands))})"
+        """Without what is inside where it is long: a term may be used often."""
+        texts: dict[Term, str] = {}
+        for term in subterms(self):
+            if term.operator == VARIABLE:
+                texts[term] = str(term.parameters[0])
+                continue
+            parameters = f"[{', '.join(map(str, term.parameters))}]" if term.parameters else ""
+            operands = ", ".join(texts[o] for o in term.operands)
+            texts[term] = f"{term.operator}{parameters}({operands if len(operands) <= _LONG else '...'})"
+        return texts[self]
+
+
+#: Characters of the operands of a term that are shown.
+_LONG = 2000
+_terms: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
+
+
+def term_of(operator: str, parameters: tuple[Parameter, ...], operands: tuple[Term, ...], type: TensorType) -> Term:
+    """The term of these, whose type is known."""
+    key = operator, parameters, operands, type
+    found = _terms.get(key)
+    if found is None:
+        found = _terms[key] = Term(operator, parameters, operands, type)
+    return found
 
 
 def variable(name: str, type: TensorType) -> Term:
     """An input of a program."""
-    return Term(VARIABLE, (name,), (), type)
+    return term_of(VARIABLE, (name,), (), type)
 
 
 def apply(operator: str, parameters: tuple[Parameter, ...] = (), operands: tuple[Term, ...] = ()) -> Term:
@@ -61,7 +69,7 @@ def apply(operator: str, parameters: tuple[Parameter, ...] = (), operands: tuple
     Raises:
       TermError: there is no such operator, or it cannot have such parameters or operands.
     """
-    return Term(operator, parameters, operands, type_of(operator, parameters, tuple(o.type for o in operands)))
+    return term_of(operator, parameters, operands, type_of(operator, parameters, tuple(o.type for o in operands)))
 
 
 def type_of(operator: str, parameters: tuple[Parameter, ...], operands: tuple[TensorType, ...]) -> TensorType:
@@ -70,6 +78,8 @@ def type_of(operator: str, parameters: tuple[Parameter, ...], operands: tuple[Te
     Raises:
       TermError: as of `apply`.
     """
+    if any(type(p) not in (int, str) for p in parameters):
+        return _type_of(operator, parameters, operands)  # to a cache True is 1
     found = _type_or_error(operator, parameters, operands)
     if isinstance(found, str):
         raise TermError(found)
@@ -95,7 +105,7 @@ def _type_of(operator: str, parameters: tuple[Parameter, ...], operands: tuple[T
     if len(parameters) != len(op.parameters):
         raise TermError(f"{operator} has {len(parameters)} parameters; allowed: {', '.join(op.parameters) or 'none'}")
     for name, value in zip(op.parameters, parameters, strict=True):
-        if isinstance(value, bool) or isinstance(value, str) != (name in op.named):
+        if type(value) is not (str if name in op.named else int):
             allowed = "a name" if name in op.named else "an integer"
             raise TermError(f"parameter {name!r} of {operator} is {value!r}; allowed: {allowed}")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -59,6 +59,35 @@ def validate(p: Property, sizes: Sizes) -> Validation:
     return Validation(count)
 
 
+def validate_all(properties: Sequence[Property], most: int, jobs: int = 1) -> Iterator[Validation]:
+    """Of each property what `validate` finds for sizes up to `most`, in `jobs` processes."""
+    if jobs == 1:
+        yield from (_validated(p, most) for p in properties)
+        return
+    from loky import get_reusable_executor
+
+    from pcg.substitute.properties import PROPERTIES
+
+    # Conditions are functions, which are not pickled: a process has the properties, and is sent numbers.
+    numbers = [next(i for i, q in enumerate(PROPERTIES) if q is p) for p in properties]
+    executor = get_reusable_executor(max_workers=jobs, timeout=60)
+    pending = [executor.submit(_validated_number, number, most) for number in numbers]
+    for future in pending:
+        yield future.result()
+
+
+def _validated_number(number: int, most: int) -> Validation:
+    from pcg.substitute.properties import PROPERTIES
+
+    return _validated(PROPERTIES[number], most)
+
+
+def _validated(p: Property, most: int) -> Validation:
+    found = [validate(p, sizes) for sizes in sizes_for(p, most)]
+    wrong = next((v.wrong for v in found if v.wrong is not None), None)
+    return Validation(sum(v.instances for v in found), wrong)
+
+
 def equal(left: Term, right: Term) -> bool:
     """Whether two terms have the same value for all values of their variables, functions being any."""
     on = Symbols()
@@ -67,7 +96,7 @@ def equal(left: Term, right: Term) -> bool:
     for name, type in sorted(variables(left, right).items()):
         if name in rows:  # which rows are read does not depend on what is in them
             random = np.random.default_rng(len(inputs))
-            inputs[name] = np.array(random.integers(0, 60, type.shape), dtype=object)
+            inputs[name] = on.integers(random.integers(0, 60, type.shape))
         else:
             inputs[name] = on.symbols(name, type.shape)
     a, b = evaluate([left, right], inputs, on)
@@ -120,7 +149,7 @@ def _values(called: str, rank: int, most: int) -> tuple[Parameter, ...]:
     """Of a parameter that operators call so."""
     match called:
         case "dim" | "axis" | "other":
-            return tuple(range(rank))
+            return tuple(range(rank + 1))
         case "degree" | "factor":
             return tuple(range(2, most + 1))
         case "function":
@@ -143,8 +172,15 @@ def _types(p: Property, sizes: Sizes) -> Iterator[dict[str, TensorType]]:
     """Types of the variables: those with the same letters have the same, and what one letter stands for is split
     equally in all, but for replica dimensions."""
     letters = list(dict.fromkeys(letter for shape in p.shapes.values() for letter in shape))
-    # A window of 3 is the least that reaches over both borders.
-    choices = [(1, 3) if letter in ("kh", "kw") else range(1, sizes.most + 1) for letter in letters]
+    inside = {letter for shape in p.shapes.values() for letter in shape[1:]}
+
+    def choices_of(letter: str) -> Iterable[int]:
+        if letter in ("kh", "kw"):
+            return (1, 3)  # 3 is the least that reaches over both borders
+        # On one device an image has one copy.
+        return range(1, sizes.most + 1) if sizes.split or letter in inside else (1,)
+
+    choices = [choices_of(letter) for letter in letters]
     replicas = sorted({shape for shape in p.shapes.values() if shape})
     inner = [letter for letter in letters if any(letter in shape[1:] for shape in replicas)]
     for chosen in product(*choices):
@@ -166,4 +202,4 @@ def _types(p: Property, sizes: Sizes) -> Iterator[dict[str, TensorType]]:
 def _splits(size: int, sizes: Sizes) -> list[tuple[int, int]]:
     """Degrees and microbatches of a dimension."""
     degrees = [d for d in range(1, size + 1) if size % d == 0] if sizes.split else [1]
-    return [(d, m) for d in degrees for m in ((1, 2) if sizes.time else (1,)) if size % (d * m) == 0]
+    return [(d, m) for d in degrees for m in ((1, 2, 4) if sizes.time else (1,)) if size % (d * m) == 0]

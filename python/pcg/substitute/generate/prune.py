@@ -15,7 +15,7 @@ from pcg.substitute.property import Property
 from pcg.substitute.prove import equal_by
 from pcg.substitute.rule import Rule
 from pcg.substitute.tensor_type import TensorType
-from pcg.substitute.term import VARIABLE, Term, apply, subterms, variable, variables
+from pcg.substitute.term import VARIABLE, Term, apply, subterms, term_of, variable, variables
 
 #: Sizes of dimensions, on how many choices of them a candidate is evaluated, and how many choices are tried.
 _SIZES, _OTHERS, _TRIES = (2, 3, 4, 6), 6, 80
@@ -140,5 +140,5 @@ def _named(space: Space, left: Term, right: Term) -> tuple[Term, Term]:
 
 def _renamed(term: Term, names: dict[str, str]) -> Term:
     if term.operator == VARIABLE:
-        return Term(VARIABLE, (names[str(term.parameters[0])],), (), term.type)
-    return Term(term.operator, term.parameters, tuple(_renamed(o, names) for o in term.operands), term.type)
+        return variable(names[str(term.parameters[0])], term.type)
+    return term_of(term.operator, term.parameters, tuple(_renamed(o, names) for o in term.operands), term.type)

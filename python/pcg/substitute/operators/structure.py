@@ -21,7 +21,9 @@ class Concat(Operator):
         x, y = operands
         axis = dimension(x, parameters[0])
         of_one_device(x, axis, "operand")
-        if x.rank != y.rank or y.with_dim(axis, x.shape[axis], 1, 1) != x or y.degrees[axis] != 1:
+        if axis < y.rank:
+            of_one_device(y, axis, "operand")
+        if x.rank != y.rank or y.with_dim(axis, x.shape[axis], 1, 1) != x:
             raise TermError(f"operands {x} and {y}; allowed: types that are equal but for the size of dimension {axis}")
         return x.with_dim(axis, x.shape[axis] + y.shape[axis], 1)
 

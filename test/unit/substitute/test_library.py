@@ -1,0 +1,72 @@
+"""Rules as text: what is written is read again as the same rule, and a line that is none is named by its number."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcg.substitute.errors import RuleError, TermError
+from pcg.substitute.library import line, read, rule_of, type_of_text
+from pcg.substitute.rule import Rule
+from pcg.substitute.tensor_type import TensorType
+
+LINES = [
+    "sum: add(x, y) => add(y, x) for x: 1x2x4, y: 1x2x4",
+    "scaled-1: scale(x, n) => scale(x, n) for x: 1x2x4, n: number",
+    "split: linear['none'](x, w) => linear['none'](x, w) for x: 2{2}x2/2x4, w: 2{2}x6x4",
+    "conv: conv[1, 'same', 'relu'](x, conv_identity[2, 3]()) => unary['relu'](x) for x: 1x2x2x4x4",
+    "constant: identity[2]() => transpose[1, 2](identity[2]())",
+]
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_a_rule_is_read_as_it_was_written(text: str) -> None:
+    rule = rule_of(text)
+    assert line(rule) == text
+    assert rule_of(line(rule)) == rule and rule.name == text.partition(":")[0]
+
+
+@pytest.mark.parametrize("text", ["1", "1x2x4", "8{2}x4/2x6{3}/2"])
+def test_types_are_read_as_they_print(text: str) -> None:
+    assert str(type_of_text(text)) == text
+
+
+def test_the_type_of_a_number_and_what_is_no_type() -> None:
+    assert type_of_text("number") == TensorType.of(())
+    for text in ("", "x", "1x", "1x2{}", "1x2{2", "-1", "1 x 2", "1x2/"):
+        with pytest.raises(RuleError, match="allowed: sizes with degrees, as 1x2"):
+            type_of_text(text)
+    with pytest.raises(TermError, match="cannot be split"):
+        type_of_text("1x3{2}")
+
+
+def test_comments_and_empty_lines_are_passed_over() -> None:
+    lines = ["# all of them", "", f"  {LINES[0]}  # TASO 2", "   # nothing", LINES[3]]
+    assert [line(r) for r in read(lines, "here")] == [LINES[0], LINES[3]]
+    assert list(read([], "here")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("add(x, y)", "allowed: name: source => destination for variable: type"),
+        ("a b: x => x for x: 1x2", "allowed: name: source => destination"),
+        ("a: x => add(x, x for x: 1x2", "is missing"),
+        ("a: x => add(x) for x: 1x2", "add with 0 parameters and 1 operands"),
+        ("a: x => y for x: 1x2", "variable y has no type"),
+        ("a: x => y for x: 1x2, y: 1x2", "the destination reads y; allowed: inputs of the source"),
+        ("a: x => partition[d, 2](x) for x: 1x2", "has parameters that are names; allowed: integers and functions"),
+        ("a: x => partition[1, 2](x) for x: 1x2", "result 0 is 1x2 of the source and 1x2{2} of the destination"),
+        ("a: x => combine[1, 2](x) for x: 1x2", "degree 1 of dimension 1 of 1x2; allowed: what 2 divides"),
+        ("sum: x => x for x: 1x2", "there are two rules sum"),
+    ],
+)
+def test_a_line_that_is_no_rule_is_named(text: str, says: str) -> None:
+    with pytest.raises(RuleError) as error:
+        list(read([LINES[0], "", text], "here.txt"))
+    assert str(error.value).startswith("here.txt:3: ") and says in str(error.value)
+
+
+def test_a_rule_of_several_results_is_no_line() -> None:
+    rule = rule_of(LINES[0])
+    with pytest.raises(RuleError, match="rule both has 2 results; allowed: one"):
+        line(Rule("both", rule.source * 2, rule.destination * 2))
