@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pcg.substitute.check import PROVED, verify
 from pcg.substitute.errors import RuleError, TermError
-from pcg.substitute.library import line, read, rule_of, type_of_text
+from pcg.substitute.generate.generate import generate
+from pcg.substitute.generate.space import SPACES
+from pcg.substitute.library import files, line, read, rule_of, type_of_text
 from pcg.substitute.rule import Rule
 from pcg.substitute.tensor_type import TensorType
 
@@ -70,3 +73,21 @@ def test_a_rule_of_several_results_is_no_line() -> None:
     rule = rule_of(LINES[0])
     with pytest.raises(RuleError, match="rule both has 2 results; allowed: one"):
         line(Rule("both", rule.source * 2, rule.destination * 2))
+
+
+def test_every_rule_that_pcg_has_is_read_and_few_are_verified() -> None:
+    """All of them under the marker below: here a tenth."""
+    rules = [rule for path in files() for rule in read(path.read_text().splitlines(), path.name)]
+    assert len(rules) > 900 and len({r.name for r in rules}) == len(rules)
+    for rule in rules[::10]:
+        assert verify(rule).verdict == PROVED, rule
+
+
+@pytest.mark.slow
+def test_every_rule_that_pcg_has_is_proved_and_generated() -> None:
+    for path in files():
+        text = path.read_text()
+        assert all(verify(rule).verdict == PROVED for rule in read(text.splitlines(), path.name)), path.name
+    found = generate(SPACES["products"])
+    lines = [line.partition("  #")[0] for line in (files()[0]).read_text().splitlines() if not line.startswith("#")]
+    assert files()[0].name == "products.txt" and [line(rule) for rule in found.rules] == lines

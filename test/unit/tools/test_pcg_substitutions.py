@@ -251,3 +251,35 @@ def test_as_a_program(tmp_path: Path) -> None:
         assert done.returncode == status and not done.stderr and done.stdout.count("\n") == 2
     done = subprocess.run([*program, str(tmp_path / "missing")], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout
+
+
+def test_rules_are_generated_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = tmp_path / "rules.txt"
+    assert main(["generate", "products", "--size", "2", "-o", str(rules)]) == 0
+    error = capsys.readouterr().err
+    assert "products, up to 2 operators: " in error and " 0 unknown, in " in error
+    count = sum(1 for text in rules.read_text().splitlines() if not text.startswith("#"))
+    assert count > 15
+    assert main(["verify", str(rules)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"{count} rules: {count} proved, 0 refuted, ")
+    rules.write_text("wrong: mul(x, y) => add(x, y) for x: 1x2x4, y: 1x2x4\n")
+    assert main(["verify", str(rules)]) == 1
+    assert capsys.readouterr().out.startswith("wrong: refuted: for x = ")
+
+
+def test_what_cannot_be_generated_or_verified_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "other"]) == 2
+    assert capsys.readouterr().err == "pcg-substitutions: error: space 'other'; allowed: taso, unity, products\n"
+    assert main(["generate", "taso", "-o", str(tmp_path / "none" / "rules.txt")]) == 2
+    assert "error: no folder " in capsys.readouterr().err
+    rules = tmp_path / "rules.txt"
+    rules.write_text("# a comment\nnothing\n")
+    assert main(["verify", str(rules)]) == 2
+    assert capsys.readouterr().err.startswith(f"pcg-substitutions: error: {rules}:2: 'nothing'; allowed: name: ")
+
+
+def test_properties_that_follow_from_others_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["properties", "--source", "TASO 27", "--redundant"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("mul(x, ones_like(x)) = x  follows from ours")
+    assert main(["properties", "--source", "TASO 9", "--redundant"]) == 0
+    assert "transpose[i, j](transpose[i, j](x)) = x  is independent" in capsys.readouterr().out
