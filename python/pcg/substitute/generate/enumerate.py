@@ -38,14 +38,6 @@ class Counts:
 
 
 @dataclass
-class _Block:
-    """Terms of one type and size: their numbers and values."""
-
-    numbers: Array
-    values: Array
-
-
-@dataclass
 class Enumeration:
     """Terms by number: operators and operands, and pairs of equal value."""
 
@@ -62,7 +54,7 @@ class Enumeration:
         self._type = np.empty(0, dtype=np.int32)
         self._ops = np.empty((0, self.space.size), dtype=np.int64)
         self._variables = np.empty((0, _VARIABLES), dtype=np.int16)
-        self._blocks: dict[tuple[int, int], _Block] = {}
+        self._blocks: dict[tuple[int, int], Array] = {}
         self._prints: dict[int, tuple[Array, Array]] = {}
         self._type_numbers: dict[TensorType, int] = {}
         self._batched: dict[tuple[int, tuple[int, ...]], tuple[int, BatchedOperator] | None] = {}
@@ -113,10 +105,6 @@ class Enumeration:
             self._terms[number] = found
         return found
 
-    def size(self, number: int) -> int:
-        """How many operators a term has."""
-        return int((self._ops[number] >= 0).sum())
-
     def _number(self, type: TensorType) -> int:
         if type not in self._type_numbers:
             self._type_numbers[type] = len(self.types)
@@ -136,7 +124,7 @@ class Enumeration:
             if of and self.operators[op][0] in self.space.first:
                 continue
             if arity == 1 and of == size - 1 and (found := self._batch(op, (type,))) is not None:
-                yield block.numbers, None, *found
+                yield block, None, *found
         if arity == 2:
             by_types = self._pairs(size, op in self._commutative)
             for types, (left, right) in by_types.items():
@@ -152,7 +140,7 @@ class Enumeration:
         for (first, i), a in blocks:
             for (second, j), b in blocks:
                 if i + j == size - 1 and self._may_be_operands(first, second):
-                    left, right = np.repeat(a.numbers, len(b.numbers)), np.tile(b.numbers, len(a.numbers))
+                    left, right = np.repeat(a, len(b)), np.tile(b, len(a))
                     if i and j:
                         apart = ~(
                             self._ops[left][:, :, None] == np.where(self._ops[right] < 0, -2, self._ops[right])[:, None]
@@ -162,15 +150,15 @@ class Enumeration:
         for (first, i), a in blocks:
             if i == size - 1 and i:  # an operand that is part of the other, or the same
                 for column in range(i):
-                    part = self._ops[a.numbers, column]
+                    part = self._ops[a, column]
                     for second in np.unique(self._type[part]):
                         chosen = self._type[part] == second
-                        inner, outer = part[chosen], a.numbers[chosen]
+                        inner, outer = part[chosen], a[chosen]
                         other = inner != outer
                         found.setdefault((first, int(second)), []).append((outer, inner))
                         found.setdefault((int(second), first), []).append((inner[other], outer[other]))
         if size == 4:  # two of two operators each that share one
-            both = [(type, b.numbers) for (type, of), b in blocks if of == 2]
+            both = [(type, b) for (type, of), b in blocks if of == 2]
             if both:
                 numbers = np.concatenate([n for _, n in both])
                 inner = np.where(self._ops[numbers, 0] == numbers, self._ops[numbers, 1], self._ops[numbers, 0])
@@ -311,7 +299,7 @@ class Enumeration:
         if last:
             return
         block = self._blocks.get((type, size))
-        self._blocks[type, size] = _Block(numbers if block is None else np.append(block.numbers, numbers), values[:0])
+        self._blocks[type, size] = numbers if block is None else np.append(block, numbers)
         store = self._store.get(type)
         rows = np.arange(count) + (0 if store is None else len(store))
         self._row = np.append(self._row, rows)
