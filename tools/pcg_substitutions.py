@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pcg.tools import arguments
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pcg.substitute.rule import Rule
 
 DONE, NOT_ALL = 0, 1
-T = TypeVar("T")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = args.run(args)
     except KeyboardInterrupt:
         return arguments.fail("pcg-substitutions", "interrupted")
+    except BrokenPipeError:  # who reads it has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_ALL
     return status
 
 
@@ -48,11 +51,13 @@ def _check(args: argparse.Namespace) -> int:
         return arguments.fail("pcg-substitutions", str(error))
     found = []
     start = time.perf_counter()
-    for entry in _progress(entries, "rules", args.quiet):
-        verdict = check_entry(entry)
-        found.append(verdict)
-        if not args.json:
-            print(_line(verdict, args.proofs), flush=True)
+    with _bar(args.quiet) as notify:
+        for entry in entries:
+            verdict = check_entry(entry)
+            found.append(verdict)
+            notify("rules", len(found), len(entries))
+            if not args.json:
+                print(_line(verdict, args.proofs), flush=True)
     counts = Counter(v.verdict for v in found)
     if args.json:
         print(json.dumps({"file": args.file, "counts": dict(counts), "rules": [_entry(v) for v in found]}, indent=1))
@@ -115,11 +120,13 @@ def _verify(args: argparse.Namespace) -> int:
         except RuleError as error:
             return arguments.fail("pcg-substitutions", str(error))
     found = []
-    for rule in _progress(rules, "rules", args.quiet):
-        verdict = verify(rule)
-        found.append(verdict)
-        if not args.quiet or verdict.verdict != PROVED:
-            print(_line(verdict, args.proofs), flush=True)
+    with _bar(args.quiet) as notify:
+        for rule in rules:
+            verdict = verify(rule)
+            found.append(verdict)
+            notify("rules", len(found), len(rules))
+            if not args.quiet or verdict.verdict != PROVED:
+                print(_line(verdict, args.proofs), flush=True)
     counts = Counter(v.verdict for v in found)
     said = ", ".join(f"{counts[v]} {v}" for v in VERDICTS)
     print(f"{len(found)} rules: {said}, in {time.perf_counter() - start:.1f} s")
@@ -212,16 +219,6 @@ def _selected(source: str) -> list[Property]:
     from pcg.substitute.properties import PROPERTIES
 
     return [p for p in PROPERTIES if source.lower() in p.source.lower()]
-
-
-def _progress(of: Sequence[T], what: str, quiet: bool) -> Iterator[T] | Iterable[T]:
-    """These, with a bar on a terminal's error stream."""
-    if quiet or not sys.stderr.isatty():
-        return of
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(of, what, console=Console(stderr=True), transient=True)
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:

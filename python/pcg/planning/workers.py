@@ -13,7 +13,6 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.resource_tracker import ensure_running
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -25,7 +24,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.transformation import option
 from pcg.ir.walk import body, walk
 from pcg.planning.workspace import Workspace
-from pcg.solve import beside
+from pcg.solve import beside, pool
 
 R = TypeVar("R")
 Key = TypeVar("Key")
@@ -37,8 +36,6 @@ JOBS = option(0, "processes that evaluate candidates for a large program; 0: as 
 #: Ops of a program for which processes are started.  Measured: one takes 1.2 s to start, a candidate for so many ops
 #: 0.3 s, and there are 20 to 50 of them.
 _LARGE = 500
-#: Seconds after which a process that has nothing to do ends.
-_IDLE = 20.0
 #: loky ends a process that has grown by 300 MB since its first task, taking what it keeps of a program for a leak.
 _ENVIRONMENT = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
 
@@ -79,9 +76,7 @@ class Workers:
             if not any(self._program):
                 self._program = _bytecode(self.workspace.module), _without_mesh(self.workspace.module)
             try:
-                ensure_running()  # loky starts it as well, and to start it unblocks Ctrl-C
-                with beside.without_ctrl_c():
-                    future = self._executor().submit(_run, *self._program, self._lenient, task)
+                future = pool.submit(self._executor(), _run, *self._program, self._lenient, task)
             except (OSError, BrokenProcessPool):  # no shared memory here, or a process was killed
                 self._jobs = 1
         found = Pending(self.workspace, task, future)
@@ -117,7 +112,7 @@ class Workers:
 
         # Killing: if the processes before are being ended, loky else takes that back and lets them go on.
         return get_reusable_executor(
-            max_workers=self._jobs, timeout=_IDLE, kill_workers=True, initializer=_initialize, env=_ENVIRONMENT
+            max_workers=self._jobs, timeout=pool.IDLE, kill_workers=True, initializer=_initialize, env=_ENVIRONMENT
         )
 
 

@@ -53,19 +53,23 @@ class Direction:
 class Directions:
     """Properties, by what they may be applied to."""
 
-    def __init__(self, properties: Iterable[Property]) -> None:
+    def __init__(self, properties: Iterable[Property] = ()) -> None:
         self._by_root: dict[tuple[str, tuple[Parameter, ...] | None], list[Direction]] = {}
-        number = 0
+        self._count = 0
         for p in properties:
-            left, right = p.sides
-            for here, there in ((left, right), (right, left)):
-                if isinstance(here, Pattern) and there.variables <= here.variables:
-                    operands = tuple((i, o.operator) for i, o in enumerate(here.operands) if isinstance(o, Pattern))
-                    named = any(isinstance(n, Name) for n in here.parameters)
-                    known = None if named else tuple(n for n in here.parameters if not isinstance(n, Name))
-                    direction = Direction(number, p, here, there, operands)
-                    self._by_root.setdefault((here.operator, known), []).append(direction)
-                    number += 1
+            self.add(p)
+
+    def add(self, p: Property) -> None:
+        """One more property."""
+        left, right = p.sides
+        for here, there in ((left, right), (right, left)):
+            if isinstance(here, Pattern) and there.variables <= here.variables:
+                operands = tuple((i, o.operator) for i, o in enumerate(here.operands) if isinstance(o, Pattern))
+                named = any(isinstance(n, Name) for n in here.parameters)
+                known = None if named else tuple(n for n in here.parameters if not isinstance(n, Name))
+                direction = Direction(self._count, p, here, there, operands)
+                self._by_root.setdefault((here.operator, known), []).append(direction)
+                self._count += 1
 
     def of(self, node: Node) -> Iterator[Direction]:
         """Those whose side may match a node."""

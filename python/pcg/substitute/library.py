@@ -14,7 +14,7 @@ from pcg.substitute.errors import RuleError, TermError
 from pcg.substitute.pattern import Hole, Name, Pattern, parse
 from pcg.substitute.rule import Rule
 from pcg.substitute.tensor_type import TensorType
-from pcg.substitute.term import VARIABLE, Term, apply, variable, variables
+from pcg.substitute.term import Term, apply, variable, variables
 
 _LINE = re.compile(r"(?P<name>[\w-]+): (?P<source>.+?) => (?P<destination>.+?)(?: for (?P<types>.+))?")
 _DIMENSION = re.compile(r"(\d{1,9})(?:\{(\d{1,9})\})?(?:/(\d{1,9}))?")
@@ -26,14 +26,6 @@ def files() -> list[Path]:
     return sorted(Path(__file__).with_name("rules").glob("*.txt"))
 
 
-def pattern(term: Term) -> str:
-    """A term as the text of a pattern: names of functions in quotes."""
-    if term.operator == VARIABLE:
-        return str(term.parameters[0])
-    parameters = f"[{', '.join(map(repr, term.parameters))}]" if term.parameters else ""
-    return f"{term.operator}{parameters}({', '.join(pattern(o) for o in term.operands)})"
-
-
 def line(rule: Rule) -> str:
     """A rule of one result as a line.
 
@@ -43,7 +35,7 @@ def line(rule: Rule) -> str:
     if len(rule.source) != 1:
         raise RuleError(f"rule {rule.name} has {len(rule.source)} results; allowed: one")
     types = ", ".join(f"{name}: {type if type.rank else _NUMBER}" for name, type in variables(*rule.source).items())
-    text = f"{rule.name}: {pattern(rule.source[0])} => {pattern(rule.destination[0])}"
+    text = f"{rule.name}: {rule.source[0]} => {rule.destination[0]}"
     return f"{text} for {types}" if types else text
 
 

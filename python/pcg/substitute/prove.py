@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pcg.substitute.egraph import Directions, EGraph, Equation
@@ -33,20 +34,25 @@ class Proof:
         return "\n".join(f"{e.left} = {e.right}  ({e.property.source})" for e in self.equations)
 
 
-def prove(rule: Rule, properties: tuple[Property, ...] = PROPERTIES) -> Proof | None:
-    """A proof that Z3 accepts, or None if none was found.
+def prove(rule: Rule, properties: tuple[Property, ...] | None = None) -> Proof | None:
+    """A proof from properties, by default all, that Z3 accepts, or None if none was found.
 
     The properties are those whose conditions hold for the types of the terms; sizes matter to no condition but those of
     what is sliced or has groups, so that a proof for general sizes is one for others.
     """
-    equations = equal_by(rule, properties, _ROUNDS, _NODES)
+    equations = equal_by(rule, _all() if properties is None else Directions(properties), _ROUNDS, _NODES)
     return None if equations is None else _checked(rule, equations)
 
 
-def equal_by(rule: Rule, properties: tuple[Property, ...], rounds: int, nodes: int) -> list[Equation] | None:
+@cache
+def _all() -> Directions:
+    return Directions(PROPERTIES)
+
+
+def equal_by(rule: Rule, directions: Directions, rounds: int, nodes: int) -> list[Equation] | None:
     """Instances of properties that make the results of a rule equal; None if none were found in so many rounds of all,
     or of an e-graph of so many nodes."""
-    graph, directions = EGraph(), Directions(properties)
+    graph = EGraph()
     goals = [(graph.add(s), graph.add(d)) for s, d in zip(rule.source, rule.destination, strict=True)]
     for _ in range(rounds):
         if all(graph.find(s) == graph.find(d) for s, d in goals):

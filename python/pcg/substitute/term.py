@@ -32,13 +32,13 @@ class Term:
         return term_of, (self.operator, self.parameters, self.operands, self.type)
 
     def __str__(self) -> str:
-        """Without what is inside where it is long: a term may be used often."""
+        """The text of a pattern (`pcg.substitute.pattern`), without what is inside where that is long."""
         texts: dict[Term, str] = {}
         for term in subterms(self):
             if term.operator == VARIABLE:
                 texts[term] = str(term.parameters[0])
                 continue
-            parameters = f"[{', '.join(map(str, term.parameters))}]" if term.parameters else ""
+            parameters = f"[{', '.join(map(repr, term.parameters))}]" if term.parameters else ""
             operands = ", ".join(texts[o] for o in term.operands)
             texts[term] = f"{term.operator}{parameters}({operands if len(operands) <= _LONG else '...'})"
         return texts[self]

@@ -8,12 +8,14 @@ from itertools import product
 
 import numpy as np
 
+from pcg.solve.pool import each
 from pcg.substitute.egraph import build, complete
 from pcg.substitute.entries import Array
 from pcg.substitute.errors import TermError
 from pcg.substitute.evaluate import evaluate, indices
 from pcg.substitute.pattern import Hole
 from pcg.substitute.polynomial import Symbols
+from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.property import Property
 from pcg.substitute.tensor_type import TensorType
 from pcg.substitute.term import Parameter, Term, variable, variables
@@ -60,30 +62,15 @@ def validate(p: Property, sizes: Sizes) -> Validation:
 
 
 def validate_all(properties: Sequence[Property], most: int, jobs: int = 1) -> Iterator[Validation]:
-    """Of each property what `validate` finds for sizes up to `most`, in `jobs` processes."""
-    if jobs == 1:
-        yield from (_validated(p, most) for p in properties)
-        return
-    from loky import get_reusable_executor
-
-    from pcg.substitute.properties import PROPERTIES
-
-    # Conditions are functions, which are not pickled: a process has the properties, and is sent numbers.
+    """Of each of the properties that proofs use what `validate` finds for sizes up to `most`, in `jobs` processes."""
+    # Conditions are functions, which are not pickled: a process has the properties, and is told which.
     numbers = [next(i for i, q in enumerate(PROPERTIES) if q is p) for p in properties]
-    executor = get_reusable_executor(max_workers=jobs, timeout=60)
-    pending = [executor.submit(_validated_number, number, most) for number in numbers]
-    for future in pending:
-        yield future.result()
+    return each(_validated, [(number, most) for number in numbers], jobs)
 
 
-def _validated_number(number: int, most: int) -> Validation:
-    from pcg.substitute.properties import PROPERTIES
-
-    return _validated(PROPERTIES[number], most)
-
-
-def _validated(p: Property, most: int) -> Validation:
-    found = [validate(p, sizes) for sizes in sizes_for(p, most)]
+def _validated(task: tuple[int, int]) -> Validation:
+    p = PROPERTIES[task[0]]
+    found = [validate(p, sizes) for sizes in sizes_for(p, task[1])]
     wrong = next((v.wrong for v in found if v.wrong is not None), None)
     return Validation(sum(v.instances for v in found), wrong)
 

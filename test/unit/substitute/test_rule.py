@@ -20,7 +20,7 @@ def relu(term: Term) -> Term:
 
 def test_a_rule_prints_result_by_result() -> None:
     rule = Rule("r", (relu(x()), x("y")), (x(), x("y")))
-    assert str(rule) == "unary[relu](x) => x; y => y"
+    assert str(rule) == "unary['relu'](x) => x; y => y"
 
 
 def test_the_destination_may_leave_inputs_out_and_has_none_of_its_own() -> None:

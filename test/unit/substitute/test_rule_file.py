@@ -53,16 +53,16 @@ def built(*source: dict[str, Any]) -> str:
     [
         (op("OP_EW_ADD", -1, -2), "add(x1, x2)"),
         (op("OP_EW_MUL", -1, -2), "mul(x1, x2)"),
-        (op("OP_RELU", -1), "unary[relu](x1)"),
-        (op("OP_SIGMOID", -1), "unary[sigmoid](x1)"),
-        (op("OP_TANH", -1), "unary[tanh](x1)"),
-        (op("OP_GELU", -1), "unary[gelu](x1)"),
-        (op("OP_EXP", -1), "unary[exp](x1)"),
-        (op("OP_LINEAR", -1, -4), "linear[none](x1, w4)"),
-        (op("OP_LINEAR", -1, -4, PM_ACTI=0), "linear[none](x1, w4)"),
-        (op("OP_LINEAR", -1, -4, PM_ACTI=1), "linear[sigmoid](x1, w4)"),
-        (op("OP_LINEAR", -1, -4, PM_ACTI=2), "linear[relu](x1, w4)"),
-        (op("OP_LINEAR", -1, -4, PM_ACTI=3), "linear[tanh](x1, w4)"),
+        (op("OP_RELU", -1), "unary['relu'](x1)"),
+        (op("OP_SIGMOID", -1), "unary['sigmoid'](x1)"),
+        (op("OP_TANH", -1), "unary['tanh'](x1)"),
+        (op("OP_GELU", -1), "unary['gelu'](x1)"),
+        (op("OP_EXP", -1), "unary['exp'](x1)"),
+        (op("OP_LINEAR", -1, -4), "linear['none'](x1, w4)"),
+        (op("OP_LINEAR", -1, -4, PM_ACTI=0), "linear['none'](x1, w4)"),
+        (op("OP_LINEAR", -1, -4, PM_ACTI=1), "linear['sigmoid'](x1, w4)"),
+        (op("OP_LINEAR", -1, -4, PM_ACTI=2), "linear['relu'](x1, w4)"),
+        (op("OP_LINEAR", -1, -4, PM_ACTI=3), "linear['tanh'](x1, w4)"),
         (op("OP_CONCAT", -1, -2, PM_AXIS=1), "concat[1](x1, x2)"),
         (op("OP_CONCAT", -1, -2, -3, PM_AXIS=1, PM_NUM_INPUTS=3), "concat[1](concat[1](x1, x2), x3)"),
         (op("OP_CONCAT", -1, -2, -1, -2, PM_AXIS=2), "concat[2](concat[2](concat[2](x1, x2), x1), x2)"),
@@ -107,7 +107,7 @@ def test_the_destination_has_inputs_too() -> None:
 def test_results_of_the_two_sides_are_paired() -> None:
     source = [op("OP_RELU", -1), op("OP_TANH", -2)]
     found = rule(entry(source, source[::-1], (0, 0, 1, 0), (1, 0, 0, 0), name="exchanged"))
-    assert str(found) == "unary[relu](x1) => unary[relu](x1); unary[tanh](x2) => unary[tanh](x2)"
+    assert str(found) == "unary['relu'](x1) => unary['relu'](x1); unary['tanh'](x2) => unary['tanh'](x2)"
     assert found.name == "exchanged"
 
 
@@ -308,7 +308,7 @@ def test_what_is_no_rule(value: dict[str, Any], error: type[Exception], says: st
 def test_an_intermediate_result_may_be_mapped_and_used() -> None:
     source = [op("OP_RELU", -1), op("OP_TANH", 0)]
     found = rule(entry(source, source, (0, 0, 0, 0), (1, 0, 1, 0)))
-    assert str(found.source[1]) == "unary[tanh](unary[relu](x1))"
+    assert str(found.source[1]) == "unary['tanh'](unary['relu'](x1))"
 
 
 def without(key: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -382,7 +382,7 @@ def test_an_operator_without_parameters_may_leave_them_out(tmp_path: Path) -> No
     file.write_text(json.dumps({"rule": [entry([without("para", RELU)], [RELU])]}))
     (found,) = read(file)
     assert isinstance(found, FileRule)
-    assert str(found.rule({"x1": (1, 2, 4)})) == "unary[relu](x1) => unary[relu](x1)"
+    assert str(found.rule({"x1": (1, 2, 4)})) == "unary['relu'](x1) => unary['relu'](x1)"
 
 
 def test_a_rule_without_a_name_is_called_by_its_place(tmp_path: Path) -> None:

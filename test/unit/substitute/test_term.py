@@ -282,8 +282,8 @@ def test_a_term_prints_as_it_is_written() -> None:
     split = apply("partition", (1, 2), (sum_of_both,))
     assert str(x()) == "x"
     assert str(apply("identity", (4,))) == "identity[4]()"
-    assert str(apply("unary", ("relu",), (split,))) == "unary[relu](partition[1, 2](add(x, y)))"
-    assert str(apply("matmul", ("none",), (x(), x("1x4x2", "w")))) == "matmul[none](x, w)"
+    assert str(apply("unary", ("relu",), (split,))) == "unary['relu'](partition[1, 2](add(x, y)))"
+    assert str(apply("matmul", ("none",), (x(), x("1x4x2", "w")))) == "matmul['none'](x, w)"
 
 
 def test_equal_terms_are_one() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pcg.substitute import properties
+from pcg.substitute import validate as validation
 from pcg.substitute.property import Property
 from pcg.tools.pcg_substitutions import main
 
@@ -168,19 +169,21 @@ LAST = Property("mul(x, y)", "mul(y, x)", "third", "x: r m; y: r m")
 
 
 def test_what_does_not_hold_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(properties, "PROPERTIES", (RIGHT, WRONG, LAST))
+    for module in (properties, validation):
+        monkeypatch.setattr(module, "PROPERTIES", (RIGHT, WRONG, LAST))
     assert main(["validate"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines[:3]] == ["first", "second", "third"]
     assert ": holds (" in lines[0] and ": holds (" in lines[2]
-    assert "does not hold: unary[relu](add(x, y)): 1x1; add(unary[relu](x), unary[relu](y)): 1x1 (1 inst" in lines[1]
+    assert "does not hold: unary['relu'](add(x, y)): 1x1; add(unary['relu'](x), unary['relu'](y)): 1x1 (1 inst" in lines[1]
     assert ": 2 hold, 1 do not, 0 have no instance, in " in lines[3]
 
 
 def test_quiet_says_only_what_does_not_hold(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(properties, "PROPERTIES", (RIGHT, WRONG, LAST))
+    for module in (properties, validation):
+        monkeypatch.setattr(module, "PROPERTIES", (RIGHT, WRONG, LAST))
     assert main(["validate", "--quiet"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines[:-1]] == ["second"]

@@ -21,7 +21,7 @@ from pcg.substitute.term import Parameter, Term, apply, variable
 
 #: Pairs of operands that are evaluated at a time.
 _CHUNK = 1 << 17
-#: Variables of a term, at most.
+#: Variables of a term, at most: four operators of two operands have five.
 _VARIABLES = 6
 
 
@@ -35,6 +35,10 @@ class Counts:
     """Terms with the value of another one."""
     candidates: int = 0
     """Of those, the ones that differ by more than the names of variables."""
+
+
+#: Types of two operands, and numbers of terms that are both.
+_Pairs = tuple[tuple[int, int], Array, Array]
 
 
 @dataclass
@@ -136,44 +140,8 @@ class Enumeration:
         if (size, commutative) in self._pair_cache:
             return self._pair_cache[size, commutative]
         found: dict[tuple[int, int], list[tuple[Array, Array]]] = {}
-        blocks = list(self._blocks.items())
-        for (first, i), a in blocks:
-            for (second, j), b in blocks:
-                if i + j == size - 1 and self._may_be_operands(first, second):
-                    left, right = np.repeat(a, len(b)), np.tile(b, len(a))
-                    if i and j:
-                        apart = ~(
-                            self._ops[left][:, :, None] == np.where(self._ops[right] < 0, -2, self._ops[right])[:, None]
-                        ).any((1, 2))
-                        left, right = left[apart], right[apart]
-                    found.setdefault((first, second), []).append((left, right))
-        for (first, i), a in blocks:
-            if i == size - 1 and i:  # an operand that is part of the other, or the same
-                for column in range(i):
-                    part = self._ops[a, column]
-                    for second in np.unique(self._type[part]):
-                        chosen = self._type[part] == second
-                        inner, outer = part[chosen], a[chosen]
-                        other = inner != outer
-                        found.setdefault((first, int(second)), []).append((outer, inner))
-                        found.setdefault((int(second), first), []).append((inner[other], outer[other]))
-        if size == 4:  # two of two operators each that share one
-            both = [(type, b) for (type, of), b in blocks if of == 2]
-            if both:
-                numbers = np.concatenate([n for _, n in both])
-                inner = np.where(self._ops[numbers, 0] == numbers, self._ops[numbers, 1], self._ops[numbers, 0])
-                order = np.argsort(inner, kind="stable")
-                numbers, inner = numbers[order], inner[order]
-                starts = np.flatnonzero(np.r_[True, inner[1:] != inner[:-1]])
-                for group in np.split(numbers, starts[1:]):
-                    left, right = np.repeat(group, len(group)), np.tile(group, len(group))
-                    apart = left != right
-                    left, right = left[apart], right[apart]
-                    key = self._type[left].astype(np.int64) * len(self.types) + self._type[right]
-                    for k in np.unique(key):
-                        chosen = key == k
-                        types = int(k) // len(self.types), int(k) % len(self.types)
-                        found.setdefault(types, []).append((left[chosen], right[chosen]))
+        for types, left, right in (*self._apart(size), *self._nested(size), *(self._sharing() if size == 4 else ())):
+            found.setdefault(types, []).append((left, right))
         joined = {}
         for types, parts in found.items():
             left, right = (np.concatenate([p[side] for p in parts]) for side in (0, 1))
@@ -184,6 +152,46 @@ class Enumeration:
                 joined[types] = left, right
         self._pair_cache[size, commutative] = joined
         return joined
+
+    def _apart(self, size: int) -> Iterator[_Pairs]:
+        """Pairs that have no operator in common."""
+        for (first, i), a in self._blocks.items():
+            for (second, j), b in self._blocks.items():
+                if i + j == size - 1 and self._may_be_operands(first, second):
+                    left, right = np.repeat(a, len(b)), np.tile(b, len(a))
+                    if i and j:
+                        ops, others = self._ops[left], self._ops[right]
+                        common = ((ops[:, :, None] == others[:, None]) & (ops >= 0)[:, :, None]).any((1, 2))
+                        left, right = left[~common], right[~common]
+                    yield (first, second), left, right
+
+    def _nested(self, size: int) -> Iterator[_Pairs]:
+        """Pairs of which one is part of the other, or the same."""
+        for (first, of), outer in self._blocks.items():
+            for column in range(of if of == size - 1 else 0):
+                part = self._ops[outer, column]
+                for second in map(int, np.unique(self._type[part])):
+                    chosen = self._type[part] == second
+                    inner, around = part[chosen], outer[chosen]
+                    yield (first, second), around, inner
+                    other = inner != around
+                    yield (second, first), inner[other], around[other]
+
+    def _sharing(self) -> Iterator[_Pairs]:
+        """Pairs of terms of two operators each that have the inner one in common."""
+        both = [block for (_, of), block in self._blocks.items() if of == 2]
+        if not both:
+            return
+        numbers = np.concatenate(both)
+        inner = np.where(self._ops[numbers, 0] == numbers, self._ops[numbers, 1], self._ops[numbers, 0])
+        order = np.argsort(inner, kind="stable")
+        starts = np.flatnonzero(np.diff(inner[order])) + 1
+        for group in np.split(numbers[order], starts):
+            left, right = np.repeat(group, len(group)), np.tile(group, len(group))
+            types = np.stack([self._type[left], self._type[right]], axis=1)
+            for first, second in np.unique(types, axis=0).tolist():
+                chosen = (types == (first, second)).all(1) & (left != right)
+                yield (first, second), left[chosen], right[chosen]
 
     def _may_be_operands(self, first: int, second: int) -> bool:
         """Whether an operator takes operands of such types."""
@@ -248,7 +256,7 @@ class Enumeration:
             equal_to[where] = numbers_of_new[inverse]
             self.counts.distinct += len(new)
             self.counts.equal += int(again.sum())
-            self._note(op, numbers[again], result, equal_to[again], variables[again], ops[again], size)
+            self._note(op, numbers[again], equal_to[again], variables[again])
 
     def _values(self, numbers: Array) -> Array:
         """Values of terms of one type."""
@@ -266,7 +274,7 @@ class Enumeration:
         sides = [np.where(operands[:, [s]] >= 0, self._variables[operands[:, s]], -1) for s in (0, 1)]
         variables = _first_uses(np.concatenate(sides, axis=1))[:, :_VARIABLES]
         ops = [np.where(operands[:, [s]] >= 0, self._ops[operands[:, s]], -1) for s in (0, 1)]
-        return variables, _union(np.concatenate(ops, axis=1))[:, : self.space.size - 1]
+        return variables, _first_uses(np.concatenate(ops, axis=1))[:, : self.space.size - 1]
 
     def _keep(
         self,
@@ -305,9 +313,7 @@ class Enumeration:
         self._row = np.append(self._row, rows)
         self._store[type] = values if store is None else np.concatenate((store, values))
 
-    def _note(
-        self, op: int, operands: Array, type: int, equal_to: Array, variables: Array, ops: Array, size: int
-    ) -> None:
+    def _note(self, op: int, operands: Array, equal_to: Array, variables: Array) -> None:
         """Note candidates: those in which variables are used in order, as others are these with other names."""
         others = self._variables[equal_to]
         ordered = self._in_order(np.concatenate((variables, others), axis=1))
@@ -354,5 +360,3 @@ def _first_uses(rows: Array) -> Array:
     order = np.argsort(kept < 0, axis=1, kind="stable")
     return np.take_along_axis(kept, order, axis=1)
 
-
-_union = _first_uses

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from pcg.solve.pool import each
+from pcg.substitute.egraph import Directions, Equation
 from pcg.substitute.errors import RuleError
 from pcg.substitute.generate.enumerate import Enumeration
 from pcg.substitute.generate.prune import as_property, bound, follows, general, named, other_sizes
 from pcg.substitute.generate.space import Space
 from pcg.substitute.library import line, rule_of
-from pcg.substitute.property import Property
+from pcg.substitute.properties import PROPERTIES
 from pcg.substitute.prove import Proof, prove
 from pcg.substitute.refute import counterexample
 from pcg.substitute.rule import Rule
+from pcg.substitute.term import Term
 
 #: Candidates that are looked at before rules that were kept meanwhile are used.
 _BATCH = 128
@@ -56,36 +58,31 @@ def generate(
         progress.save(state)
     kept = [rule_of(text) for text in progress.kept]
     refuted = [rule_of(text) for text in progress.refuted]
-    properties = [as_property(rule) for rule in kept]
+    directions = Directions(as_property(rule) for rule in kept)
     todo = [rule_of(text) for text in progress.candidates]
-    with _Workers(jobs) as workers:
-        while progress.done < len(todo):
-            notify("candidates", progress.done, len(todo))
-            batch = todo[progress.done : progress.done + _BATCH]
-            before = len(properties)
-            for rule, derived in zip(batch, workers.follow(batch, kept, properties), strict=True):
-                if (
-                    derived
-                    or follows(rule, tuple(properties[before:]))
-                    or (len(properties) > before and follows(rule, tuple(properties)))
-                ):
-                    continue
-                if any(counterexample(r) is not None for r in (rule, *other_sizes(rule))):
-                    refuted.append(rule)
-                    continue
-                kept.append(rule)
-                properties.append(as_property(rule))
-            progress.done += len(batch)
-            progress.kept, progress.refuted = [line(r) for r in kept], [line(r) for r in refuted]
-            progress.save(state)
-        found = Generated(space.name, space.size, dict(progress.counts), refuted=refuted)
-        for i, (rule, proof) in enumerate(zip(kept, workers.prove(kept), strict=True)):
-            notify("proofs", i, len(kept))
-            if proof is None:
-                found.unknown.append(rule)
-            else:
-                found.rules.append(Rule(f"{space.name}-{len(found.rules) + 1}", rule.source, rule.destination))
-                found.proofs.append(proof)
+    while progress.done < len(todo):
+        notify("candidates", progress.done, len(todo))
+        batch = todo[progress.done : progress.done + _BATCH]
+        before = len(kept)
+        for rule, derived in zip(batch, _follow(batch, kept, jobs), strict=True):
+            if derived or (len(kept) > before and follows(rule, directions)):
+                continue
+            if any(counterexample(r) is not None for r in (rule, *other_sizes(rule))):
+                refuted.append(rule)
+                continue
+            kept.append(rule)
+            directions.add(as_property(rule))
+        progress.done += len(batch)
+        progress.kept, progress.refuted = [line(r) for r in kept], [line(r) for r in refuted]
+        progress.save(state)
+    found = Generated(space.name, space.size, dict(progress.counts), refuted=refuted)
+    for i, (rule, proof) in enumerate(zip(kept, each(_proved, kept, jobs), strict=True)):
+        notify("proofs", i, len(kept))
+        if proof is None:
+            found.unknown.append(rule)
+        else:
+            found.rules.append(Rule(f"{space.name}-{len(found.rules) + 1}", rule.source, rule.destination))
+            found.proofs.append(Proof(tuple(Equation(PROPERTIES[n], left, right) for n, left, right in proof)))
     found.counts |= {
         "kept": len(kept),
         "refuted": len(refuted),
@@ -146,47 +143,22 @@ class _State:
             os.replace(beside, path)
 
 
-class _Workers:
-    """Processes, or this one where there is to be one."""
-
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._jobs > 1:
-            self._executor().shutdown(wait=False, kill_workers=True)
-
-    def _executor(self) -> Any:
-        from loky import get_reusable_executor
-
-        return get_reusable_executor(max_workers=self._jobs, timeout=60)
-
-    def follow(self, rules: list[Rule], kept: list[Rule], properties: list[Property]) -> Iterable[bool]:
-        """Of each rule whether it follows from those kept."""
-        if self._jobs == 1:
-            return (follows(rule, tuple(properties)) for rule in rules)
-        known = [line(r) for r in kept]
-        parts = [[line(r) for r in rules[i :: self._jobs]] for i in range(self._jobs)]
-        found = list(self._executor().map(_follow, parts, [known] * self._jobs))
-        return (found[i % self._jobs][i // self._jobs] for i in range(len(rules)))
-
-    def prove(self, rules: list[Rule]) -> Iterable[Proof | None]:
-        """Of each rule its proof."""
-        if self._jobs == 1:
-            return (prove(rule) for rule in rules)
-        texts = self._executor().map(_proved, [line(r) for r in rules], chunksize=8)
-        # A proof has the properties, whose conditions are functions: what was proved elsewhere is proved here again,
-        # which is much faster than to find that something is not.
-        return (prove(rule) if ok else None for rule, ok in zip(rules, texts, strict=True))
+def _follow(rules: list[Rule], kept: list[Rule], jobs: int) -> list[bool]:
+    """Of each rule whether it follows from those kept."""
+    parts = [(rules[i::jobs], kept) for i in range(jobs)]
+    found = list(each(_followed, parts, jobs))
+    return [found[i % jobs][i // jobs] for i in range(len(rules))]
 
 
-def _follow(rules: list[str], known: list[str]) -> list[bool]:
-    properties = tuple(as_property(rule_of(text)) for text in known)
-    return [follows(rule_of(text), properties) for text in rules]
+def _followed(part: tuple[list[Rule], list[Rule]]) -> list[bool]:
+    directions = Directions(as_property(rule) for rule in part[1])
+    return [follows(rule, directions) for rule in part[0]]
 
 
-def _proved(rule: str) -> bool:
-    return prove(rule_of(rule)) is not None
+def _proved(rule: Rule) -> list[tuple[int, Term, Term]] | None:
+    """The proof of a rule, with the numbers of its properties, whose conditions are functions and not pickled."""
+    proof = prove(rule)
+    if proof is None:
+        return None
+    numbers = {id(p): i for i, p in enumerate(PROPERTIES)}
+    return [(numbers[id(e.property)], e.left, e.right) for e in proof.equations]

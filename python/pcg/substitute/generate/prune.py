@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 
+from pcg.substitute.egraph import Directions
 from pcg.substitute.errors import TermError
 from pcg.substitute.generate.space import Space
-from pcg.substitute.library import pattern
 from pcg.substitute.pattern import Hole, Pattern
 from pcg.substitute.property import Property
 from pcg.substitute.prove import equal_by
@@ -72,17 +72,17 @@ def _match(of: Pattern | Hole, term: Term, found: dict[str, Term]) -> bool:
     return all(_match(o, t, found) for o, t in zip(of.operands, term.operands, strict=True))
 
 
-def follows(rule: Rule, properties: tuple[Property, ...]) -> bool:
+def follows(rule: Rule, directions: Directions) -> bool:
     """Whether a few rounds of these make both sides equal."""
-    return bool(properties) and equal_by(rule, properties, _ROUNDS, _NODES) is not None
+    return equal_by(rule, directions, _ROUNDS, _NODES) is not None
 
 
 def as_property(rule: Rule) -> Property:
     """A rule as an equation that proofs can use, of variables of as many dimensions."""
     ranks = {name: type.rank for name, type in variables(*rule.source).items()}
     return Property(
-        pattern(rule.source[0]),
-        pattern(rule.destination[0]),
+        str(rule.source[0]),
+        str(rule.destination[0]),
         rule.name,
         "",
         where=lambda b: all(b.type(name).rank == rank for name, rank in ranks.items() if name in b.types),

@@ -6,11 +6,11 @@ import numpy as np
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
-from pcg.substitute.operators.operator import Operator
+from pcg.substitute.operators.operator import Operator, Parameters, Types, Values
 from pcg.substitute.tensor_type import TensorType
 
 
-def _sizes(parameters: tuple[int | str, ...]) -> tuple[int, ...]:
+def _sizes(parameters: Parameters) -> tuple[int, ...]:
     sizes = tuple(int(p) for p in parameters)
     if min(sizes) < 1:
         raise TermError(f"sizes {', '.join(map(str, sizes))}; allowed: 1 or more")
@@ -23,12 +23,10 @@ class OnesLike(Operator):
     name = "ones_like"
     arity = 1
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         return operands[0]
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.constant(1, types[0].shape)
 
 
@@ -39,13 +37,11 @@ class Identity(Operator):
     arity = 0
     parameters = ("size",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (size,) = _sizes(parameters)
         return TensorType.of((1, size, size))
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         (size,) = _sizes(parameters)
         return np.where(np.eye(size, dtype=bool), on.constant(1, (1, size, size)), on.constant(0, (1, size, size)))
 
@@ -57,15 +53,13 @@ class ConvIdentity(Operator):
     arity = 0
     parameters = ("channels", "kernel")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         channels, kernel = _sizes(parameters)
         if kernel % 2 == 0:
             raise TermError(f"kernel {kernel}; allowed: an odd number")
         return TensorType.of((1, channels, channels, kernel, kernel))
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         channels, kernel = _sizes(parameters)
         found = on.constant(0, (1, channels, channels, kernel, kernel))
         one = on.constant(1, (1,))[0]
@@ -81,12 +75,10 @@ class PoolKernel(Operator):
     arity = 0
     parameters = ("channels", "kernel")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         channels, kernel = _sizes(parameters)
         return TensorType.of((1, channels, 1, kernel, kernel))
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         channels, kernel = _sizes(parameters)
         return on.divide(on.constant(1, (1, channels, 1, kernel, kernel)), kernel * kernel)

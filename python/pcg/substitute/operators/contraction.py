@@ -17,7 +17,7 @@ import numpy as np
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
-from pcg.substitute.operators.operator import NONE, Operator, activated, activation
+from pcg.substitute.operators.operator import NONE, Operator, Parameters, Types, Values, activated, activation
 from pcg.substitute.tensor_type import TensorType
 
 
@@ -69,7 +69,7 @@ class Matmul(Operator):
     parameters = ("activation",)
     named = frozenset(parameters)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         x, w = operands
         activation(parameters[0])
         batch = slice(1, -2)
@@ -86,9 +86,7 @@ class Matmul(Operator):
         out = x.with_dim(0, copies * degrees.common * degrees.k, degrees.common * degrees.k)
         return out.with_dim(x.rank - 1, w.shape[-1], degrees.n, 1)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         (x, w), d = types, _Degrees.of(*types)
         out = self.type_of(parameters, types)
         batch = x.shape[1:-2]
@@ -120,15 +118,13 @@ class Linear(Operator):
     parameters = ("activation",)
     named = frozenset(parameters)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         x, w = operands
         if x.rank != 3 or w.rank != 3 or x.shape[2] != w.shape[2]:
             raise TermError(f"operands {x} and {w}; allowed: [r, m, k] and [r, n, k]")
         return Matmul().type_of(parameters, (x, w.dims((0, 2, 1))))
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         x, w = types
         return Matmul().value_of(parameters, (x, w.dims((0, 2, 1))), (values[0], values[1].transpose(0, 2, 1)), on)
 
@@ -142,7 +138,7 @@ class Embedding(Operator):
     name = "embedding"
     arity = 2
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         i, table = operands
         if i.rank != 2 or table.rank != 3:
             raise TermError(f"operands {i} and {table}; allowed: [r, m] and [r, v, n]")
@@ -154,9 +150,7 @@ class Embedding(Operator):
         rows = i.dims((0, 1, 1)).with_dim(0, copies * common * v, common * v)
         return rows.with_dim(2, table.shape[2], n, 1)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         i, table = types
         # [r, m] as a matrix of zeros and ones: then it is a matrix product.
         v = table.shape[1]

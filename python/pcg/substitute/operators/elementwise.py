@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
-from pcg.substitute.operators.operator import FUNCTIONS, Operator
+from pcg.substitute.operators.operator import FUNCTIONS, Operator, Parameters, Types, Values
 from pcg.substitute.tensor_type import TensorType
 
 
 class _Binary(Operator):
     arity = 2
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         if operands[0] != operands[1]:
             raise TermError(f"operands {operands[0]} and {operands[1]}; allowed: equal types")
         return operands[0]
@@ -22,9 +22,7 @@ class Add(_Binary):
 
     name = "add"
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.add(*values)
 
 
@@ -33,9 +31,7 @@ class Mul(_Binary):
 
     name = "mul"
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.mul(*values)
 
 
@@ -45,15 +41,13 @@ class Scale(Operator):
     name = "scale"
     arity = 2
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         tensor, number = operands
         if number.rank or not tensor.rank:
             raise TermError(f"operands {tensor} and {number}; allowed: a tensor and one of no dimensions")
         return tensor
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.mul(*values)
 
 
@@ -64,12 +58,10 @@ class Multiple(Operator):
     arity = 1
     parameters = ("factor",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         return operands[0]
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.mul(values[0], on.constant(int(parameters[0]), (1,) * types[0].rank))
 
 
@@ -81,12 +73,10 @@ class Unary(Operator):
     parameters = ("function",)
     named = frozenset(parameters)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         if parameters[0] not in FUNCTIONS:
             raise TermError(f"function {parameters[0]!r}; allowed: {', '.join(FUNCTIONS)}")
         return operands[0]
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.apply(str(parameters[0]), values[0])

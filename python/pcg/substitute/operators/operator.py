@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
 from pcg.substitute.tensor_type import TensorType
 
+#: Of one operator: its parameters, the types of its operands, and their values.
+Parameters: TypeAlias = tuple[int | str, ...]
+Types: TypeAlias = tuple[TensorType, ...]
+Values: TypeAlias = tuple[Array, ...]
 #: Functions of one argument that are applied to every element; nothing but their values is known of them.
 FUNCTIONS = ("exp", "gelu", "log", "reciprocal", "relu", "rsqrt", "sigmoid", "tanh")
 #: Of operators with an activation: nothing is applied.
@@ -25,7 +29,7 @@ class Operator(ABC):
     """Parameters that are names, as of an activation; others are integers."""
 
     @abstractmethod
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         """The type of the result.
 
         Raises:
@@ -33,9 +37,7 @@ class Operator(ABC):
         """
 
     @abstractmethod
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         """The value of the result; `types` are those of the operands, for which there is a result."""
 
 

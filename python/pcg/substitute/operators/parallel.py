@@ -6,11 +6,13 @@ each on devices of its own, and Reduce sums them; Pipeline and Batch change in h
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
-from pcg.substitute.operators.operator import Operator, dimension
+from pcg.substitute.operators.operator import Operator, Parameters, Types, Values, dimension
 from pcg.substitute.tensor_type import TensorType
 
 
@@ -18,19 +20,18 @@ class _Parallel(Operator):
     arity = 1
     parameters = ("dim", "degree")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,), (dim, degree) = operands, parameters
         dim = dimension(type, dim)
         if not isinstance(degree, int) or degree < 2:
             raise TermError(f"degree {degree}; allowed: 2 or more")
         return self._type(type, dim, degree)
 
+    @abstractmethod
     def _type(self, type: TensorType, dim: int, degree: int) -> TensorType:
-        raise NotImplementedError
+        """The type of the result, where there is such a dimension."""
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return values[0]
 
 
@@ -66,9 +67,7 @@ class Replicate(_Parallel):
     def _type(self, type: TensorType, dim: int, degree: int) -> TensorType:
         return type.with_dim(dim, type.shape[dim] * degree, type.degrees[dim] * degree)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return np.concatenate([values[0]] * int(parameters[1]), int(parameters[0]))
 
 
@@ -81,9 +80,7 @@ class Reduce(_Parallel):
         lower = _lower(type, dim, "degree", type.degrees[dim], degree)
         return type.with_dim(dim, type.shape[dim] // degree, lower)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         dim, degree = int(parameters[0]), int(parameters[1])
         shape = values[0].shape
         parts = values[0].reshape(*shape[:dim], degree, shape[dim] // degree, *shape[dim + 1 :])

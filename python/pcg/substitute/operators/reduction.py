@@ -6,7 +6,7 @@ import numpy as np
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.operators.contraction import not_in_time
-from pcg.substitute.operators.operator import Operator, dimension, of_one_device
+from pcg.substitute.operators.operator import Operator, Parameters, Types, Values, dimension, of_one_device
 from pcg.substitute.tensor_type import TensorType
 
 
@@ -17,16 +17,14 @@ class ReduceSum(Operator):
     arity = 1
     parameters = ("axis",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,) = operands
         axis = dimension(type, parameters[0], 1)
         not_in_time(type, axis)
         rest = type.dims(tuple(d for d in range(type.rank) if d != axis))
         return rest.with_dim(0, type.shape[0] * type.degrees[axis], type.degrees[0] * type.degrees[axis])
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         (type,), axis = types, int(parameters[0])
         shape, parts = type.shape, type.degrees[axis]
         split = values[0].reshape(
@@ -48,15 +46,13 @@ class ReduceMax(Operator):
     arity = 1
     parameters = ("axis",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,) = operands
         axis = dimension(type, parameters[0], 1)
         of_one_device(type, axis, "operand")
         return type.dims(tuple(d for d in range(type.rank) if d != axis))
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return on.max(values[0], int(parameters[0]))
 
 
@@ -67,13 +63,11 @@ class Softmax(Operator):
     arity = 1
     parameters = ("axis",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         of_one_device(operands[0], dimension(operands[0], parameters[0], 1), "operand")
         return operands[0]
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         axis = int(parameters[0])
         powers = on.apply("exp", values[0])
         return on.mul(powers, np.expand_dims(on.apply("reciprocal", on.sum(powers, axis)), axis))

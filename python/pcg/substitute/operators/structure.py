@@ -6,7 +6,7 @@ import numpy as np
 
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
-from pcg.substitute.operators.operator import Operator, dimension, of_one_device
+from pcg.substitute.operators.operator import Operator, Parameters, Types, Values, dimension, of_one_device
 from pcg.substitute.tensor_type import TensorType
 
 
@@ -17,7 +17,7 @@ class Concat(Operator):
     arity = 2
     parameters = ("axis",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         x, y = operands
         axis = dimension(x, parameters[0])
         of_one_device(x, axis, "operand")
@@ -27,9 +27,7 @@ class Concat(Operator):
             raise TermError(f"operands {x} and {y}; allowed: types that are equal but for the size of dimension {axis}")
         return x.with_dim(axis, x.shape[axis] + y.shape[axis], 1)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return np.concatenate(values, int(parameters[0]))
 
 
@@ -40,7 +38,7 @@ class Slice(Operator):
     arity = 1
     parameters = ("axis", "start", "size")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,), (axis, start, size) = operands, parameters
         axis = dimension(type, axis)
         of_one_device(type, axis, "operand")
@@ -50,9 +48,7 @@ class Slice(Operator):
             raise TermError(f"elements {start} to {start + size} of dimension {axis} of {type}; allowed: those it has")
         return type.with_dim(axis, size, 1)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         axis, start, size = (int(p) for p in parameters)
         return np.take(values[0], range(start, start + size), axis)
 
@@ -64,17 +60,15 @@ class Transpose(Operator):
     arity = 1
     parameters = ("dim", "other")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,) = operands
         return type.dims(_order(type, parameters))
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return values[0].transpose(_order(types[0], parameters))
 
 
-def _order(type: TensorType, parameters: tuple[int | str, ...]) -> tuple[int, ...]:
+def _order(type: TensorType, parameters: Parameters) -> tuple[int, ...]:
     dim, other = (dimension(type, p, 1) for p in parameters)
     if dim >= other:
         raise TermError(f"dimensions {dim} and {other}; allowed: the lesser one first")
@@ -90,7 +84,7 @@ class Merge(Operator):
     arity = 1
     parameters = ("dim",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,) = operands
         dim = dimension(type, parameters[0], 1)
         dimension(type, dim + 1)
@@ -98,9 +92,7 @@ class Merge(Operator):
         rest = type.dims(tuple(d for d in range(type.rank) if d != dim + 1))
         return rest.with_dim(dim, type.shape[dim] * type.shape[dim + 1], type.degrees[dim])
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return values[0].reshape(self.type_of(parameters, types).shape)
 
 
@@ -111,7 +103,7 @@ class Unmerge(Operator):
     arity = 1
     parameters = ("dim", "size")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,), size = operands, parameters[1]
         dim = dimension(type, parameters[0], 1)
         if not isinstance(size, int) or size < 1 or type.shape[dim] % size:
@@ -119,9 +111,7 @@ class Unmerge(Operator):
         both = type.dims((*range(dim + 1), *range(dim, type.rank)))
         return both.with_dim(dim + 1, size, 1, 1).with_dim(dim, type.shape[dim] // size, type.degrees[dim])
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         return values[0].reshape(self.type_of(parameters, types).shape)
 
 
@@ -132,7 +122,7 @@ class Broadcast(Operator):
     arity = 1
     parameters = ("dim", "size")
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (type,), (dim, size) = operands, parameters
         if not isinstance(dim, int) or not 1 <= dim <= type.rank:
             raise TermError(f"dimension {dim}; allowed: 1 to {type.rank}")
@@ -141,8 +131,6 @@ class Broadcast(Operator):
         order = (*range(dim), 0, *range(dim, type.rank))
         return type.dims(order).with_dim(dim, size, 1, 1)
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         dim, size = (int(p) for p in parameters)
         return np.repeat(np.expand_dims(values[0], dim), size, dim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,16 @@ import numpy as np
 from pcg.substitute.entries import Array, Entries
 from pcg.substitute.errors import TermError
 from pcg.substitute.operators.contraction import in_one_slice, matched, not_in_time
-from pcg.substitute.operators.operator import NONE, Operator, activated, activation, of_one_device
+from pcg.substitute.operators.operator import (
+    NONE,
+    Operator,
+    Parameters,
+    Types,
+    Values,
+    activated,
+    activation,
+    of_one_device,
+)
 from pcg.substitute.tensor_type import TensorType
 
 #: How much of the border a window may reach over: by half of itself, reading zeros, or not at all.
@@ -45,7 +55,7 @@ class Conv(Operator):
     parameters = ("stride", "padding", "activation")
     named = frozenset(("padding", "activation"))
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (x, w), (stride, padding, act) = operands, parameters
         activation(act)
         if x.rank != 5 or w.rank != 5 or x.shape[2] % w.shape[2]:
@@ -71,9 +81,7 @@ class Conv(Operator):
         out = x.with_dim(0, common * x.degrees[2], common * x.degrees[2]).with_dim(2, w.shape[1], w.degrees[1])
         return out.with_dim(3, h, x.degrees[3]).with_dim(4, width, x.degrees[4])
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         (x, w), (stride, padding, act) = types, parameters
         out = self.type_of(parameters, types)
         common, inner, outer = _common(x, w), x.degrees[2], w.degrees[1]
@@ -122,16 +130,14 @@ class _Pool(Operator):
     parameters = ("kernel", "stride", "padding")
     named = frozenset(("padding",))
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (x,), (kernel, stride, padding) = operands, parameters
         if x.rank != 5 or not isinstance(kernel, int) or kernel < 1:
             raise TermError(f"a window of {kernel} on {x}; allowed: 1 or more, on [r, n, c, h, w]")
         h, width = _positions(x, (kernel, kernel), stride, padding)
         return x.with_dim(3, h, x.degrees[3]).with_dim(4, width, x.degrees[4])
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         (x,), (kernel, stride, padding) = types, parameters
         k, before = int(kernel), _first(int(kernel), padding)
         out = self.type_of(parameters, types)
@@ -142,8 +148,9 @@ class _Pool(Operator):
             found[..., i, j] = self._of_window(window.reshape(*x.shape[:3], -1), k, on)
         return found
 
+    @abstractmethod
     def _of_window(self, window: Array, kernel: int, on: Entries) -> Array:
-        raise NotImplementedError
+        """What becomes of the elements of a window, along the last dimension."""
 
 
 class PoolAverage(_Pool):
@@ -171,15 +178,13 @@ class Enlarge(Operator):
     arity = 1
     parameters = ("size",)
 
-    def type_of(self, parameters: tuple[int | str, ...], operands: tuple[TensorType, ...]) -> TensorType:
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
         (w,), size = operands, parameters[0]
         if w.rank != 5 or not isinstance(size, int) or any(s > size or (size - s) % 2 for s in w.shape[3:]):
             raise TermError(f"kernel {w} to {size}; allowed: no smaller, and larger by an even number")
         return w.with_dim(3, size, w.degrees[3]).with_dim(4, size, w.degrees[4])
 
-    def value_of(
-        self, parameters: tuple[int | str, ...], types: tuple[TensorType, ...], values: tuple[Array, ...], on: Entries
-    ) -> Array:
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         (w,), size = types, int(parameters[0])
         found = on.constant(0, self.type_of(parameters, types).shape)
         top, left = (size - w.shape[3]) // 2, (size - w.shape[4]) // 2
