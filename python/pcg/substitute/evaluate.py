@@ -24,7 +24,8 @@ def evaluate(terms: Sequence[Term], inputs: Mapping[str, Array], on: Entries) ->
 
 def indices(*terms: Term) -> set[str]:
     """Names of the variables whose values name rows of a table."""
-    found: set[Term] = {t.operands[0] for t in subterms(*terms) if t.operator == "embedding"}
+    where = {"embedding": 0, "scatter_add": 1}
+    found: set[Term] = {t.operands[where[t.operator]] for t in subterms(*terms) if t.operator in where}
     for term in reversed(list(subterms(*terms))):
         if term in found:
             found.update(term.operands)

@@ -647,5 +647,36 @@ def _constants() -> list[Property]:
     ]
 
 
+def _tables() -> list[Property]:
+    """Of what is added to rows of tables, and of signs and zeros."""
+    one, two = "x: r m n", "x: r m n; y: r m n"
+    table = "x: r v n; i: r m; g: r m n"
+    return [
+        Property(
+            "add(y, scatter_add(x, i, g))", "scatter_add(add(y, x), i, g)", "ours", f"{table}; y: r v n"
+        ),
+        Property("scale(scatter_add(x, i, g), w)", "scatter_add(scale(x, w), i, scale(g, w))", "ours", f"{table}; w:"),
+        Property("neg(scatter_add(x, i, g))", "scatter_add(neg(x), i, neg(g))", "ours", table),
+        Property("add(x, zeros[m, n]())", "x", "ours", one),
+        Property("scale(zeros[m, n](), w)", "zeros[m, n]()", "ours", "w:"),
+        Property("neg(zeros[m, n]())", "zeros[m, n]()", "ours", ""),
+        Property("neg(neg(x))", "x", "ours", one),
+        Property("neg(add(x, y))", "add(neg(x), neg(y))", "ours", two),
+        Property("neg(scale(x, w))", "scale(neg(x), w)", "ours", f"{one}; w:"),
+        Property("neg(mul(x, y))", "mul(neg(x), y)", "ours", two),
+        Property("neg(transpose[i, j](x))", "transpose[i, j](neg(x))", "ours", one),
+        Property("neg(slice[a, s, l](x))", "slice[a, s, l](neg(x))", "ours", one),
+        Property("neg(concat[a](x, y))", "concat[a](neg(x), neg(y))", "ours", "x: r m n; y: r m l"),
+        Property("neg(matmul['none'](x, y))", "matmul['none'](neg(x), y)", "ours", "x: r m k; y: r k n"),
+        Property("neg(matmul['none'](x, y))", "matmul['none'](x, neg(y))", "ours", "x: r m k; y: r k n"),
+        *(
+            Property(f"neg({name}[d, k](x))", f"{name}[d, k](neg(x))", "ours", one)
+            for name in (*_PARALLEL, *_TIME)
+        ),
+    ]
+
+
 #: All of them, in order.
-PROPERTIES: tuple[Property, ...] = (*_taso(), *_alone(), *_elementwise(), *_products(), *_structure(), *_constants())
+PROPERTIES: tuple[Property, ...] = (
+    *_taso(), *_alone(), *_elementwise(), *_products(), *_structure(), *_constants(), *_tables(),
+)  # fmt: skip

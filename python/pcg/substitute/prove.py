@@ -44,6 +44,11 @@ def prove(rule: Rule, properties: tuple[Property, ...] | None = None) -> Proof |
     return None if equations is None else _checked(rule, equations)
 
 
+def holds(rule: Rule) -> bool:
+    """Whether properties make the results of a rule equal: what `prove` finds before Z3 looks at it."""
+    return equal_by(rule, _all(), _ROUNDS, _NODES) is not None
+
+
 @cache
 def _all() -> Directions:
     return Directions(PROPERTIES)

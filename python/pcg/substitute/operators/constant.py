@@ -82,3 +82,17 @@ class PoolKernel(Operator):
     def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
         channels, kernel = _sizes(parameters)
         return on.divide(on.constant(1, (1, channels, 1, kernel, kernel)), kernel * kernel)
+
+
+class Zeros(Operator):
+    """A matrix of zeros."""
+
+    name = "zeros"
+    arity = 0
+    parameters = ("rows", "columns")
+
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
+        return TensorType.of((1, *_sizes(parameters)))
+
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
+        return on.constant(0, (1, *_sizes(parameters)))

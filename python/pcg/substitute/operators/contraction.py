@@ -167,3 +167,35 @@ class Embedding(Operator):
         x = diagonal.reshape(i.shape[0] // table.degrees[1], i.shape[1], v)
         x_type = TensorType.of(x.shape, (common * table.degrees[2], i.degrees[1], table.degrees[1]))
         return Matmul().value_of((NONE,), (x_type, table), (x, values[1]), on)
+
+
+class ScatterAdd(Operator):
+    """A table ``[r, v, n]`` to whose rows that indices ``[r, m]`` name the rows of ``[r, m, n]`` are added.
+
+    As the gradient of a lookup in a table, added to the table.  Indices are in the range of the table.  The table and
+    what is added may be split along n, for which the indices have copies, and only along that.
+    """
+
+    name = "scatter_add"
+    arity = 3
+
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
+        table, i, rows = operands
+        if table.rank != 3 or i.rank != 2 or rows.rank != 3:
+            raise TermError(f"operands {table}, {i} and {rows}; allowed: [r, v, n], [r, m] and [r, m, n]")
+        if rows.with_dim(1, table.shape[1], 1, 1) != table.with_dim(1, table.shape[1], 1, 1):
+            raise TermError(f"operands {table} and {rows}; allowed: types that are equal but for dimension 1")
+        if i.shape[1] != rows.shape[1] or any(d != 1 for t in operands for d in t.degrees[:2]) or i.shape[0] != 1:
+            raise TermError(f"operands {table}, {i} and {rows}; allowed: as many indices as rows, none split")
+        if table.shape[0] != 1 or any(s != 1 for t in operands for s in t.microbatches):
+            raise TermError(f"operands {table}, {i} and {rows}; allowed: one copy, one microbatch")
+        return table
+
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
+        v = types[0].shape[1]
+        hot = np.where(np.eye(v, dtype=bool), on.constant(1, (v, v)), on.constant(0, (v, v)))
+        found = values[0]
+        for j in range(types[2].shape[1]):  # one after another: sums of floats depend on their order
+            at = hot[int(values[1][0, j]) % v]
+            found = on.add(found, on.mul(at[None, :, None], values[2][:, j : j + 1, :]))
+        return found

@@ -51,6 +51,19 @@ class Scale(Operator):
         return on.mul(*values)
 
 
+class Neg(Operator):
+    """A tensor times -1."""
+
+    name = "neg"
+    arity = 1
+
+    def type_of(self, parameters: Parameters, operands: Types) -> TensorType:
+        return operands[0]
+
+    def value_of(self, parameters: Parameters, types: Types, values: Values, on: Entries) -> Array:
+        return on.mul(values[0], on.constant(-1, (1,) * types[0].rank))
+
+
 class Multiple(Operator):
     """A tensor times an integer that is known, as the sum of so many copies."""
 

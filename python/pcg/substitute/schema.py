@@ -1,0 +1,178 @@
+"""Rules for tensors of any size: a rule of which only the patterns and relations between sizes are fixed.
+
+A schema is a line as `pcg.substitute.library` reads them.  Sizes of its variables may be letters and sums of letters,
+and parameters names of letters::
+
+    split: matmul['none'](concat[2](x, y), w) => add(matmul['none'](x, slice[1, 0, k](w)),
+        matmul['none'](y, slice[1, k, l](w))) for x: 1*m*k, y: 1*m*l, w: 1*(k+l)*n
+
+Names that follow from no variable have an example instead, as ``s=1``.
+A rule without letters is a schema too: its sizes are an example, and its parameters are as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pcg.substitute.egraph import build
+from pcg.substitute.errors import RuleError, TermError
+from pcg.substitute.pattern import Hole, Pattern, parse
+from pcg.substitute.rule import Rule
+from pcg.substitute.tensor_type import TensorType
+from pcg.substitute.term import Parameter, Term, variable
+
+_LINE = re.compile(r"(?P<name>[\w-]+): (?P<source>.+?) => (?P<destination>.+?)(?: for (?P<types>.+))?")
+_DIMENSION = re.compile(r"(\d{1,9})(?:\{(\d{1,9})\})?(?:/(\d{1,9}))?")
+#: A size that is a letter, or a sum of letters.
+_LETTERS = re.compile(r"[a-z]|\([a-z](?:\+[a-z])*\)")
+_NUMBER = "number"
+#: The size of the first letter in an example; each has one more than the one before, so that no two are taken for one.
+_FIRST = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """`source` may be replaced by `destination` wherever both can be built and the sizes of variables fit `types`."""
+
+    name: str
+    source: Pattern
+    destination: Pattern | Hole
+    types: Mapping[str, str]
+    """Of each variable the text of its type."""
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    """Of names that are no sizes of variables, an example."""
+    proof: str = ""
+    """The properties that its proof uses, by their sources."""
+
+    @cached_property
+    def letters(self) -> tuple[str, ...]:
+        """The sizes that are open, in order of their first use."""
+        found = (c for type in self.types.values() if type != _NUMBER for c in re.findall("[a-z]", type))
+        return tuple(dict.fromkeys(found))
+
+    def example(self) -> Rule:
+        """The rule for some sizes.
+
+        Raises:
+          RuleError, TermError: it is none.
+        """
+        sizes = {**{c: _FIRST + i for i, c in enumerate(self.letters)}, **self.parameters}
+        types = {name: _type(text, sizes) for name, text in self.types.items()}
+        return self.rule(types, sizes)
+
+    def rule(self, types: Mapping[str, TensorType], parameters: Mapping[str, Parameter]) -> Rule:
+        """The rule for variables of these types; `parameters` are what its names stand for.
+
+        Raises:
+          RuleError: a variable has no type.
+          TermError: a side cannot be built of them.
+        """
+        terms = {name: variable(name, type) for name, type in types.items()}
+        return Rule(self.name, (_term(self.source, terms, parameters),), (_term(self.destination, terms, parameters),))
+
+    def sizes(self, types: Mapping[str, TensorType]) -> dict[str, int] | None:
+        """What the letters stand for if variables have these types; None where sizes do not fit."""
+        found: dict[str, int] = {}
+        sums: list[tuple[str, int]] = []
+        if not self.letters:
+            return found
+        for name, type in types.items():
+            text = self.types[name]
+            if text == _NUMBER:
+                if type.rank:
+                    return None
+                continue
+            dims = _dims(text)
+            if len(dims) != type.rank:
+                return None
+            for dim, size in zip(dims, type.shape, strict=True):
+                if len(dim) == 1 and dim.isalpha():
+                    if found.setdefault(dim, size) != size:
+                        return None
+                elif dim.isdigit():
+                    if int(dim) != size:
+                        return None
+                else:
+                    sums.append((dim, size))
+        for dim, size in sums:
+            if sum(found.get(c, 0) for c in re.findall("[a-z]", dim)) != size:
+                return None
+        return found
+
+    def __str__(self) -> str:
+        types = [f"{name}: {type}" for name, type in self.types.items()]
+        types += [f"{name}={value}" for name, value in self.parameters.items()]
+        return f"{self.name}: {self.source} => {self.destination}" + (f" for {', '.join(types)}" if types else "")
+
+
+def schema_of(text: str) -> Schema:
+    """The schema that a line is; what follows ``#`` is its proof.
+
+    Raises:
+      RuleError: it is none.
+      TermError: a side is no pattern.
+    """
+    line, _, proof = text.partition("#")
+    found = _LINE.fullmatch(line.strip())
+    if found is None:
+        raise RuleError(f"{line.strip()[:60]!r}; allowed: name: source => destination for variable: type, ...")
+    types: dict[str, str] = {}
+    parameters: dict[str, int] = {}
+    for part in (found["types"] or "").split(", ") if found["types"] else []:
+        name, of, type = part.partition(": ")
+        parameter = re.fullmatch(r"([a-z]\w*)=(\d{1,9})", part)
+        if parameter is not None:
+            parameters[parameter[1]] = int(parameter[2])
+        elif of:
+            types[name] = type
+        else:
+            raise RuleError(f"{part!r}; allowed: variable: type, or parameter=example")
+    source, destination = parse(found["source"]), parse(found["destination"])
+    if isinstance(source, Hole):
+        raise RuleError(f"rule {found['name']} replaces {source}, which is any tensor; allowed: an operator")
+    return Schema(found["name"], source, destination, types, parameters, proof.strip())
+
+
+def _dims(text: str) -> list[str]:
+    return text.split("*" if "*" in text else "x")
+
+
+def _type(text: str, sizes: Mapping[str, int]) -> TensorType:
+    if text == _NUMBER:
+        return TensorType.of(())
+    parts = []
+    for dim in _dims(text):
+        if _LETTERS.fullmatch(dim):
+            parts.append((sum(sizes[c] for c in re.findall("[a-z]", dim)), 1, 1))
+            continue
+        known = _DIMENSION.fullmatch(dim)
+        if known is None:
+            raise RuleError(f"type {text!r}; allowed: sizes with degrees, as 1x2{{2}}x4, or letters, as 1*m*(k+l)")
+        parts.append(tuple(int(g or 1) for g in known.groups()))
+    shape, degrees, microbatches = zip(*parts, strict=True)
+    return TensorType(shape, degrees, microbatches)
+
+
+def type_of_text(text: str) -> TensorType:
+    """The type that prints so.
+
+    Raises:
+      RuleError: none does.
+    """
+    return _type(text, {})
+
+
+def _term(of: Pattern | Hole, terms: Mapping[str, Term], parameters: Mapping[str, Parameter]) -> Term:
+    missing = [v for v in sorted(of.variables) if v not in terms]
+    if missing:
+        raise RuleError(f"variable {missing[0]} has no type")
+    unknown = [p for p in sorted(of.parameters_named) if p not in parameters]
+    if unknown:
+        raise RuleError(f"{of} has parameter {unknown[0]}; allowed: integers, functions in quotes, letters of sizes")
+    try:
+        return build(of, terms, parameters)
+    except KeyError as error:
+        raise TermError(f"{of}: {error} is not known") from None
