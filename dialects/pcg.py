@@ -149,6 +149,28 @@ class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
         return checks.tensor_operand(op) and _specs_fit(op, "dist.specs", [r.type for r in op.results])
 
 
+class AlternativesOp(Pcg.Operation, name="alternatives", traits=[ext.Pure]):
+    """One value, computed in two ways of which the search takes one: `rewritten` follows from `original` by `rule`.
+
+    It is in programs between `pcg-saturate` and `pcg-extract`.  What only the way that is not taken reads is not
+    computed.
+
+    `%v = "pcg.alternatives"(%a, %b) {rule = "split-contraction"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>`
+    """  # noqa: E501
+
+    original: ext.Operand[Any]
+    rewritten: ext.Operand[Any]
+    rule: ir.StringAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        types = [v.type for v in (*op.operands, *op.results)]
+        if len(types) == 3 and len(set(types)) > 1:  # P12
+            return checks.fail(op, f"is of types {_types(types)}; allowed: one type")
+        return True
+
+
 class YieldOp(Pcg.Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
     """Ends a stage; its operand is the tuple of the stage's results."""
 

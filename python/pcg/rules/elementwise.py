@@ -9,6 +9,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from pcg.ir.types import is_bool
+from pcg.layout.spec import REDUCTIONS
 from pcg.rules.build import Factors, linear, pointwise
 from pcg.rules.factor import FactorRule, Linear, replicated_rule
 from pcg.rules.registry import rule, shape
@@ -126,6 +127,13 @@ def convert(op: ir.Operation) -> FactorRule:
     source, target = str(op.operands[0].type.element_type), str(op.results[0].type.element_type)
     ok = source == target or target in _SUM_CONVERTS.get(source, ())
     return pointwise(s, (s,), _SUM_0 if ok else ())
+
+
+@rule("pcg.alternatives", traits=Trait.VIEW)
+def alternatives(op: ir.Operation) -> FactorRule:
+    """One of the operands under another name: whatever they wait for, the result waits for."""
+    s = shape(op.results[0])
+    return pointwise(s, (s, s), tuple(linear(kind, 0, 1) for kind in REDUCTIONS))
 
 
 @rule("stablehlo.select", traits=_EXACT)

@@ -97,9 +97,9 @@ class Quotient:
 
     def network(self) -> Network:
         """One variable per class; edges between classes carry the sum of their members' edges."""
-        unary, edges = self._unary(), self._edges()
+        unary, edges = self.unary(), self.edges()
         own, links = list(unary), EdgeList(list(map(len, unary)))
-        ports = [self._ports(e) for e in edges]
+        ports = [self.ports(e) for e in edges]
         self.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
         costs = EdgeCosts(self.cost_matrices)
         for both, (e, times) in zip(ports, edges.items(), strict=True):
@@ -121,13 +121,13 @@ class Quotient:
         """
         open_ = {c: n for n, c in enumerate(c for c in range(self.classes) if c not in known)}
         rest = Network()
-        for c, u in enumerate(self._unary()):
+        for c, u in enumerate(self.unary()):
             if c in open_:
                 rest.add(u)
         rows: dict[tuple, np.ndarray] = {}
-        inner = {e: times for e, times in self._edges().items() if e.src in open_ or e.dst in open_}
+        inner = {e: times for e, times in self.edges().items() if e.src in open_ or e.dst in open_}
         for e, times in inner.items():
-            src, dst = self._ports(e)
+            src, dst = self.ports(e)
             if e.src in open_ and e.dst in open_:
                 m = self.matrix(src, dst, e.shape, e.itemsize, e.timing)
                 rest.connect(open_[e.src], open_[e.dst], times * m)
@@ -141,14 +141,14 @@ class Quotient:
         found = completed(rest, {})
         return [known[c] if c in known else found[open_[c]] for c in range(self.classes)]
 
-    def _unary(self) -> list[np.ndarray]:
+    def unary(self) -> list[np.ndarray]:
         """Seconds of the choices of each class, those of its members together."""
         unary: dict[int, np.ndarray] = {}
         for n, c in zip(self.graph.nodes, self.class_of, strict=True):
             unary[c] = unary[c] + n.seconds if c in unary else n.seconds
         return [unary[c] for c in range(self.classes)]
 
-    def _edges(self) -> dict[_Edge, float]:
+    def edges(self) -> dict[_Edge, float]:
         """How many times per step each edge between classes is taken."""
         class_of = self.class_of
         found: dict[_Edge, float] = {}
@@ -157,7 +157,7 @@ class Quotient:
             found[key] = found.get(key, 0.0) + e.times
         return found
 
-    def _ports(self, e: _Edge) -> tuple[Port, Port]:
+    def ports(self, e: _Edge) -> tuple[Port, Port]:
         """The ports that an edge joins."""
         return self.tables[e.src].outs[e.slot], self.tables[e.dst].ins[e.operand]
 

@@ -55,17 +55,25 @@ class ApplySubstitutions(Transformation):
 
 def erase_unused(ops: list[ir.Operation]) -> None:
     """Erase ops whose results nothing reads, and what only they read."""
-    work = list(ops)
+    work = dict.fromkeys(ops)
     while work:
-        op = work.pop()
+        op, _ = work.popitem()
         if traits.has(op.name, Trait.UNREPEATABLE) or any(list(r.uses) for r in op.results):
             continue
         operands = dict.fromkeys(d for v in op.operands if (d := defining_op(v)) is not None)
         op.erase()
-        work += operands
+        work.update(operands)
 
 
 def rules_for(names: tuple[str, ...], *, only_exact: bool) -> list[Schema]:
-    """The rules that programs are optimised with: those of `names`, or all; if `only_exact`, that change no rounding."""
-    found = [s for s in for_programs() if not names or s.name in names]
+    """The rules that programs are optimised with: those of `names`, or all; if `only_exact`, that change no rounding.
+
+    Raises:
+      PcgError: there is no rule of such a name.
+    """
+    every = {s.name: s for s in for_programs()}
+    for name in names:
+        if name not in every:
+            raise PcgError(f"rule '{name}' is not known; allowed: {', '.join(every)}")
+    found = [s for s in every.values() if not names or s.name in names]
     return [s for s in found if not only_exact or exact(s)]

@@ -56,8 +56,9 @@ class _Emitter:
 
     def _add(self, x: Pattern | Hole, y: Pattern | Hole) -> View:
         negated = isinstance(y, Pattern) and y.operator == "neg"
+        left = self.of(x)
         right = self.of(y.operands[0]) if negated and isinstance(y, Pattern) else self.of(y)
-        left, right = self._aligned(self.of(x), right)
+        left, right = self._aligned(left, right)
         return View(emit.binary("subtract" if negated else "add", left.value, right.value), left.groups)
 
     def _mul(self, _: Sequence[int | str], x: View, y: View) -> View:

@@ -1,0 +1,141 @@
+"""One search over the alternatives of a program and the strategies of their ops.
+
+The graph of a saturated program has an op for every alternative, and an op ``pcg.alternatives`` for every choice between
+two.  Its network is that of the strategies (`Quotient.network`) with more choices: an op that only alternatives read may
+be *unused*, which costs nothing, and forbids that anything that is used reads it; a choice between two has every
+strategy twice, and only what it takes costs and has to be used.  So a solution is a program and its layouts (an
+extraction from an e-graph as in Tensat, Yang et al., MLSys'21, and the placement of what is extracted), and the bound
+of the network is one for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pcg.search.cost_matrices import EdgeCosts
+from pcg.search.graph import Graph
+from pcg.search.quotient import Quotient
+from pcg.solve.edge_list import EdgeList
+from pcg.solve.network import FORBIDDEN, Network
+
+#: Kinds of nodes that a program has whatever is chosen.
+_ALWAYS = frozenset({"argument", "result", "sink", "carry"})
+_UNUSED = -1
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What the choices of a class in the joint network are."""
+
+    strategy: np.ndarray
+    """Its strategy; `_UNUSED` for none."""
+    operand: np.ndarray
+    """Of alternatives, which operand is taken; 0 elsewhere."""
+
+
+@dataclass
+class Joint:
+    """A quotient whose nodes in `alternatives` (ops of two operands) choose between their operands."""
+
+    quotient: Quotient
+    alternatives: Collection[int]
+
+    def __post_init__(self) -> None:
+        q = self.quotient
+        optional = unneeded(q.graph, self.alternatives)
+        nodes = [
+            replace(n, label=f"{n.label} optional") if i in optional else n for i, n in enumerate(q.graph.nodes)
+        ]
+        self.quotient = replace(q, graph=Graph(nodes, q.graph.edges))
+        class_of = self.quotient.class_of
+        self._optional = {class_of[n] for n in optional}
+        self._choosing = {class_of[n] for n in self.alternatives}
+        self._choices = [self._of(c) for c in range(self.quotient.classes)]
+
+    def _of(self, c: int) -> _Choices:
+        count = len(self.quotient.tables[c])
+        operands = 2 if c in self._choosing else 1
+        strategy, operand = np.tile(np.arange(count), operands), np.repeat(np.arange(operands), count)
+        if c in self._optional:
+            strategy, operand = np.append(strategy, _UNUSED), np.append(operand, 0)
+        return _Choices(strategy, operand)
+
+    def network(self) -> Network:
+        """One variable per class, as `Quotient.network`."""
+        q = self.quotient
+        own = [self._own(c, seconds) for c, seconds in enumerate(q.unary())]
+        links = EdgeList(list(map(len, own)))
+        edges = q.edges()
+        ports = [q.ports(e) for e in edges]
+        q.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
+        costs, changed = EdgeCosts(q.cost_matrices), self._choosing | self._optional
+        for both, (e, times) in zip(ports, edges.items(), strict=True):
+            found = costs.between(*both, e.shape, e.itemsize, e.timing, times)
+            if not {e.src, e.dst} & changed and e.src != e.dst:
+                if found is not None:
+                    links.connect(e.src, e.dst, *found)
+                continue
+            matrix = self._matrix(e.src, e.dst, e.operand, found)
+            if e.src == e.dst:
+                own[e.src] = own[e.src] + np.diagonal(matrix)
+            elif matrix.any():
+                links.connect(e.src, e.dst, matrix, *map(np.arange, matrix.shape))
+        return Network.joined(own, links)
+
+    def _own(self, c: int, seconds: np.ndarray) -> np.ndarray:
+        if c in self._choosing:
+            return np.zeros(len(self._choices[c].strategy))
+        return np.where(self._choices[c].strategy == _UNUSED, 0.0, seconds[self._choices[c].strategy])
+
+    def _matrix(
+        self, src: int, dst: int, operand: int, found: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+    ) -> np.ndarray:
+        a, b = self._choices[src], self._choices[dst]
+        if found is None:
+            matrix = np.zeros((len(a.strategy), len(b.strategy)))
+        else:
+            table, rows, columns = found
+            matrix = table[rows[a.strategy][:, None], columns[b.strategy]]
+        matrix[a.strategy == _UNUSED] = FORBIDDEN
+        idle = b.strategy == _UNUSED
+        if dst in self._choosing:
+            idle = idle | (b.operand != operand)
+        matrix[:, idle] = 0.0
+        return matrix
+
+    def taken(self, x: Sequence[int]) -> dict[int, int]:
+        """Of each choice between alternatives that is used, which operand a solution takes."""
+        class_of = self.quotient.class_of
+        found = {n: (self._choices[class_of[n]], x[class_of[n]]) for n in self.alternatives}
+        return {n: int(c.operand[k]) for n, (c, k) in found.items() if c.strategy[k] != _UNUSED}
+
+    def open(self, rewritten: Collection[int], original: Collection[int]) -> list[np.ndarray]:
+        """Which choices are open where these alternatives, by node, take one operand if they are used."""
+        class_of = self.quotient.class_of
+        open_ = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
+        for nodes, operand in ((rewritten, 1), (original, 0)):
+            for c in {class_of[n] for n in nodes}:
+                choices = self._choices[c]
+                open_[c] &= (choices.operand == operand) | (choices.strategy == _UNUSED)
+        return open_
+
+
+def unneeded(graph: Graph, alternatives: Collection[int]) -> set[int]:
+    """Nodes that a program can do without if it takes others of its alternatives."""
+    readers: dict[int, list[int]] = {}
+    reads: dict[int, list[int]] = {}
+    for e in graph.edges:
+        readers.setdefault(e.src, []).append(e.dst)
+        reads.setdefault(e.dst, []).append(e.src)
+    needed: set[int] = set()
+    work = [n for n, node in enumerate(graph.nodes) if node.kind in _ALWAYS or n not in readers]
+    while work:
+        n = work.pop()
+        if n not in needed:
+            needed.add(n)
+            if n not in alternatives:
+                work += reads.get(n, ())
+    return set(range(len(graph.nodes))) - needed
