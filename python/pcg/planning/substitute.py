@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +22,7 @@ from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract
 from pcg.rewrite.substitutions.saturate import RULE, Saturation
 from pcg.search.build import Builder
-from pcg.search.joint import Joint
+from pcg.search.joint import UNUSED, Joint
 from pcg.search.optimize import optimize
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
@@ -127,8 +129,9 @@ class JointSearch:
         self._every = frozenset(range(len(alternatives)))
         self.rewritten = self._used(self._climb(self._every))
         """The alternatives that are taken, by number."""
-        best = self._solved(self.rewritten)
-        self.solution = Solution(best.x, best.cost, min(best.cost, self._bound(best.cost)), best.variables)
+        self.solution = self._proved(self._solved(self.rewritten))
+        taken = self._joint.taken(self.solution.x)
+        self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
 
     def saved(self) -> dict[str, float]:
         """By rule that is used, how many seconds more a step takes without it."""
@@ -161,37 +164,74 @@ class JointSearch:
     def _solved(self, rewritten: frozenset[int]) -> Solution:
         """The best layouts of the program with these alternatives."""
         if rewritten not in self._known:
-            self._known[rewritten] = self._within(rewritten, self._every - rewritten, self._effort)
+            states = {i: {int(i in rewritten), UNUSED} for i in self._every}
+            self._known[rewritten] = self._within(states, self._effort)
         return self._known[rewritten]
 
-    def _within(
-        self, rewritten: frozenset[int], original: frozenset[int], effort: Effort, cutoff: float = np.inf
-    ) -> Solution:
-        """The best solution in which some alternatives are rewritten if they are used, and others are not."""
-        nodes = self._nodes
-        open_ = self._joint.open([nodes[i] for i in rewritten], [nodes[i] for i in original])
+    def _within(self, states: Mapping[int, Collection[int]], effort: Effort, cutoff: float = np.inf) -> Solution:
+        """The best solution in which alternatives, by number, are in one of these states."""
+        open_ = self._joint.open({self._nodes[i]: allowed for i, allowed in states.items()})
         found = solve(self._network.restrict(open_), effort=effort, cutoff=cutoff)
         return Solution(widened(open_, found.x), found.cost, found.bound, found.variables)
 
     def _used(self, rewritten: frozenset[int]) -> frozenset[int]:
         """Those of them whose results something reads."""
         taken = self._joint.taken(self._solved(rewritten).x)
-        return frozenset(i for i in rewritten if taken.get(self._nodes[i]))
+        return frozenset(i for i in rewritten if taken[self._nodes[i]] == 1)
 
-    def _bound(self, cost: float) -> float:
-        """A bound on all choices: the least of those that probing leaves, by fixing what it rules out."""
-        quick, none = EFFORTS["quick"], frozenset[int]()
-        fixed, against = none, none
-        bound = self._within(none, none, quick).bound
-        for members in self._classes[:_MOST]:
-            if bound >= (1 - _NOISE) * cost:
-                break
-            taken = bool(members & self.rewritten)
-            # The other way round from what is taken.
-            other = (fixed, against | members) if taken else (fixed | members, against)
-            if self._within(*other, quick, cost).bound >= (1 - _NOISE) * cost:
-                fixed, against = (fixed | members, against) if taken else (fixed, against | members)
-                bound = max(bound, self._within(fixed, against, quick).bound)
-        if fixed | against == self._every:
-            bound = max(bound, self._within(fixed, against, self._effort).bound)
-        return bound
+    def _proved(self, best: Solution) -> Solution:
+        """A solution that is as good as `best` or better, with a bound on all.
+
+        Branch and bound over the choices between alternatives, those with the least bound first: bounds are those of
+        the dual ascent, and a program of which everything is chosen is solved.
+        """
+        found = _Best(best)
+        everything = {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
+        heap = [(self._bound(everything, found), 0, self._probed(everything, found))]
+        count = 1
+        while heap and heap[0][0] < found.enough and count < _MOST:
+            least, _, states = heapq.heappop(heap)
+            open_ = [c for c, allowed in states.items() if len(allowed) > 1]
+            if not open_:
+                found.add(self._of(states, self._effort))
+                continue
+            for state in sorted(states[open_[0]]):
+                count += 1
+                child = {**states, open_[0]: frozenset((state,))}
+                heapq.heappush(heap, (max(least, self._bound(child, found)), count, child))
+        bound = min((b for b, _, _ in heap), default=np.inf)
+        return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
+
+    def _probed(self, states: _States, found: _Best) -> _States:
+        """What is left of states without those of a choice whose bounds are above the best cost."""
+        left = dict(states)
+        for c, allowed in states.items():
+            out = [s for s in allowed if self._bound({**left, c: frozenset((s,))}, found) >= found.enough]
+            left[c] = allowed.difference(out)
+        return left if all(left.values()) else dict(states)
+
+    def _bound(self, states: _States, found: _Best) -> float:
+        return self._of(states, EFFORTS["quick"], found.best.cost).bound
+
+    def _of(self, states: _States, effort: Effort, cutoff: float = np.inf) -> Solution:
+        return self._within({i: allowed for c, allowed in states.items() for i in c}, effort, cutoff)
+
+
+#: Of alternatives that are chosen together, by number, the states that they may be in.
+_States = Mapping[frozenset[int], frozenset[int]]
+
+
+@dataclass
+class _Best:
+    """The best solution so far."""
+
+    best: Solution
+
+    def add(self, solution: Solution) -> None:
+        if solution.cost < self.best.cost:
+            self.best = solution
+
+    @property
+    def enough(self) -> float:
+        """A bound from which on nothing better is possible."""
+        return (1 - _NOISE) * self.best.cost

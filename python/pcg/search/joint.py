@@ -10,7 +10,7 @@ of the network is one for both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,8 @@ from pcg.solve.network import FORBIDDEN, Network
 
 #: Kinds of nodes that a program has whatever is chosen.
 _ALWAYS = frozenset({"argument", "result", "sink", "carry"})
-_UNUSED = -1
+#: Instead of a strategy or an operand: none.
+UNUSED = -1
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class _Choices:
     """What the choices of a class in the joint network are."""
 
     strategy: np.ndarray
-    """Its strategy; `_UNUSED` for none."""
+    """Its strategy; `UNUSED` for none."""
     operand: np.ndarray
     """Of alternatives, which operand is taken; 0 elsewhere."""
 
@@ -60,7 +61,7 @@ class Joint:
         operands = 2 if c in self._choosing else 1
         strategy, operand = np.tile(np.arange(count), operands), np.repeat(np.arange(operands), count)
         if c in self._optional:
-            strategy, operand = np.append(strategy, _UNUSED), np.append(operand, 0)
+            strategy, operand = np.append(strategy, UNUSED), np.append(operand, 0)
         return _Choices(strategy, operand)
 
     def network(self) -> Network:
@@ -88,7 +89,7 @@ class Joint:
     def _own(self, c: int, seconds: np.ndarray) -> np.ndarray:
         if c in self._choosing:
             return np.zeros(len(self._choices[c].strategy))
-        return np.where(self._choices[c].strategy == _UNUSED, 0.0, seconds[self._choices[c].strategy])
+        return np.where(self._choices[c].strategy == UNUSED, 0.0, seconds[self._choices[c].strategy])
 
     def _matrix(
         self, src: int, dst: int, operand: int, found: tuple[np.ndarray, np.ndarray, np.ndarray] | None
@@ -99,28 +100,33 @@ class Joint:
         else:
             table, rows, columns = found
             matrix = table[rows[a.strategy][:, None], columns[b.strategy]]
-        matrix[a.strategy == _UNUSED] = FORBIDDEN
-        idle = b.strategy == _UNUSED
+        matrix[a.strategy == UNUSED] = FORBIDDEN
+        idle = b.strategy == UNUSED
         if dst in self._choosing:
             idle = idle | (b.operand != operand)
         matrix[:, idle] = 0.0
         return matrix
 
-    def taken(self, x: Sequence[int]) -> dict[int, int]:
-        """Of each choice between alternatives that is used, which operand a solution takes."""
-        class_of = self.quotient.class_of
-        found = {n: (self._choices[class_of[n]], x[class_of[n]]) for n in self.alternatives}
-        return {n: int(c.operand[k]) for n, (c, k) in found.items() if c.strategy[k] != _UNUSED}
-
-    def open(self, rewritten: Collection[int], original: Collection[int]) -> list[np.ndarray]:
-        """Which choices are open where these alternatives, by node, take one operand if they are used."""
+    def open(self, states: Mapping[int, Collection[int]]) -> list[np.ndarray]:
+        """Which choices are open where alternatives, by node, take one operand of several, or `UNUSED` for none."""
         class_of = self.quotient.class_of
         open_ = [np.ones(len(c.operand), dtype=np.bool_) for c in self._choices]
-        for nodes, operand in ((rewritten, 1), (original, 0)):
-            for c in {class_of[n] for n in nodes}:
-                choices = self._choices[c]
-                open_[c] &= (choices.operand == operand) | (choices.strategy == _UNUSED)
+        for c, allowed in {class_of[n]: a for n, a in states.items()}.items():
+            choices = self._choices[c]
+            state = np.where(choices.strategy == UNUSED, UNUSED, choices.operand)
+            open_[c] &= np.isin(state, list(allowed))
         return open_
+
+    def states(self, node: int) -> frozenset[int]:
+        """What may be taken of alternatives."""
+        optional = self.quotient.class_of[node] in self._optional
+        return frozenset((0, 1, UNUSED) if optional else (0, 1))
+
+    def taken(self, x: Sequence[int]) -> dict[int, int]:
+        """Of each choice between alternatives which operand a solution takes, or `UNUSED`."""
+        class_of = self.quotient.class_of
+        found = {n: (self._choices[class_of[n]], x[class_of[n]]) for n in self.alternatives}
+        return {n: UNUSED if c.strategy[k] == UNUSED else int(c.operand[k]) for n, (c, k) in found.items()}
 
 
 def unneeded(graph: Graph, alternatives: Collection[int]) -> set[int]:
