@@ -24,7 +24,8 @@ class Settings:
 
     `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
     that is chosen is made of; `budget`: how many variants of annotations the linter estimates; `jobs`: in how many
-    processes candidates are evaluated; `effort`: when a plan is good enough; `explain`: whether anybody reads remarks.
+    processes candidates are evaluated; `effort`: when a plan is good enough; `explain`: whether anybody reads remarks;
+    `exact`: whether rewriting may change no rounding; `substitutions`: whether programs are rewritten by rules.
     None leaves the pass its own default.
     """
 
@@ -35,6 +36,8 @@ class Settings:
     jobs: int | None = None
     effort: str | None = None
     explain: bool | None = None
+    exact: bool | None = None
+    substitutions: bool | None = None
 
     def of(self, cls: type[Pass]) -> dict[str, Any]:
         """The settings that passes of a class take, as arguments of their constructor."""
@@ -73,6 +76,11 @@ def refine(reshapes: bool | None = None) -> list[Pass]:
     return _passes(Settings(), f"dist-refine-mesh{{{options}}}")
 
 
+def substitute(settings: Settings) -> list[Pass]:
+    """Proved rules, where they make the best plan faster."""
+    return _passes(settings, "pcg-substitute")
+
+
 def decide(settings: Settings) -> list[Pass]:
     """The layouts: of a cluster by simulation of several plans, else those of the search."""
     return _passes(settings, "pcg-select{generic=false}", "pcg-search")
@@ -85,7 +93,7 @@ def place(settings: Settings) -> list[Pass]:
 
 def auto_parallel(settings: Settings) -> list[Pass]:
     """StableHLO to an optimised parallel computation graph."""
-    return [*prepare(settings), *choose(settings), *refine(), *decide(settings), *place(settings)]
+    return [*prepare(settings), *choose(settings), *refine(), *substitute(settings), *decide(settings), *place(settings)]
 
 
 def auto_propagate(settings: Settings) -> list[Pass]:
@@ -143,7 +151,8 @@ PIPELINES: dict[str, NamedPipeline] = {
         prepare,
     ),
     "auto-parallel": NamedPipeline(
-        "StableHLO to an optimised parallel computation graph: import annotations, normalise, search, insert reshards. "
+        "StableHLO to an optimised parallel computation graph: import annotations, normalise, rewrite, search, insert "
+        "reshards. "
         "With a cluster the plan is the fastest of several by simulation.",
         auto_parallel,
     ),

@@ -36,6 +36,8 @@ _NEED_PASS = (
     ("--memory-limit", "memory_limit", "has a memory limit"),
     ("--jobs", "jobs", "evaluates candidates side by side"),
     ("--effort", "effort", "searches for a plan"),
+    ("--exact", "exact", "rewrites by rules"),
+    ("--no-substitutions", "substitutions", "rewrites by rules"),
 )
 
 
@@ -60,7 +62,10 @@ class Job:
         cluster = Cluster.parse(args.cluster) if args.cluster is not None else None
         machine = Machine.of(cluster) if cluster is not None else None
         explain = args.remarks or args.verify_diagnostics or args.mlir_pass_statistics
-        self.settings = Settings(machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort, explain)
+        self.settings = Settings(
+            machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort, explain, args.exact or None,
+            False if args.no_substitutions else None,
+        )  # fmt: skip
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline

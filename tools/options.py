@@ -58,6 +58,8 @@ def parser() -> argparse.ArgumentParser:
         "--effort", choices=("quick", "default", "proof"),
         help="when a plan is good enough: 1%% above the bound; 0.1%%, or 1%% where the rest takes long; or 0.001%%",
     )  # fmt: skip
+    g.add_argument("--exact", action="store_true", help="rewrite only by rules that change no rounding")
+    g.add_argument("--no-substitutions", action="store_true", help="do not rewrite the program by rules")
     g.add_argument("--memory-limit", metavar="BYTES", help="bytes per device, such as 16GiB, where a pass has a limit")
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")

@@ -9,10 +9,10 @@ from typing import Any
 
 from torch_mlir import ir
 
-from pcg.driver import memory, plan_ir
+from pcg.driver import memory, plan_ir, rewrites
 from pcg.driver.compilation import Compilation
 from pcg.driver.cost import cost_of
-from pcg.driver.decide import Options, decide, run, select
+from pcg.driver.decide import Options, decide, run, select, strategy_of
 from pcg.driver.module_program import entry_function, module_program
 from pcg.driver.plan import Plan
 from pcg.driver.plan_document import PlanError
@@ -67,25 +67,30 @@ def compile_program(
     run(module, pipelines.prepare(options.settings), remarks, seconds)
     check_mesh(module, mesh)
     modules = {"stablehlo": clone_module(module)}
-    if isinstance(options.strategy, Plan) and (rewrites := memory.rewrites(options.strategy.memory)):
-        run(module, rewrites, remarks, seconds)
+    if isinstance(options.strategy, Plan) and (passes := rewrites.of_plan(options.strategy)):
+        run(module, passes, remarks, seconds)
     identity = plan_ir.identity(module)
-    own = [op for op in walk(module.operation) if op.name == "dist.reshard"]
     report = None
     state: Mapping[int, int]
     if isinstance(options.strategy, Plan):
-        state = dict(options.strategy.state)
+        state, substitutions = dict(options.strategy.state), options.strategy.substitutions
+        own = _reshards(module)
         _apply_plan(options.strategy, module, mesh, program, identity)
     else:
         annotate(module, program, mesh, options)
         state = state_of(entry_function(module))
         run(module, options.refinement(), remarks, seconds)
         mesh = shardings.mesh_of(module) or mesh
-        report = decide(module, options, remarks, seconds, on_cpu, program.donated)
-        if rewrites := memory.rewrites(memory.decisions(module)):
+        strategy = strategy_of(module, options)
+        run(module, rewrites.of_search(strategy, options.search, options.machine), remarks, seconds)
+        substitutions = rewrites.taken(module)
+        search = {k: v for k, v in options.search.items() if k not in rewrites.OPTIONS}
+        own = _reshards(module)
+        report = decide(module, dataclasses.replace(options, search=search), remarks, seconds, on_cpu, program.donated)
+        if passes := rewrites.of_decisions(substitutions, memory.decisions(module)):
             # The program that the plan is for is the rewritten one, as the loop over microbatches.
             rewritten = clone_module(modules["stablehlo"])
-            run(rewritten, rewrites, [], {})
+            run(rewritten, passes, [], {})
             identity = plan_ir.identity(rewritten)
         own = memory.program_reshards(module, own)
         replicate_uneven(module, mesh)
@@ -110,6 +115,7 @@ def compile_program(
         platform=platform,
         source=modules["stablehlo"].operation.get_asm(print_generic_op_form=True, assume_verified=True),
         memory=memory.decisions(module),
+        substitutions=substitutions,
     )
     if program.constants:
         plan = dataclasses.replace(plan, constants=program.constant_digests)
@@ -220,6 +226,10 @@ def _apply_plan(plan: Plan, module: ir.Module, mesh: Mesh, program: Program, ide
     annotation.record(entry_function(module), "plan")
     plan_ir.write(plan, module)
     memory.write(module, plan.memory)
+
+
+def _reshards(module: ir.Module) -> list[ir.Operation]:
+    return [op for op in walk(module.operation) if op.name == "dist.reshard"]
 
 
 def _spec_texts(module: ir.Module, name: str) -> list[str]:

@@ -85,10 +85,7 @@ def decide(
     module: ir.Module, options: Options, remarks: list[tuple[str, str, str]], seconds: dict[str, float],
     on_cpu: bool = False, donated: Collection[int] = (),
 ) -> Any:  # fmt: skip
-    strategy = str(options.strategy)
-    check_strategy(strategy)
-    if strategy == "auto":
-        strategy = _default(module, options)
+    strategy = strategy_of(module, options)
     if strategy == "select":
         return select(module, options, remarks, seconds, on_cpu, donated)
     # The choice of the mesh has several candidates, what follows has one.
@@ -113,6 +110,13 @@ def decide(
             raise _unknown(key, name, known)
     run(module, [chosen], remarks, seconds)
     return getattr(chosen, "outcome", None) or next(iter(getattr(chosen, "measures", {}).values()), None)
+
+
+def strategy_of(module: ir.Module, options: Options) -> str:
+    """The strategy of the options, for "auto" the one that it is for this program."""
+    strategy = str(options.strategy)
+    check_strategy(strategy)
+    return _default(module, options) if strategy == "auto" else strategy
 
 
 def _wanted(options: Options, on_cpu: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from torch_mlir import ir
 
 from pcg.cost import CostModel
-from pcg.driver import memory, plan_ir
+from pcg.driver import memory, plan_ir, rewrites
 from pcg.driver.decide import run
 from pcg.driver.module_program import entry_function
 from pcg.driver.plan import Plan
@@ -113,8 +113,8 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
         _declare(module, plan.mesh.origin)
     else:
         raise PlanError(f"the plan of {brief(plan.program)} was saved without its program; give the program, too")
-    if rewrites := memory.rewrites(plan.memory):
-        run(module, rewrites, [], {})
+    if passes := rewrites.of_plan(plan):
+        run(module, passes, [], {})
     plan_ir.check(plan, module)
     here = shardings.mesh_of(module)
     if here is None or plan.mesh.axes != here.axes:

@@ -84,5 +84,7 @@ class PlanDocument:
     source: str = field(default="", compare=False, repr=False)
     memory: Mapping[str, float] = field(default_factory=dict)
     """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
+    substitutions: str = ""
+    """How the program was rewritten by rules: options of `pcg-substitute`."""
     constants: tuple[str, ...] = field(default=(), repr=False)
     """Digests of the arrays that the program closed over, which are its last arguments."""

@@ -141,6 +141,7 @@ def capture(
     platform: str = "",
     source: str = "",
     memory: Mapping[str, float] | None = None,
+    substitutions: str = "",
 ) -> Plan:
     """The plan written on an annotated `module`.
 
@@ -194,6 +195,7 @@ def capture(
         platform=platform,
         source=source,
         memory=dict(memory or {}),
+        substitutions=substitutions,
         trees=trees,
         devices=None if devices is None else tuple(devices),
     )

@@ -27,7 +27,7 @@ _LONGEST = 200
 MEMORY = {"microbatches": 1, "recompute": 0}
 
 _NEEDED = ("pcg_plan", "program", "fingerprint", "mesh", "signature", "arguments", "results", "operations", "reshards")
-_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "source")
+_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "substitutions", "source")
 _VALUE = re.compile(r"@\d+|r\d+|\d+#\d+|\d+\^\d+:\d+")
 _TENSOR = re.compile(r".*\[((?:\d+(?:,\d+)*)?)\]\Z")
 _T = TypeVar("_T")
@@ -72,6 +72,7 @@ def read(text: str) -> PlanDocument:
         cluster=doc["cluster"].text() if "cluster" in doc else "",
         platform=doc["platform"].line() if "platform" in doc else "",
         memory={k: _memory(k, v) for k, v in doc.table("memory")},
+        substitutions=_substitutions(doc["substitutions"]) if "substitutions" in doc else "",
         source=_unpacked(doc["source"]) if "source" in doc else "",
     )
 
@@ -310,6 +311,13 @@ def _memory(key: str, at: At) -> float:
     return float(number)
 
 
+def _substitutions(at: At) -> str:
+    text = at.line()
+    if not re.fullmatch(r"rules=[\w,-]+ taken=\d{1,6}(?:,\d{1,6})*", text):
+        raise at.refuse("options of pcg-substitute: rules=NAME,... taken=NUMBER,...")
+    return text
+
+
 def _unpacked(at: At) -> str:
     text = at.text()
     if not text:
@@ -345,6 +353,8 @@ def write(plan: PlanDocument, program: bool = True) -> str:
         head["platform"] = plan.platform
     if plan.memory:
         head["memory"] = dict(plan.memory)
+    if plan.substitutions:
+        head["substitutions"] = plan.substitutions
     lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]
     tables: dict[str, list[dict[str, Any]]] = {
         "arguments": [_value_json(v, plan.mesh) for v in plan.arguments],

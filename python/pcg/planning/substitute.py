@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from pcg.cost import CostModel
 from pcg.ir.clone import clone_module, take_contents
+from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of
@@ -31,6 +32,8 @@ from pcg.solve.ilp import Solution, solve
 from pcg.solve.network import widened
 from pcg.substitute.library import known
 
+#: On a module: options of `pcg-substitute` that rewrite the program it was in the same way.
+SUBSTITUTIONS = "pcg.substitutions"
 #: Share of a step that substitutions have to save to be made.  A choice: the gap that a search may leave.
 _WORTH = 1e-3
 #: Differences of costs that are none, and how many choices are tried, and probed, at most.
@@ -44,7 +47,11 @@ class Substitute(Transformation):
     rules: tuple[str, ...] = option((), "the rules, by name; default: all that programs are optimised with")
     exact: bool = option(False, "only rules that change no rounding")
     substitutions: bool = option(True, "rewrite at all")
+    taken: tuple[int, ...] = option(
+        (), "make these rewrites, numbered as `pcg-saturate` adds alternatives, without a search: as a plan has them"
+    )
     effort: str = EFFORT
+    explain: bool = option(True, "find out how much longer a step takes without each rule, for the remarks")
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
@@ -58,6 +65,9 @@ class Substitute(Transformation):
         saturation.run()
         alternatives = saturation.alternatives
         self.statistics["alternatives"] += len(alternatives)
+        if self.taken:
+            self._redo(module, copy, alternatives)
+            return
         if not alternatives:
             return
         effort = EFFORTS[self.effort]
@@ -65,7 +75,8 @@ class Substitute(Transformation):
         search = JointSearch(func, alternatives, model, effort)
         if not search.rewritten:
             return
-        saved = search.saved()
+        taken = ",".join(map(str, sorted(search.rewritten)))
+        saved = search.saved() if self.explain else {}
         places = [(op.location, _name(op)) for i, op in enumerate(alternatives) if i in search.rewritten]
         extract(alternatives, search.rewritten)
         before, after = (_seconds(m, model, effort) for m in (module, copy))
@@ -75,7 +86,8 @@ class Substitute(Transformation):
             self.remark(where, f"{name}: {known()[name].source} => {known()[name].destination}{_reason(name)}")
         uses = Counter(name for _, name in places)
         said = ", ".join(
-            f"{name} {n} times, without it {1e6 * saved[name]:.1f} us more" for name, n in sorted(uses.items())
+            f"{name} {n} times" + (f", without it {1e6 * saved[name]:.1f} us more" if saved else "")
+            for name, n in sorted(uses.items())
         )
         self.remark(
             entry_of(module),
@@ -84,6 +96,18 @@ class Substitute(Transformation):
         )
         take_contents(module, copy)
         self.statistics["substitutions"] += len(places)
+        options = f"rules={','.join(s.name for s in rules)} taken={taken}"
+        module.attributes[SUBSTITUTIONS] = ir.StringAttr.get(options, module.context)
+
+    def _redo(self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation]) -> None:
+        if max(self.taken) >= len(alternatives):
+            raise PcgError(
+                f"rewrite {max(self.taken)} is to be made; allowed: below {len(alternatives)}, as many as rules find",
+                module,
+            )
+        extract(alternatives, self.taken)
+        take_contents(module, copy)
+        self.statistics["substitutions"] += len(self.taken)
 
 
 def _name(op: ir.Operation) -> str:
@@ -187,8 +211,9 @@ class JointSearch:
         """
         found = _Best(best)
         everything = {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
-        heap = [(self._bound(everything, found), 0, self._probed(everything, found))]
-        count = 1
+        heap, count = [(self._bound(everything, found), 0, self._probed(everything, found))], 1
+        if not all(heap[0][2].values()):
+            heap = []
         while heap and heap[0][0] < found.enough and count < _MOST:
             least, _, states = heapq.heappop(heap)
             open_ = [c for c, allowed in states.items() if len(allowed) > 1]
@@ -203,12 +228,14 @@ class JointSearch:
         return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
 
     def _probed(self, states: _States, found: _Best) -> _States:
-        """What is left of states without those of a choice whose bounds are above the best cost."""
+        """What is left of states without those whose bounds are above the best cost; of a choice nothing if all are."""
         left = dict(states)
         for c, allowed in states.items():
             out = [s for s in allowed if self._bound({**left, c: frozenset((s,))}, found) >= found.enough]
             left[c] = allowed.difference(out)
-        return left if all(left.values()) else dict(states)
+            if not left[c]:
+                break
+        return left
 
     def _bound(self, states: _States, found: _Best) -> float:
         return self._of(states, EFFORTS["quick"], found.best.cost).bound

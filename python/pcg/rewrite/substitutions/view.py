@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
-from pcg.ir import stablehlo
+from pcg.ir import shardings, stablehlo
 from pcg.ir.walk import defining_op
 from pcg.rules.gather_scatter import scatter_numbers, update_kind
 from pcg.rules.values import is_zero, splat
@@ -83,7 +83,7 @@ def readings(view: View) -> Iterator[Reading]:
         return
     seen = _through(view)
     op = seen.owner
-    if op is None or not seen.groups:
+    if op is None or not seen.groups or shardings.SPECS in op.attributes:
         return
     if op.name == ALTERNATIVES:
         for operand in op.operands:

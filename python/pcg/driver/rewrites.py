@@ -1,0 +1,67 @@
+"""How the program that a plan is for was made of the one that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch_mlir import ir
+
+from pcg.driver import memory
+from pcg.driver.plan import Plan
+from pcg.driver.plan_document import PlanError
+from pcg.machine import Machine
+from pcg.passes.base import Pass
+from pcg.passes.pcg_substitute import SubstitutePass
+from pcg.planning.substitute import SUBSTITUTIONS
+
+#: Strategies that rewrite programs by rules: those that search.
+_SEARCHES = ("search", "select")
+#: Options of `pcg.compile` that are of the pass.
+OPTIONS = ("exact", "substitutions", "rules")
+
+
+def of_plan(plan: Plan) -> list[Pass]:
+    """The passes that rewrite the normalised program.
+
+    Raises:
+      PlanError: its rules are not known.
+    """
+    return of_decisions(plan.substitutions, plan.memory)
+
+
+def of_decisions(substitutions: str, saved: Mapping[str, float]) -> list[Pass]:
+    """As `of_plan`, of the entries of a plan."""
+    found: list[Pass] = []
+    if substitutions:
+        try:
+            found.append(SubstitutePass.from_options(substitutions))
+        except ValueError as error:
+            raise PlanError(f"substitutions is {substitutions!r}: {error}") from None
+    return [*found, *memory.rewrites(saved)]
+
+
+def of_search(strategy: str, options: Mapping[str, Any], machine: Machine) -> list[Pass]:
+    """The pass that rewrites a program before a strategy decides its layouts.
+
+    Raises:
+      ValueError: an option of it is given to another strategy.
+    """
+    own = {k: options[k] for k in OPTIONS if k in options}
+    if strategy in _SEARCHES:
+        effort = {"effort": options["effort"]} if "effort" in options else {}
+        return [SubstitutePass(machine=machine, **own, **effort)]
+    if own:
+        raise ValueError(f"option {next(iter(own))!r} is for strategies {', '.join(_SEARCHES)}, not {strategy!r}")
+    return []
+
+
+def taken(module: ir.Module) -> str:
+    """How `pcg-substitute` has rewritten a module, which does not say so any more then."""
+    attributes = module.operation.attributes
+    if SUBSTITUTIONS not in attributes:
+        return ""
+    text = str(ir.StringAttr(attributes[SUBSTITUTIONS]).value)
+    del attributes[SUBSTITUTIONS]
+    return text
+
