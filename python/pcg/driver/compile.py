@@ -34,6 +34,7 @@ from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.passes.pipeline import uncollected
+from pcg.planning.substitute import forget
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of
@@ -83,10 +84,10 @@ def compile_program(
         mesh = shardings.mesh_of(module) or mesh
         strategy = strategy_of(module, options)
         run(module, rewrites.of_search(strategy, options.search, options.machine), remarks, seconds)
-        substitutions = rewrites.taken(module)
         search = {k: v for k, v in options.search.items() if k not in rewrites.OPTIONS}
         own = _reshards(module)
         report = decide(module, dataclasses.replace(options, search=search), remarks, seconds, on_cpu, program.donated)
+        substitutions = forget(module.operation)
         if passes := rewrites.of_decisions(substitutions, memory.decisions(module)):
             # The program that the plan is for is the rewritten one, as the loop over microbatches.
             rewritten = clone_module(modules["stablehlo"])

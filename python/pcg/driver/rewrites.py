@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch_mlir import ir
-
 from pcg.driver import memory
 from pcg.driver.plan import Plan
 from pcg.driver.plan_document import PlanError
 from pcg.machine import Machine
 from pcg.passes.base import Pass
 from pcg.passes.pcg_substitute import SubstitutePass
-from pcg.planning.substitute import SUBSTITUTIONS
 
 #: Strategies that rewrite programs by rules: those that search.
 _SEARCHES = ("search", "select")
@@ -50,18 +47,8 @@ def of_search(strategy: str, options: Mapping[str, Any], machine: Machine) -> li
     own = {k: options[k] for k in OPTIONS if k in options}
     if strategy in _SEARCHES:
         effort = {"effort": options["effort"]} if "effort" in options else {}
-        return [SubstitutePass(machine=machine, **own, **effort)]
+        return [SubstitutePass(machine=machine, keep_original=strategy == "select", **own, **effort)]
     if own:
         raise ValueError(f"option {next(iter(own))!r} is for strategies {', '.join(_SEARCHES)}, not {strategy!r}")
     return []
-
-
-def taken(module: ir.Module) -> str:
-    """How `pcg-substitute` has rewritten a module, which does not say so any more then."""
-    attributes = module.operation.attributes
-    if SUBSTITUTIONS not in attributes:
-        return ""
-    text = str(ir.StringAttr(attributes[SUBSTITUTIONS]).value)
-    del attributes[SUBSTITUTIONS]
-    return text
 

@@ -5,6 +5,7 @@ All are drafts at first, which are timed on the graph of the search; the fastest
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -33,6 +34,7 @@ from pcg.planning.overlaps import searches
 from pcg.planning.progress import Progress
 from pcg.planning.relink import Relink
 from pcg.planning.search import EFFORT, SELECTED, Search
+from pcg.planning.substitute import forget, original_of
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh
@@ -98,6 +100,35 @@ class Select(Transformation):
     def run(self, module: ir.Operation) -> None:
         """Raises PcgError where no candidate fits."""
         module = module.operation
+        text = original_of(module)
+        if not text or has_stages(module) or (self.machine.cluster is None and not self.generic):
+            self._select(module)
+            return
+        # What has been rewritten because that is faster by the estimate of the search may not be so by simulation.
+        with module.context:
+            other = ir.Module.parse(text).operation
+        without = copy.copy(self)
+        without.__post_init__()
+        without._select(other)
+        assert without.outcome is not None
+        seconds = without.outcome.seconds
+        try:
+            self._select(module)
+        except PcgError:
+            self.outcome = None
+        func = entry_of(module)
+        if self.outcome is not None and self.outcome.seconds < seconds:
+            self.remark(func, f"without substitutions {1e6 * seconds:.1f} us per step by simulation")
+            return
+        rejected = f"{1e6 * self.outcome.seconds:.1f} us per step by simulation" if self.outcome else "no plan that fits"
+        self.__dict__.update(without.__dict__)
+        take_contents(module, other)
+        forget(module)
+        with module.context:
+            module.attributes[SELECTED] = ir.UnitAttr.get()
+        self.remark(entry_of(module), f"no substitutions: with them {rejected}")
+
+    def _select(self, module: ir.Operation) -> None:
         chosen = CHOSEN in module.attributes
         if chosen:
             del module.attributes[CHOSEN]

@@ -15,7 +15,7 @@ from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation, option
-from pcg.ir.walk import entry_of
+from pcg.ir.walk import entry_of, walk
 from pcg.machine import Machine
 from pcg.planning.search import EFFORT
 from pcg.planning.target import cost_model, planned_mesh
@@ -34,6 +34,7 @@ from pcg.substitute.library import known
 
 #: On a module: options of `pcg-substitute` that rewrite the program it was in the same way.
 SUBSTITUTIONS = "pcg.substitutions"
+_ORIGINAL = "pcg.original"
 #: Share of a step that substitutions have to save to be made.  A choice: the gap that a search may leave.
 _WORTH = 1e-3
 #: Differences of costs that are none, and how many choices are tried, and probed, at most.
@@ -51,6 +52,9 @@ class Substitute(Transformation):
         (), "make these rewrites, numbered as `pcg-saturate` adds alternatives, without a search: as a plan has them"
     )
     effort: str = EFFORT
+    keep_original: bool = option(
+        True, "on a cluster leave the program as it was in an attribute, so that pcg-select can compare both"
+    )
     explain: bool = option(True, "find out how much longer a step takes without each rule, for the remarks")
     machine: Machine = field(default_factory=Machine.default)
 
@@ -59,6 +63,8 @@ class Substitute(Transformation):
         rules = rules_for(self.rules, only_exact=self.exact)
         if not self.substitutions or has_stages(module):
             return
+        if any(op.name == "dist.reshard" for op in walk(module)):
+            return  # it is placed already, in part
         copy = clone_module(module).operation
         func = entry_of(copy)
         saturation = Saturation(func, rules)
@@ -94,10 +100,14 @@ class Substitute(Transformation):
             f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; algebra "
             f"and layouts together {1e6 * search.solution.cost:.1f} us (bound {1e6 * search.solution.bound:.1f} us)",
         )
+        kept = self.keep_original and self.machine.cluster is not None
+        text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
         take_contents(module, copy)
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={taken}"
         module.attributes[SUBSTITUTIONS] = ir.StringAttr.get(options, module.context)
+        if text:
+            module.attributes[_ORIGINAL] = ir.StringAttr.get(text, module.context)
 
     def _redo(self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation]) -> None:
         if max(self.taken) >= len(alternatives):
@@ -108,6 +118,25 @@ class Substitute(Transformation):
         extract(alternatives, self.taken)
         take_contents(module, copy)
         self.statistics["substitutions"] += len(self.taken)
+
+
+def original_of(module: ir.Operation) -> str:
+    """The program that a module was before it was rewritten, as text, if it has it; it does not after this."""
+    if _ORIGINAL not in module.attributes:
+        return ""
+    text = str(ir.StringAttr(module.attributes[_ORIGINAL]).value)
+    del module.attributes[_ORIGINAL]
+    return text
+
+
+def forget(module: ir.Operation) -> str:
+    """Take from a module what it says of how it was rewritten: options of this transformation; empty if it was not."""
+    original_of(module)
+    if SUBSTITUTIONS not in module.attributes:
+        return ""
+    text = str(ir.StringAttr(module.attributes[SUBSTITUTIONS]).value)
+    del module.attributes[SUBSTITUTIONS]
+    return text
 
 
 def _name(op: ir.Operation) -> str:

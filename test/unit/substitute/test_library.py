@@ -8,8 +8,9 @@ from pcg.substitute.check import PROVED, verify
 from pcg.substitute.errors import RuleError, TermError
 from pcg.substitute.generate.generate import generate
 from pcg.substitute.generate.space import SPACES
-from pcg.substitute.library import files, line, read, rule_of, type_of_text
+from pcg.substitute.library import files, line, read, rule_of
 from pcg.substitute.rule import Rule
+from pcg.substitute.schema import type_of_text
 from pcg.substitute.tensor_type import TensorType
 
 LINES = [
