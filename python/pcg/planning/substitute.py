@@ -238,11 +238,13 @@ class JointSearch:
         Branch and bound over the choices between alternatives, those with the least bound first: bounds are those of
         the dual ascent, and a program of which everything is chosen is solved.
         """
-        found = _Best(best)
-        everything = {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
-        heap, count = [(self._bound(everything, found), 0, self._probed(everything, found))], 1
-        if not all(heap[0][2].values()):
-            heap = []
+        found = _Best(best, 1 - self._effort.good)
+        states: _States = {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
+        least, count = self._bound(states, found), 1
+        if least < found.enough:
+            states = self._probed(states, found)
+        root = least
+        heap = [(least, 0, states)] if all(states.values()) else []
         while heap and heap[0][0] < found.enough and count < _MOST:
             least, _, states = heapq.heappop(heap)
             open_ = [c for c, allowed in states.items() if len(allowed) > 1]
@@ -253,7 +255,8 @@ class JointSearch:
                 count += 1
                 child = {**states, open_[0]: frozenset((state,))}
                 heapq.heappush(heap, (max(least, self._bound(child, found)), count, child))
-        bound = min((b for b, _, _ in heap), default=np.inf)
+        # What was ruled out has a bound that is good enough.
+        bound = max(root, min(found.enough, heap[0][0] if heap else np.inf))
         return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
 
     def _probed(self, states: _States, found: _Best) -> _States:
@@ -279,9 +282,10 @@ _States = Mapping[frozenset[int], frozenset[int]]
 
 @dataclass
 class _Best:
-    """The best solution so far."""
+    """The best solution so far; bounds of `share` of its cost are good enough."""
 
     best: Solution
+    share: float
 
     def add(self, solution: Solution) -> None:
         if solution.cost < self.best.cost:
@@ -290,4 +294,4 @@ class _Best:
     @property
     def enough(self) -> float:
         """A bound from which on nothing better is possible."""
-        return (1 - _NOISE) * self.best.cost
+        return min(self.share, 1 - _NOISE) * self.best.cost
