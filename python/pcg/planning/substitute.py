@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,8 @@ from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of, walk
 from pcg.machine import Machine
+from pcg.planning.backtrack import Backtracking
+from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
@@ -31,14 +33,17 @@ from pcg.solve.effort import EFFORTS, Effort
 from pcg.solve.ilp import Solution, solve
 from pcg.solve.network import widened
 from pcg.substitute.library import known
+from pcg.substitute.schema import Schema
 
 #: On a module: options of `pcg-substitute` that rewrite the program it was in the same way.
 SUBSTITUTIONS = "pcg.substitutions"
 _ORIGINAL = "pcg.original"
 #: Share of a step that substitutions have to save to be made.  A choice: the gap that a search may leave.
 _WORTH = 1e-3
-#: Differences of costs that are none, and how many choices are tried, and probed, at most.
+#: Differences of costs that are none, and how many choices are tried at most.
 _NOISE, _MOST = 1e-6, 200
+#: Programs in part whose bounds are computed at most, by effort.  Chosen: XDL takes 14 of them on 6 V100s, DLRM 1,000s.
+_NODES = {"quick": 0, "default": 32, "proof": 5000}
 
 
 @dataclass
@@ -48,6 +53,12 @@ class Substitute(Transformation):
     rules: tuple[str, ...] = option((), "the rules, by name; default: all that programs are optimised with")
     exact: bool = option(False, "only rules that change no rounding")
     substitutions: bool = option(True, "rewrite at all")
+    algorithm: str = option(
+        "exact", "exact: alternatives and layouts chosen together, with a bound; unity: Unity's backtracking",
+        ("exact", "unity"),
+    )  # fmt: skip
+    alpha: float = option(1.05, "unity: times the cost of the best program that one may cost to be gone on with")
+    budget: int = option(30, "unity: how many programs rules are applied to")
     taken: tuple[int, ...] = option(
         (), "make these rewrites, numbered as `pcg-saturate` adds alternatives, without a search: as a plan has them"
     )
@@ -65,6 +76,9 @@ class Substitute(Transformation):
             return
         if any(op.name == "dist.reshard" for op in walk(module)):
             return  # it is placed already, in part
+        if self.algorithm == "unity":
+            self._backtrack(module, rules)
+            return
         copy = clone_module(module).operation
         func = entry_of(copy)
         saturation = Saturation(func, rules)
@@ -76,16 +90,15 @@ class Substitute(Transformation):
             return
         if not alternatives:
             return
-        effort = EFFORTS[self.effort]
         model = cost_model(module, self.machine, planned_mesh(module))
-        search = JointSearch(func, alternatives, model, effort)
+        search = JointSearch(func, alternatives, model, self.effort)
         if not search.rewritten:
             return
         taken = ",".join(map(str, sorted(search.rewritten)))
         saved = search.saved() if self.explain else {}
         places = [(op.location, _name(op)) for i, op in enumerate(alternatives) if i in search.rewritten]
         extract(alternatives, search.rewritten)
-        before, after = (_seconds(m, model, effort) for m in (module, copy))
+        before, after = (_seconds(m, model, EFFORTS[self.effort]) for m in (module, copy))
         if after > (1 - _WORTH) * before:
             return
         for where, name in places:
@@ -108,6 +121,23 @@ class Substitute(Transformation):
         module.attributes[SUBSTITUTIONS] = ir.StringAttr.get(options, module.context)
         if text:
             module.attributes[_ORIGINAL] = ir.StringAttr.get(text, module.context)
+
+    def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
+        model = cost_model(module, self.machine, planned_mesh(module))
+        with Progress(True, "pcg-substitute") as progress:
+            search = Backtracking(rules, model, self.alpha, self.budget, progress)
+            best = search.run(module)
+        self.statistics["programs"] += search.looked_at
+        for where, name in best.applied:
+            self.remark(where, f"{name}: {known()[name].source} => {known()[name].destination}{_reason(name)}")
+        self.statistics["substitutions"] += len(best.applied)
+        self.remark(
+            entry_of(module),
+            f"substitutions: {1e6 * best.seconds:.1f} us per step by estimate of Unity's dynamic program; "
+            f"{search.looked_at} programs",
+        )
+        if best.applied:
+            take_contents(module, best.module)
 
     def _redo(self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation]) -> None:
         if max(self.taken) >= len(alternatives):
@@ -164,14 +194,14 @@ class JointSearch:
     """
 
     def __init__(
-        self, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: Effort
+        self, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: str
     ) -> None:
         built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
         node_of = {op: node for op, node in built.ops}
         self._nodes = [node_of[op] for op in alternatives]
         self._names = [_name(op) for op in alternatives]
         self._joint = Joint(built.quotient(model), self._nodes)
-        self._effort = effort
+        self._effort, self._nodes_at_most = EFFORTS[effort], _NODES[effort]
         self._network = self._joint.network()
         self._known: dict[frozenset[int], Solution] = {}
         classes: dict[int, list[int]] = {}
@@ -241,11 +271,11 @@ class JointSearch:
         found = _Best(best, 1 - self._effort.good)
         states: _States = {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
         least, count = self._bound(states, found), 1
-        if least < found.enough:
+        if least < found.enough and self._nodes_at_most:
             states = self._probed(states, found)
         root = least
         heap = [(least, 0, states)] if all(states.values()) else []
-        while heap and heap[0][0] < found.enough and count < _MOST:
+        while heap and heap[0][0] < found.enough and count < self._nodes_at_most:
             least, _, states = heapq.heappop(heap)
             open_ = [c for c, allowed in states.items() if len(allowed) > 1]
             if not open_:

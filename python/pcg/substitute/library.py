@@ -38,24 +38,37 @@ def line(rule: Rule) -> str:
 
 
 def read(lines: Iterable[str], where: str) -> Iterator[Rule]:
-    """The rules of a text.
+    """The rules of a text, of schemas their examples.
 
     Raises:
       RuleError: a line is no rule.
     """
+    yield from (rule for _, rule in _both(lines, where))
+
+
+def schemas(lines: Iterable[str], where: str) -> Iterator[Schema]:
+    """The rules of a text, for any sizes.
+
+    Raises:
+      RuleError: a line is no rule.
+    """
+    yield from (schema for schema, _ in _both(lines, where))
+
+
+def _both(lines: Iterable[str], where: str) -> Iterator[tuple[Schema, Rule]]:
     names: set[str] = set()
     for number, text in enumerate(lines, 1):
-        stripped = text.partition("#")[0].strip()
-        if not stripped:
+        if not text.partition("#")[0].strip():
             continue
         try:
-            rule = rule_of(stripped)
+            schema = schema_of(text)
+            rule = schema.example()
         except (RuleError, TermError) as error:
             raise RuleError(f"{where}:{number}: {error}") from None
         if rule.name in names:
             raise RuleError(f"{where}:{number}: there are two rules {rule.name}")
         names.add(rule.name)
-        yield rule
+        yield schema, rule
 
 
 def rule_of(text: str) -> Rule:
@@ -66,20 +79,6 @@ def rule_of(text: str) -> Rule:
       TermError: its sides are no terms, or not of one type.
     """
     return schema_of(text).example()
-
-
-def schemas(lines: Iterable[str], where: str) -> Iterator[Schema]:
-    """The rules of a text, for any sizes.
-
-    Raises:
-      RuleError: a line is no rule.
-    """
-    for number, text in enumerate(lines, 1):
-        if text.partition("#")[0].strip():
-            try:
-                yield schema_of(text)
-            except (RuleError, TermError) as error:
-                raise RuleError(f"{where}:{number}: {error}") from None
 
 
 @cache

@@ -1,7 +1,7 @@
 """Whether the two sides of a rule are the same on floats bit by bit, in the order that the definitions compute in.
 
 Entries are names of floating-point expressions: a sum of two is the same as that in the other order, one of three is
-not the same with other brackets.  Products with 1, sums with 0 and signs are exact.
+not the same with other brackets.  Products with 1, sums with 0 and signs are exact; zeros of both signs are the same.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def is_exact(rule: Rule) -> bool:
     on, types = Expressions(), variables(*rule.source)
     rows = indices(*rule.source, *rule.destination)
     inputs = {
-        # Rows that are named twice are among few.
-        name: random.integers(0, 2, type.shape) if name in rows else on.fresh(random, type.shape)
+        # All indices name one row: what is added to it is added in some order.
+        name: np.zeros(type.shape, dtype=int) if name in rows else on.fresh(random, type.shape)
         for name, type in types.items()
     }
     left, right = evaluate(rule.source, inputs, on), evaluate(rule.destination, inputs, on)
@@ -43,7 +43,10 @@ class Expressions:
     def constant(self, value: int, shape: tuple[int, ...]) -> Array:
         known = {0: self._ZERO, 1: self._ONE, -1: ~self._ONE}
         found = known.get(value)
-        return np.full(shape, _mix(np.uint64(abs(value)), "constant") if found is None else found, np.uint64)
+        if found is None:
+            found = _mix(np.uint64(abs(value)), "constant")
+            found = ~found if value < 0 else found
+        return np.full(shape, found, np.uint64)
 
     def add(self, x: Array, y: Array) -> Array:
         x, y = np.broadcast_arrays(np.asarray(x, np.uint64), np.asarray(y, np.uint64))

@@ -50,8 +50,7 @@ class Schema:
     @cached_property
     def letters(self) -> tuple[str, ...]:
         """The sizes that are open, in order of their first use."""
-        found = (c for type in self.types.values() if type != _NUMBER for c in re.findall("[a-z]", type))
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(c for text in self.types.values() for dim in _dims(text) for c in _letters(dim)))
 
     def example(self) -> Rule:
         """The rule for some sizes.
@@ -76,7 +75,7 @@ class Schema:
     def sizes(self, types: Mapping[str, TensorType]) -> dict[str, int] | None:
         """What the letters stand for if variables have these types; None where sizes do not fit."""
         found: dict[str, int] = {}
-        sums: list[tuple[str, int]] = []
+        sums: list[tuple[list[str], int]] = []
         if not self.letters:
             return found
         for name, type in types.items():
@@ -89,17 +88,16 @@ class Schema:
             if len(dims) != type.rank:
                 return None
             for dim, size in zip(dims, type.shape, strict=True):
-                if len(dim) == 1 and dim.isalpha():
+                letters = _letters(dim)
+                if len(letters) == 1:
                     if found.setdefault(dim, size) != size:
                         return None
-                elif dim.isdigit():
-                    if int(dim) != size:
-                        return None
-                else:
-                    sums.append((dim, size))
-        for dim, size in sums:
-            if sum(found.get(c, 0) for c in re.findall("[a-z]", dim)) != size:
-                return None
+                elif letters:
+                    sums.append((letters, size))
+                elif dim != str(size):
+                    return None
+        if any(sum(found.get(c, 0) for c in letters) != size for letters, size in sums):
+            return None
         return found
 
     def __str__(self) -> str:
@@ -126,10 +124,10 @@ def schema_of(text: str) -> Schema:
         parameter = re.fullmatch(r"([a-z]\w*)=(\d{1,9})", part)
         if parameter is not None:
             parameters[parameter[1]] = int(parameter[2])
-        elif of:
+        elif of and name not in types:
             types[name] = type
         else:
-            raise RuleError(f"{part!r}; allowed: variable: type, or parameter=example")
+            raise RuleError(f"{part!r} of rule {found['name']}; allowed: variable: type, each once, or parameter=example")
     source, destination = parse(found["source"]), parse(found["destination"])
     if isinstance(source, Hole):
         raise RuleError(f"rule {found['name']} replaces {source}, which is any tensor; allowed: an operator")
@@ -137,7 +135,12 @@ def schema_of(text: str) -> Schema:
 
 
 def _dims(text: str) -> list[str]:
-    return text.split("*" if "*" in text else "x")
+    return [] if text == _NUMBER else text.split("*" if "*" in text else "x")
+
+
+def _letters(dim: str) -> list[str]:
+    """The letters that a size is the sum of; none of a number."""
+    return re.findall("[a-z]", dim) if _LETTERS.fullmatch(dim) else []
 
 
 def _type(text: str, sizes: Mapping[str, int]) -> TensorType:
@@ -146,7 +149,9 @@ def _type(text: str, sizes: Mapping[str, int]) -> TensorType:
     parts = []
     for dim in _dims(text):
         if _LETTERS.fullmatch(dim):
-            parts.append((sum(sizes[c] for c in re.findall("[a-z]", dim)), 1, 1))
+            if unknown := [c for c in _letters(dim) if c not in sizes]:
+                raise RuleError(f"type {text!r} has size {unknown[0]}; allowed: numbers, here")
+            parts.append((sum(sizes[c] for c in _letters(dim)), 1, 1))
             continue
         known = _DIMENSION.fullmatch(dim)
         if known is None:
@@ -168,7 +173,7 @@ def type_of_text(text: str) -> TensorType:
 def _term(of: Pattern | Hole, terms: Mapping[str, Term], parameters: Mapping[str, Parameter]) -> Term:
     missing = [v for v in sorted(of.variables) if v not in terms]
     if missing:
-        raise RuleError(f"variable {missing[0]} has no type")
+        raise RuleError(f"variable {missing[0]} of {of} has no type; allowed: those after 'for', {', '.join(terms)}")
     unknown = [p for p in sorted(of.parameters_named) if p not in parameters]
     if unknown:
         raise RuleError(f"{of} has parameter {unknown[0]}; allowed: integers, functions in quotes, letters of sizes")

@@ -7,7 +7,10 @@ from math import prod
 from pcg.substitute.term import VARIABLE, Term, subterms
 
 #: Operators that compute nothing.
-_FREE = {"concat", "slice", "transpose", "merge", "unmerge", "broadcast", "zeros", "ones_like", "identity", VARIABLE}
+_FREE = {
+    VARIABLE, "concat", "slice", "transpose", "merge", "unmerge", "broadcast", "enlarge", "embedding", "zeros", "ones_like",
+    "identity", "conv_identity", "pool_kernel", "partition", "combine", "replicate", "pipeline", "batch",
+}  # fmt: skip
 
 
 def flops(term: Term) -> float:

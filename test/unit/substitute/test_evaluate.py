@@ -66,10 +66,19 @@ def placed(size: int, kernel: Array) -> Array:
     return np.pad(kernel, [(0, 0)] * 3 + sides)
 
 
+def scattered(table: Array, rows: Array, added: Array) -> Array:
+    """By numpy, which adds to a row as often as it is named."""
+    found = table.copy()
+    np.add.at(found[0], rows[0].astype(int) % table.shape[1], added[0])
+    return found
+
+
 OTHERS: list[tuple[str, tuple[Parameter, ...], list[tuple[int, ...]], Callable[..., Array]]] = [
     ("add", (), [(2, 3, 4)] * 2, lambda x, y: x + y),
     ("mul", (), [(2, 3, 4)] * 2, lambda x, y: x * y),
     ("scale", (), [(2, 3, 4), ()], lambda x, y: x * float(y)),
+    ("neg", (), [(2, 3, 4)], lambda x: 0 - x),
+    ("neg", (), [()], lambda x: 0 - x),
     ("multiple", (3,), [(2, 3, 4)], lambda x: x + x + x),
     ("matmul", ("none",), [(1, 2, 3), (1, 3, 4)], lambda x, y: np.einsum("rmk,rkn->rmn", x, y)),
     ("matmul", ("relu",), [(1, 2, 3), (1, 3, 4)], lambda x, y: np.maximum(np.einsum("rmk,rkn->rmn", x, y), 0)),
@@ -78,6 +87,8 @@ OTHERS: list[tuple[str, tuple[Parameter, ...], list[tuple[int, ...]], Callable[.
     ("matmul", ("none",), [(3, 2, 3), (1, 3, 4)], lambda x, y: np.einsum("rmk,kn->rmn", x, y[0])),
     ("linear", ("none",), [(1, 2, 3), (1, 4, 3)], lambda x, w: np.einsum("rmk,rnk->rmn", x, w)),
     ("linear", ("tanh",), [(1, 2, 3), (1, 4, 3)], lambda x, w: np.tanh(np.einsum("rmk,rnk->rmn", x, w))),
+    ("scatter_add", (), [(1, 5, 3), (1, 4), (1, 4, 3)], scattered),
+    ("scatter_add", (), [(1, 2, 3), (1, 7), (1, 7, 3)], scattered),
     ("reduce_sum", (1,), [(2, 3, 4)], lambda x: x.sum(1)),
     ("reduce_sum", (2,), [(2, 3, 4)], lambda x: x.sum(2)),
     ("reduce_max", (1,), [(2, 3, 4)], lambda x: x.max(1)),
@@ -98,6 +109,7 @@ OTHERS: list[tuple[str, tuple[Parameter, ...], list[tuple[int, ...]], Callable[.
     ("identity", (3,), [], lambda: np.eye(3)[None]),
     ("conv_identity", (2, 3), [], lambda: placed(3, np.eye(2).reshape(1, 2, 2, 1, 1))),
     ("pool_kernel", (2, 3), [], lambda: np.full((1, 2, 1, 3, 3), 1 / 9)),
+    ("zeros", (2, 3), [], lambda: np.zeros((1, 2, 3))),
 ]  # fmt: skip
 
 
@@ -174,6 +186,24 @@ def test_an_embedding_is_the_rows_that_indices_name() -> None:
     np.testing.assert_array_equal(computed("embedding", (), rows + 5 * 7, table), table[:, rows[0]])
 
 
+def test_rows_are_added_to_those_that_indices_name() -> None:
+    table, added = np.zeros((1, 3, 2)), np.array([[[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]]])
+    want = [[[101.0, 202.0], [0.0, 0.0], [10.0, 20.0]]]
+    np.testing.assert_array_equal(computed("scatter_add", (), table, np.array([[0, 2, 0]]), added), want)
+    # Any integer names a row.
+    np.testing.assert_array_equal(computed("scatter_add", (), table, np.array([[3, -1, 6]]), added), want)
+    np.testing.assert_array_equal(computed("scatter_add", (), table + 7, np.array([[0, 2, 0]]), added), np.add(want, 7))
+
+
+def test_rows_are_added_one_after_another() -> None:
+    """In the order of the indices, to the table first: of floats another order is another sum."""
+    large = 2.0**60
+    table, rows = np.full((1, 1, 1), 1.0), np.zeros((1, 2), int)
+    added = np.array([[[large], [-large]]])
+    assert computed("scatter_add", (), table, rows, added).item() == 0.0
+    assert computed("scatter_add", (), table * large, rows, np.array([[[-large], [1.0]]])).item() == 1.0
+
+
 def test_variables_that_name_rows_are_found_through_operators() -> None:
     def of(name: str, shape: tuple[int, ...]) -> Term:
         return variable(name, TensorType.of(shape))
@@ -182,6 +212,8 @@ def test_variables_that_name_rows_are_found_through_operators() -> None:
     term = apply("add", (), (apply("embedding", (), (rows, of("t", (1, 8, 3)))), of("x", (1, 4, 3))))
     assert indices(term) == {"i", "j"}
     assert indices(of("x", (1, 2, 3))) == set()
+    into = apply("scatter_add", (), (of("t", (1, 8, 3)), rows, of("g", (1, 4, 3))))
+    assert indices(into) == {"i", "j"} and indices(into, apply("embedding", (), (of("k", (1, 4)), into))) == set("ijk")
 
 
 def parallel(operator: str, dim: int, degree: int, term: Term) -> Term:

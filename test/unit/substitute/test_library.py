@@ -8,7 +8,7 @@ from pcg.substitute.check import PROVED, verify
 from pcg.substitute.errors import RuleError, TermError
 from pcg.substitute.generate.generate import generate
 from pcg.substitute.generate.space import SPACES
-from pcg.substitute.library import files, line, read, rule_of
+from pcg.substitute.library import files, for_programs, known, line, read, rule_of, schemas
 from pcg.substitute.rule import Rule
 from pcg.substitute.schema import type_of_text
 from pcg.substitute.tensor_type import TensorType
@@ -53,21 +53,55 @@ def test_comments_and_empty_lines_are_passed_over() -> None:
     ("text", "says"),
     [
         ("add(x, y)", "allowed: name: source => destination for variable: type"),
-        ("a b: x => x for x: 1x2", "allowed: name: source => destination"),
-        ("a: x => add(x, x for x: 1x2", "is missing"),
-        ("a: x => add(x) for x: 1x2", "add with 0 parameters and 1 operands"),
-        ("a: x => y for x: 1x2", "variable y has no type"),
-        ("a: x => y for x: 1x2, y: 1x2", "the destination reads y; allowed: inputs of the source"),
-        ("a: x => partition[d, 2](x) for x: 1x2", "has parameters that are names; allowed: integers and functions"),
-        ("a: x => partition[1, 2](x) for x: 1x2", "result 0 is 1x2 of the source and 1x2{2} of the destination"),
-        ("a: x => combine[1, 2](x) for x: 1x2", "degree 1 of dimension 1 of 1x2; allowed: what 2 divides"),
-        ("sum: x => x for x: 1x2", "there are two rules sum"),
+        ("a b: neg(x) => x for x: 1x2", "allowed: name: source => destination"),
+        ("a: neg(x) => add(x, x for x: 1x2", "is missing"),
+        ("a: neg(x) => add(x) for x: 1x2", "add with 0 parameters and 1 operands"),
+        ("a: neg(x) => y for x: 1x2", "variable y of y has no type; allowed: those after"),
+        ("a: neg(x) => y for x: 1x2, y: 1x2", "the destination reads y; allowed: inputs of the source"),
+        ("a: neg(x) => partition[d, 2](x) for x: 1x2", "has parameter d; allowed: integers, functions in quotes"),
+        ("a: neg(x) => partition[1, 2](x) for x: 1x2", "result 0 is 1x2 of the source and 1x2{2} of the destination"),
+        ("a: neg(x) => combine[1, 2](x) for x: 1x2", "degree 1 of dimension 1 of 1x2; allowed: what 2 divides"),
+        ("a: x => neg(neg(x)) for x: 1x2", "rule a replaces x, which is any tensor; allowed: an operator"),
+        ("sum: neg(x) => neg(x) for x: 1x2", "there are two rules sum"),
     ],
 )
 def test_a_line_that_is_no_rule_is_named(text: str, says: str) -> None:
     with pytest.raises(RuleError) as error:
         list(read([LINES[0], "", text], "here.txt"))
     assert str(error.value).startswith("here.txt:3: ") and says in str(error.value)
+
+
+def test_schemas_of_a_text() -> None:
+    lines = ["# all", "", f"  {LINES[0]}  # TASO 2", "t: neg(neg(x)) => x for x: 1*m*n", LINES[3], "#"]
+    found = list(schemas(lines, "here"))
+    assert [str(s) for s in found] == [LINES[0], lines[3], LINES[3]]
+    assert [s.proof for s in found] == ["TASO 2", "", ""]
+    assert list(schemas([], "here")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("add(x, y)", "allowed: name: source => destination for variable: type"),
+        ("a: neg(neg(x)) => x for x", "'x' of rule a; allowed: variable: type, each once, or parameter=example"),
+        ("a: neg(x) => add(x) for x: 1*m", "add with 0 parameters and 1 operands"),
+        ("a: x => neg(neg(x)) for x: 1*m", "rule a replaces x, which is any tensor; allowed: an operator"),
+    ],
+)
+def test_a_line_that_is_no_schema_is_named(text: str, says: str) -> None:
+    with pytest.raises(RuleError) as error:
+        list(schemas(["# all", LINES[0], "", text], "here.txt"))
+    assert str(error.value).startswith("here.txt:4: ") and says in str(error.value)
+
+
+def test_all_schemas_are_known_by_name_those_for_programs_among_them() -> None:
+    assert sum(1 for path in files() for _ in schemas(path.read_text().splitlines(), path.name)) == len(known())
+    assert all(name == schema.name for name, schema in known().items())
+    texts = (files()[0].parent / "programs.txt").read_text().splitlines()
+    written = [text for text in texts if text and not text.startswith("#")]
+    assert [f"{s}  # {s.proof}" for s in for_programs()] == written
+    for schema in for_programs():
+        assert str(known()[schema.name]) == str(schema)
 
 
 def test_a_rule_of_several_results_is_no_line() -> None:

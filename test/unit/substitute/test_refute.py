@@ -51,7 +51,7 @@ def test_it_is_the_same_for_the_same_rule() -> None:
 
 
 def test_it_says_values_and_where_they_differ() -> None:
-    found = counterexample(rule_of("r: x => multiple[2](x) for x: 1x1x1"))
+    found = counterexample(rule_of("r: neg(neg(x)) => multiple[2](x) for x: 1x1x1"))
     assert found is not None
     x = found.inputs["x"].item()
     both = f"{x:g} of the source and {2 * x:g} of the destination"
@@ -59,7 +59,8 @@ def test_it_says_values_and_where_they_differ() -> None:
 
 
 def test_it_says_which_result_differs() -> None:
-    rules = [rule_of(f"r: {sides} for x: 1x2x2") for sides in ("add(x, x) => multiple[2](x)", "x => unary['relu'](x)")]
+    both_sides = ("add(x, x) => multiple[2](x)", "neg(x) => unary['relu'](x)")
+    rules = [rule_of(f"r: {sides} for x: 1x2x2") for sides in both_sides]
     both = Rule("r", tuple(r.source[0] for r in rules), tuple(r.destination[0] for r in rules))
     found = counterexample(both)
     assert found is not None and found.result == 1

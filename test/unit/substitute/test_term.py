@@ -33,6 +33,8 @@ BUILT: list[tuple[str, tuple[Parameter, ...], str, str]] = [
     ("add", (), "2{2}x4/2x6{3}; 2{2}x4/2x6{3}", "2{2}x4/2x6{3}"),
     ("mul", (), "2{2}x4/2x6{3}; 2{2}x4/2x6{3}", "2{2}x4/2x6{3}"),
     ("scale", (), "2{2}x4/2x6{3}; ", "2{2}x4/2x6{3}"),
+    ("neg", (), "2{2}x4/2x6{3}", "2{2}x4/2x6{3}"),
+    ("neg", (), "1", "1"),
     ("multiple", (3,), "2{2}x4/2x6{3}", "2{2}x4/2x6{3}"),
     ("unary", ("relu",), "2{2}x4/2x6{3}", "2{2}x4/2x6{3}"),
     # Of products: rows, columns, what is summed over, all of them, copies of both, batches, elements of a replica
@@ -57,6 +59,8 @@ BUILT: list[tuple[str, tuple[Parameter, ...], str, str]] = [
     ("embedding", (), "2{2}x3; 1x8x4{2}", "1x3x4{2}"),
     ("embedding", (), "4{4}x3{3}; 3{3}x8{2}x4{2}", "2{2}x3{3}x4{2}"),
     ("embedding", (), "1x4/2; 1x8x4", "1x4/2x4"),
+    ("scatter_add", (), "1x8x4; 1x3; 1x3x4", "1x8x4"),
+    ("scatter_add", (), "1x2x4; 1x9; 1x9x4", "1x2x4"),
     ("conv", (1, "same", "none"), "1x2x3x5x7; 1x4x3x3x3", "1x2x4x5x7"),
     ("conv", (1, "valid", "none"), "1x2x3x5x7; 1x4x3x3x5", "1x2x4x3x3"),
     ("conv", (2, "same", "relu"), "1x2x3x5x7; 1x4x3x3x3", "1x2x4x3x4"),
@@ -87,6 +91,7 @@ BUILT: list[tuple[str, tuple[Parameter, ...], str, str]] = [
     ("identity", (3,), "", "1x3x3"),
     ("conv_identity", (2, 3), "", "1x2x2x3x3"),
     ("pool_kernel", (2, 3), "", "1x2x1x3x3"),
+    ("zeros", (2, 3), "", "1x2x3"),
     ("partition", (1, 2), "2{2}x4{2}x6", "2{2}x4{4}x6"),
     ("combine", (1, 2), "2{2}x4{4}x6", "2{2}x4{2}x6"),
     ("replicate", (1, 2), "2{2}x4{2}x6", "2{2}x8{4}x6"),
@@ -110,7 +115,8 @@ def test_what_an_operator_computes_has_a_type(
 
 def test_types_of_all_operators_are_tested() -> None:
     assert {operator for operator, *_ in BUILT} == OPERATORS.keys()
-    assert {operator for operator, *_ in REFUSED} == OPERATORS.keys() - {"ones_like"}  # of which there always is one
+    always = {"neg", "ones_like"}  # of every tensor there is one
+    assert {operator for operator, *_ in REFUSED} == OPERATORS.keys() - always
 
 
 REFUSED: list[tuple[str, tuple[Parameter, ...], str, str]] = [
@@ -163,6 +169,28 @@ REFUSED: list[tuple[str, tuple[Parameter, ...], str, str]] = [
         "allowed: replica dimensions with the copies that the other's parts need (1 and 3",
     ),
     ("embedding", (), "1x3; 1x8x4/2", "operand 1x8x4/2; allowed: one microbatch"),
+    (
+        "scatter_add", (), "8x4; 1x3; 1x3x4",
+        "operands 8x4, 1x3 and 1x3x4; allowed: [r, v, n], [r, m] and [r, m, n]",
+    ),
+    ("scatter_add", (), "1x8x4; 3; 1x3x4", "allowed: [r, v, n], [r, m] and [r, m, n]"),
+    ("scatter_add", (), "1x8x4; 1x3; 3x4", "allowed: [r, v, n], [r, m] and [r, m, n]"),
+    (
+        "scatter_add", (), "1x8x4; 1x3; 1x3x5",
+        "operands 1x8x4 and 1x3x5; allowed: types that are equal but for dimension 1",
+    ),
+    ("scatter_add", (), "1x8x4{2}; 1x3; 1x3x4", "allowed: types that are equal but for dimension 1"),
+    ("scatter_add", (), "1x8x4; 1x3; 2x3x4", "allowed: types that are equal but for dimension 1"),
+    (
+        "scatter_add", (), "1x8x4; 1x2; 1x3x4",
+        "operands 1x8x4, 1x2 and 1x3x4; allowed: as many indices as rows, none split",
+    ),
+    ("scatter_add", (), "1x8{2}x4; 1x3; 1x3x4", "allowed: as many indices as rows, none split"),
+    ("scatter_add", (), "1x8x4; 1x3{3}; 1x3{3}x4", "allowed: as many indices as rows, none split"),
+    ("scatter_add", (), "1x8x4; 1x3; 1x3{3}x4", "allowed: as many indices as rows, none split"),
+    ("scatter_add", (), "2x8x4; 1x3; 2x3x4", "allowed: one copy, one microbatch"),
+    ("scatter_add", (), "1x8x4/2; 1x3; 1x3x4/2", "allowed: one copy, one microbatch"),
+    ("scatter_add", (), "1x8x4; 1x4/2; 1x4/2x4", "allowed: one copy, one microbatch"),
     (*CONV, "1x2x3x5x5; 1x4x2x3x3", "allowed: [r, n, c, h, w] and [r, o, c / groups, kh, kw]"),
     (*CONV, "1x2x4x5x5; 1x3x2x3x3", "allowed: output channels that the 2 groups divide"),
     (*CONV, "1x2x3; 1x4x3x3x3", "allowed: [r, n, c, h, w] and [r, o, c / groups, kh, kw]"),
@@ -226,6 +254,8 @@ REFUSED: list[tuple[str, tuple[Parameter, ...], str, str]] = [
     ("conv_identity", (2, 2), "", "kernel 2; allowed: an odd number"),
     ("conv_identity", (0, 3), "", "sizes 0, 3; allowed: 1 or more"),
     ("pool_kernel", (2, 0), "", "sizes 2, 0; allowed: 1 or more"),
+    ("zeros", (0, 2), "", "sizes 0, 2; allowed: 1 or more"),
+    ("zeros", (2, -1), "", "sizes 2, -1; allowed: 1 or more"),
     *((name, (3, 2), "4{2}x4{2}/2x4", "dimension 3; allowed: 0 to 2 of 4{2}x4{2}/2x4") for name in PARALLEL),
     *((name, (-1, 2), "4{2}x4{2}/2x4", "dimension -1; allowed: 0 to 2") for name in PARALLEL),
     *((name, (1, 1), "4{2}x4{2}/2x4", "degree 1; allowed: 2 or more") for name in PARALLEL),

@@ -173,7 +173,7 @@ class ScatterAdd(Operator):
     """A table ``[r, v, n]`` to whose rows that indices ``[r, m]`` name the rows of ``[r, m, n]`` are added.
 
     As the gradient of a lookup in a table, added to the table.  Indices are in the range of the table.  The table and
-    what is added may be split along n, for which the indices have copies, and only along that.
+    what is added may be split along n, and only along that; the indices are not split.
     """
 
     name = "scatter_add"

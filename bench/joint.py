@@ -1,0 +1,156 @@
+"""Algebra and parallelism chosen together, one after the other, or not at all: step time by the simulator.
+
+  python -m bench.joint                                 the seven models of the Unity paper on 96 V100
+  python -m bench.joint --models llama3_8b --cluster dgx-h100 --devices 64
+  python -m bench.joint --models xdl --unity            with Unity's backtracking beside it
+
+Every side plans the same training step, traced from shapes, on the same mesh (that of `pcg-choose-mesh`, or --mesh), by
+`pcg-select`, whose plans are simulated:
+
+  parallel     the program as it is
+  sequential   rewritten first to what is fastest on one device (`pcg-substitute` there), then parallelised
+  joint        `pcg-substitute` on the mesh; pcg-select takes the original if that is faster by simulation
+  unity        with --unity, by Unity's backtracking over the same rules (`pcg-substitute{algorithm=unity}`), with its
+               dynamic program inside, then parallelised
+
+`search s` is what choosing the substitutions takes, layouts of the joint search included, without drafting and simulating
+plans.  `by estimate` are the seconds that the two searches found, joint first: costs added up, which both minimise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import jax
+from torch_mlir import ir
+
+from bench.zoo import ZOO
+from pcg.ir import shardings
+from pcg.ir.clone import clone_module
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine
+from pcg.passes import pipelines
+from pcg.passes.base import Pass
+from pcg.passes.pcg_select import SelectPass
+from pcg.passes.pcg_substitute import SubstitutePass
+from pcg.passes.pipeline import Pipeline
+from pcg.passes.pipelines import Settings
+from pcg.planning.substitute import SUBSTITUTIONS, forget
+
+SEVEN = ("resnext50", "inception_v3", "bert_large", "dlrm", "xdl", "candle_uno", "mlp")
+#: Devices of a node of each cluster.
+_NODE = {"summit": 6, "dgx-h100": 8}
+_ESTIMATE = re.compile(r"substitutions: ([\d.]+) us")
+
+
+@dataclass
+class Side:
+    """What one way of planning has found: seconds of a step by simulation, of the search, by estimate, and rules."""
+
+    seconds: float = float("nan")
+    search: float = 0.0
+    estimate: float = float("nan")
+    rules: str = ""
+    said: str = ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=list(SEVEN), choices=list(ZOO), metavar="MODEL")
+    parser.add_argument("--cluster", default="summit", choices=list(_NODE), help="preset of the cluster")
+    parser.add_argument("--devices", type=int, default=96)
+    parser.add_argument("--mesh", help="instead of the one that is chosen")
+    parser.add_argument("--unity", action="store_true", help="also Unity's backtracking")
+    parser.add_argument("--budget", type=int, default=30, help="programs that Unity's backtracking takes from its queue")
+    args = parser.parse_args()
+    sides = ("parallel", "sequential", "joint", *(("unity",) if args.unity else ()))
+    print(f"| model on {args.devices} devices of {args.cluster} | mesh | {' | '.join(f'{s} ms' for s in sides)} | "
+          f"parallel/joint | sequential/joint | search s{', unity s' if args.unity else ''} | by estimate ms | rules |")
+    print("|" + "---|" * (7 + len(sides)))
+    for model in args.models:
+        try:
+            print(_row(model, args, sides), flush=True)
+        except PcgError as error:
+            print(f"| {model} | {error.message} |" + " |" * (5 + len(sides)), flush=True)
+
+
+def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
+    step, shapes = ZOO[model].shapes(args.devices)
+    text = jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text()
+    node = _NODE[args.cluster]
+    machine = Machine.of(Cluster.preset(args.cluster, nodes=-(-args.devices // node)).take(args.devices))
+    settings = Settings(machine, explain=False)
+    with make_context() as context:
+        module = load_module(text, context)
+        if args.mesh:
+            shardings.set_mesh(module, Mesh.parse(args.mesh))
+        _run(module, pipelines.prepare(settings))
+        single = clone_module(module)
+        choose = [] if args.mesh else pipelines.choose(settings)
+        _run(module, [*choose, *pipelines.refine()])
+        mesh = shardings.mesh_of(module)
+        found = {side: _side(side, module, single, settings, args.budget) for side in sides}
+    joint = found["joint"]
+    ratio = [f"{found[s].seconds / joint.seconds:.2f}" for s in ("parallel", "sequential")]
+    searches = [f"{joint.search:.1f}", *([f"{found['unity'].search:.1f}"] if args.unity else [])]
+    estimates = [f"{1e3 * f.estimate:.4g}" for s, f in found.items() if s in ("joint", "unity")]
+    cells = [f"{1e3 * found[s].seconds:.4g}" for s in sides]
+    return (f"| {model} | {mesh} | {' | '.join(cells)} | {' | '.join(ratio)} | {', '.join(searches)} | "
+            f"{', '.join(estimates)} | {joint.rules}{joint.said} |")
+
+
+def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, budget: int) -> Side:
+    copy, found = clone_module(module), Side()
+    passes: list[Pass] = []
+    if side == "sequential":
+        alone = clone_module(single)
+        shardings.set_mesh(alone, Mesh.of({"one": 1}))
+        _run(alone, [SubstitutePass(explain=False, machine=_of_one(settings.machine))])
+        if SUBSTITUTIONS in alone.operation.attributes:
+            passes = [SubstitutePass.from_options(forget(alone.operation))]
+    elif side == "joint":
+        passes = pipelines.substitute(settings)
+    elif side == "unity":
+        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=settings.machine)]
+    start = time.perf_counter()
+    remarks = _run(copy, passes)
+    found.search = time.perf_counter() - start
+    found.estimate = next((1e-6 * float(m[1]) for r in remarks if (m := _ESTIMATE.search(r))), float("nan"))
+    names = Counter(r.split(":")[0] for r in remarks if " => " in r)
+    found.rules = ", ".join(f"{name} {n}" for name, n in names.items())
+    select = SelectPass(machine=settings.machine)
+    remarks = _run(copy, [select])
+    assert select.outcome is not None
+    found.seconds = select.outcome.seconds
+    found.said = "".join(f" ({r})" for r in remarks if r.startswith("no substitutions"))
+    return found
+
+
+def _of_one(machine: Machine | None) -> Machine:
+    """The machine of one device of another."""
+    assert machine is not None
+    assert machine.cluster is not None
+    return Machine(machine.device)
+
+
+def _run(module: ir.Module, passes: list[Pass]) -> list[str]:
+    pipeline = Pipeline(passes)
+    pipeline.run(module)
+    return [text for _, _, text in pipeline.remarks()]
+
+
+if __name__ == "__main__":
+    main()
