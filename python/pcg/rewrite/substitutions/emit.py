@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from pcg.ir import emit, stablehlo
 from pcg.ir.walk import defining_op
-from pcg.rewrite.substitutions.match import Match
+from pcg.rewrite.substitutions.match import PRECISION, Match
 from pcg.rewrite.substitutions.view import FUNCTIONS, View
 from pcg.rules.values import splat
 from pcg.substitute.pattern import Hole, Name, Pattern
@@ -83,8 +83,7 @@ class _Emitter:
         free = [sorted(rows), sorted(columns)]
         shape = [v.value.type.shape[d] for v, dims in zip((x, y), free, strict=True) for d in dims]
         like = next((o for o in self.match.ops if o.name == "stablehlo.dot_general"), None)
-        kept = ("precision_config", "algorithm")
-        attributes = {n: like.attributes[n] for n in kept if like is not None and n in like.attributes}
+        attributes = {n: like.attributes[n] for n in PRECISION if like is not None and n in like.attributes}
         numbers = stablehlo.DotDimensionNumbers.get([], [], list(k), list(l))
         value = emit.create(
             "stablehlo.dot_general", [x.value, y.value], emit.tensor(shape, x.value.type.element_type),

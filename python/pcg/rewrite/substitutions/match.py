@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -25,6 +26,10 @@ _ROOTS = {
     "neg": ("stablehlo.negate",), "matmul": ("stablehlo.dot_general",), "concat": ("stablehlo.concatenate",),
     "slice": ("stablehlo.slice",), "scatter_add": ("stablehlo.scatter",),
 }  # fmt: skip
+
+
+#: Attributes of a product that say how it is rounded.
+PRECISION = ("precision_config", "algorithm")
 
 
 @dataclass(frozen=True)
@@ -135,12 +140,27 @@ def _checked(schema: Schema, op: ir.Operation, groups: Groups, bound: _Bound) ->
     elements |= {v.value.type.element_type for n, v in bound.views.items() if n not in _indices(schema)}
     if len(elements) != 1:
         return None  # what is computed in another precision is another value
+    if not _one_precision(bound.ops):
+        return None
     types = {name: view.type for name, view in bound.views.items()}
     rule = _rule(schema, tuple(types.items()), tuple(bound.parameters.items()))
     if rule is None:
         return None
     sizes = schema.sizes(types) or {}
     return Match(schema, op, groups, bound.views, {**bound.parameters, **sizes}, rule, bound.ops)
+
+
+def _one_precision(ops: Sequence[ir.Operation]) -> bool:
+    """Whether all products among ops are computed in one precision, the same of both operands."""
+    products = [op for op in ops if op.name == "stablehlo.dot_general"]
+    said = {tuple(str(op.attributes[n]) if n in op.attributes else "" for n in PRECISION) for op in products}
+    for precision, algorithm in said:
+        operands = set(re.findall(r"<(?:precision )?(\w+)>", precision))
+        types = set(re.findall(r"[lr]hs_precision_type = (\w+)", algorithm))
+        counts = set(re.findall(r"[lr]hs_component_count = (\d+)", algorithm))
+        if max(len(operands), len(types), len(counts)) > 1:
+            return False
+    return len(said) <= 1
 
 
 @lru_cache(maxsize=1 << 12)

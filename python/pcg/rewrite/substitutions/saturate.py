@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, functions, walk
-from pcg.rewrite.substitutions.apply import rules_for
+from pcg.rewrite.substitutions.apply import erase_unused, rules_for
 from pcg.rewrite.substitutions.emit import emit_destination
 from pcg.rewrite.substitutions.match import Match, matches
 from pcg.rewrite.substitutions.view import ALTERNATIVES
@@ -76,9 +76,7 @@ class Saturation:
                 break
             near = set(_around(added))
             new = [op for op in own if op in near]
-        for op in reversed(self._added):
-            if not any(list(r.uses) for r in op.results):
-                op.erase()
+        erase_unused(self._added)
 
     def _add(self, match: Match) -> list[ir.Operation]:
         """Add what the rule makes; the ops that are new."""
@@ -152,7 +150,10 @@ class Saturation:
             scatters = op is not None and op.name == "stablehlo.scatter" and update_kind(op)
             if op is not None and len(op.results) == 1 and (scatters or not len(op.regions)):
                 attributes = tuple((n, op.attributes[n]) for n in op.attributes)
-                key = op.name, scatters, attributes, value.type, tuple(self._signature(v) for v in op.operands)
+                operands = [self._signature(v) for v in op.operands]
+                if op.name in ("stablehlo.add", "stablehlo.multiply"):
+                    operands.sort()
+                key = op.name, scatters, attributes, value.type, tuple(operands)
             found = self._signatures[value] = self._numbers.setdefault(key, len(self._numbers))
         return found
 

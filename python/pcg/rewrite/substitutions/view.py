@@ -97,7 +97,7 @@ def readings(view: View) -> Iterator[Reading]:
 
 def _through(view: View) -> View:
     """The view of what has the same elements before transposes and reshapes."""
-    while not view.skipped and (op := view.owner) is not None:
+    while not view.skipped and (op := view.owner) is not None and shardings.SPECS not in op.attributes:
         if op.name == "stablehlo.transpose":
             order = list(ir.DenseI64ArrayAttr(op.attributes["permutation"]))
             groups = tuple(tuple(order[d] for d in group) for group in view.groups)
@@ -280,18 +280,19 @@ def _scatter(op: ir.Operation, view: View) -> Iterator[Reading]:
         return
     table, indices, rows = op.operands
     rank = table.type.rank
-    window = list(range(rows.type.rank - rank + 1, rows.type.rank))
+    outer = rows.type.rank - rank + 1
+    window = list(range(outer, rows.type.rank))
     plain = list(numbers.update_window_dims) == window and list(numbers.inserted_window_dims) == [0]
     plain = plain and list(numbers.scattered_dims_to_operand_dims) == [0]
     plain = plain and numbers.index_vector_dim == indices.type.rank - 1 and indices.type.shape[-1] == 1
     columns = tuple(range(1, rank))
-    if not plain or view.groups != ((0,), columns) or list(rows.type.shape[window[0] :]) != list(table.type.shape[1:]):
+    if not plain or view.groups != ((0,), columns) or list(rows.type.shape)[outer:] != list(table.type.shape)[1:]:
         return
     yield Reading(
         "scatter_add", (),
         (
             View(table, view.groups), View(indices, (tuple(range(indices.type.rank)),)),
-            View(rows, (tuple(range(window[0])), tuple(window))),
+            View(rows, (tuple(range(outer)), tuple(window))),
         ),
         op,
     )  # fmt: skip
