@@ -13,8 +13,9 @@ Every side plans the same training step, traced from shapes, on the same mesh (t
   unity        with --unity, by Unity's backtracking over the same rules (`pcg-substitute{algorithm=unity}`), with its
                dynamic program inside, then parallelised
 
-`search s` is what choosing the substitutions takes, layouts of the joint search included, without drafting and simulating
-plans.  `by estimate` are the seconds that the two searches found, joint first: costs added up, which both minimise.
+`search s` is what choosing the substitutions takes, layouts of the joint search included, without drafting and
+simulating plans.  `by estimate` are the seconds that the two searches found, joint first: costs added up, which both
+minimise.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def main() -> None:
     parser.add_argument("--devices", type=int, default=96)
     parser.add_argument("--mesh", help="instead of the one that is chosen")
     parser.add_argument("--unity", action="store_true", help="also Unity's backtracking")
-    parser.add_argument("--budget", type=int, default=30, help="programs that Unity's backtracking takes from its queue")
+    parser.add_argument("--budget", type=int, default=30, help="programs that Unity's backtracking goes on with")
     args = parser.parse_args()
     sides = ("parallel", "sequential", "joint", *(("unity",) if args.unity else ()))
     print(f"| model on {args.devices} devices of {args.cluster} | mesh | {' | '.join(f'{s} ms' for s in sides)} | "
@@ -114,36 +115,31 @@ def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
 
 def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, budget: int) -> Side:
     copy, found = clone_module(module), Side()
+    machine = settings.machine
+    assert machine is not None
     passes: list[Pass] = []
     if side == "sequential":
         alone = clone_module(single)
         shardings.set_mesh(alone, Mesh.of({"one": 1}))
-        _run(alone, [SubstitutePass(explain=False, machine=_of_one(settings.machine))])
+        _run(alone, [SubstitutePass(explain=False, machine=Machine(machine.device))])
         if SUBSTITUTIONS in alone.operation.attributes:
             passes = [SubstitutePass.from_options(forget(alone.operation))]
     elif side == "joint":
         passes = pipelines.substitute(settings)
     elif side == "unity":
-        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=settings.machine)]
+        passes = [SubstitutePass(algorithm="unity", budget=budget, machine=machine)]
     start = time.perf_counter()
     remarks = _run(copy, passes)
     found.search = time.perf_counter() - start
     found.estimate = next((1e-6 * float(m[1]) for r in remarks if (m := _ESTIMATE.search(r))), float("nan"))
     names = Counter(r.split(":")[0] for r in remarks if " => " in r)
     found.rules = ", ".join(f"{name} {n}" for name, n in names.items())
-    select = SelectPass(machine=settings.machine)
+    select = SelectPass(machine=machine)
     remarks = _run(copy, [select])
     assert select.outcome is not None
     found.seconds = select.outcome.seconds
     found.said = "".join(f" ({r})" for r in remarks if r.startswith("no substitutions"))
     return found
-
-
-def _of_one(machine: Machine | None) -> Machine:
-    """The machine of one device of another."""
-    assert machine is not None
-    assert machine.cluster is not None
-    return Machine(machine.device)
 
 
 def _run(module: ir.Module, passes: list[Pass]) -> list[str]:

@@ -93,7 +93,9 @@ def place(settings: Settings) -> list[Pass]:
 
 def auto_parallel(settings: Settings) -> list[Pass]:
     """StableHLO to an optimised parallel computation graph."""
-    return [*prepare(settings), *choose(settings), *refine(), *substitute(settings), *decide(settings), *place(settings)]
+    return [
+        *prepare(settings), *choose(settings), *refine(), *substitute(settings), *decide(settings), *place(settings)
+    ]  # fmt: skip
 
 
 def auto_propagate(settings: Settings) -> list[Pass]:

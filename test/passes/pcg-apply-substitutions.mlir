@@ -25,7 +25,7 @@
 
 // UNKNOWN: error: pcg-apply-substitutions: rule 'none' is not known; allowed: split-contraction, split-contraction-right,
 // NAMELESS: error: pcg-apply-substitutions: rule '' is not known
-// BEYOND: error: pcg-apply-substitutions: rule 'negated-rows' matches 1 times; allowed: at less than that, not 9
+// BEYOND: error: pcg-apply-substitutions: rule 'negated-rows' matches 1 times; at=9; allowed: less than that
 // EXACT: error: pcg-apply-substitutions: rule 'sum-of-left' changes rounding, which 'exact' does not allow
 // REMARK: remark: pcg-apply-substitutions: sum-of-left: {{.*}}; proved from TASO 15
 

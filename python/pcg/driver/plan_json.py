@@ -27,7 +27,9 @@ _LONGEST = 200
 MEMORY = {"microbatches": 1, "recompute": 0}
 
 _NEEDED = ("pcg_plan", "program", "fingerprint", "mesh", "signature", "arguments", "results", "operations", "reshards")
-_ALLOWED = (*_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "substitutions", "source")
+_ALLOWED = (
+    *_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "substitutions", "source",
+)  # fmt: skip
 _VALUE = re.compile(r"@\d+|r\d+|\d+#\d+|\d+\^\d+:\d+")
 _TENSOR = re.compile(r".*\[((?:\d+(?:,\d+)*)?)\]\Z")
 _T = TypeVar("_T")

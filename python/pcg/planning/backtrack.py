@@ -1,9 +1,9 @@
 """Unity's search over substitutions (OSDI'22, section 6.1): backtracking over programs in the order of their costs.
 
-A program costs what Unity's dynamic program finds for it (`pcg.search.unity`), with its splits of the graph and its cache
-of machine mappings.  The cheapest program of a queue is taken, every rule is applied to it at every place where it
-matches, and what costs at most `alpha` times the best so far joins the queue.  The search ends when the queue is empty,
-or after `budget` programs.
+A program costs what Unity's dynamic program finds for it (`pcg.search.unity`), with its splits of the graph and its
+cache of machine mappings.  The cheapest program of a queue is taken, every rule is applied to it at every place where
+it matches, and what costs at most `alpha` times the best so far joins the queue.  The search ends when the queue is
+empty, or after `budget` programs.
 """
 
 from __future__ import annotations

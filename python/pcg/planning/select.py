@@ -120,7 +120,8 @@ class Select(Transformation):
         if self.outcome is not None and self.outcome.seconds < seconds:
             self.remark(func, f"without substitutions {1e6 * seconds:.1f} us per step by simulation")
             return
-        rejected = f"{1e6 * self.outcome.seconds:.1f} us per step by simulation" if self.outcome else "no plan that fits"
+        found = self.outcome
+        rejected = f"{1e6 * found.seconds:.1f} us per step by simulation" if found is not None else "no plan fits"
         self.__dict__.update(without.__dict__)
         take_contents(module, other)
         forget(module)

@@ -1,9 +1,9 @@
 """One search over the alternatives of a program and the strategies of their ops.
 
-The graph of a saturated program has an op for every alternative, and an op ``pcg.alternatives`` for every choice between
-two.  Its network is that of the strategies (`Quotient.network`) with more choices: an op that only alternatives read may
-be *unused*, which costs nothing, and forbids that anything that is used reads it; a choice between two has every
-strategy twice, and only what it takes costs and has to be used.  So a solution is a program and its layouts (an
+The graph of a saturated program has an op for every alternative, and an op ``pcg.alternatives`` for every choice
+between two.  Its network is that of the strategies (`Quotient.network`) with more choices: an op that only alternatives
+read may be *unused*, which costs nothing, and forbids that anything that is used reads it; a choice between two has
+every strategy twice, and only what it takes costs and has to be used.  So a solution is a program and its layouts (an
 extraction from an e-graph as in Tensat, Yang et al., MLSys'21, and the placement of what is extracted), and the bound
 of the network is one for both.
 """

@@ -127,7 +127,8 @@ def schema_of(text: str) -> Schema:
         elif of and name not in types:
             types[name] = type
         else:
-            raise RuleError(f"{part!r} of rule {found['name']}; allowed: variable: type, each once, or parameter=example")
+            allowed = "variable: type, each once, or parameter=example"
+            raise RuleError(f"{part!r} of rule {found['name']}; allowed: {allowed}")
     source, destination = parse(found["source"]), parse(found["destination"])
     if isinstance(source, Hole):
         raise RuleError(f"rule {found['name']} replaces {source}, which is any tensor; allowed: an operator")
@@ -146,7 +147,7 @@ def _letters(dim: str) -> list[str]:
 def _type(text: str, sizes: Mapping[str, int]) -> TensorType:
     if text == _NUMBER:
         return TensorType.of(())
-    parts = []
+    parts: list[tuple[int, ...]] = []
     for dim in _dims(text):
         if _LETTERS.fullmatch(dim):
             if unknown := [c for c in _letters(dim) if c not in sizes]:

@@ -8,8 +8,8 @@ from pcg.substitute.term import VARIABLE, Term, subterms
 
 #: Operators that compute nothing.
 _FREE = {
-    VARIABLE, "concat", "slice", "transpose", "merge", "unmerge", "broadcast", "enlarge", "embedding", "zeros", "ones_like",
-    "identity", "conv_identity", "pool_kernel", "partition", "combine", "replicate", "pipeline", "batch",
+    VARIABLE, "concat", "slice", "transpose", "merge", "unmerge", "broadcast", "enlarge", "embedding", "zeros",
+    "ones_like", "identity", "conv_identity", "pool_kernel", "partition", "combine", "replicate", "pipeline", "batch",
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ class ApplySubstitutions(Transformation):
         schema = known().get(self.rule)
         if schema is None:
             names = ", ".join(s.name for s in for_programs())
-            raise PcgError(f"rule '{self.rule}' is not known; allowed: {names}, and those of the generated files", module)
+            raise PcgError(f"rule '{self.rule}' is not known; allowed: {names}, and generated ones", module)
         if self.exact and not exact(schema):
             raise PcgError(f"rule '{self.rule}' changes rounding, which 'exact' does not allow", module)
         number = 0
@@ -42,7 +42,7 @@ class ApplySubstitutions(Transformation):
                     self._apply(found)
                 number += 1
         if self.at >= number:
-            raise PcgError(f"rule '{self.rule}' matches {number} times; allowed: at less than that, not {self.at}", module)
+            raise PcgError(f"rule '{self.rule}' matches {number} times; at={self.at}; allowed: less than that", module)
         self.statistics["matches"] += number
 
     def _apply(self, match: Match) -> None:

@@ -67,7 +67,7 @@ class Saturation:
 
     def run(self) -> None:
         """Add all alternatives."""
-        # Rules begin at what the program has: what one has taken apart others would put together in every other way.
+        # Rules begin at what the program has: what one splits others would join in every other order.
         own = new = list(walk(self.func))[1:]
         self._known.update(new)
         for _ in range(_ROUNDS):
@@ -90,8 +90,8 @@ class Saturation:
         if flops(match.rule.destination[0]) > _ALPHA * flops(match.rule.source[0]):
             return []
         value = emit_destination(match)
-        made = self._new(value)
-        value, more = self._to_the_end(match.schema, value, made)
+        fresh = self._new(value)
+        value, more = self._to_the_end(match.schema, value, fresh)
         signature = self._signature(value)
         if signature in known:
             return []
@@ -107,7 +107,7 @@ class Saturation:
         self._last[first] = join.result
         self._known.add(join)
         self.alternatives.append(join)
-        return [*made, *more, join]
+        return [*fresh, *more, join]
 
     def _new(self, value: ir.Value) -> list[ir.Operation]:
         """The ops that `value` is computed by and that were not there before, readers first."""
@@ -123,10 +123,10 @@ class Saturation:
         return list(found)
 
     def _to_the_end(
-        self, schema: Schema, value: ir.Value, made: Sequence[ir.Operation]
+        self, schema: Schema, value: ir.Value, fresh: Sequence[ir.Operation]
     ) -> tuple[ir.Value, list[ir.Operation]]:
-        """Apply the same rule to what it has made, as to a concatenation of many, until it does not match."""
-        work, more = list(made), list[ir.Operation]()
+        """Apply the same rule to its own results, as to a concatenation of many, until it does not match."""
+        work, more = list(fresh), list[ir.Operation]()
         while work:
             op = work.pop()
             match = next(matches(schema, op), None)

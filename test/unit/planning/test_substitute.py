@@ -1,0 +1,434 @@
+"""Rewriting a program by rules where that pays: what comes out, what it costs, and what is said about it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.ir.walk import entry_of, walk
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.passes.pcg_substitute import SubstitutePass
+from pcg.passes.pipeline import Pipeline
+from pcg.planning.substitute import SUBSTITUTIONS, JointSearch, Substitute
+from pcg.planning.target import cost_model, planned_mesh
+from pcg.rewrite.substitutions.apply import rules_for
+from pcg.rewrite.substitutions.saturate import Saturation
+from pcg.search.build import Builder
+from pcg.search.joint import UNUSED, Joint
+from pcg.search.optimize import optimize
+from pcg.search.roles import state_of
+from pcg.search.table import Tables
+from pcg.solve.effort import EFFORTS
+from pcg.solve.ilp import solve
+from support import fuzz
+from support.close import assert_close
+
+RNG = np.random.default_rng(0)
+#: Bounds are those of what may still be a millionth better (`_NOISE`), and sums of rounded numbers.
+NOISE = 2e-6
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+def update(table: Any, weight: Any, ids: Any, y: Any) -> Any:
+    """A step of SGD of a lookup and a layer behind it."""
+
+    def loss(table: Any, weight: Any) -> Any:
+        return jnp.mean((table[ids] @ weight - y) ** 2)
+
+    value, (of_table, of_weight) = jax.value_and_grad(loss, (0, 1))(table, weight)
+    return table - 0.1 * of_table, weight - 0.1 * of_weight, value
+
+
+def two_tables(tables: Any, ids: Any, y: Any) -> Any:
+    """The same of two tables, whose rows are next to each other."""
+
+    def loss(tables: Any) -> Any:
+        return jnp.sum((jnp.concatenate([t[i] for t, i in zip(tables, ids, strict=True)], 1) - y) ** 2)
+
+    value, gradients = jax.value_and_grad(loss)(tables)
+    return [t - 0.5 * g for t, g in zip(tables, gradients, strict=True)], value
+
+
+def rows(x: Any, w: Any) -> Any:
+    """Of a product only some rows are used."""
+    return (x @ w)[:16]
+
+
+def products(x: Any, y: Any, z: Any) -> Any:
+    """A narrow matrix last: from the right it is less work."""
+    return (x @ y) @ z
+
+
+def layers(x: Any, w: Any, v: Any) -> Any:
+    """Nothing to rewrite."""
+    return jnp.tanh(jnp.tanh(x @ w) @ v)
+
+
+def in_order(x: Any, y: Any, z: Any) -> Any:
+    """Matrices of one size: no order is better."""
+    return (x @ y) @ z
+
+
+IDS = RNG.integers(0, 20, 64).astype(np.int32)  # rows are named several times
+#: name -> (function, arguments, arguments that are donated)
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = {
+    "update": (update, (normal(4096, 32), normal(32, 8), IDS, normal(64, 8)), (0, 1)),
+    "two tables": (two_tables, ([normal(512, 8), normal(2048, 8)], [IDS, IDS[::-1].copy()], normal(64, 16)), (0,)),
+    "rows": (rows, (normal(128, 16), normal(16, 64)), ()),
+    "products": (products, (normal(64, 32), normal(32, 64), normal(64, 4)), ()),
+    "layers": (layers, (normal(64, 32), normal(32, 32), normal(32, 32)), ()),
+    "in order": (in_order, (normal(64, 64), normal(64, 64), normal(64, 64)), ()),
+}
+REWRITTEN, LEFT = ("update", "two tables", "rows", "products"), ("layers", "in order")
+MESHES = ("x=4", "x=2,y=2")
+
+
+def module_of(name: str, mesh: str = "x=4") -> ir.Module:
+    """A program as a pipeline has it before it rewrites it."""
+    function, args, donated = PROGRAMS[name]
+    text = jax.jit(function, donate_argnums=donated).lower(*args).as_text()
+    module = load_module(text, make_context(), name)
+    with module.context, ir.Location.unknown():
+        shardings.set_mesh(module.operation, Mesh.parse(mesh))
+    Pipeline("sdy-import,pcg-normalize,pcg-reassociate").run(module)
+    return module
+
+
+def substituted(module: ir.Module, **options: Any) -> Substitute:
+    """Run the pass on a module; what it said and counted."""
+    made = Substitute(**options)
+    with module.context:
+        made.run(module.operation)
+    module.operation.verify()
+    return made
+
+
+def options_of(module: ir.Module) -> str:
+    """How a module says that it was rewritten, which is taken off; empty if not at all."""
+    attributes = module.operation.attributes
+    if SUBSTITUTIONS not in attributes:
+        return ""
+    text = str(ir.StringAttr(attributes[SUBSTITUTIONS]).value)
+    del attributes[SUBSTITUTIONS]
+    return text
+
+
+def values_of(module: ir.Module, args: Any) -> list[np.ndarray]:
+    """What the reference interpreter computes."""
+    with module.context, ir.Location.unknown():
+        return fuzz.evaluate(module, [np.asarray(x) for x in jax.tree.leaves(args)])
+
+
+def seconds(module: ir.Module) -> float:
+    """Of a step of the best plan of a program."""
+    model = cost_model(module.operation, Machine.default(), planned_mesh(module.operation))
+    func = entry_of(module.operation)
+    built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
+    return optimize(built.quotient(model), effort=EFFORTS["proof"]).seconds
+
+
+def ops_of(module: ir.Module, name: str) -> list[ir.Operation]:
+    return [op for op in walk(entry_of(module.operation)) if op.name == name]
+
+
+# -- what comes out --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_rewritten_programs_compute_the_same_in_less_time(name: str, mesh: str) -> None:
+    module = module_of(name, mesh)
+    before, text, args = seconds(module), str(module), PROGRAMS[name][1]
+    expected = values_of(module, args)
+    found = substituted(module)
+    assert options_of(module) and str(module) != text
+    assert found.statistics["substitutions"] >= 1
+    assert not ops_of(module, "pcg.alternatives")
+    assert seconds(module) < before
+    for got, want in zip(values_of(module, args), expected, strict=True):
+        assert_close(got, want, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["update", "two tables"])
+def test_a_gradient_of_a_table_is_added_to_its_rows(name: str) -> None:
+    """No tensor of a table's size is left that is not the table."""
+    module = module_of(name)
+    sizes = {tuple(a.type.shape) for a in entry_of(module.operation).regions[0].blocks[0].arguments}
+    tables = {s for s in sizes if len(s) == 2 and s[0] >= 512}
+    before = ops_of(module, "stablehlo.scatter")
+    assert before and not any(isinstance(op.operands[0], ir.BlockArgument) for op in before)
+    substituted(module)
+    after = ops_of(module, "stablehlo.scatter")
+    assert len(after) == len(before) and all(isinstance(op.operands[0], ir.BlockArgument) for op in after)
+    every = [op for op in walk(entry_of(module.operation)) if op.name not in ("func.func", "stablehlo.scatter")]
+    shapes = {tuple(r.type.shape) for op in every for r in op.results if isinstance(r.type, ir.RankedTensorType)}
+    assert tables and not tables & shapes
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_program_for_which_nothing_pays_stays_as_it_is(name: str) -> None:
+    module = module_of(name)
+    text = str(module)
+    found = substituted(module)
+    assert str(module) == text and not found.remarks and "substitutions" not in found.statistics
+    assert (found.statistics["alternatives"] > 0) == (name == "in order")
+
+
+def test_what_does_not_pay_in_the_rewritten_program_is_not_done() -> None:
+    """A value that two may read is not fused with either, so beside the alternative the program seems to take longer."""
+    module = module_of("update")
+    text = str(module)
+    search, _, first, _ = searched(module_of("update"), "default", ("scaled-rows",))
+    assert search.rewritten and search.solution.cost < 0.99 * first
+    found = substituted(module, rules=("scaled-rows",))
+    assert str(module) == text and not found.remarks and found.statistics["alternatives"] == 1
+    scaled = module_of("update")
+    with scaled.context:
+        SubstitutePass.from_options("rules=scaled-rows taken=0").run(scaled.operation)
+    assert str(scaled) != text and seconds(scaled) > seconds(module)
+
+
+def test_a_program_is_left_alone_on_request() -> None:
+    module = module_of("update")
+    text = str(module)
+    substituted(module, substitutions=False)
+    assert str(module) == text
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_the_same_twice(name: str) -> None:
+    texts, said = set[str](), set[str]()
+    for _ in range(2):
+        module = module_of(name)
+        found = substituted(module)
+        texts.add(str(module))
+        said.add("\n".join(f"{where}: {text}" for where, text in found.remarks))
+    assert len(texts) == len(said) == 1
+
+
+def test_the_same_in_other_processes(tmp_path: Path) -> None:
+    path = tmp_path / "step.mlir"
+    path.write_text(str(module_of("two tables")))
+    command = [sys.executable, "-m", "pcg.tools.pcg_opt", str(path), "--pcg-substitute", "--remarks"]
+    runs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONHASHSEED": seed})
+        for seed in ("0", "1")
+    ]
+    found = [run.communicate() for run in runs]
+    assert all(run.returncode == 0 for run in runs), found
+    assert b"taken=" in found[0][0] and found[0][0] == found[1][0]
+    lines = [[line for line in said.splitlines() if b"remark: " in line] for _, said in found]
+    assert lines[0] and lines[0] == lines[1]
+
+
+def test_the_program_of_saturation_is_not_left_behind() -> None:
+    """Every op of what comes out is used by a result."""
+    for name in REWRITTEN:
+        module = module_of(name)
+        substituted(module)
+        for op in walk(entry_of(module.operation)):
+            if op.name.startswith("stablehlo.") and len(op.results):
+                assert any(list(r.uses) for r in op.results), f"{name}: nothing reads {op}"
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def test_exact_rules_change_no_bit() -> None:
+    """Rows of a product are the product of rows: each element is the same sum."""
+    module, args = module_of("rows"), PROGRAMS["rows"][1]
+    expected = values_of(module, args)
+    text = str(module)
+    substituted(module, exact=True)
+    assert str(module) != text
+    for got, want in zip(values_of(module, args), expected, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["update", "products"])
+def test_exact_uses_no_rule_that_changes_rounding(name: str) -> None:
+    """What pays there adds or multiplies in another order."""
+    module = module_of(name)
+    text = str(module)
+    substituted(module, exact=True)
+    assert str(module) == text
+    substituted(module)
+    assert str(module) != text
+
+
+def test_only_rules_that_are_named() -> None:
+    module = module_of("update")
+    text = str(module)
+    # The rate stands between the subtraction and the sum over rows.
+    found = substituted(module, rules=("subtract-from-table",))
+    assert str(module) == text and not found.statistics["alternatives"]
+    substituted(module, rules=("scaled-rows", "subtract-from-table"))
+    assert options_of(module).startswith("rules=subtract-from-table,scaled-rows taken=")
+    assert isinstance(ops_of(module, "stablehlo.scatter")[0].operands[0], ir.BlockArgument)
+
+
+def test_a_rule_that_there_is_not() -> None:
+    module = module_of("rows")
+    text = str(module)
+    with pytest.raises(PcgError, match="rule 'faster' is not known; allowed: split-contraction, .*negated-rows"):
+        substituted(module, rules=("rows-of-product", "faster"))
+    assert str(module) == text
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("name", REWRITTEN)
+@pytest.mark.parametrize("exact", [False, True], ids=["any", "exact"])
+def test_what_was_taken_is_taken_again_without_a_search(
+    name: str, mesh: str, exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = module_of(name, mesh)
+    substituted(module, exact=exact)
+    options = options_of(module)
+    if not options:
+        assert exact
+        return
+    assert re.fullmatch(r"rules=[a-z,-]+ taken=\d+(,\d+)*", options)
+    again = module_of(name, mesh)
+    monkeypatch.setattr(JointSearch, "__init__", lambda *a: pytest.fail("searches"))
+    made = SubstitutePass.from_options(options)
+    assert str(module_of(name, mesh)) != str(module)
+    with again.context:
+        made.run(again.operation)
+    again.operation.verify()
+    assert options_of(again) == ""
+    assert str(again) == str(module)
+    assert made.statistics["substitutions"] == options.partition("taken=")[2].count(",") + 1
+
+
+def test_what_cannot_be_taken() -> None:
+    module = module_of("rows")
+    text = str(module)
+    with pytest.raises(PcgError, match="rewrite 7 is to be made; allowed: below 1, as many as rules find"):
+        substituted(module, taken=(0, 7))
+    assert str(module) == text
+    module = module_of("layers")
+    with pytest.raises(PcgError, match="rewrite 0 is to be made; allowed: below 0"):
+        substituted(module, taken=(0,))
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def test_remarks_name_rules_places_and_seconds() -> None:
+    module = module_of("update")
+    before = 1e6 * seconds(module)
+    (subtraction,) = [op for op in ops_of(module, "stablehlo.subtract") if tuple(op.results[0].type.shape) == (4096, 32)]
+    place = str(subtraction.location)
+    found = substituted(module)
+    after = 1e6 * seconds(module)
+    *rules, (where, total) = found.remarks
+    (there, rule), *_ = [r for r in rules if r[1].startswith("subtract-from-table: ")]
+    assert str(there) == place
+    assert "=> scatter_add(t, i, neg(g)) (proved from " in rule
+    said = re.match(
+        r"substitutions: ([\d.]+) us per step by estimate, ([\d.]+) us without: (.*); algebra and layouts together "
+        r"([\d.]+) us[^(]*\(bound ([\d.]+) us\)", total,
+    )  # fmt: skip
+    assert said is not None, total
+    assert float(said[1]) == pytest.approx(after, abs=0.051) and float(said[2]) == pytest.approx(before, abs=0.051)
+    assert re.search(r"subtract-from-table 1 times, without it [\d.]+ us more", said[3])
+    assert float(said[5]) <= float(said[4])
+    assert len(rules) == found.statistics["substitutions"]
+
+
+def test_without_remarks_the_program_is_the_same() -> None:
+    module, other = module_of("two tables"), module_of("two tables")
+    said, brief = substituted(module), substituted(other, explain=False)
+    assert str(module) == str(other)
+    assert "without it" in said.remarks[-1][1] and "without it" not in brief.remarks[-1][1]
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+SUMS = """
+func.func @main(%x: tensor<256x1024xf32>, %y: tensor<256x1024xf32>, %w: tensor<1024x64xf32>, %v: tensor<1024x64xf32>)
+    -> (tensor<256x64xf32>, tensor<256x32xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x1024xf32>, tensor<1024x64xf32>) -> tensor<256x64xf32>
+  %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<256x1024xf32>, tensor<1024x64xf32>) -> tensor<256x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<256x64xf32>
+  %3 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<256x1024xf32>, tensor<1024x64xf32>) -> tensor<256x64xf32>
+  %4 = stablehlo.add %0, %3 : tensor<256x64xf32>
+  %5 = stablehlo.slice %4 [0:256, 0:32] : (tensor<256x64xf32>) -> tensor<256x32xf32>
+  return %2, %5 : tensor<256x64xf32>, tensor<256x32xf32>
+}
+"""
+CHAIN = """
+func.func @main(%x: tensor<1024x256xf32>, %y: tensor<256x512xf32>, %z: tensor<512x64xf32>, %u: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<1024x256xf32>, tensor<256x512xf32>) -> tensor<1024x512xf32>
+  %1 = stablehlo.dot_general %0, %z, contracting_dims = [1] x [0] : (tensor<1024x512xf32>, tensor<512x64xf32>) -> tensor<1024x64xf32>
+  %2 = stablehlo.slice %1 [0:64, 0:64] : (tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %3 = stablehlo.dot_general %2, %u, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %3 : tensor<64x32xf32>
+}
+"""
+TEXTS = {"sums": SUMS, "chain": CHAIN}
+
+
+def searched(
+    module: ir.Module, effort: str, rules: tuple[str, ...] = ()
+) -> tuple[JointSearch, float, float, int]:
+    """The search, the least cost in its network, that of the program as it was, and how many alternatives there are."""
+    func = entry_of(module.operation)
+    with module.context:
+        saturation = Saturation(func, rules_for(rules, only_exact=False))
+        saturation.run()
+    alternatives = saturation.alternatives
+    model = cost_model(module.operation, Machine.default(), planned_mesh(module.operation))
+    search = JointSearch(func, alternatives, model, effort)
+    built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
+    node_of = {op: node for op, node in built.ops}
+    nodes = [node_of[op] for op in alternatives]
+    joint = Joint(built.quotient(model), nodes)
+    network, open_ = joint.network(), joint.open({n: {0, UNUSED} for n in nodes})
+    costs = (solve(network.restrict(o), effort=EFFORTS["proof"]).cost for o in (joint.open({}), open_))
+    return search, *costs, len(alternatives)
+
+
+@pytest.mark.parametrize("effort", ["quick", "default", "proof"])
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("name", [*REWRITTEN, *TEXTS, "in order"])
+def test_the_search_finds_what_is_best(name: str, mesh: str, effort: str) -> None:
+    if name in TEXTS:
+        module = load_module(TEXTS[name], make_context(), name)
+        with module.context, ir.Location.unknown():
+            shardings.set_mesh(module.operation, Mesh.parse(mesh))
+    else:
+        module = module_of(name, mesh)
+    search, least, first, count = searched(module, effort)
+    assert count
+    cost, bound = search.solution.cost, search.solution.bound
+    assert bound <= cost
+    assert bound <= least * (1 + NOISE)
+    assert least * (1 - NOISE) <= cost <= first * (1 + NOISE)
+    if effort == "proof":  # others climb, and what they find is one of several good ones
+        assert cost <= least / (1 - EFFORTS[effort].good) * (1 + NOISE)
+        for saved in search.saved().values():
+            assert saved >= -EFFORTS[effort].good * cost
+    assert search.rewritten <= frozenset(range(count))
