@@ -19,7 +19,7 @@ from pcg.ir.clone import clone_module
 from pcg.ir.walk import entry_of, walk
 from pcg.rewrite.substitutions.apply import erase_unused
 from pcg.rewrite.substitutions.emit import emit_destination
-from pcg.rewrite.substitutions.match import matches
+from pcg.rewrite.substitutions.match import Rules, matches
 from pcg.search.build import Builder
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
@@ -69,10 +69,11 @@ class Backtracking:
 
     def _neighbours(self, program: Program) -> Iterator[Program]:
         """What one application of one rule makes of a program, but what there was before."""
+        rules = Rules(self.rules)
         places = [
             (number, k, schema)
             for number, op in enumerate(walk(program.module))
-            for schema in self.rules
+            for schema in rules.of(op)
             for k, _ in enumerate(matches(schema, op))
         ]
         for number, k, schema in places:

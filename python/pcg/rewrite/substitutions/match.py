@@ -10,7 +10,8 @@ from functools import lru_cache
 from torch_mlir import ir
 
 from pcg.ir import stablehlo
-from pcg.rewrite.substitutions.view import Groups, View, readings
+from pcg.ir.walk import defining_op
+from pcg.rewrite.substitutions.view import ALTERNATIVES, Groups, View, readings
 from pcg.substitute.errors import RuleError, TermError
 from pcg.substitute.evaluate import indices
 from pcg.substitute.pattern import Hole, Name, Pattern
@@ -73,6 +74,38 @@ def matches(schema: Schema, op: ir.Operation) -> Iterator[Match]:
             if match is not None and match.key not in seen:
                 seen.add(match.key)
                 yield match
+
+
+class Rules:
+    """Rules by the ops that they may begin at."""
+
+    def __init__(self, schemas: Sequence[Schema]) -> None:
+        self._by_root: dict[str, list[tuple[Schema, list[frozenset[str]]]]] = {}
+        for schema in schemas:
+            inner = [o.operator for o in schema.source.operands if isinstance(o, Pattern)]
+            # A subtraction is a sum with what is negated.
+            wanted = [frozenset(_ROOTS[name]) for name in inner if name in _ROOTS and name != "neg"]
+            for name in _ROOTS.get(schema.source.operator, ()):
+                self._by_root.setdefault(name, []).append((schema, wanted))
+
+    def of(self, op: ir.Operation) -> list[Schema]:
+        """Those that may match at `op`, by the ops that compute its operands."""
+        rules = self._by_root.get(op.name)
+        if rules is None:
+            return []
+        inner = frozenset[str]().union(*(_names(v) for v in op.operands))
+        return [schema for schema, wanted in rules if all(inner & names for names in wanted)]
+
+
+def _names(value: ir.Value) -> frozenset[str]:
+    """The ops that a value may be computed by, before transposes and reshapes, of alternatives by any."""
+    while (op := defining_op(value)) is not None and op.name in ("stablehlo.transpose", "stablehlo.reshape"):
+        value = op.operands[0]
+    if op is None:
+        return frozenset()
+    if op.name == ALTERNATIVES:
+        return frozenset().union(*(_names(v) for v in op.operands))
+    return frozenset((op.name,))
 
 
 def _plain(type: ir.RankedTensorType) -> bool:

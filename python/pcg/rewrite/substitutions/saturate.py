@@ -15,7 +15,7 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, functions, walk
 from pcg.rewrite.substitutions.apply import erase_unused, rules_for
 from pcg.rewrite.substitutions.emit import emit_destination
-from pcg.rewrite.substitutions.match import Match, matches
+from pcg.rewrite.substitutions.match import Match, Rules, matches
 from pcg.rewrite.substitutions.view import ALTERNATIVES
 from pcg.rules.gather_scatter import update_kind
 from pcg.substitute.schema import Schema
@@ -70,8 +70,9 @@ class Saturation:
         # Rules begin at what the program has: what one splits others would join in every other order.
         own = new = list(walk(self.func))[1:]
         self._known.update(new)
+        rules = Rules(self.rules)
         for _ in range(_ROUNDS):
-            added = [o for op in new for schema in self.rules for m in list(matches(schema, op)) for o in self._add(m)]
+            added = [o for op in new for schema in rules.of(op) for m in list(matches(schema, op)) for o in self._add(m)]
             if not added or len(self.alternatives) >= _OF_PROGRAM:
                 break
             near = set(_around(added))
