@@ -7,11 +7,11 @@
 // RUN: not %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute=rules=none --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %pcg-opt %s --pcg-substitute --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=MESH
 
-// REMARK: remark: pcg-substitute: subtract-from-table: add(t, neg(scatter_add(zeros[v, n](), i, g))) => scatter_add(t, i, neg(g)) (proved from ours)
-// REMARK: remark: pcg-substitute: substitutions: {{[0-9.]+}} us per step by estimate, {{[0-9.]+}} us without: subtract-from-table 1 times, without it {{[0-9.]+}} us more; algebra and layouts together {{[0-9.]+}} us (bound {{[0-9.]+}} us)
+// REMARK: remark: pcg-substitute: scaled-rows: {{.*}}; subtract-from-table: add(t, neg(scatter_add(zeros[v, n](), i, g))) => scatter_add(t, i, neg(g)), proved from properties: ours
+// REMARK: remark: pcg-substitute: substitutions: {{[0-9.]+}} us per step by estimate, {{[0-9.]+}} us without: scaled-rows then subtract-from-table 1 times (without {{[0-9.]+}} us more); the search of all alternatives found {{[0-9.]+}} us per step by estimate (bound {{[0-9.]+}} us)
 // REMARK: remark: pcg-substitute: columns-of-product: slice[2, s, l]
-// SHORT: us without: subtract-from-table 1 times; algebra and layouts
-// BEYOND: error: pcg-substitute: rewrite 99 is to be made; allowed: below {{[0-9]+}}, as many as rules find
+// SHORT: us without: scaled-rows then subtract-from-table 1 times; the search of all
+// BEYOND: error: pcg-substitute: taken has rewrite 99; allowed: 0 or more, and less than {{[0-9]+}}, as rules find
 // UNKNOWN: error: pcg-substitute: rule 'none' is not known; allowed: split-contraction,
 // MESH: error: pcg-substitute: there is no mesh to plan for; give --mesh name=size,... or a dist.mesh
 

@@ -38,8 +38,8 @@ func.func @main(%x: tensor<64x65536xf32>, %w1: tensor<65536x64xf32>, %w2: tensor
 // AS-IS: stablehlo.concatenate
 // AS-IS-COUNT-1: stablehlo.dot_general
 // AS-IS: return
-// REMARK: remark: pcg-substitute: split-contraction: matmul['none'](concat[2](x, y), w) => add({{.*}}) (proved from ours)
-// REMARK: remark: pcg-substitute: substitutions: {{.*}} us per step by estimate, {{.*}} us without: split-contraction 1 times, without it {{.*}} us more
+// REMARK: remark: pcg-substitute: split-contraction: matmul['none'](concat[2](x, y), w) => add({{.*}}), proved from properties: ours
+// REMARK: remark: pcg-substitute: substitutions: {{.*}} us per step by estimate, {{.*}} us without: split-contraction 1 times (without {{.*}} us more)
 func.func @main(%t0: tensor<100000x256xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["x"]], {}>},
                 %t1: tensor<100000x256xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["x"]], {}>},
                 %t2: tensor<100000x256xf32> {dist.spec = #dist.shard_spec<@mesh, [[], ["x"]], {}>},

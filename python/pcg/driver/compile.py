@@ -74,6 +74,7 @@ def compile_program(
     report = None
     state: Mapping[int, int]
     if isinstance(options.strategy, Plan):
+        rewrites.of_search("a plan", options.search, options.machine)
         state, substitutions = dict(options.strategy.state), options.strategy.substitutions
         own = _reshards(module)
         _apply_plan(options.strategy, module, mesh, program, identity)

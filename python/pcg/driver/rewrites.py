@@ -8,9 +8,11 @@ from typing import Any
 from pcg.driver import memory
 from pcg.driver.plan import Plan
 from pcg.driver.plan_document import PlanError
+from pcg.ir.errors import PcgError
 from pcg.machine import Machine
 from pcg.passes.base import Pass
 from pcg.passes.pcg_substitute import SubstitutePass
+from pcg.rewrite.substitutions.apply import rules_for
 
 #: Strategies that rewrite programs by rules: those that search.
 _SEARCHES = ("search", "select")
@@ -32,9 +34,11 @@ def of_decisions(substitutions: str, saved: Mapping[str, float]) -> list[Pass]:
     found: list[Pass] = []
     if substitutions:
         try:
-            found.append(SubstitutePass.from_options(substitutions))
-        except ValueError as error:
+            replay = SubstitutePass.from_options(substitutions)
+            rules_for(replay.rules, only_exact=False)
+        except (ValueError, PcgError) as error:
             raise PlanError(f"substitutions is {substitutions!r}: {error}") from None
+        found.append(replay)
     return [*found, *memory.rewrites(saved)]
 
 
@@ -45,10 +49,11 @@ def of_search(strategy: str, options: Mapping[str, Any], machine: Machine) -> li
       ValueError: an option of it is given to another strategy.
     """
     own = {k: options[k] for k in OPTIONS if k in options}
+    if isinstance(own.get("rules"), str):
+        own["rules"] = tuple(own["rules"].split(","))
     if strategy in _SEARCHES:
         effort = {"effort": options["effort"]} if "effort" in options else {}
         return [SubstitutePass(machine=machine, keep_original=strategy == "select", **own, **effort)]
-    if own:
+    if own and own != {"substitutions": False}:
         raise ValueError(f"option {next(iter(own))!r} is for strategies {', '.join(_SEARCHES)}, not {strategy!r}")
     return []
-

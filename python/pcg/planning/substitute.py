@@ -23,7 +23,7 @@ from pcg.planning.search import EFFORT
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract
-from pcg.rewrite.substitutions.saturate import RULE, Saturation
+from pcg.rewrite.substitutions.saturate import RULE, THEN, Saturation
 from pcg.search.build import Builder
 from pcg.search.joint import UNUSED, Joint
 from pcg.search.optimize import optimize
@@ -103,16 +103,16 @@ class Substitute(Transformation):
         if after > (1 - _WORTH) * before:
             return
         for where, name in places:
-            self.remark(where, f"{name}: {known()[name].source} => {known()[name].destination}{_reason(name)}")
+            self.remark(where, _explained(name))
         uses = Counter(name for _, name in places)
         said = ", ".join(
-            f"{name} {n} times" + (f", without it {1e6 * saved[name]:.1f} us more" if saved else "")
+            f"{name} {n} times" + (f" (without {1e6 * saved[name]:.1f} us more)" if saved else "")
             for name, n in sorted(uses.items())
         )
         self.remark(
             entry_of(module),
-            f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; algebra "
-            f"and layouts together {search}",
+            f"substitutions: {1e6 * after:.1f} us per step by estimate, {1e6 * before:.1f} us without: {said}; the "
+            f"search of all alternatives found {search}",
         )
         kept = self.keep_original and self.machine.cluster is not None
         text = module.get_asm(print_generic_op_form=True, enable_debug_info=True) if kept else ""
@@ -130,7 +130,7 @@ class Substitute(Transformation):
             best = search.run(module)
         self.statistics["programs"] += search.looked_at
         for where, name in best.applied:
-            self.remark(where, f"{name}: {known()[name].source} => {known()[name].destination}{_reason(name)}")
+            self.remark(where, _explained(name))
         self.statistics["substitutions"] += len(best.applied)
         self.remark(
             entry_of(module),
@@ -141,9 +141,10 @@ class Substitute(Transformation):
             take_contents(module, best.module)
 
     def _repeat(self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation]) -> None:
-        if max(self.taken) >= len(alternatives):
+        wrong = [n for n in self.taken if not 0 <= n < len(alternatives)]
+        if wrong:
             raise PcgError(
-                f"rewrite {max(self.taken)} is to be made; allowed: below {len(alternatives)}, as many as rules find",
+                f"taken has rewrite {wrong[0]}; allowed: 0 or more, and less than {len(alternatives)}, as rules find",
                 module,
             )
         extract(alternatives, self.taken)
@@ -174,9 +175,13 @@ def _name(op: ir.Operation) -> str:
     return str(ir.StringAttr(op.attributes[RULE]).value)
 
 
-def _reason(name: str) -> str:
-    proof = known()[name].proof
-    return f" (proved from {proof})" if proof else ""
+def _explained(name: str) -> str:
+    """What rules that were applied one after another replace, and from what they are proved."""
+    rules = [known()[n] for n in name.split(THEN)]
+    return "; ".join(
+        f"{r.name}: {r.source} => {r.destination}" + (f", proved from properties: {r.proof}" if r.proof else "")
+        for r in rules
+    )
 
 
 def _seconds(module: ir.Operation, model: CostModel, effort: Effort) -> float:
@@ -213,7 +218,8 @@ class JointSearch:
         self._every = frozenset(range(len(alternatives)))
         self.rewritten = self._used(self._climb(self._every))
         """The alternatives that are taken, by number."""
-        self.solution = self._proved(self._solved(self.rewritten))
+        states = {i: {int(i in self.rewritten), UNUSED} for i in self._every}
+        self.solution = self._proved(self._within(states, self._effort))
         taken = self._joint.taken(self.solution.x)
         self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
 
@@ -226,15 +232,19 @@ class JointSearch:
         found = {}
         for name in used:
             others = frozenset(i for i in self._every if self._names[i] != name)
-            found[name] = self._solved(self._climb(others)).cost - self.solution.cost
+            # The climb may find something better on its way; then the rule saves nothing.
+            found[name] = max(0.0, self._solved(self._climb(others)).cost - self.solution.cost)
         return found
 
     def _climb(self, allowed: frozenset[int]) -> frozenset[int]:
-        """The best choice that is found among those that are `allowed`."""
+        """The best choice that is found among those that are `allowed`, from none of them and from all."""
         rules = dict.fromkeys(self._names[i] for i in sorted(allowed))
         of_rule = [frozenset(i for i in allowed if self._names[i] == name) for name in rules]
         moves = [allowed, *of_rule, *(c & allowed for c in self._classes)]
-        best = frozenset[int]()
+        starts = [self._climb_from(start, moves) for start in (frozenset[int](), allowed)]
+        return min(starts, key=lambda rewritten: self._solved(rewritten).cost)
+
+    def _climb_from(self, best: frozenset[int], moves: Sequence[frozenset[int]]) -> frozenset[int]:
         cost, improved, tried = self._solved(best).cost, True, 0
         while improved and tried < _MOST:
             improved = False
@@ -249,10 +259,10 @@ class JointSearch:
         return best
 
     def _solved(self, rewritten: frozenset[int]) -> Solution:
-        """The best layouts of the program with these alternatives."""
+        """Good layouts of the program with these alternatives, found without an ILP."""
         if rewritten not in self._known:
             states = {i: {int(i in rewritten), UNUSED} for i in self._every}
-            self._known[rewritten] = self._within(states, self._effort)
+            self._known[rewritten] = self._within(states, EFFORTS["quick"])
         return self._known[rewritten]
 
     def _within(self, states: Mapping[int, Collection[int]], effort: Effort, cutoff: float = np.inf) -> Solution:

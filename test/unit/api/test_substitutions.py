@@ -124,7 +124,7 @@ def test_the_report_names_rules() -> None:
     step, args = example("unity_dlrm")
     compilation = pcg.compile(step, MESH).lower(*args).compilation
     said = [text for name, _, text in compilation.remarks if name == "pcg-substitute"]
-    assert any(text.startswith("subtract-from-table: add(t, neg(scatter_add(") for text in said)
+    assert any("subtract-from-table: add(t, neg(scatter_add(" in text for text in said)
     assert any(re.match(r"substitutions: [\d.]+ us per step by estimate, [\d.]+ us without: ", text) for text in said)
 
 

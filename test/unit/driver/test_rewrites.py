@@ -122,8 +122,8 @@ def test_refused_in_one_line(document: Document, value: Any, said: str) -> None:
     ("rules", "taken", "said"),
     [
         ("rules=faster", "0", "rule 'faster' is not known; allowed: split-contraction,"),
-        ("", "999", "rewrite 999 is to be made; allowed: below "),
-        ("rules=rows-of-product", "0", "rewrite 0 is to be made; allowed: below 0"),
+        ("", "999", "taken has rewrite 999; allowed: 0 or more, and less than "),
+        ("rules=rows-of-product", "0", "taken has rewrite 0; allowed: 0 or more, and less than 0"),
         # The rewrite of that number is another: the program is not the one that the plan is for.
         ("", "0", r"plan of program 'step' \([0-9a-f]+\) does not fit this one"),
         ("rules=scaled-rows", "0", r"plan of program 'step' \([0-9a-f]+\) does not fit this one"),

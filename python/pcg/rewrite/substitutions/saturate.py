@@ -18,6 +18,7 @@ from pcg.rewrite.substitutions.emit import emit_destination
 from pcg.rewrite.substitutions.match import Match, Rules, matches
 from pcg.rewrite.substitutions.view import ALTERNATIVES
 from pcg.rules.gather_scatter import update_kind
+from pcg.substitute.pattern import Hole, Pattern
 from pcg.substitute.schema import Schema
 from pcg.substitute.work import flops
 
@@ -28,7 +29,8 @@ _ROUNDS, _OF_VALUE, _OF_PROGRAM = 4, 6, 2000
 _ALPHA = 1.05
 #: How far from what is new a rule that matches it may begin.
 _REACH = 4
-RULE = "rule"
+#: The attribute of alternatives that names the rule, and what is between several of which one matches what others add.
+RULE, THEN = "rule", " then "
 
 
 @dataclass
@@ -63,6 +65,8 @@ class Saturation:
     _seen: set[object] = field(default_factory=set)
     _known: set[ir.Operation] = field(default_factory=set)
     """All ops; none is erased before the end, so that a new one is never taken for one that was there."""
+    _rule_of: dict[ir.Operation, str] = field(default_factory=dict)
+    """Of ops that were added, the rules that did."""
     _added: list[ir.Operation] = field(default_factory=list)
 
     def run(self) -> None:
@@ -72,7 +76,8 @@ class Saturation:
         self._known.update(new)
         rules = Rules(self.rules)
         for _ in range(_ROUNDS):
-            added = [o for op in new for schema in rules.of(op) for m in list(matches(schema, op)) for o in self._add(m)]
+            found = (m for op in new for schema in rules.of(op) for m in list(matches(schema, op)))
+            added = [op for match in found for op in self._add(match)]
             if not added or len(self.alternatives) >= _OF_PROGRAM:
                 break
             near = set(_around(added))
@@ -92,16 +97,20 @@ class Saturation:
             return []
         value = emit_destination(match)
         fresh = self._new(value)
-        value, more = self._to_the_end(match.schema, value, fresh)
+        value, more = self._to_the_end(match.schema, value, fresh) if _takes_one_of_many(match.schema) else (value, [])
         signature = self._signature(value)
         if signature in known:
             return []
         known.append(signature)
         last = self._last.get(first, first)
+        # What it matches may be what others have added.
+        before = dict.fromkeys(self._rule_of[op] for op in match.ops if op in self._rule_of)
+        rule = THEN.join([*before, match.schema.name])
+        self._rule_of.update(dict.fromkeys([*fresh, *more], rule))
         with ir.InsertionPoint.after(last.owner.operation), match.op.location:
             join = ir.Operation.create(
                 ALTERNATIVES, results=[result.type], operands=[last, value],
-                attributes={RULE: ir.StringAttr.get(match.schema.name)},
+                attributes={RULE: ir.StringAttr.get(rule)},
             )  # fmt: skip
         last.replace_all_uses_except(join.result, join)
         self._class_of[first] = self._class_of[value] = first
@@ -157,6 +166,18 @@ class Saturation:
                 key = op.name, scatters, attributes, value.type, tuple(operands)
             found = self._signatures[value] = self._numbers.setdefault(key, len(self._numbers))
         return found
+
+
+def _takes_one_of_many(schema: Schema) -> bool:
+    """Whether a rule splits a concatenation, which may be of many, in two."""
+    work: list[Pattern | Hole] = [schema.source]
+    while work:
+        pattern = work.pop()
+        if isinstance(pattern, Pattern):
+            if pattern.operator == "concat":
+                return True
+            work += pattern.operands
+    return False
 
 
 def _around(ops: Sequence[ir.Operation]) -> Iterator[ir.Operation]:
