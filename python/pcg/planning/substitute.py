@@ -240,16 +240,16 @@ class JointSearch:
         """The best choice that is found among those that are `allowed`, from none of them and from all."""
         rules = dict.fromkeys(self._names[i] for i in sorted(allowed))
         of_rule = [frozenset(i for i in allowed if self._names[i] == name) for name in rules]
-        moves = [allowed, *of_rule, *(c & allowed for c in self._classes)]
-        starts = [self._climb_from(start, moves) for start in (frozenset[int](), allowed)]
+        changes = [allowed, *of_rule, *(c & allowed for c in self._classes)]
+        starts = [self._climb_from(start, changes) for start in (frozenset[int](), allowed)]
         return min(starts, key=lambda rewritten: self._solved(rewritten).cost)
 
-    def _climb_from(self, best: frozenset[int], moves: Sequence[frozenset[int]]) -> frozenset[int]:
+    def _climb_from(self, best: frozenset[int], changes: Sequence[frozenset[int]]) -> frozenset[int]:
         cost, improved, tried = self._solved(best).cost, True, 0
         while improved and tried < _MOST:
             improved = False
-            for move in moves:
-                for other in (best | move, best - move):
+            for change in changes:
+                for other in (best | change, best - change):
                     if other == best or tried >= _MOST:
                         continue
                     tried += 1

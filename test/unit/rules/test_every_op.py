@@ -144,7 +144,8 @@ def test_no_op_is_missing():
 
 
 def test_every_rule_is_of_an_op():
-    assert set(registered()) | CONTROL_FLOW | (TERMINATORS - {"func.return", "pcg.yield"}) == set(op_samples.every())
+    ours = {"pcg.alternatives"}  # in saturated programs only
+    assert set(registered()) - ours | CONTROL_FLOW | (TERMINATORS - {"func.return", "pcg.yield"}) == set(op_samples.every())
 
 
 @pytest.mark.parametrize("reasons", [op_samples.REPLICATED, op_samples.STRUCTURAL, op_samples.NOT_RUN])

@@ -212,12 +212,12 @@ def test_rules_as_text_are_verified(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("line", "says"),
     [
         ("add(x, y)", "allowed: name: source => destination for variable: type"),
-        ("a: add(x, y) => add(y, x) for x: 1x2", "variable y has no type"),
+        ("a: add(x, y) => add(y, x) for x: 1x2", "variable y of add(x, y) has no type"),
         ("a: add(x, y) => add(y, x) for x: 1x2, y: 1x3", "allowed: equal types"),
         ("a: add(x, y => x for x: 1x2, y: 1x2", "is missing"),
-        ("a: x => x for x: 1x2{3}", "cannot be split 3 times"),
-        ("a: x => x for x: 1xk", "type '1xk'; allowed: sizes with degrees"),
-        (f"a: x => x for x: {'1' * 5000}", ""),
+        ("a: neg(x) => x for x: 1x2{3}", "cannot be split 3 times"),
+        ("a: neg(x) => x for x: 1xK", "type '1xK'; allowed: sizes with degrees"),
+        (f"a: neg(x) => x for x: {'1' * 5000}", ""),
     ],
 )
 def test_a_line_that_is_no_rule_is_named(
