@@ -216,8 +216,12 @@ class JointSearch:
         self._classes = [frozenset(members) for members in classes.values()]
         """Alternatives that are chosen together."""
         self._every = frozenset(range(len(alternatives)))
-        self.rewritten = self._used(self._climb(self._every))
+        self.rewritten = frozenset[int]()
         """The alternatives that are taken, by number."""
+        start = self._solved(self.rewritten)
+        self._root = self._bound(self._all, _Best(start, 1.0))
+        if self._root < (1 - _WORTH) * start.cost:
+            self.rewritten = self._used(self._climb(self._every))
         states = {i: {int(i in self.rewritten), UNUSED} for i in self._every}
         self.solution = self._proved(self._within(states, self._effort))
         taken = self._joint.taken(self.solution.x)
@@ -283,11 +287,9 @@ class JointSearch:
         the dual ascent, and a program of which everything is chosen is solved.
         """
         found = _Best(best, 1 - self._effort.good)
-        states: _States = {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
-        least, count = self._bound(states, found), 1
+        states, least, count = self._all, self._root, 1
         if least < found.enough and self._nodes_at_most:
             states = self._probed(states, found)
-        root = least
         heap = [(least, 0, states)] if all(states.values()) else []
         while heap and heap[0][0] < found.enough and count < self._nodes_at_most:
             least, _, states = heapq.heappop(heap)
@@ -300,8 +302,13 @@ class JointSearch:
                 child = {**states, open_[0]: frozenset((state,))}
                 heapq.heappush(heap, (max(least, self._bound(child, found)), count, child))
         # What was ruled out has a bound that is good enough.
-        bound = max(root, min(found.enough, heap[0][0] if heap else np.inf))
+        bound = max(self._root, min(found.enough, heap[0][0] if heap else np.inf))
         return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
+
+    @property
+    def _all(self) -> _States:
+        """Everything open."""
+        return {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
 
     def _probed(self, states: _States, found: _Best) -> _States:
         """What is left of states without those whose bounds are above the best cost; of a choice nothing if all are."""
