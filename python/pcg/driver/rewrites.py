@@ -35,6 +35,7 @@ def of_decisions(substitutions: str, saved: Mapping[str, float]) -> list[Pass]:
     if substitutions:
         try:
             replay = SubstitutePass.from_options(substitutions)
+            assert isinstance(replay, SubstitutePass)
             rules_for(replay.rules, only_exact=False)
         except (ValueError, PcgError) as error:
             raise PlanError(f"substitutions is {substitutions!r}: {error}") from None
