@@ -109,25 +109,28 @@ class Select(Transformation):
             other = ir.Module.parse(text).operation
         without = copy.copy(self)
         without.__post_init__()
-        without._select(other)
-        assert without.outcome is not None
-        seconds = without.outcome.seconds
-        try:
-            self._select(module)
-        except PcgError:
-            self.outcome = None
-        func = entry_of(module)
-        if self.outcome is not None and self.outcome.seconds < seconds:
-            self.remark(func, f"without substitutions {1e6 * seconds:.1f} us per step by simulation")
+        errors = [selection._attempt(of) for selection, of in ((without, other), (self, module))]
+        if errors[0] is not None and errors[1] is not None:
+            raise errors[0]
+        if without.outcome is None or (self.outcome is not None and self.outcome.seconds < without.outcome.seconds):
+            self.remark(entry_of(module), f"without substitutions {_simulated(without.outcome)}")
             return
-        found = self.outcome
-        rejected = f"{1e6 * found.seconds:.1f} us per step by simulation" if found is not None else "no plan fits"
+        rejected = _simulated(self.outcome)
         self.__dict__.update(without.__dict__)
         take_contents(module, other)
         forget(module)
         with module.context:
             module.attributes[SELECTED] = ir.UnitAttr.get()
         self.remark(entry_of(module), f"no substitutions: with them {rejected}")
+
+    def _attempt(self, module: ir.Operation) -> PcgError | None:
+        """Select; why there is no plan, if there is none."""
+        try:
+            self._select(module)
+        except PcgError as error:
+            self.outcome = None
+            return error
+        return None
 
     def _select(self, module: ir.Operation) -> None:
         chosen = CHOSEN in module.attributes
@@ -419,3 +422,7 @@ class Select(Transformation):
             self.tried.append(found)
             self.report(found)
         return tried.search
+
+
+def _simulated(outcome: Outcome | None) -> str:
+    return f"{1e6 * outcome.seconds:.1f} us per step by simulation" if outcome is not None else "no plan fits"
