@@ -154,20 +154,20 @@ class Substitute(Transformation):
 
 def original_of(module: ir.Operation) -> str:
     """The program that a module was before it was rewritten, as text, if it has it; it does not after this."""
-    if _ORIGINAL not in module.attributes:
-        return ""
-    text = str(ir.StringAttr(module.attributes[_ORIGINAL]).value)
-    del module.attributes[_ORIGINAL]
-    return text
+    return _taken_out(module, _ORIGINAL)
 
 
 def forget(module: ir.Operation) -> str:
     """Take from a module what it says of how it was rewritten: options of this transformation; empty if it was not."""
     original_of(module)
-    if SUBSTITUTIONS not in module.attributes:
+    return _taken_out(module, SUBSTITUTIONS)
+
+
+def _taken_out(module: ir.Operation, name: str) -> str:
+    if name not in module.attributes:
         return ""
-    text = str(ir.StringAttr(module.attributes[SUBSTITUTIONS]).value)
-    del module.attributes[SUBSTITUTIONS]
+    text = str(ir.StringAttr(module.attributes[name]).value)
+    del module.attributes[name]
     return text
 
 
@@ -287,7 +287,7 @@ class JointSearch:
         the dual ascent, and a program of which everything is chosen is solved.
         """
         found = _Best(best, 1 - self._effort.good)
-        states, least, count = self._all, self._root, 1
+        states, least, count, leaves = self._all, self._root, 1, np.inf
         if least < found.enough and self._nodes_at_most:
             states = self._probed(states, found)
         heap = [(least, 0, states)] if all(states.values()) else []
@@ -295,14 +295,16 @@ class JointSearch:
             least, _, states = heapq.heappop(heap)
             open_ = [c for c, allowed in states.items() if len(allowed) > 1]
             if not open_:
-                found.add(self._of(states, self._effort))
+                leaf = self._of(states, self._effort)
+                found.add(leaf)
+                leaves = min(leaves, leaf.bound)
                 continue
             for state in sorted(states[open_[0]]):
                 count += 1
                 child = {**states, open_[0]: frozenset((state,))}
                 heapq.heappush(heap, (max(least, self._bound(child, found)), count, child))
         # What was ruled out has a bound that is good enough.
-        bound = max(self._root, min(found.enough, heap[0][0] if heap else np.inf))
+        bound = max(self._root, min(found.enough, leaves, heap[0][0] if heap else np.inf))
         return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
 
     @property
