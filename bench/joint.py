@@ -54,6 +54,7 @@ from pcg.planning.substitute import SUBSTITUTIONS, forget
 SEVEN = ("resnext50", "inception_v3", "bert_large", "dlrm", "xdl", "candle_uno", "mlp")
 #: Devices of a node of each cluster.
 _NODE = {"summit": 6, "dgx-h100": 8}
+_RULE = re.compile(r"(?:^|; )([\w-]+): ")
 _ESTIMATE = re.compile(r"substitutions: ([\d.]+) us")
 
 
@@ -132,7 +133,7 @@ def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, b
     remarks = _run(copy, passes)
     found.search = time.perf_counter() - start
     found.estimate = next((1e-6 * float(m[1]) for r in remarks if (m := _ESTIMATE.search(r))), float("nan"))
-    names = Counter(r.split(":")[0] for r in remarks if " => " in r)
+    names = Counter(" then ".join(_RULE.findall(r)) for r in remarks if " => " in r)
     found.rules = ", ".join(f"{name} {n}" for name, n in names.items())
     select = SelectPass(machine=machine)
     remarks = _run(copy, [select])
