@@ -17,6 +17,7 @@ from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract
 from pcg.rewrite.substitutions.saturate import RULE, Saturate
 from pcg.rewrite.substitutions.view import ALTERNATIVES
+from pcg.substitute.library import for_programs
 from pcg.substitute.schema import Schema
 from support.substitutions import (
     assert_same,
@@ -32,7 +33,7 @@ from support.substitutions import (
     subsets,
 )  # fmt: skip
 
-EVERY = rules_for((), only_exact=False)
+EVERY = list(for_programs())
 EXACT = rules_for((), only_exact=True)
 
 
@@ -222,6 +223,8 @@ func.func @main(%a: tensor<1xi32>, %b: tensor<1x1xi32>, %c: tensor<1x1x1xi32>) -
 
 
 def test_rules_by_name():
+    assert "one-contraction" not in [s.name for s in rules_for((), only_exact=False)], "it is used where it is named"
+    assert [s.name for s in rules_for(("one-contraction",), only_exact=False)] == ["one-contraction"]
     assert [s.name for s in rules_for(("split-rows", "sum-of-left"), only_exact=False)] == ["split-rows", "sum-of-left"]
     assert [s.name for s in rules_for(("split-rows", "sum-of-left"), only_exact=True)] == ["split-rows"]
     with pytest.raises(PcgError, match="rule 'nothing' is not known; allowed: split-contraction, "):

@@ -31,6 +31,7 @@ from pcg.search.table import Tables
 from pcg.solve.effort import EFFORTS
 from pcg.solve.ilp import Solution, solve
 from pcg.solve.network import Network, widened
+from pcg.substitute.library import for_programs
 
 PROOF = EFFORTS["proof"]
 #: Costs of a program are sums of the same numbers in both networks, in another order: they differ by rounding alone.
@@ -167,7 +168,7 @@ def parsed(text: str) -> ir.Module:
 def saturated(text: str, rules: tuple[str, ...] = ()) -> ir.Module:
     module = parsed(text)
     with module.context:
-        Saturation(entry_of(module.operation), rules_for(rules, only_exact=False)).run()
+        Saturation(entry_of(module.operation), rules_for(rules or tuple(s.name for s in for_programs()), only_exact=False)).run()
     module.operation.verify()
     return module
 

@@ -16,6 +16,10 @@ from pcg.rules.traits import Trait
 from pcg.substitute.library import for_programs, known
 from pcg.substitute.schema import Schema
 
+#: Rules that are used only where they are named.  Partial sums pass through sums as they are, so that no plan is faster
+#: because two products are one; and programs have many places for that.
+_BY_NAME = frozenset({"one-contraction"})
+
 
 @dataclass
 class ApplySubstitutions(Transformation):
@@ -66,7 +70,9 @@ def erase_unused(ops: list[ir.Operation]) -> None:
 
 
 def rules_for(names: tuple[str, ...], *, only_exact: bool) -> list[Schema]:
-    """The rules that programs are optimised with: those of `names`, or all; if `only_exact`, that change no rounding.
+    """The rules that programs are optimised with: those of `names`, or all but `_BY_NAME`.
+
+    If `only_exact`, only those that change no rounding.
 
     Raises:
       PcgError: there is no rule of such a name.
@@ -75,5 +81,5 @@ def rules_for(names: tuple[str, ...], *, only_exact: bool) -> list[Schema]:
     for name in names:
         if name not in every:
             raise PcgError(f"rule '{name}' is not known; allowed: {', '.join(every)}")
-    found = [s for s in every.values() if not names or s.name in names]
+    found = [s for s in every.values() if (s.name in names if names else s.name not in _BY_NAME)]
     return [s for s in found if not only_exact or exact(s)]
