@@ -49,7 +49,7 @@ from pcg.passes.pcg_select import SelectPass
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.passes.pipelines import Settings
-from pcg.planning.substitute import SUBSTITUTIONS, forget
+from pcg.planning.rewritten import forget
 
 SEVEN = ("resnext50", "inception_v3", "bert_large", "dlrm", "xdl", "candle_uno", "mlp")
 #: Devices of a node of each cluster.
@@ -123,8 +123,8 @@ def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, b
         alone = clone_module(single)
         shardings.set_mesh(alone, Mesh.of({"one": 1}))
         _run(alone, [SubstitutePass(explain=False, machine=Machine(machine.device))])
-        if SUBSTITUTIONS in alone.operation.attributes:
-            passes = [SubstitutePass.from_options(forget(alone.operation))]
+        if options := forget(alone.operation):
+            passes = [SubstitutePass.from_options(options)]
     elif side == "joint":
         passes = pipelines.substitute(settings)
     elif side == "unity":

@@ -152,8 +152,8 @@ class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
 class AlternativesOp(Pcg.Operation, name="alternatives", traits=[ext.Pure]):
     """One value, computed in two ways of which the search takes one: `rewritten` follows from `original` by `rule`.
 
-    It is in programs between `pcg-saturate` and `pcg-extract`.  What only the way that is not taken reads is not
-    computed.
+    `pcg-saturate` adds it, and no other pass takes programs that have it: `pcg-substitute` adds it itself, and what only
+    the value reads that is not taken is not computed.
 
     `%v = "pcg.alternatives"(%a, %b) {rule = "split-contraction"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>`
     """  # noqa: E501

@@ -34,7 +34,7 @@ from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.passes.pipeline import uncollected
-from pcg.planning.substitute import forget
+from pcg.planning.rewritten import forget
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of

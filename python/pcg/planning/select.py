@@ -33,8 +33,8 @@ from pcg.planning.memory_plans import mark_own_reshards
 from pcg.planning.overlaps import searches
 from pcg.planning.progress import Progress
 from pcg.planning.relink import Relink
+from pcg.planning.rewritten import forget, original_of
 from pcg.planning.search import EFFORT, SELECTED, Search
-from pcg.planning.substitute import forget, original_of
 from pcg.planning.target import cost_model, limit_of, planned_mesh
 from pcg.planning.workers import JOBS, Pending, Workers
 from pcg.rewrite.refine_mesh import RefineMesh

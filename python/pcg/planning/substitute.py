@@ -19,6 +19,7 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of, walk
 from pcg.layout import Mesh
 from pcg.machine import Machine
+from pcg.planning import rewritten
 from pcg.planning.backtrack import Backtracking
 from pcg.planning.progress import Progress
 from pcg.planning.search import EFFORT
@@ -37,9 +38,6 @@ from pcg.solve.network import widened
 from pcg.substitute.library import known
 from pcg.substitute.schema import Schema
 
-#: On a module: options of `pcg-substitute` that rewrite the program it was in the same way.
-SUBSTITUTIONS = "pcg.substitutions"
-_ORIGINAL = "pcg.original"
 #: Share of a step that substitutions have to save to be made.  A choice: the gap that a search may leave.
 _WORTH = 1e-3
 #: Differences of costs that are none, and how many choices are tried at most, in a network of how many entries in all.
@@ -130,9 +128,7 @@ class Substitute(Transformation):
         take_contents(module, copy)
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={taken}"
-        module.attributes[SUBSTITUTIONS] = ir.StringAttr.get(options, module.context)
-        if text:
-            module.attributes[_ORIGINAL] = ir.StringAttr.get(text, module.context)
+        rewritten.note(module, options, text)
 
     def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
         model = cost_model(module, self.machine, planned_mesh(module))
@@ -161,25 +157,6 @@ class Substitute(Transformation):
         extract(alternatives, self.taken)
         take_contents(module, copy)
         self.statistics["substitutions"] += len(self.taken)
-
-
-def original_of(module: ir.Operation) -> str:
-    """The program that a module was before it was rewritten, as text, if it has it; it does not after this."""
-    return _taken_out(module, _ORIGINAL)
-
-
-def forget(module: ir.Operation) -> str:
-    """Take from a module what it says of how it was rewritten: options of this transformation; empty if it was not."""
-    original_of(module)
-    return _taken_out(module, SUBSTITUTIONS)
-
-
-def _taken_out(module: ir.Operation, name: str) -> str:
-    if name not in module.attributes:
-        return ""
-    text = str(ir.StringAttr(module.attributes[name]).value)
-    del module.attributes[name]
-    return text
 
 
 def _name(op: ir.Operation) -> str:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcg.search.cost_matrices import EdgeCosts
 from pcg.search.graph import Graph
 from pcg.search.quotient import Quotient
 from pcg.solve.edge_list import EdgeList
@@ -69,12 +68,8 @@ class Joint:
         q = self.quotient
         own = [self._own(c, seconds) for c, seconds in enumerate(q.unary())]
         links = EdgeList(list(map(len, own)))
-        edges = q.edges()
-        ports = [q.ports(e) for e in edges]
-        q.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
-        costs, changed = EdgeCosts(q.cost_matrices), self._choosing | self._optional
-        for both, (e, times) in zip(ports, edges.items(), strict=True):
-            found = costs.between(*both, e.shape, e.itemsize, e.timing, times)
+        changed = self._choosing | self._optional
+        for e, found in q.costed_edges():
             if not {e.src, e.dst} & changed and e.src != e.dst:
                 if found is not None:
                     links.connect(e.src, e.dst, *found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -97,13 +97,9 @@ class Quotient:
 
     def network(self) -> Network:
         """One variable per class; edges between classes carry the sum of their members' edges."""
-        unary, edges = self.unary(), self.edges()
+        unary = self.unary()
         own, links = list(unary), EdgeList(list(map(len, unary)))
-        ports = [self.ports(e) for e in edges]
-        self.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
-        costs = EdgeCosts(self.cost_matrices)
-        for both, (e, times) in zip(ports, edges.items(), strict=True):
-            found = costs.between(*both, e.shape, e.itemsize, e.timing, times)
+        for e, found in self.costed_edges():
             if found is None:
                 continue
             table, rows, columns = found
@@ -112,6 +108,15 @@ class Quotient:
             else:
                 links.connect(e.src, e.dst, table, rows, columns)
         return Network.joined(own, links)
+
+    def costed_edges(self) -> Iterator[tuple[_Edge, tuple[np.ndarray, np.ndarray, np.ndarray] | None]]:
+        """Edges between classes with what they cost, as `EdgeCosts.between`; all are computed at once."""
+        edges = self._edges()
+        ports = [self._ports(e) for e in edges]
+        self.cost_matrices.prepare((*both, e.shape, e.itemsize, e.timing) for both, e in zip(ports, edges, strict=True))
+        costs = EdgeCosts(self.cost_matrices)
+        for both, (e, times) in zip(ports, edges.items(), strict=True):
+            yield e, costs.between(*both, e.shape, e.itemsize, e.timing, times)
 
     def completed(self, known: Mapping[int, int]) -> list[int]:
         """A plan with the choices of classes that are `known`; the others are chosen as well as possible around them.
@@ -125,9 +130,9 @@ class Quotient:
             if c in open_:
                 rest.add(u)
         rows: dict[tuple, np.ndarray] = {}
-        inner = {e: times for e, times in self.edges().items() if e.src in open_ or e.dst in open_}
+        inner = {e: times for e, times in self._edges().items() if e.src in open_ or e.dst in open_}
         for e, times in inner.items():
-            src, dst = self.ports(e)
+            src, dst = self._ports(e)
             if e.src in open_ and e.dst in open_:
                 m = self.matrix(src, dst, e.shape, e.itemsize, e.timing)
                 rest.connect(open_[e.src], open_[e.dst], times * m)
@@ -148,7 +153,7 @@ class Quotient:
             unary[c] = unary[c] + n.seconds if c in unary else n.seconds
         return [unary[c] for c in range(self.classes)]
 
-    def edges(self) -> dict[_Edge, float]:
+    def _edges(self) -> dict[_Edge, float]:
         """How many times per step each edge between classes is taken."""
         class_of = self.class_of
         found: dict[_Edge, float] = {}
@@ -157,7 +162,7 @@ class Quotient:
             found[key] = found.get(key, 0.0) + e.times
         return found
 
-    def ports(self, e: _Edge) -> tuple[Port, Port]:
+    def _ports(self, e: _Edge) -> tuple[Port, Port]:
         """The ports that an edge joins."""
         return self.tables[e.src].outs[e.slot], self.tables[e.dst].ins[e.operand]
 

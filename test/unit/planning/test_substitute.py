@@ -25,7 +25,8 @@ from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
-from pcg.planning.substitute import SUBSTITUTIONS, JointSearch, Substitute
+from pcg.planning.rewritten import forget
+from pcg.planning.substitute import JointSearch, Substitute
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.saturate import Saturation
@@ -127,12 +128,7 @@ def substituted(module: ir.Module, **options: Any) -> Substitute:
 
 def options_of(module: ir.Module) -> str:
     """How a module says that it was rewritten, which is taken off; empty if not at all."""
-    attributes = module.operation.attributes
-    if SUBSTITUTIONS not in attributes:
-        return ""
-    text = str(ir.StringAttr(attributes[SUBSTITUTIONS]).value)
-    del attributes[SUBSTITUTIONS]
-    return text
+    return forget(module.operation)
 
 
 def values_of(module: ir.Module, args: Any) -> list[np.ndarray]:

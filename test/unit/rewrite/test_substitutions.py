@@ -15,10 +15,17 @@ from jax import lax
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
+from pcg.ir.walk import walk
 from pcg.passes.pipeline import Pipeline
 from pcg.rewrite.substitutions.apply import ApplySubstitutions
-from pcg.rewrite.substitutions.match import exact
+from pcg.rewrite.substitutions.emit import emit_destination
+from pcg.rewrite.substitutions.match import Match, exact
+from pcg.rewrite.substitutions.view import View
 from pcg.substitute.library import for_programs, known
+from pcg.substitute.pattern import Hole, Pattern
+from pcg.substitute.rule import Rule
+from pcg.substitute.schema import schema_of
+from pcg.substitute.term import apply, variable
 from support.processcheck import mesh
 from support.substitutions import (
     assert_same,
@@ -585,3 +592,29 @@ def test_any_rule_of_random_programs(text: str):
         module = parsed(text)
         if applied(module, rule):
             assert_same(evaluated(module, values), want, "i32", f"{text}\n{rule}\n{module}")
+
+
+def test_what_any_known_rule_makes_of_a_program_can_be_emitted():
+    """Rules whose sources are read have destinations of operators that are emitted."""
+
+    def operators(pattern: Pattern | Hole) -> set[str]:
+        if isinstance(pattern, Hole):
+            return set()
+        return {pattern.operator}.union(*map(operators, pattern.operands))
+
+    read = {"add", "mul", "scale", "neg", "unary", "matmul", "concat", "slice", "scatter_add", "zeros"}
+    applied = [s for s in known().values() if operators(s.source) <= read]
+    assert len(applied) > 500
+    assert {o for s in applied for o in operators(s.destination)} <= read | {"transpose"}
+
+
+def test_a_product_with_an_activation_is_emitted_with_it():
+    module = program(lambda x, w: lax.dot(x, w), ((4, 2), (2, 3)))
+    (op,) = [o for o in walk(module.operation) if o.name == "stablehlo.dot_general"]
+    schema = schema_of("a: matmul['none'](x, w) => matmul['relu'](x, w) for x: 1*m*k, w: 1*k*n")
+    x, w = (View(v, ((0,), (1,))) for v in op.operands)
+    product = apply("matmul", ("none",), (variable("x", x.type), variable("w", w.type)))
+    example = Rule("a", (product,), (product,))
+    match = Match(schema, op, ((0,), (1,)), {"x": x, "w": w}, {}, example, (op,))
+    assert emit_destination(match).owner.name == "stablehlo.maximum"
+

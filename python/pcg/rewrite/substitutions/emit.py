@@ -13,6 +13,7 @@ from pcg.ir.walk import defining_op
 from pcg.rewrite.substitutions.match import PRECISION, Match
 from pcg.rewrite.substitutions.view import FUNCTIONS, View
 from pcg.rules.values import splat
+from pcg.substitute.operators.operator import NONE
 from pcg.substitute.pattern import Hole, Name, Pattern
 
 _FUNCTIONS = {name: op for op, name in FUNCTIONS.items()}
@@ -76,7 +77,7 @@ class _Emitter:
             return View(emit.binary("maximum", x.value, _zeros(x.value.type)), x.groups)
         return View(emit.create(_FUNCTIONS[str(parameters[0])], [x.value], x.value.type), x.groups)
 
-    def _matmul(self, _: Sequence[int | str], x: View, y: View) -> View:
+    def _matmul(self, parameters: Sequence[int | str], x: View, y: View) -> View:
         if _sizes(x, 1) != _sizes(y, 0):
             x, y = _flat(x), _flat(y)
         (rows, k), (l, columns) = x.groups, y.groups
@@ -90,7 +91,8 @@ class _Emitter:
             dot_dimension_numbers=numbers, **attributes,
         )  # fmt: skip
         groups = tuple(free[0].index(d) for d in rows), tuple(len(rows) + free[1].index(d) for d in columns)
-        return View(value, groups)
+        product = View(value, groups)
+        return product if parameters[0] == NONE else self._unary(parameters, product)
 
     def _concat(self, parameters: Sequence[int | str], x: View, y: View) -> View:
         axis = int(parameters[0]) - 1
