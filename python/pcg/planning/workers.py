@@ -57,6 +57,7 @@ class Workers:
         """How many ops the program has."""
         self._jobs = 1 if self.ops < _LARGE else _available(jobs)
         self._pending: list[Pending] = []
+        self._starting = False
         self._program = b"", b""
         self._lenient = module.context.allow_unregistered_dialects
 
@@ -66,7 +67,8 @@ class Workers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for p in self._pending:
             p.cancel()
-        if any(p.running for p in self._pending):  # the end of the program would wait for it
+        # Of one whose start was interrupted nobody knows whether it runs.
+        if self._starting or any(p.running for p in self._pending):  # the end of the program would wait for it
             self._executor().shutdown(wait=False, kill_workers=True)
 
     def start(self, task: Task[R]) -> Pending[R]:
@@ -75,10 +77,12 @@ class Workers:
         if self._jobs > 1:
             if not any(self._program):
                 self._program = _bytecode(self.workspace.module), _without_mesh(self.workspace.module)
+            self._starting = True
             try:
                 future = pool.submit(self._executor(), _run, *self._program, self._lenient, task)
             except (OSError, BrokenProcessPool):  # no shared memory here, or a process was killed
                 self._jobs = 1
+            self._starting = False
         found = Pending(self.workspace, task, future)
         self._pending.append(found)
         return found

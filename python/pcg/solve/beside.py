@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -37,11 +39,22 @@ def without_ctrl_c() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    # Another thread, as of a library, may get the signal, and Python then tells this one all the same: loky that is
+    # interrupted between a thread's start and its registration waits for that thread forever.
+    handler = signal.getsignal(signal.SIGINT)
+    came: list[tuple[int, FrameType | None]] = []
+    deferred = callable(handler) and threading.current_thread() is threading.main_thread()
+    if deferred:
+        signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        if deferred:
+            signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if came and callable(handler):
+            handler(*came[0])
 
 
 class Beside(Generic[R]):

@@ -31,8 +31,8 @@ def each(function: Callable[[Task], R], tasks: Iterable[Task], jobs: int) -> Ite
     from loky import get_reusable_executor
 
     executor = get_reusable_executor(max_workers=jobs, timeout=IDLE)
-    pending = [submit(executor, function, task) for task in tasks]
     try:
+        pending = [submit(executor, function, task) for task in tasks]
         for future in pending:
             yield future.result()
     except BaseException:  # nobody waits for the rest

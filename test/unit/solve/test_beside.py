@@ -95,3 +95,28 @@ def test_in_a_process_with_jax_nothing_is_copied() -> None:
     import jax  # noqa: F401
 
     assert Beside(lambda: 1)._results is None
+
+
+def test_ctrl_c_that_another_thread_gets_comes_after_the_start() -> None:
+    """The other thread does not block it, as those of a library do not; Python tells the main one."""
+    code = """
+        import threading
+        with_it = threading.Thread(target=lambda: ended.wait(60))
+        ended = threading.Event()
+        with_it.start()
+        try:
+            with beside.without_ctrl_c():
+                signal.pthread_kill(with_it.ident, signal.SIGINT)
+                for _ in range(100_000):
+                    pass
+                print("started")
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted")
+        ended.set()
+        print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+        with beside.without_ctrl_c():
+            pass
+        print("on")
+    """
+    assert lines_of(code) == ["started", "interrupted", "True", "on"]
