@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pcg
+from pcg.planning.joint_search import JointSearch
 from pcg.planning.rewritten import SUBSTITUTIONS
-from pcg.planning.substitute import JointSearch
 from support.close import assert_close
 
 MESH = {"a": 4}

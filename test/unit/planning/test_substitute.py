@@ -25,8 +25,9 @@ from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
+from pcg.planning.joint_search import JointSearch
 from pcg.planning.rewritten import forget
-from pcg.planning.substitute import JointSearch, Substitute
+from pcg.planning.substitute import Substitute
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.saturate import Saturation

@@ -15,7 +15,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.walk import walk
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract
-from pcg.rewrite.substitutions.saturate import RULE, Saturate
+from pcg.rewrite.substitutions.saturate import Saturate, rule_of
 from pcg.rewrite.substitutions.view import ALTERNATIVES
 from pcg.substitute.library import for_programs
 from pcg.substitute.schema import Schema
@@ -63,7 +63,7 @@ def check(text: str, rules: Sequence[Schema], seeds: Sequence[int], exact: bool 
         if tidy and not taken:
             assert str(module) == str(plain), what
         assert_same(evaluated(module, values), want, elements(plain), what, exact)
-    return Counter(ir.StringAttr(op.attributes[RULE]).value for op in alternatives)
+    return Counter(rule_of(op) for op in alternatives)
 
 
 SEEDS = st.lists(st.integers(0, 99), min_size=2, max_size=2)
@@ -94,7 +94,7 @@ def test_the_random_programs_have_what_rules_need():
     @settings(max_examples=150, deadline=None, derandomize=True, database=None)
     @given(programs())
     def collect(text: str) -> None:
-        seen.update({ir.StringAttr(op.attributes[RULE]).value: 1 for op in saturated(parsed(text), EVERY)})
+        seen.update({rule_of(op): 1 for op in saturated(parsed(text), EVERY)})
 
     collect()
     assert len(seen) >= 13 and sum(seen.values()) >= 60, seen
@@ -201,7 +201,7 @@ def test_the_transformation_counts_and_names_rules():
     saturation.run(module.operation)
     found = [op for op in walk(main_of(module)) if op.name == ALTERNATIVES]
     assert saturation.statistics["alternatives"] == len(found) > 0
-    assert {ir.StringAttr(op.attributes[RULE]).value for op in found} == {"sum-of-left"}
+    assert {rule_of(op) for op in found} == {"sum-of-left"}
     nothing = Saturate(rules=("split-rows",))
     nothing.run(parsed(text).operation)
     assert nothing.statistics["alternatives"] == 0

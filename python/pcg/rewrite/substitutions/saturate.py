@@ -187,3 +187,8 @@ def _around(ops: Sequence[ir.Operation]) -> Iterator[ir.Operation]:
         yield from level
         level = [use.owner.operation for op in level for r in op.results for use in r.uses]
     yield from level
+
+
+def rule_of(alternative: ir.Operation) -> str:
+    """The rule that added an alternative; several, of which one matched what others had added, with `THEN` between."""
+    return str(ir.StringAttr(alternative.attributes[RULE]).value)

@@ -1,0 +1,191 @@
+"""The best alternatives of a program and the best layouts of them, together."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.rewrite.substitutions.saturate import rule_of
+from pcg.search.build import Builder
+from pcg.search.joint import UNUSED, Joint
+from pcg.search.roles import state_of
+from pcg.search.table import Tables
+from pcg.solve.effort import EFFORTS, Effort
+from pcg.solve.ilp import Solution, solve
+from pcg.solve.network import widened
+
+#: Share of a step that substitutions have to save to be made.  A choice: the gap that a search may leave.
+WORTH = 1e-3
+#: Differences of costs that are none, and how many choices are tried at most, in a network of how many entries in all.
+#: Measured: 8e6 entries take 0.1 s.
+_NOISE, _MOST, _ENTRIES = 1e-6, 200, 2e8
+#: Programs chosen in part whose bounds are computed at most, by effort.  Measured: on 6 V100s the proof for DLRM takes
+#: 2.4 s, that for XDL less than 0.1 s.
+_NODES = {"quick": 0, "default": 0, "proof": 5000}
+
+
+class JointSearch:
+    """The best alternatives of a program, with their layouts.
+
+    With all alternatives fixed the network is that of one program, which takes milliseconds.  So good choices are found
+    by changing some, those of a rule and single ones, as long as that helps; and choices are *probed*: one whose bound
+    is above the best cost is out.  What is left open, if anything is, makes the gap.
+    """
+
+    def __init__(
+        self, func: ir.Operation, alternatives: list[ir.Operation], model: CostModel, effort: str
+    ) -> None:
+        built = Builder(model, Tables.on(model.mesh)).build(func, state_of(func))
+        node_of = {op: node for op, node in built.ops}
+        self._nodes = [node_of[op] for op in alternatives]
+        self._names = [rule_of(op) for op in alternatives]
+        self._joint = Joint(built.quotient(model), self._nodes)
+        self._effort, self._nodes_at_most = EFFORTS[effort], _NODES[effort]
+        self._network = self._joint.network()
+        edges = self._network.edges
+        entries = float((edges.size[edges.ei] * edges.size[edges.ej]).sum())
+        self._most = min(_MOST, int(_ENTRIES / max(1.0, entries)))
+        self._known: dict[frozenset[int], Solution] = {}
+        classes: dict[int, list[int]] = {}
+        for i, n in enumerate(self._nodes):
+            classes.setdefault(self._joint.quotient.class_of[n], []).append(i)
+        self._classes = [frozenset(members) for members in classes.values()]
+        """Alternatives that are chosen together."""
+        self._every = frozenset(range(len(alternatives)))
+        self.rewritten = frozenset[int]()
+        """The alternatives that are taken, by number."""
+        start = self._solved(self.rewritten)
+        self._root = self._bound(self._all, _Best(start, 1.0))
+        if self._root < (1 - WORTH) * start.cost:
+            self.rewritten = self._used(self._climb(self._every))
+        states = {i: {int(i in self.rewritten), UNUSED} for i in self._every}
+        self.solution = self._proved(self._within(states, self._effort))
+        taken = self._joint.taken(self.solution.x)
+        self.rewritten = frozenset(i for i in self._every if taken[self._nodes[i]] == 1)
+
+    def __str__(self) -> str:
+        return f"{1e6 * self.solution.cost:.1f} us per step by estimate (bound {1e6 * self.solution.bound:.1f} us)"
+
+    def saved(self) -> dict[str, float]:
+        """By rule that is used, how many seconds more a step takes without it."""
+        used = dict.fromkeys(self._names[i] for i in sorted(self.rewritten))
+        found = {}
+        for name in used:
+            others = frozenset(i for i in self._every if self._names[i] != name)
+            # The climb may find something better on its way; then the rule saves nothing.
+            found[name] = max(0.0, self._solved(self._climb(others)).cost - self.solution.cost)
+        return found
+
+    def _climb(self, allowed: frozenset[int]) -> frozenset[int]:
+        """The best choice that is found among those that are `allowed`, from none of them and from all."""
+        rules = dict.fromkeys(self._names[i] for i in sorted(allowed))
+        of_rule = [frozenset(i for i in allowed if self._names[i] == name) for name in rules]
+        changes = [allowed, *of_rule, *(c & allowed for c in self._classes)]
+        starts = [self._climb_from(start, changes) for start in (frozenset[int](), allowed)]
+        return min(starts, key=lambda rewritten: self._solved(rewritten).cost)
+
+    def _climb_from(self, best: frozenset[int], changes: Sequence[frozenset[int]]) -> frozenset[int]:
+        cost, improved, tried = self._solved(best).cost, True, 0
+        while improved and tried < self._most:
+            improved = False
+            for change in changes:
+                for other in (best | change, best - change):
+                    if other == best or tried >= self._most:
+                        continue
+                    tried += 1
+                    found = self._solved(other)
+                    if found.cost < (1 - _NOISE) * cost:
+                        best, cost, improved = other, found.cost, True
+        return best
+
+    def _solved(self, rewritten: frozenset[int]) -> Solution:
+        """Good layouts of the program with these alternatives, found without an ILP."""
+        if rewritten not in self._known:
+            states = {i: {int(i in rewritten), UNUSED} for i in self._every}
+            self._known[rewritten] = self._within(states, EFFORTS["quick"])
+        return self._known[rewritten]
+
+    def _within(self, states: Mapping[int, Collection[int]], effort: Effort, cutoff: float = np.inf) -> Solution:
+        """The best solution in which alternatives, by number, are in one of these states."""
+        open_ = self._joint.open({self._nodes[i]: allowed for i, allowed in states.items()})
+        found = solve(self._network.restrict(open_), effort=effort, cutoff=cutoff)
+        return Solution(widened(open_, found.x), found.cost, found.bound, found.variables)
+
+    def _used(self, rewritten: frozenset[int]) -> frozenset[int]:
+        """Those of them whose results something reads."""
+        taken = self._joint.taken(self._solved(rewritten).x)
+        return frozenset(i for i in rewritten if taken[self._nodes[i]] == 1)
+
+    def _proved(self, best: Solution) -> Solution:
+        """A solution that is as good as `best` or better, with a bound on all.
+
+        Branch and bound over the choices between alternatives, those with the least bound first: bounds are those of
+        the dual ascent, and a program of which everything is chosen is solved.
+        """
+        found = _Best(best, 1 - self._effort.good)
+        states, least, count, leaves = self._all, self._root, 1, np.inf
+        if least < found.enough and self._nodes_at_most:
+            states = self._probed(states, found)
+        heap = [(least, 0, states)] if all(states.values()) else []
+        while heap and heap[0][0] < found.enough and count < self._nodes_at_most:
+            least, _, states = heapq.heappop(heap)
+            open_ = [c for c, allowed in states.items() if len(allowed) > 1]
+            if not open_:
+                leaf = self._of(states, self._effort)
+                found.add(leaf)
+                leaves = min(leaves, leaf.bound)
+                continue
+            for state in sorted(states[open_[0]]):
+                count += 1
+                child = {**states, open_[0]: frozenset((state,))}
+                heapq.heappush(heap, (max(least, self._bound(child, found)), count, child))
+        # What was ruled out has a bound that is good enough.
+        bound = max(self._root, min(found.enough, leaves, heap[0][0] if heap else np.inf))
+        return Solution(found.best.x, found.best.cost, min(found.best.cost, bound), found.best.variables)
+
+    @property
+    def _all(self) -> _States:
+        """Everything open."""
+        return {c: self._joint.states(self._nodes[min(c)]) for c in self._classes}
+
+    def _probed(self, states: _States, found: _Best) -> _States:
+        """What is left of states without those whose bounds are above the best cost; of a choice nothing if all are."""
+        left = dict(states)
+        for c, allowed in states.items():
+            out = [s for s in allowed if self._bound({**left, c: frozenset((s,))}, found) >= found.enough]
+            left[c] = allowed.difference(out)
+            if not left[c]:
+                break
+        return left
+
+    def _bound(self, states: _States, found: _Best) -> float:
+        return self._of(states, EFFORTS["quick"], found.best.cost).bound
+
+    def _of(self, states: _States, effort: Effort, cutoff: float = np.inf) -> Solution:
+        return self._within({i: allowed for c, allowed in states.items() for i in c}, effort, cutoff)
+
+
+#: Of alternatives that are chosen together, by number, the states that they may be in.
+_States = Mapping[frozenset[int], frozenset[int]]
+
+
+@dataclass
+class _Best:
+    """The best solution so far; bounds of `share` of its cost are good enough."""
+
+    best: Solution
+    share: float
+
+    def add(self, solution: Solution) -> None:
+        if solution.cost < self.best.cost:
+            self.best = solution
+
+    @property
+    def enough(self) -> float:
+        """A bound from which on nothing better is possible."""
+        return min(self.share, 1 - _NOISE) * self.best.cost
