@@ -71,15 +71,23 @@ class JointSearch:
     def __str__(self) -> str:
         return f"{1e6 * self.solution.cost:.1f} us per step by estimate (bound {1e6 * self.solution.bound:.1f} us)"
 
-    def saved(self) -> dict[str, float]:
-        """By rule that is used, how many seconds more a step takes without it."""
-        used = dict.fromkeys(self._names[i] for i in sorted(self.rewritten))
-        found = {}
-        for name in used:
-            others = frozenset(i for i in self._every if self._names[i] != name)
-            # The climb may find something better on its way; then the rule saves nothing.
-            found[name] = max(0.0, self._solved(self._climb(others)).cost - self.solution.cost)
-        return found
+    def saved(self, rewritten: frozenset[int]) -> dict[str, float]:
+        """By rule of these alternatives, how many seconds more a step takes without it."""
+        cost = self._solved(rewritten).cost
+        # The climb may find something better on its way; then the rule saves nothing.
+        return {name: max(0.0, self._solved(self.without(name)).cost - cost) for name in self._names_of(rewritten)}
+
+    def without(self, name: str) -> frozenset[int]:
+        """The best alternatives that are found among those of other rules."""
+        return self._used(self._climb(frozenset(i for i in self._every if self._names[i] != name)))
+
+    def doubtful(self, share: float) -> list[str]:
+        """The rules that are used and save less than this share of a step, those that save least first."""
+        saved = self.saved(self.rewritten)
+        return sorted((n for n in saved if saved[n] < share * self.solution.cost), key=saved.__getitem__)
+
+    def _names_of(self, rewritten: frozenset[int]) -> list[str]:
+        return list(dict.fromkeys(self._names[i] for i in sorted(rewritten)))
 
     def _climb(self, allowed: frozenset[int]) -> frozenset[int]:
         """The best choice that is found among those that are `allowed`, from none of them and from all."""

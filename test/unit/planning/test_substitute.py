@@ -16,15 +16,17 @@ import numpy as np
 import pytest
 from torch_mlir import ir
 
+from bench.zoo import ZOO
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry_of, walk
 from pcg.layout import Mesh
-from pcg.machine import Machine
+from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
+from pcg.planning import substitute
 from pcg.planning.joint_search import JointSearch
 from pcg.planning.rewritten import forget
 from pcg.planning.substitute import Substitute
@@ -426,6 +428,26 @@ def test_the_search_finds_what_is_best(name: str, mesh: str, effort: str) -> Non
     assert least * (1 - NOISE) <= cost <= first * (1 + NOISE)
     if effort == "proof":  # others climb, and what they find is one of several good ones
         assert cost <= least / (1 - EFFORTS[effort].good) * (1 + NOISE)
-        for saved in search.saved().values():
+        for saved in search.saved(search.rewritten).values():
             assert saved >= -EFFORTS[effort].good * cost
     assert search.rewritten <= frozenset(range(count))
+
+
+def test_a_rule_that_saves_nothing_in_the_program_that_is_left_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In XDL slices of a product are fused with what reads them; in the program with all alternatives they are not."""
+    step, shapes = ZOO["xdl"].shapes(8)
+    text = jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text()
+    machine = Machine.of(Cluster.preset("summit", nodes=2).take(8))
+    found = []
+    for share in (0.0, substitute._DOUBTFUL):
+        monkeypatch.setattr(substitute, "_DOUBTFUL", share)
+        module = load_module(text, make_context(), "xdl")
+        with module.context, ir.Location.unknown():
+            shardings.set_mesh(module.operation, Mesh.parse("x=8"))
+        Pipeline("sdy-import,pcg-normalize").run(module)
+        *_, (_, said) = substituted(module, machine=machine).remarks
+        model = cost_model(module.operation, machine, planned_mesh(module.operation))
+        assert f" {1e6 * substitute._seconds(module.operation, model, EFFORTS['default']):.1f} us per step" in said
+        found.append((float(said.split()[1]), "columns-of-product" in said))
+    (unseen, more), (least, fewer) = found
+    assert more and not fewer and least < unseen

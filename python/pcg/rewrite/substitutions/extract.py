@@ -6,8 +6,10 @@ from collections.abc import Collection, Sequence
 
 from torch_mlir import ir
 
-from pcg.ir.walk import defining_op
+from pcg.ir.clone import clone_module
+from pcg.ir.walk import defining_op, walk
 from pcg.rewrite.substitutions.apply import erase_unused
+from pcg.rewrite.substitutions.view import ALTERNATIVES
 
 
 def extract(alternatives: Sequence[ir.Operation], rewritten: Collection[int]) -> None:
@@ -23,3 +25,14 @@ def extract(alternatives: Sequence[ir.Operation], rewritten: Collection[int]) ->
     for op in alternatives:
         op.erase()
     erase_unused([op for op in dict.fromkeys(unused) if op not in gone])
+
+
+def extracted(
+    module: ir.Operation, alternatives: Sequence[ir.Operation], rewritten: Collection[int]
+) -> ir.Operation:
+    """A copy of a module of which `extract` has taken one of each; the module stays as it is."""
+    copy = clone_module(module).operation
+    copies = [op for op in walk(copy) if op.name == ALTERNATIVES]
+    copy_of = dict(zip((op for op in walk(module) if op.name == ALTERNATIVES), copies, strict=True))
+    extract([copy_of[op] for op in alternatives], rewritten)
+    return copy
