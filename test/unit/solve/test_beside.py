@@ -101,14 +101,17 @@ def test_ctrl_c_that_another_thread_gets_comes_after_the_start() -> None:
     """The other thread does not block it, as those of a library do not; Python tells the main one."""
     code = """
         import threading
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+        told, tells = os.pipe()
+        os.set_blocking(tells, False)
+        signal.set_wakeup_fd(tells)
         with_it = threading.Thread(target=lambda: ended.wait(60))
         ended = threading.Event()
         with_it.start()
         try:
             with beside.without_ctrl_c():
                 signal.pthread_kill(with_it.ident, signal.SIGINT)
-                for _ in range(100_000):
-                    pass
+                os.read(told, 1)  # waits for the other thread, whenever it runs
                 print("started")
             print("not interrupted")
         except KeyboardInterrupt:
