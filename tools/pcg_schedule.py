@@ -1,0 +1,208 @@
+"""pcg-schedule: when each device of a pipeline works on which microbatch."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pcg.tools import arguments
+
+if TYPE_CHECKING:
+    from pcg.pipeline.problem import Pipeline
+    from pcg.pipeline.schedule import Schedule
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; returns its exit status: 0 done, 2 there is no such schedule."""
+    args = parser().parse_args(argv)
+    from pcg.pipeline.errors import PipelineError
+    from pcg.pipeline.named import named
+
+    try:
+        begin = time.perf_counter()
+        found = [(form, named(p, args.schedule, args.objective, args.effort)) for form, p in _pipelines(args)]
+        seconds = time.perf_counter() - begin
+        form, best = min(found, key=lambda f: f[1].objective(args.objective))
+        report = _report(form, best, args.objective, seconds)
+    except PipelineError as error:
+        return arguments.fail("pcg-schedule", str(error))
+    except OSError as error:
+        return arguments.fail("pcg-schedule", f"{error.filename}: {error.strerror}")
+    sys.stdout.write(json.dumps(report) + "\n" if args.json else _text(report))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    p = arguments.Parser(
+        prog="pcg-schedule",
+        description="Schedule the forward passes (F), input gradients (B) and weight gradients (W) of the microbatches of"
+        " a pipeline. Prints the order of every device, the longest span of a device (time per step without a barrier),"
+        " the makespan (with one), lower bounds of both, and the peak memory of activations. Times and memory have the"
+        " units of what is given.",
+    )
+    p.add_argument("--stages", type=arguments.integer(1), required=True, metavar="P", help="devices, one behind the other")
+    p.add_argument("--microbatches", type=arguments.integer(1), required=True, metavar="M")
+    costs = p.add_mutually_exclusive_group(required=True)
+    costs.add_argument(
+        "--costs", type=_numbers(4), metavar="F,B,W,C",
+        help="times of F, B and W of all stages of a device, and the latency of a transfer",
+    )  # fmt: skip
+    costs.add_argument(
+        "--stage-costs", metavar="FILE",
+        help="JSON with lists cost_f, cost_b, cost_w, and mem_f, mem_b, mem_w (by how much F, B and W change the memory),"
+        " an entry per stage; and cost_comm",
+    )  # fmt: skip
+    p.add_argument(
+        "--memory", type=_numbers(2), metavar="A,R",
+        help="activations of a microbatch on a device, and the part that remains from B to W (default 1,0.5)",
+    )  # fmt: skip
+    p.add_argument(
+        "--memory-limit", type=_numbers(None), metavar="X[,X...]",
+        help="the most memory of activations of a device, or of each; 1F1B needs P times A (default: no limit)",
+    )  # fmt: skip
+    p.add_argument("--chunks", type=arguments.integer(1), metavar="V", help="stages per device (default: as the schedule)")
+    p.add_argument(
+        "--placement", choices=("linear", "interleaved", "v"),
+        help="of several stages per device (default: as the schedule; auto: the better one)",
+    )  # fmt: skip
+    p.add_argument("--objective", choices=("span", "makespan"), default="span", help="what is minimised (default span)")
+    p.add_argument(
+        "--schedule", default="auto", metavar="NAME",
+        help="auto (default), gpipe, 1f1b, eager-1f1b, interleaved, zb-h1, zb-h2, zb-v, zb-vpp, v-half or v-min",
+    )  # fmt: skip
+    p.add_argument(
+        "--effort", choices=("quick", "default", "thorough"), default="default",
+        help="how much auto tries; a number of steps, so that a schedule is the same every time",
+    )  # fmt: skip
+    p.add_argument("--json", action="store_true", help="print one JSON object")
+    return p
+
+
+def _numbers(count: int | None) -> Callable[[str], tuple[float, ...]]:
+    def read(text: str) -> tuple[float, ...]:
+        try:
+            found = tuple(float(word) for word in text.split(","))
+        except ValueError:
+            found = ()
+        if not found or (count is not None and len(found) != count) or not all(math.isfinite(x) and x >= 0 for x in found):
+            many = f"{count} finite numbers" if count else "finite numbers"
+            raise argparse.ArgumentTypeError(f"'{text}'; allowed: {many} of 0 or more, with commas between them")
+        return found
+
+    return read
+
+
+def _pipelines(args: argparse.Namespace) -> list[tuple[str, Pipeline]]:
+    """The pipeline with each placement that comes into question."""
+    from pcg.pipeline.errors import PipelineError
+    from pcg.pipeline.named import AUTO, NAMED
+
+    if args.schedule != AUTO and args.schedule not in NAMED:
+        raise PipelineError(f"schedule {args.schedule!r}; allowed: {', '.join((AUTO, *NAMED))}")
+    form = args.placement or (NAMED[args.schedule][0] if args.schedule != AUTO else None)
+    chunks = args.chunks or (1 if form in (None, "linear") else 2)
+    forms = [form] if form else ["linear"] if chunks == 1 else ["interleaved", "v"]
+    return [(f, _pipeline(args, f, chunks)) for f in forms]
+
+
+def _pipeline(args: argparse.Namespace, form: str, chunks: int) -> Pipeline:
+    from pcg.pipeline.errors import PipelineError
+    from pcg.pipeline.placement import placement
+    from pcg.pipeline.problem import Pipeline
+
+    device = placement(form, args.stages, chunks)
+    if args.stage_costs:
+        if args.memory:
+            raise PipelineError("--memory with --stage-costs; allowed: mem_f, mem_b and mem_w in its file")
+        found = _read(args.stage_costs, device, args.microbatches)
+    else:
+        found = Pipeline.uniform(device, args.microbatches, args.costs, args.memory or (1.0, 0.5))
+    if not args.memory_limit:
+        return found
+    one = len(args.memory_limit) == 1
+    return found.with_limit(args.memory_limit * found.devices if one else args.memory_limit)
+
+
+def _read(file: str, device: tuple[int, ...], microbatches: int) -> Pipeline:
+    from pcg.pipeline.errors import PipelineError
+    from pcg.pipeline.problem import Pipeline
+
+    try:
+        data = json.loads(Path(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PipelineError(f"{file}: not JSON: {error}") from None
+
+    def numbers(key: str) -> tuple[float, ...]:
+        values = data.get(key) if isinstance(data, dict) else None
+        if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
+            raise PipelineError(f"{file}: {key} is {json.dumps(values)[:60]}; allowed: a list of numbers")
+        if len(values) != len(device):
+            raise PipelineError(f"{file}: {key} has {len(values)} numbers; allowed: one per stage, {len(device)}")
+        return tuple(map(float, values))
+
+    f, b, w = numbers("cost_f"), numbers("cost_b"), numbers("cost_w")
+    transfer = data.get("cost_comm", 0.0)
+    if type(transfer) not in (int, float):
+        raise PipelineError(f"{file}: cost_comm is {json.dumps(transfer)[:60]}; allowed: a number")
+    activation: tuple[float, ...] = ()
+    residual: tuple[float, ...] = ()
+    if any(key in data for key in ("mem_f", "mem_b", "mem_w")):
+        activation, freed = numbers("mem_f"), numbers("mem_b")
+        residual = tuple(-m for m in numbers("mem_w"))
+        for s, (a, x, r) in enumerate(zip(activation, freed, residual, strict=True)):
+            if abs(a + x - r) > 1e-6 * abs(a):
+                raise PipelineError(f"{file}: stage {s}: mem_f {a:g}, mem_b {x:g}, mem_w {-r:g}; allowed: a sum of 0")
+    try:
+        return Pipeline(device, microbatches, f, b, w, float(transfer), activation, residual)
+    except PipelineError as error:
+        raise PipelineError(f"{file}: {error}") from None
+
+
+def _report(form: str, s: Schedule, objective: str, seconds: float) -> dict[str, Any]:
+    from pcg.pipeline.bounds import bounds
+
+    p, bound = s.pipeline, bounds(s.pipeline)
+    work = max(p.work)
+    return {
+        "schedule": s.name,
+        "placement": form,
+        "device_of_stage": list(p.device),
+        "microbatches": p.microbatches,
+        "objective": objective,
+        "span": s.span,
+        "makespan": s.makespan,
+        "bound_span": bound.span,
+        "bound_makespan": bound.makespan,
+        "work": work,
+        "bubble_rate_span": 1 - work / s.span,
+        "bubble_rate_makespan": 1 - work / s.makespan,
+        "spans": list(s.spans()),
+        "peak_memory": list(s.peaks()),
+        "memory_limit": [m if math.isfinite(m) else None for m in p.limit],
+        "order": [s.text(d) for d in range(p.devices)],
+        "start": [[float(s.start[t]) for t in tasks] for tasks in s.order],
+        "seconds": seconds,
+    }
+
+
+def _text(r: dict[str, Any]) -> str:
+    lines = [f"{r['schedule']}, {r['placement']} placement, {r['microbatches']} microbatches, {r['seconds']:.2f} s"]
+    for name in ("span", "makespan"):
+        above = 100 * (r[name] / r["bound_" + name] - 1)
+        lines.append(
+            f"{name} {r[name]:g}, lower bound {r['bound_' + name]:g} ({above:.2f}% above it),"
+            f" bubble {100 * r['bubble_rate_' + name]:.2f}%"
+        )
+    for d, (order, peak, limit) in enumerate(zip(r["order"], r["peak_memory"], r["memory_limit"], strict=True)):
+        lines.append(f"device {d}: memory {peak:g}{f' of {limit:g}' if limit is not None else ''}: {order}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
