@@ -18,6 +18,9 @@ from pcg.viz.substitutions import substitutions
 from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section
 
+#: How a compiled program can be explained.
+FORMATS = ("text", "html")
+
 
 def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> str:
     """The whole report as plain text; `verbose` shows every collective and layout by itself."""
