@@ -21,7 +21,6 @@ from pcg.planning.search import Search
 from pcg.planning.select import Select
 from pcg.viz.page.document import Side, page
 from pcg.viz.page.graph import graph_of
-from pcg.viz.page.layered import NoIgraph
 
 
 def explained(
@@ -30,7 +29,7 @@ def explained(
     """The page about a module that `pipeline` has planned; without substitutions `elements` are run on `source` again.
 
     Raises:
-      PcgError: the module has no layouts, or what draws them is not installed.
+      PcgError: the module has no layouts.
     """
     mesh = _mesh(module)
     before: Side | str | None = None
@@ -41,10 +40,7 @@ def explained(
             before = error.message
     attributes = module.operation.attributes
     program = str(ir.StringAttr(attributes["sym_name"]).value) if "sym_name" in attributes else name
-    try:
-        return page(program, mesh, applied, _side(pipeline, module, mesh), before)
-    except NoIgraph as error:
-        raise PcgError(str(error), module.operation) from None
+    return page(program, mesh, applied, _side(pipeline, module, mesh), before)
 
 
 def _mesh(module: ir.Module) -> Mesh:

@@ -80,6 +80,13 @@ class Job:
             raise UsageError(f"{lint_only[0]} goes with --lint")
         if args.explain and (self.lint or args.emit_bytecode):
             raise UsageError(f"--explain and {'--lint' if self.lint else '--emit-bytecode'} exclude each other")
+        if args.explain:
+            from pcg.viz.page.layered import NoIgraph, import_igraph
+
+            try:
+                import_igraph()  # before anything is planned
+            except NoIgraph as error:
+                raise UsageError(str(error)) from None
         self.seconds: dict[str, float] = {}
         # `--mlir-print-ir-after=a,b` names two passes.
         self.print_before = [n for text in args.mlir_print_ir_before for n in text.split(",")]

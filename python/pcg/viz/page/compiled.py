@@ -13,6 +13,7 @@ from pcg.ir.errors import PcgError
 from pcg.machine import Cluster, Machine
 from pcg.viz.page.document import Side, page
 from pcg.viz.page.graph import graph_of
+from pcg.viz.page.layered import import_igraph
 
 
 def compiled_page(compilation: Compilation) -> str:
@@ -21,6 +22,7 @@ def compiled_page(compilation: Compilation) -> str:
     Raises:
       NoIgraph: igraph is not installed.
     """
+    import_igraph()  # before the program is planned again
     c = compilation
     before: Side | str | None = None
     if c.plan.applied_rules:

@@ -49,7 +49,8 @@ def page(
         parts += _regions(applied, after, before)
     else:
         parts += ["<p>None: the program is planned as it is.</p>", "<h2>The program</h2>"]
-        parts += _drawn(Part(after.graph, tuple(range(len(after.graph.nodes))), frozenset()), "The program")
+        every = tuple(range(len(after.graph.nodes)))
+        parts += _drawn(Part(after.graph, every, frozenset(every)), "as planned")
     return "\n".join([*parts, "</main>", "</body>", "</html>", ""])
 
 
@@ -109,14 +110,17 @@ def _regions(applied: Sequence[AppliedRules], after: Side, before: Side | str | 
 
 
 def _named(region: Region, applied: Sequence[AppliedRules]) -> str:
-    """The rules that were applied at the lines of a region, and these."""
-    rules = [a.name for a in applied if set(a.places) & set(region.where)]
-    times = f" ({region.times} times)" if region.times > 1 else ""
-    return ": ".join(filter(None, [listed(region.where), listed(rules)])) + times
+    """The rules that were applied in a region, how often, and where; of no rule, the lines of ops that differ."""
+    rules = [a for a in applied if set(a.places) & set(region.where)]
+    places = {p for a in rules for p in a.places}
+    lines = [w for w in region.where if not rules or w in places]
+    times = f", {region.times} times" if region.times > 1 else ""
+    return ": ".join(filter(None, [(listed(a.name for a in rules) or "other ops") + times, listed(lines)]))
 
 
 def _drawn(part: Part, name: str) -> list[str]:
     """A figure; of what is too large only how large it is."""
     if len(part.nodes) > MOST_NODES:
-        return [f"<p>{escape(name)}: {len(part.nodes)} ops; graphs of up to {MOST_NODES} are drawn.</p>"]
+        size = f"{len(part.nodes)} ops, arguments and results"
+        return [f"<p>{escape(name)}: {size}; graphs of up to {MOST_NODES} are drawn.</p>"]
     return [f"<figure><figcaption>{escape(name)}</figcaption>", svg(part, name), "</figure>"]

@@ -43,13 +43,26 @@ class Drawing:
     height: float
 
 
+def import_igraph() -> Any:
+    """The library.
+
+    Raises:
+      NoIgraph: it is not installed.
+    """
+    try:
+        import igraph
+    except ImportError:
+        raise NoIgraph from None
+    return igraph
+
+
 def draw(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Drawing:
     """Boxes of these widths and heights, and edges between them, from lower numbers to higher ones.
 
     Raises:
       NoIgraph: igraph is not installed.
     """
-    igraph = _igraph()
+    igraph = import_igraph()
     if not sizes:
         return Drawing((), (), 0.0, 0.0)
     layers = _layers(len(sizes), edges)
@@ -80,16 +93,9 @@ def draw(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]])
         first, last = boxes[chain[0]], boxes[chain[-1]]
         # Through a layer, where others may be higher, lines are vertical.
         points = [(xs[n], y) for n in chain for y in (tops[layers[n]], tops[layers[n]] + heights[layers[n]])][1:-1]
-        lines.append(((first.x, first.y + first.height / 2), *points, (last.x, last.y - last.height / 2)))
+        points = [(first.x, first.y + first.height / 2), *points, (last.x, last.y - last.height / 2)]
+        lines.append(tuple(dict.fromkeys(points)))
     return Drawing(boxes, tuple(lines), max(xs[n] + widths[n] / 2 for n in range(len(widths))), y - ROOM)
-
-
-def _igraph() -> Any:
-    try:
-        import igraph
-    except ImportError:
-        raise NoIgraph from None
-    return igraph
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -81,7 +81,21 @@ def regions(before: Graph, after: Graph) -> list[Region]:
 
 
 def _matched(before: Graph, after: Graph) -> list[tuple[int, int]]:
-    """Nodes that both have, by their numbers."""
+    """Nodes that both have, by their numbers: of those that look the same, the ones that read the same."""
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for a, b in _aligned(before, after):
+        sources = [[e.source for e in graph.operands[n]] for graph, n in ((before, a), (after, b))]
+        # What replaces an operand counts as the same.
+        same = (found.get(x, -1) == y if x in found or y in taken else True for x, y in zip(*sources, strict=False))
+        if len(sources[0]) == len(sources[1]) and all(same):
+            found[a] = b
+            taken.add(b)
+    return list(found.items())
+
+
+def _aligned(before: Graph, after: Graph) -> list[tuple[int, int]]:
+    """Nodes that look the same in the same order, by their numbers."""
     mine, theirs = ([n.key for n in graph.nodes] for graph in (before, after))
     first = 0
     while first < min(len(mine), len(theirs)) and mine[first] == theirs[first]:

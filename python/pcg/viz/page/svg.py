@@ -38,7 +38,7 @@ def svg(part: Part, title: str) -> str:
             lines[source, between] = None
             source = between
         lines[source, target] = None
-    drawing = draw([_size(t) for t in texts], list(lines))
+    drawing = draw([_size(s, t) for s, t in zip(shown, texts, strict=True)], list(lines))
     changed = {place[at[n], _SELF] for n in part.changed}
     width, height = drawing.width + 2 * _MARGIN, drawing.height + 2 * _MARGIN
     return "\n".join([
@@ -56,9 +56,15 @@ def _lines(shown: Node | Redistribution) -> tuple[str, ...]:
     return tuple(filter(None, (shown.name, shown.type, shown.layout)))
 
 
-def _size(texts: Sequence[str]) -> tuple[float, float]:
+def _size(shown: Node | Redistribution, texts: Sequence[str]) -> tuple[float, float]:
     longest = max(min(len(t), _LONGEST) for t in texts)
-    return longest * _CHARACTER + 2 * _PADDING, len(texts) * _LINE + _PADDING
+    height = len(texts) * _LINE + _PADDING
+    return longest * _CHARACTER + 2 * _PADDING + (height / 2 if _is_round(shown) else 0), height
+
+
+def _is_round(shown: Node | Redistribution) -> bool:
+    """Whether it is an argument or a result of the program."""
+    return isinstance(shown, Node) and shown.kind != OP
 
 
 def _box(shown: Node | Redistribution, texts: Sequence[str], box: Box, changed: bool) -> str:
@@ -67,10 +73,10 @@ def _box(shown: Node | Redistribution, texts: Sequence[str], box: Box, changed: 
     else:
         kind, about = shown.kind + (" changed" if changed else ""), (*texts, *filter(None, [shown.where]))
     left, top = box.x - box.width / 2, box.y - box.height / 2
-    round_ = box.height / 2 if isinstance(shown, Node) and shown.kind != OP else 4
+    radius = box.height / 2 if _is_round(shown) else 4
     parts = [
         f'<g class="{kind}"><title>{escape(chr(10).join(about))}</title>'
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="{round_:g}"/>'
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius:g}"/>'
     ]
     for i, text in enumerate(texts):
         y = top + _PADDING / 2 + (i + 0.75) * _LINE
