@@ -94,7 +94,7 @@ def _row(model: str, args: argparse.Namespace, sides: tuple[str, ...]) -> str:
     text = jax.jit(step, donate_argnums=(0, 1)).lower(*shapes).as_text()
     node = _NODE[args.cluster]
     machine = Machine.of(Cluster.preset(args.cluster, nodes=-(-args.devices // node)).take(args.devices))
-    settings = Settings(machine, explain=False)
+    settings = Settings(machine)
     with make_context() as context:
         module = load_module(text, context)
         if args.mesh:
@@ -122,7 +122,7 @@ def _side(side: str, module: ir.Module, single: ir.Module, settings: Settings, b
     if side == "sequential":
         alone = clone_module(single)
         shardings.set_mesh(alone, Mesh.of({"one": 1}))
-        _run(alone, [SubstitutePass(explain=False, machine=Machine(machine.device))])
+        _run(alone, [SubstitutePass(machine=Machine(machine.device))])
         if options := forget(alone.operation):
             passes = [SubstitutePass.from_options(options)]
     elif side == "joint":

@@ -10,6 +10,8 @@ class SubstitutePass(Substitute, Pass):
     that of the old one by the same estimate; else the program stays as it is. The layouts are left to the passes that
     follow.
 
+    The module's attribute `pcg.applied_rules` has the same as data: rules, places, proofs, seconds.
+
     Rules are proved for the sizes at hand (docs/substitutions.md). Most change how sums are rounded; with `exact`, only
     those are used that do not. Remarks say which rules were used where, from which properties they are proved, and how
     much longer a step takes without each.

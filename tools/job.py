@@ -78,6 +78,15 @@ class Job:
         ]  # fmt: skip
         if lint_only and not self.lint:
             raise UsageError(f"{lint_only[0]} goes with --lint")
+        if args.explain and (self.lint or args.emit_bytecode):
+            raise UsageError(f"--explain and {'--lint' if self.lint else '--emit-bytecode'} exclude each other")
+        if args.explain:
+            from pcg.viz.page.layered import NoIgraph, import_igraph
+
+            try:
+                import_igraph()  # before anything is planned
+            except NoIgraph as error:
+                raise UsageError(str(error)) from None
         self.seconds: dict[str, float] = {}
         # `--mlir-print-ir-after=a,b` names two passes.
         self.print_before = [n for text in args.mlir_print_ir_before for n in text.split(",")]
@@ -135,7 +144,7 @@ class Job:
                 if self.args.verify_roundtrip:
                     self._check_roundtrip(module, context)
                 with self.timed("print"):
-                    out.result = self._lint_report(pipeline, module) if self.lint else self._print(module)
+                    out.result = self._written(source, pipeline, module)
             except (ir.MLIRError, PcgError) as error:
                 if not any(m.severity == "error" for m in out.messages):
                     out.messages += diagnostics.from_error(error, self.name)
@@ -206,6 +215,15 @@ class Job:
         if generic(load_module(str(module), context, self.name, layouts=False)) != generic(module):
             text = "the module does not round-trip: printed and parsed again it differs"
             raise PcgError(text, module.operation.location)
+
+    def _written(self, source: str | bytes, pipeline: Pipeline, module: ir.Module) -> str | bytes:
+        if self.lint:
+            return self._lint_report(pipeline, module)
+        if self.args.explain:
+            from pcg.tools.explained import explained
+
+            return explained(source, self.name, self.elements, self.settings, pipeline, module)
+        return self._print(module)
 
     def _lint_report(self, pipeline: Pipeline, module: ir.Module) -> str:
         """What `--lint` writes instead of the program."""

@@ -64,6 +64,13 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")
 
+    g = p.add_argument_group("explaining")
+    g.add_argument(
+        "--explain", choices=("html",), metavar="FORMAT",
+        help="print not the program but a page in this format (html): which substitutions were applied, and the parts "
+        "of the program that differ before and after, with their layouts",
+    )  # fmt: skip
+
     g = p.add_argument_group("linting (--lint)")
     g.add_argument("--lint-format", choices=("text", "json"), default="text", help="how the report is written")
     g.add_argument(

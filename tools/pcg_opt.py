@@ -118,6 +118,8 @@ def _run(args: argparse.Namespace, flags: list[str]) -> int:
     parts = _split(source) if args.split_input_file else [source]
     if args.emit_bytecode and len(parts) > 1:
         raise UsageError("--emit-bytecode writes one module; it cannot be combined with several parts of a split file")
+    if args.explain and len(parts) > 1:
+        raise UsageError("--explain writes one page; it cannot be combined with several parts of a split file")
     for part in parts:
         outcome = job.run(part)
         if args.verify_diagnostics:

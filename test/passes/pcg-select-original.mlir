@@ -5,7 +5,7 @@
 // REMARK: remark: pcg-select: plan: {{.*}} us per step by simulation
 // REMARK: remark: pcg-select: without substitutions {{[0-9.]+}} us per step by simulation
 // CHECK-NOT: pcg.original
-// CHECK: pcg.substitutions = "rules=
+// CHECK: pcg.applied_rules = [{name = "scaled-rows then subtract-from-table", {{.*}}saved = {{.*}} : f64}], pcg.selected, pcg.substitutions = "rules=
 // CHECK-NOT: pcg.original
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.negate {{.*}} : tensor<1024x64xf32>
@@ -28,13 +28,14 @@ func.func @main(%t: tensor<1000000x64xf32>, %i: tensor<1024x1xi32>, %g: tensor<1
 // Here the original is: a program that says it was rewritten from a product that takes a tenth of the time.
 // REMARK: remark: pcg-select: plan: {{.*}} us per step by simulation
 // REMARK: remark: pcg-select: no substitutions: with them {{[0-9.]+}} us per step by simulation
+// CHECK-NOT: pcg.applied_rules
 // CHECK-NOT: pcg.substitutions
 // CHECK-NOT: pcg.original
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-1: stablehlo.dot_general
 // CHECK-NOT: stablehlo.dot_general
 // CHECK: return
-module attributes {pcg.substitutions = "rules=split-rows taken=0", pcg.original = "\22dist.mesh\22() {sym_name = \22mesh\22, value = #dist.process_mesh<[\22a\22], [6], []>} : () -> () func.func @main(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> { %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> return %0 : tensor<4096x4096xf32> }"} {
+module attributes {pcg.applied_rules = [{name = "split-rows", places = [""], proofs = ["split-rows"]}], pcg.substitutions = "rules=split-rows taken=0", pcg.original = "\22dist.mesh\22() {sym_name = \22mesh\22, value = #dist.process_mesh<[\22a\22], [6], []>} : () -> () func.func @main(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> { %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32> return %0 : tensor<4096x4096xf32> }"} {
   func.func @main(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
     %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
     %1 = stablehlo.tanh %0 : tensor<4096x4096xf32>

@@ -1,6 +1,6 @@
 // RUN: %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute --split-input-file | FileCheck %s
 // RUN: %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute=explain=false --split-input-file --remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=SHORT
+// RUN: %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute=algorithm=unity --split-input-file | FileCheck %s --check-prefix=UNITY
 // RUN: %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute=exact --split-input-file | FileCheck %s --check-prefix=EXACT
 // RUN: %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute=substitutions=false --split-input-file | FileCheck %s --check-prefix=NONE
 // RUN: not %pcg-opt %s --mesh=a=2,b=2 --pcg-substitute=taken=99 --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=BEYOND
@@ -10,13 +10,18 @@
 // REMARK: remark: pcg-substitute: scaled-rows: {{.*}}; subtract-from-table: add(t, neg(scatter_add(zeros[v, n](), i, g))) => scatter_add(t, i, neg(g)), proved from properties: ours
 // REMARK: remark: pcg-substitute: substitutions: {{[0-9.]+}} us per step by estimate, {{[0-9.]+}} us without: scaled-rows then subtract-from-table 1 times (without {{[0-9.]+}} us more); the search of all alternatives found {{[0-9.]+}} us per step by estimate (bound {{[0-9.]+}} us)
 // REMARK: remark: pcg-substitute: columns-of-product: slice[2, s, l]
-// SHORT: us without: scaled-rows then subtract-from-table 1 times; the search of all
 // BEYOND: error: pcg-substitute: taken has rewrite 99; allowed: 0 or more, and less than {{[0-9]+}}, as rules find
 // UNKNOWN: error: pcg-substitute: rule 'none' is not known; allowed: split-contraction,
 // MESH: error: pcg-substitute: there is no mesh to plan for; give --mesh name=size,... or a dist.mesh
 
 // Only the rows that were looked up are updated.  The order of sums changes where rows are named twice.
-// CHECK: module attributes {pcg.substitutions = "rules=split-contraction,{{.*}} taken={{[0-9,]+}}"}
+// CHECK: module attributes {pcg.applied_rules = [{name = "scaled-rows then subtract-from-table", places = ["pcg-substitute.mlir:47"],
+// CHECK-SAME: proofs = ["scaled-rows: {{[^"]*}}, proved from properties: ours", "subtract-from-table: {{[^"]*}}, proved from properties: ours"], saved = {{[0-9.E-]+}} : f64}],
+// CHECK-SAME: pcg.substitutions = "rules=split-contraction,{{.*}} taken={{[0-9,]+}}"}
+// UNITY: module attributes {pcg.applied_rules = [{name = "{{[a-z-]+}}", places = ["pcg-substitute.mlir:{{[0-9]+}}"],
+// UNITY-NOT: saved
+// UNITY-NOT: pcg.substitutions
+// UNITY-LABEL: func.func @main
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: -> tensor<1000000x64xf32> {
 // CHECK-NEXT: %[[K:.*]] = stablehlo.broadcast_in_dim %arg3
@@ -27,7 +32,7 @@
 // CHECK: return %[[S]]
 // EXACT-LABEL: func.func @main
 // EXACT: stablehlo.subtract {{.*}} : tensor<1000000x64xf32>
-// NONE-NOT: pcg.substitutions
+// NONE-NOT: pcg.{{substitutions|applied_rules}}
 // NONE-LABEL: func.func @main
 // NONE: stablehlo.subtract {{.*}} : tensor<1000000x64xf32>
 func.func @main(%t: tensor<1000000x64xf32>, %i: tensor<1024x1xi32>, %g: tensor<1024x64xf32>, %c: tensor<f32>) -> tensor<1000000x64xf32> {
@@ -46,7 +51,7 @@ func.func @main(%t: tensor<1000000x64xf32>, %i: tensor<1024x1xi32>, %g: tensor<1
 // -----
 
 // Nothing to gain: the program stays.
-// CHECK-NOT: pcg.substitutions
+// CHECK-NOT: pcg.{{substitutions|applied_rules}}
 // CHECK-LABEL: func.func @main
 // CHECK: %[[P:.*]] = stablehlo.dot_general %arg0, %arg1
 // CHECK-NEXT: %[[T:.*]] = stablehlo.tanh %[[P]]

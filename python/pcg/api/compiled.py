@@ -155,13 +155,20 @@ class Compiled:
         """The program at `stage`: stablehlo, plan, pcg, collectives, local or sdy."""
         return self.executable.as_text(stage)
 
-    def explain(self, tensor: str | int | None = None, *, verbose: bool = False) -> str:
+    def explain(self, tensor: str | int | None = None, *, verbose: bool = False, format: str = "text") -> str:
         """What was sharded how, what it costs, what was rejected, and why.
 
         With `tensor` the same as `why(tensor)`.  `verbose`: every collective and every layout by itself, instead of
         those that take longest, equal ones as one.
+
+        `format="html"`: a page about substitutions, with the parts of the program that were rewritten before and after
+        and their layouts.  The program is planned again without substitutions for that.
+
+        Raises:
+          ValueError: another format.
+          ImportError: igraph, which a page needs, is not installed.
         """
-        return self.executable.explain(tensor, verbose=verbose)
+        return self.executable.explain(tensor, verbose=verbose, format=format)
 
     def simulate(self, machine: Any = None, **options: Any) -> Any:
         """One step of the program on the machine that it was planned for, or on another.

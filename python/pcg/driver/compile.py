@@ -34,7 +34,7 @@ from pcg.passes.pcg_choose_mesh import ChooseMeshPass
 from pcg.passes.pcg_insert_remat_barriers import InsertRematBarriersPass
 from pcg.passes.pcg_lower_spmd import LowerSpmdPass
 from pcg.passes.pipeline import uncollected
-from pcg.planning.rewritten import forget
+from pcg.planning import rewritten
 from pcg.rewrite.refine_mesh import RefineMesh, rewrite
 from pcg.search.outcome import Outcome
 from pcg.search.roles import state_of
@@ -70,12 +70,14 @@ def compile_program(
     modules = {"stablehlo": clone_module(module)}
     if isinstance(options.strategy, Plan) and (passes := rewrites.of_plan(options.strategy)):
         run(module, passes, remarks, seconds)
+        rewritten.forget(module.operation)  # the plan says it
     identity = plan_ir.identity(module)
     report = None
     state: Mapping[int, int]
     if isinstance(options.strategy, Plan):
         rewrites.of_search("a plan", options.search, options.machine)
-        state, substitutions = dict(options.strategy.state), options.strategy.substitutions
+        state = dict(options.strategy.state)
+        substitutions, applied_rules = options.strategy.substitutions, options.strategy.applied_rules
         own = _reshards(module)
         _apply_plan(options.strategy, module, mesh, program, identity)
     else:
@@ -88,12 +90,13 @@ def compile_program(
         search = {k: v for k, v in options.search.items() if k not in rewrites.OPTIONS}
         own = _reshards(module)
         report = decide(module, dataclasses.replace(options, search=search), remarks, seconds, on_cpu, program.donated)
-        substitutions = forget(module.operation)
+        applied_rules = rewritten.applied_rules(module.operation)
+        substitutions = rewritten.forget(module.operation)
         if passes := rewrites.of_decisions(substitutions, memory.decisions(module)):
             # The program that the plan is for is the rewritten one, as the loop over microbatches.
-            rewritten = clone_module(modules["stablehlo"])
-            run(rewritten, passes, [], {})
-            identity = plan_ir.identity(rewritten)
+            repeated = clone_module(modules["stablehlo"])
+            run(repeated, passes, [], {})
+            identity = plan_ir.identity(repeated)
         own = memory.program_reshards(module, own)
         replicate_uneven(module, mesh)
         mark_state(entry_function(module), {})
@@ -118,6 +121,7 @@ def compile_program(
         source=modules["stablehlo"].operation.get_asm(print_generic_op_form=True, assume_verified=True),
         memory=memory.decisions(module),
         substitutions=substitutions,
+        applied_rules=applied_rules,
     )
     if program.constants:
         plan = dataclasses.replace(plan, constants=program.constant_digests)

@@ -24,6 +24,7 @@ from pcg.layout.brief import brief
 from pcg.machine import Cluster, Machine, mapping
 from pcg.passes import pipelines
 from pcg.passes.pipelines import Settings
+from pcg.planning.rewritten import forget
 from pcg.rewrite.refine_mesh import rewrite
 from pcg.search.measure import NotPlaced, placed_graph
 from pcg.search.terms import ReshardCosts, measured
@@ -115,6 +116,7 @@ def placed(plan: Plan, program: str | bytes | Path | None = None) -> ir.Module:
         raise PlanError(f"the plan of {brief(plan.program)} was saved without its program; give the program, too")
     if passes := rewrites.of_plan(plan):
         run(module, passes, [], {})
+        forget(module.operation)
     plan_ir.check(plan, module)
     here = shardings.mesh_of(module)
     if here is None or plan.mesh.axes != here.axes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pcg.layout import Mesh, ShardSpec
+from pcg.substitute.applied import AppliedRules
 
 
 class PlanError(ValueError):
@@ -86,5 +87,7 @@ class PlanDocument:
     """What saves memory: `microbatches`, and `recompute`, the bytes per device that recomputation brings a step to."""
     substitutions: str = ""
     """How the program was rewritten by rules: options of `pcg-substitute`."""
+    applied_rules: tuple[AppliedRules, ...] = field(default=(), compare=False, repr=False)
+    """The same for people: by which rules, where, from what they are proved, and what they save."""
     constants: tuple[str, ...] = field(default=(), repr=False)
     """Digests of the arrays that the program closed over, which are its last arguments."""

@@ -18,6 +18,7 @@ from pcg.ir.locations import place
 from pcg.ir.walk import walk
 from pcg.layout import Mesh, ShardSpec, SpecError
 from pcg.layout.brief import brief
+from pcg.substitute.applied import AppliedRules
 
 #: Ops that carry no decision of their own.
 _SILENT = frozenset({"builtin.module", "func.func", "func.return", "stablehlo.return", "dist.mesh"})
@@ -142,6 +143,7 @@ def capture(
     source: str = "",
     memory: Mapping[str, float] | None = None,
     substitutions: str = "",
+    applied_rules: tuple[AppliedRules, ...] = (),
 ) -> Plan:
     """The plan written on an annotated `module`.
 
@@ -196,6 +198,7 @@ def capture(
         source=source,
         memory=dict(memory or {}),
         substitutions=substitutions,
+        applied_rules=applied_rules,
         trees=trees,
         devices=None if devices is None else tuple(devices),
     )

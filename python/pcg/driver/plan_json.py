@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from pcg.driver.plan_document import Decision, PlanDocument, PlanError, Reshard, Value
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
+from pcg.substitute.applied import AppliedRules
 
 #: Version of the document's format.
 VERSION = 1
@@ -28,7 +29,8 @@ MEMORY = {"microbatches": 1, "recompute": 0}
 
 _NEEDED = ("pcg_plan", "program", "fingerprint", "mesh", "signature", "arguments", "results", "operations", "reshards")
 _ALLOWED = (
-    *_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "substitutions", "source",
+    *_NEEDED, "estimate", "state", "donated", "constants", "cluster", "platform", "memory", "substitutions",
+    "applied_rules", "source",
 )  # fmt: skip
 _VALUE = re.compile(r"@\d+|r\d+|\d+#\d+|\d+\^\d+:\d+")
 _TENSOR = re.compile(r".*\[((?:\d+(?:,\d+)*)?)\]\Z")
@@ -75,6 +77,7 @@ def read(text: str) -> PlanDocument:
         platform=doc["platform"].line() if "platform" in doc else "",
         memory={k: _memory(k, v) for k, v in doc.table("memory")},
         substitutions=_substitutions(doc["substitutions"]) if "substitutions" in doc else "",
+        applied_rules=_applied_rules(doc),
         source=_unpacked(doc["source"]) if "source" in doc else "",
     )
 
@@ -320,6 +323,22 @@ def _substitutions(at: At) -> str:
     return text
 
 
+def _applied_rules(doc: At) -> tuple[AppliedRules, ...]:
+    found = _distinct(doc, "applied_rules", _applied)
+    if found and "substitutions" not in doc:
+        raise doc["applied_rules"].refuse("none, because the plan has no substitutions")
+    return found
+
+
+def _applied(at: At) -> AppliedRules:
+    at.keys(("rules", "places", "proofs"), ("rules", "places", "proofs", "saved"))
+    places, proofs = (tuple(t.line() for t in at[key].items()) for key in ("places", "proofs"))
+    for key, texts in (("places", places), ("proofs", proofs)):
+        if not texts:
+            raise at[key].refuse("one or more")
+    return AppliedRules(at["rules"].line(), places, proofs, at["saved"].number(0) if "saved" in at else None)
+
+
 def _unpacked(at: At) -> str:
     text = at.text()
     if not text:
@@ -357,6 +376,8 @@ def write(plan: PlanDocument, program: bool = True) -> str:
         head["memory"] = dict(plan.memory)
     if plan.substitutions:
         head["substitutions"] = plan.substitutions
+    if plan.applied_rules:
+        head["applied_rules"] = [_applied_json(a) for a in plan.applied_rules]
     lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in head.items()]
     tables: dict[str, list[dict[str, Any]]] = {
         "arguments": [_value_json(v, plan.mesh) for v in plan.arguments],
@@ -393,6 +414,11 @@ def _decision_json(d: Decision, mesh: Mesh) -> dict[str, Any]:
         if specs is not None:
             row[name] = [None if s is None else str(refine.to_origin(s, mesh)) for s in specs]
     return row
+
+
+def _applied_json(a: AppliedRules) -> dict[str, Any]:
+    row: dict[str, Any] = {"rules": a.name, "places": list(a.places), "proofs": list(a.proofs)}
+    return row if a.saved is None else row | {"saved": a.saved}
 
 
 def _reshard_json(r: Reshard, mesh: Mesh) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def of_search(strategy: str, options: Mapping[str, Any], machine: Machine) -> li
         own["rules"] = tuple(own["rules"].split(","))
     if strategy in _SEARCHES:
         effort = {"effort": options["effort"]} if "effort" in options else {}
-        return [SubstitutePass(machine=machine, keep_original=strategy == "select", explain=False, **own, **effort)]
+        return [SubstitutePass(machine=machine, keep_original=strategy == "select", **own, **effort)]
     if own and own != {"substitutions": False}:
         raise ValueError(f"option {next(iter(own))!r} is for strategies {', '.join(_SEARCHES)}, not {strategy!r}")
     return []

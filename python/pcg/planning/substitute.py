@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -12,6 +12,7 @@ from pcg.cost import CostModel
 from pcg.ir import annotation
 from pcg.ir.clone import clone_module, take_contents
 from pcg.ir.errors import PcgError
+from pcg.ir.locations import place
 from pcg.ir.stages import has_stages
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of, walk
@@ -25,13 +26,13 @@ from pcg.planning.search import EFFORT
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
 from pcg.rewrite.substitutions.extract import extract, extracted
-from pcg.rewrite.substitutions.saturate import THEN, Saturation, rule_of
+from pcg.rewrite.substitutions.saturate import Saturation, rule_of
 from pcg.search.build import Builder
 from pcg.search.optimize import optimize
 from pcg.search.roles import state_of
 from pcg.search.table import Tables
 from pcg.solve.effort import EFFORTS, Effort
-from pcg.substitute.library import known
+from pcg.substitute.applied import applied_rules, proofs
 from pcg.substitute.schema import Schema
 
 #: On meshes of more axes alternatives are chosen as on one axis of as many devices, and what they bring is found out on
@@ -62,7 +63,6 @@ class Substitute(Transformation):
     keep_original: bool = option(
         True, "on a cluster leave the program as it was in an attribute, so that pcg-select can compare both"
     )
-    explain: bool = option(True, "find out how much longer a step takes without each rule, for the remarks")
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
@@ -100,14 +100,11 @@ class Substitute(Transformation):
         taken, chosen, after = _chosen(search, copy, alternatives, model, effort)
         if after > (1 - WORTH) * before:
             return
-        saved = search.saved(taken) if self.explain else {}
-        places = [(op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken]
-        for where, name in places:
-            self.remark(where, _explained(name))
+        saved = search.saved(taken)
+        places = self._remarked((op.location, rule_of(op)) for i, op in enumerate(alternatives) if i in taken)
         uses = Counter(name for _, name in places)
         said = ", ".join(
-            f"{name} {n} times" + (f" (without {1e6 * saved[name]:.1f} us more)" if saved else "")
-            for name, n in sorted(uses.items())
+            f"{name} {n} times (without {1e6 * saved[name]:.1f} us more)" for name, n in sorted(uses.items())
         )
         self.remark(
             entry_of(module),
@@ -119,7 +116,7 @@ class Substitute(Transformation):
         take_contents(module, chosen)
         self.statistics["substitutions"] += len(places)
         options = f"rules={','.join(s.name for s in rules)} taken={','.join(map(str, sorted(taken)))}"
-        rewritten.note(module, options, text)
+        rewritten.note(module, applied_rules(places, saved), options, text)
 
     def _backtrack(self, module: ir.Operation, rules: Sequence[Schema]) -> None:
         model = cost_model(module, self.machine, planned_mesh(module))
@@ -127,8 +124,7 @@ class Substitute(Transformation):
             search = Backtracking(rules, model, self.alpha, self.budget, progress)
             best = search.run(module)
         self.statistics["programs"] += search.looked_at
-        for where, name in best.applied:
-            self.remark(where, _explained(name))
+        places = self._remarked(best.applied)
         self.statistics["substitutions"] += len(best.applied)
         self.remark(
             entry_of(module),
@@ -137,6 +133,7 @@ class Substitute(Transformation):
         )
         if best.applied:
             take_contents(module, best.module)
+            rewritten.note(module, applied_rules(places))
 
     def _repeat(self, module: ir.Operation, copy: ir.Operation, alternatives: list[ir.Operation]) -> None:
         wrong = [n for n in self.taken if not 0 <= n < len(alternatives)]
@@ -145,18 +142,18 @@ class Substitute(Transformation):
                 f"taken has rewrite {wrong[0]}; allowed: 0 or more, and less than {len(alternatives)}, as rules find",
                 module,
             )
+        places = [(place(alternatives[n].location), rule_of(alternatives[n])) for n in sorted(set(self.taken))]
         extract(alternatives, self.taken)
         take_contents(module, copy)
+        rewritten.note(module, applied_rules(places))
         self.statistics["substitutions"] += len(self.taken)
 
-
-def _explained(name: str) -> str:
-    """What rules that were applied one after another replace, and from what they are proved."""
-    rules = [known()[n] for n in name.split(THEN)]
-    return "; ".join(
-        f"{r.name}: {r.source} => {r.destination}" + (f", proved from properties: {r.proof}" if r.proof else "")
-        for r in rules
-    )
+    def _remarked(self, applications: Iterable[tuple[ir.Location, str]]) -> list[tuple[str, str]]:
+        """Remark which rules are applied where; the user's line of each application, and its rules."""
+        found = list(applications)
+        for where, name in found:
+            self.remark(where, "; ".join(proofs(name)))
+        return [(place(where), name) for where, name in found]
 
 
 def _chosen(

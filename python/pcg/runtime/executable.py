@@ -324,10 +324,17 @@ class Executable:
         c = self.compilation
         return lint_program(c.program, c.target or c.mesh, c.options, budget)
 
-    def explain(self, tensor: str | int | None = None, *, verbose: bool = False) -> str:
-        """A report: what is sharded how, what it costs, what was rejected and why."""
-        from pcg.viz.explain import explain
+    def explain(self, tensor: str | int | None = None, *, verbose: bool = False, format: str = "text") -> str:
+        """A report: what is sharded how, what it costs, what was rejected and why; see `Compiled.explain`."""
+        from pcg.viz.explain import FORMATS, explain
+        from pcg.viz.page.compiled import compiled_page
 
+        if format not in FORMATS:
+            raise ValueError(f"format {format!r}; allowed: {', '.join(map(repr, FORMATS))}")
+        if format == "html":
+            if tensor is not None:
+                raise ValueError(f"format 'html' is of all tensors; explain({tensor!r}) is text")
+            return compiled_page(self.compilation)
         return self.why(tensor) if tensor is not None else explain(self.compilation, self.cost, verbose=verbose)
 
     def why(self, tensor: str | int) -> str:

@@ -14,8 +14,12 @@ from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
 from pcg.search.outcome import SIMULATION
 from pcg.viz.names import common, listed, pattern
+from pcg.viz.substitutions import substitutions
 from pcg.viz.table import table
 from pcg.viz.why import Reasons, collectives_section, layouts_section
+
+#: How a compiled program can be explained.
+FORMATS = ("text", "html")
 
 
 def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> str:
@@ -28,6 +32,8 @@ def explain(compilation: Compilation, cost: Cost, *, verbose: bool = False) -> s
         "Results\n" + tensors(p.results, compilation.out_specs, mesh),
         "Collectives (per step and device)\n" + collectives(cost.collectives),
     ]
+    if compilation.plan.applied_rules:
+        parts.append(f"Substitutions (the program was rewritten)\n{substitutions(compilation.plan.applied_rules)}")
     reasons = Reasons(compilation)
     if cost.collectives:
         parts.append("Why collectives (per step and device)\n" + collectives_section(reasons, cost, verbose))
@@ -125,10 +131,12 @@ def alternatives(cost: Cost) -> str:
 
 
 def _notes(compilation: Compilation) -> str:
-    """Remarks about ops that run replicated, collapsed by text."""
+    """Remarks about ops that run replicated, and others that have no section of their own, collapsed by text."""
     counts: dict[tuple[str, str], list[str]] = {}
+    applied = {"; ".join(a.proofs) for a in compilation.plan.applied_rules}
     for name, place, text in compilation.remarks:
-        if not text.startswith("plan:") and " runs replicated over " not in text:  # those have a section
+        sections = text.startswith("plan:"), " runs replicated over " in text, text in applied
+        if not any(sections):
             counts.setdefault((name, text), []).append(place)
     lines = []
     for (name, text), places in counts.items():

@@ -10,6 +10,7 @@ from pcg.driver.plan_document import Decision, Value
 from pcg.layout import Mesh, ShardSpec, refine
 from pcg.machine.units import bytes_text, time_text
 from pcg.viz.names import common, listed, pattern
+from pcg.viz.substitutions import substitutions
 from pcg.viz.table import table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _ESTIMATES = {"seconds": time_text, "bound": time_text, "compute": time_text, "c
 
 
 def show(plan: Plan) -> str:
-    """What a plan says: mesh, estimate, arguments, results, and what is resharded."""
+    """What a plan says: mesh, estimate, arguments, results, by which rules it was rewritten, and what is resharded."""
     head = f"plan of {plan.program} ({plan.fingerprint[:12]}) on mesh {plan.mesh.origin} ({plan.mesh.size} devices)"
     if plan.mesh.device_ids:
         head += f"\ndevices {list(plan.mesh.device_ids)}"
@@ -35,6 +36,8 @@ def show(plan: Plan) -> str:
         parts.append(f"Estimate at planning{by}\n" + "\n".join(known))
     for name, values in (("Arguments", plan.arguments), ("Results", plan.results)):
         parts.append(f"{name}\n" + _values(values, plan.mesh))
+    if plan.applied_rules:
+        parts.append(f"Substitutions\n{substitutions(plan.applied_rules)}")
     split = sum(any(s is not None and s.used_axes for s in d.results or ()) for d in plan.operations)
     parts.append(
         f"Operations\n  {len(plan.operations)} placed, {split} of them split; {len(plan.reshards)} values are kept in "

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import pcg
+from pcg.driver.cost import cost_of
 from pcg.rewrite.substitutions.match import exact
 from pcg.substitute.library import known
+from pcg.viz.explain import explain
 from support.close import assert_close
 
 MESH = {"a": 2, "b": 4}
@@ -121,10 +123,13 @@ def test_only_rules_that_are_named() -> None:
 
 
 def test_the_report_names_rules() -> None:
-    step, args = example("unity_dlrm")
+    step, args = example("unity_dlrm", **UNITY_DLRM["three tables"])
     compilation = pcg.compile(step, MESH).lower(*args).compilation
     said = [text for name, _, text in compilation.remarks if name == "pcg-substitute"]
     assert any("subtract-from-table: add(t, neg(scatter_add(" in text for text in said)
+    section = next(s for s in explain(compilation, cost_of(compilation)).split("\n\n") if s.startswith("Substitutions "))
+    assert re.search(r"\n  scaled-rows then subtract-from-table +3 +[\d.]+ us  training\.py:\d+\n", section)
+    assert section.count("subtract-from-table: add(t, neg(scatter_add(") == 1  # a rule is shown once
     assert any(re.match(r"substitutions: [\d.]+ us per step by estimate, [\d.]+ us without: ", text) for text in said)
 
 

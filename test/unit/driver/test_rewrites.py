@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 
 import pcg
+from pcg.machine.units import time_text
 from pcg.planning.joint_search import JointSearch
-from pcg.planning.rewritten import SUBSTITUTIONS
+from pcg.planning.rewritten import APPLIED_RULES, SUBSTITUTIONS
+from pcg.tools import pcg_plan
+from pcg.viz.plan import show
 from support.close import assert_close
 
 MESH = {"a": 4}
@@ -139,7 +142,7 @@ def test_refused_by_the_program(plan: pcg.Plan, document: Document, rules: str, 
 
 
 def test_a_plan_without_its_rewrites_does_not_fit(plan: pcg.Plan, document: Document) -> None:
-    del document["substitutions"]
+    del document["substitutions"], document["applied_rules"]
     other = pcg.Plan.from_json(json.dumps(document))
     assert other.substitutions == ""
     for use in (lambda: pcg.compile(step, MESH, strategy=other).lower(*ARGS), lambda: pcg.plan_cost(other)):
@@ -155,6 +158,79 @@ def test_options_that_no_document_has(plan: pcg.Plan) -> None:
             pcg.plan_cost(other, simulate=False)
 
 
+# -- what they say of rules --------------------------------------------------------------------------
+
+
+def test_the_rules_are_said_with_their_lines_and_seconds(plan: pcg.Plan, document: Document) -> None:
+    (applied,) = plan.applied_rules
+    line = next(n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "- 0.1 * of_table" in text)
+    assert applied.name == "scaled-rows then subtract-from-table" and applied.places == (f"test_rewrites.py:{line}",)
+    assert [p.partition(": ")[0] for p in applied.proofs] == ["scaled-rows", "subtract-from-table"]
+    assert all(", proved from properties: " in p for p in applied.proofs)
+    assert applied.saved is not None and applied.saved > 0
+    assert document["applied_rules"] == [
+        {"rules": applied.name, "places": [*applied.places], "proofs": [*applied.proofs], "saved": applied.saved}
+    ]
+    assert pcg.Plan.from_json(plan.to_json()).applied_rules == plan.applied_rules
+
+
+def test_plans_with_the_same_rewrites_are_equal_wherever_they_are(plan: pcg.Plan, document: Document) -> None:
+    document["applied_rules"][0]["places"] = ["elsewhere.py:1"]
+    del document["applied_rules"][0]["saved"]
+    other = pcg.Plan.from_json(json.dumps(document))
+    assert other == plan and other.applied_rules[0].saved is None and other.applied_rules != plan.applied_rules
+
+
+APPLIED: Document = {"rules": "negated-rows", "places": ["a.py:1"], "proofs": ["p"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (3, "applied_rules is 3; allowed: a list"),
+        ([3], "applied_rules[0] is 3; allowed: an object with rules, places, proofs"),
+        ([{"rules": "r"}], "applied_rules[0] has no 'places'; it needs rules, places, proofs"),
+        ([APPLIED | {"by": "me"}], "applied_rules[0] has an entry 'by'; allowed: rules, places, proofs, saved"),
+        ([APPLIED | {"rules": 1}], "applied_rules[0].rules is 1; allowed: text"),
+        ([APPLIED | {"places": []}], "applied_rules[0].places is an empty list; allowed: one or more"),
+        ([APPLIED | {"places": ["a\nb"]}], "applied_rules[0].places[0] is 'a\\nb'; allowed: text of one line"),
+        ([APPLIED | {"proofs": []}], "applied_rules[0].proofs is an empty list; allowed: one or more"),
+        ([APPLIED | {"saved": "much"}], "applied_rules[0].saved is 'much'; allowed: a number"),
+        ([APPLIED | {"saved": -1}], "applied_rules[0].saved is -1; allowed: a number from 0"),
+        ([APPLIED, APPLIED], "applied_rules[1] is an object of 3; allowed: everything once"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_rules_is_refused_in_one_line(document: Document, value: Any, said: str) -> None:
+    with pytest.raises(pcg.PlanError) as error:
+        pcg.Plan.from_json(json.dumps({**document, "applied_rules": value}))
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_rules_of_a_plan_that_rewrites_nothing(document: Document) -> None:
+    del document["substitutions"]
+    with pytest.raises(pcg.PlanError, match="applied_rules is a list of 1; allowed: none, because the plan has no subst"):
+        pcg.Plan.from_json(json.dumps(document))
+    del document["applied_rules"]
+    assert pcg.Plan.from_json(json.dumps(document)).applied_rules == ()
+
+
+def test_pcg_plan_shows_them(plan: pcg.Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan.save(tmp_path / "plan.json")
+    assert pcg_plan.main(["show", str(tmp_path / "plan.json")]) == 0
+    section = next(s for s in capsys.readouterr().out.split("\n\n") if s.startswith("Substitutions\n"))
+    (applied,) = plan.applied_rules
+    assert applied.saved is not None
+    assert re.search(rf"{applied.name} +1 +{time_text(applied.saved)} +{applied.places[0]}\n", section)
+    flat = " ".join(section.split())
+    assert all(p in flat for p in applied.proofs)
+
+
+def test_a_plan_without_rewrites_shows_none() -> None:
+    found = pcg.compile(step, MESH, substitutions=False).lower(*ARGS)
+    assert found.plan.applied_rules == () and "applied_rules" not in found.plan.to_json()
+    assert "Substitutions" not in found.explain() and "Substitutions" not in show(found.plan)
+
+
 # -- applied anew ------------------------------------------------------------------------------------
 
 
@@ -166,7 +242,8 @@ def test_saved_and_given_back(compiled: Any, plan: pcg.Plan, tmp_path: Path, mon
         again = pcg.compile(step, MESH, strategy=strategy)
         again.lower(*ARGS)
         assert local_text(again) == local_text(compiled)
-        assert again.plan == plan
+        assert again.plan == plan and again.plan.applied_rules == plan.applied_rules
+        assert re.search(r"\nSubstitutions \(the program was rewritten\)\n", again.explain())
     for got, want in zip(again(*ARGS), jax.jit(step)(*ARGS), strict=True):
         assert_close(got, want, 1e-5)
 
@@ -174,7 +251,9 @@ def test_saved_and_given_back(compiled: Any, plan: pcg.Plan, tmp_path: Path, mon
 def test_no_stage_says_how_it_was_rewritten(compiled: Any) -> None:
     """Only the plan does: a program that said so could be rewritten again."""
     for stage in ("stablehlo", "plan", "pcg", "local"):
-        assert SUBSTITUTIONS not in compiled.as_text(stage)
+        for found in (compiled, pcg.compile(step, MESH, strategy=compiled.plan).lower(*ARGS)):
+            text = found.as_text(stage)
+            assert SUBSTITUTIONS not in text and APPLIED_RULES not in text
 
 
 def test_the_program_of_the_plan_is_the_rewritten_one(compiled: Any) -> None:

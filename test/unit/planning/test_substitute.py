@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from bench.zoo import ZOO
 from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
+from pcg.ir.locations import place
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry_of, walk
 from pcg.layout import Mesh
@@ -28,7 +30,7 @@ from pcg.passes.pcg_substitute import SubstitutePass
 from pcg.passes.pipeline import Pipeline
 from pcg.planning import substitute
 from pcg.planning.joint_search import JointSearch
-from pcg.planning.rewritten import forget
+from pcg.planning.rewritten import applied_rules, forget
 from pcg.planning.substitute import Substitute
 from pcg.planning.target import cost_model, planned_mesh
 from pcg.rewrite.substitutions.apply import rules_for
@@ -357,11 +359,42 @@ def test_remarks_name_rules_places_and_seconds() -> None:
     assert len(rules) == found.statistics["substitutions"]
 
 
-def test_without_remarks_the_program_is_the_same() -> None:
-    module, other = module_of("two tables"), module_of("two tables")
-    said, brief = substituted(module), substituted(other, explain=False)
-    assert str(module) == str(other)
-    assert "(without" in said.remarks[-1][1] and "(without" not in brief.remarks[-1][1]
+def test_the_module_says_what_remarks_do() -> None:
+    module = module_of("two tables")
+    found = substituted(module)
+    *rules, (_, total) = found.remarks
+    applied = applied_rules(module.operation)
+    assert sorted((place(w), text) for w, text in rules) == sorted((p, "; ".join(a.proofs)) for a in applied for p in a.places)
+    for a in applied:
+        assert a.saved is not None
+        assert f"{a.name} {len(a.places)} times (without {1e6 * a.saved:.1f} us more)" in total
+    assert sum(len(a.places) for a in applied) == found.statistics["substitutions"] > 1
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "unity"])
+def test_what_is_saved_is_known_by_the_joint_search(algorithm: str) -> None:
+    module = module_of("rows")
+    substituted(module, algorithm=algorithm)
+    (applied,) = applied_rules(module.operation)
+    assert (applied.name, applied.places) == ("rows-of-product", ("rows:4",))
+    assert (applied.saved is not None) == (algorithm == "exact")
+
+
+def test_rewritten_as_a_plan_has_it_the_module_says_the_same_but_seconds() -> None:
+    module, again = module_of("two tables"), module_of("two tables")
+    substituted(module)
+    found = applied_rules(module.operation)
+    options = SubstitutePass.from_options(forget(module.operation))
+    assert applied_rules(module.operation) == ()
+    Pipeline([options]).run(again)
+    assert applied_rules(again.operation) == tuple(dataclasses.replace(a, saved=None) for a in found)
+
+
+@pytest.mark.parametrize("text", ["1 : i32", "[1 : i32]", "[{}]", '[{name = "x", places = "y", proofs = ["z"]}]'])
+def test_a_module_that_says_it_otherwise(text: str) -> None:
+    module = load_module(f"module attributes {{pcg.applied_rules = {text}}} {{}}", make_context(), "<test>")
+    with pytest.raises(PcgError, match=r"attribute pcg\.applied_rules is not as pcg-substitute writes it: "):
+        applied_rules(module.operation)
 
 
 # -- the search ------------------------------------------------------------------------------------

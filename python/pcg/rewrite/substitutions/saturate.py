@@ -18,6 +18,7 @@ from pcg.rewrite.substitutions.emit import emit_destination
 from pcg.rewrite.substitutions.match import Match, Rules, matches
 from pcg.rewrite.substitutions.view import ALTERNATIVES
 from pcg.rules.gather_scatter import update_kind
+from pcg.substitute.applied import THEN
 from pcg.substitute.pattern import Hole, Pattern
 from pcg.substitute.schema import Schema
 from pcg.substitute.work import flops
@@ -29,8 +30,8 @@ _ROUNDS, _OF_VALUE, _OF_PROGRAM = 4, 6, 2000
 _ALPHA = 1.05
 #: How far from what is new a rule that matches it may begin.
 _REACH = 4
-#: The attribute of alternatives that names the rule, and what is between several of which one matches what others add.
-RULE, THEN = "rule", " then "
+#: The attribute of alternatives that names the rule.
+RULE = "rule"
 
 
 @dataclass
