@@ -41,12 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     p = arguments.Parser(
         prog="pcg-schedule",
-        description="Schedule the forward passes (F), input gradients (B) and weight gradients (W) of the microbatches of"
-        " a pipeline. Prints the order of every device, the longest span of a device (time per step without a barrier),"
-        " the makespan (with one), lower bounds of both, and the peak memory of activations. Times and memory have the"
-        " units of what is given.",
+        description="Schedule the forward passes (F), input gradients (B) and weight gradients (W) of the microbatches"
+        " of a pipeline. Prints the order of every device, the longest span of a device (time per step without a"
+        " barrier), the makespan (with one), lower bounds of both, and the peak memory of activations. Times and memory"
+        " have the units of what is given.",
     )
-    p.add_argument("--stages", type=arguments.integer(1), required=True, metavar="P", help="devices, one behind the other")
+    p.add_argument(
+        "--stages", type=arguments.integer(1), required=True, metavar="P", help="devices, one behind the other"
+    )
     p.add_argument("--microbatches", type=arguments.integer(1), required=True, metavar="M")
     costs = p.add_mutually_exclusive_group(required=True)
     costs.add_argument(
@@ -55,8 +57,8 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     costs.add_argument(
         "--stage-costs", metavar="FILE",
-        help="JSON with lists cost_f, cost_b, cost_w, and mem_f, mem_b, mem_w (by how much F, B and W change the memory),"
-        " an entry per stage; and cost_comm",
+        help="JSON with lists cost_f, cost_b, cost_w, and mem_f, mem_b, mem_w (by how much F, B and W change the"
+        " memory), an entry per stage; and cost_comm",
     )  # fmt: skip
     p.add_argument(
         "--memory", type=_numbers(2), metavar="A,R",
@@ -66,7 +68,9 @@ def parser() -> argparse.ArgumentParser:
         "--memory-limit", type=_numbers(None), metavar="X[,X...]",
         help="the most memory of activations of a device, or of each; 1F1B needs P times A (default: no limit)",
     )  # fmt: skip
-    p.add_argument("--chunks", type=arguments.integer(1), metavar="V", help="stages per device (default: as the schedule)")
+    p.add_argument(
+        "--chunks", type=arguments.integer(1), metavar="V", help="stages per device (default: as the schedule)"
+    )
     p.add_argument(
         "--placement", choices=("linear", "interleaved", "v"),
         help="of several stages per device (default: as the schedule; auto: the better one)",
@@ -90,7 +94,11 @@ def _numbers(count: int | None) -> Callable[[str], tuple[float, ...]]:
             found = tuple(float(word) for word in text.split(","))
         except ValueError:
             found = ()
-        if not found or (count is not None and len(found) != count) or not all(math.isfinite(x) and x >= 0 for x in found):
+        if (
+            not found
+            or (count is not None and len(found) != count)
+            or not all(math.isfinite(x) and x >= 0 for x in found)
+        ):
             many = f"{count} finite numbers" if count else "finite numbers"
             raise argparse.ArgumentTypeError(f"'{text}'; allowed: {many} of 0 or more, with commas between them")
         return found

@@ -13,7 +13,7 @@ from pcg.kernels.native import Floats, Ints
 from pcg.pipeline.bounds import bounds
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.improve_kernels import improve
-from pcg.pipeline.list_kernels import descend, keyed_schedule, list_schedule
+from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.timing_kernels import OTHERS, fits, time_orders, value
@@ -77,11 +77,12 @@ class _Block:
     equal: bool
     """Made as if all F, B and W took the same time."""
     apart: tuple[float, float, float, float]
-    """F of the first chunk and of others, B of others and of the first one: times the task before on another device."""
+    """When F of the first chunk and of others, and B of others and of the first one, begin: how many times its own
+    time after the task before, on another device."""
     stretch: float
     """How far apart microbatches are: times the work of a device; where memory is short it is idle in between."""
     grouped: int
-    """Microbatches go through a chunk one by one (0), or as many as devices, as F follow each other (1) or further (2)."""
+    """Microbatches go through a chunk one by one (0), or as many as devices, close to each other (1) or not (2)."""
     backfill: int
     fill: float
     squeeze: float
@@ -91,7 +92,7 @@ class _Block:
 
 @dataclass(frozen=True, eq=False)
 class _Keys:
-    """A building block of a pipeline, as `keyed_schedule` reads it; `like` is the pipeline whose times it is made with."""
+    """A building block as `keyed_schedule` reads it, for the times of the pipeline `like`."""
 
     block: _Block
     like: Pipeline
@@ -152,13 +153,14 @@ class _Search:
             for n, found in self._values(choices):
                 if self._optimal:
                     return self._result()
-                if isinstance(choices[n], _Block):
-                    ranked.append((found, n, choices[n]))
+                choice = choices[n]
+                if isinstance(choice, _Block):
+                    ranked.append((found, n, choice))
         if not self.best:
             raise PipelineError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
         ranked = sorted(ranked, key=lambda r: r[:2])[: self.effort.starts]
         for n, (_, _, block) in enumerate(ranked):
-            self._descend(block, int(self.effort.keys * self.listed / len(ranked)), n)
+            self._search_keys(block, int(self.effort.keys * self.listed / len(ranked)), n)
             if self._optimal:
                 return self._result()
         self._improve()
@@ -207,9 +209,9 @@ class _Search:
     def _keyed(self, k: _Keys) -> bool:
         return keyed_schedule(*self._arguments(k)) == self.p.tasks
 
-    def _descend(self, block: _Block, steps: int, seed: int) -> None:
+    def _search_keys(self, block: _Block, steps: int, seed: int) -> None:
         a, k = self.p.arrays, self._keys(block)
-        descend(
+        search_keys(
             *self._arguments(k), a.duration, self.p.transfer, self.barrier, steps, seed + 1, self.start, self.end,
             self.at, np.empty_like(k.key),
         )  # fmt: skip
@@ -220,7 +222,16 @@ class _Search:
         """The value of the order that was found; it is kept if it is one of the best."""
         p, a = self.p, self.p.arrays
         time_orders(
-            self.order, a.offset, a.device, a.duration, p.transfer, p.microbatches, self.start, self.end, self.at, self.free
+            self.order,
+            a.offset,
+            a.device,
+            a.duration,
+            p.transfer,
+            p.microbatches,
+            self.start,
+            self.end,
+            self.at,
+            self.free,
         )
         objective, found = (
             value(self.order, a.offset, self.start, self.end, self.barrier, others) for others in (0.0, OTHERS)
@@ -239,15 +250,19 @@ class _Search:
     def _improve(self) -> None:
         """Local search from each of the best, then again from the best of all."""
         p, a = self.p, self.p.arrays
-        where, found, work = np.empty(len(self.start), np.int64), np.empty(p.tasks, np.int64), np.empty(p.tasks, np.int64)
+        where, found, work = (
+            np.empty(len(self.start), np.int64),
+            np.empty(p.tasks, np.int64),
+            np.empty(p.tasks, np.int64),
+        )
         starts = [order for _, _, order in self.best]
         steps = int(self.effort.orders * self.timed / (2 * len(starts)))
         for n in range(2 * len(starts)):
             self.order = (starts[n] if n < len(starts) else self.best[0][2]).copy()
             improve(
                 self.order, a.offset, a.device, a.duration, a.change, a.limit, p.transfer, p.microbatches, self.barrier,
-                steps, _TEMPERATURE if n % 2 == 0 else _TEMPERATURE / 4, n + 1, self.start, self.end, self.at, self.free,
-                where, found, work,
+                steps, _TEMPERATURE if n % 2 == 0 else _TEMPERATURE / 4, n + 1, self.start, self.end, self.at,
+                self.free, where, found, work,
             )  # fmt: skip
             self._add()
             if self._optimal:
@@ -281,11 +296,12 @@ def _reduced(p: Pipeline) -> Pipeline:
     chosen = [d * p.devices // devices for d in range(devices)]
     of = {d: n for n, d in enumerate(chosen)}
     stages = [s for s, d in enumerate(p.device) if d in of]
-    times = ([values[s] for s in stages] for values in (p.forward, p.backward, p.weight))
-    memory = ([values[s] for s in stages] for values in (p.activation, p.residual))
+    forward, backward, weight, activation, residual = (
+        tuple(values[s] for s in stages) for values in (p.forward, p.backward, p.weight, p.activation, p.residual)
+    )
     small = Pipeline(
-        tuple(of[p.device[s]] for s in stages), max(p.microbatches * devices // p.devices, 2), *map(tuple, times),
-        p.transfer, *map(tuple, memory),
+        tuple(of[p.device[s]] for s in stages), max(p.microbatches * devices // p.devices, 2), forward, backward,
+        weight, p.transfer, activation, residual,
     )  # fmt: skip
     limits = zip(small.least_memory, (p.limit[d] for d in chosen), strict=True)
     return small.with_limit([max(least, limit * devices / p.devices) for least, limit in limits])

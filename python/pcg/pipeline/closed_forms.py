@@ -24,12 +24,12 @@ def gpipe(p: Pipeline) -> Schedule:
 
 def one_f_one_b(p: Pipeline) -> Schedule:
     """1F1B: as many F as there are stages behind, then a backward pass and an F in turn (Narayanan et al., 2021)."""
-    return _linear(p, "1f1b", lambda d: _in_turn(p, p.devices - d))
+    return _linear(p, "1f1b", lambda d: _one_by_one(p, p.devices - d))
 
 
 def eager_one_f_one_b(p: Pipeline) -> Schedule:
     """1F1B with about twice as many F first, which hides transfers."""
-    return _linear(p, "eager-1f1b", lambda d: _in_turn(p, 2 * (p.devices - d) - 1))
+    return _linear(p, "eager-1f1b", lambda d: _one_by_one(p, 2 * (p.devices - d) - 1))
 
 
 def zb_h1(p: Pipeline) -> Schedule:
@@ -46,7 +46,9 @@ def interleaved(p: Pipeline) -> Schedule:
     """Interleaved 1F1B: groups of as many microbatches as devices take turns on chunks (Narayanan et al., 2021)."""
     devices, m, chunks = p.devices, p.microbatches, p.stages // p.devices
     if p.device != tuple(range(devices)) * chunks:
-        raise PipelineError(f"interleaved on devices {list(p.device)}; allowed: every chunk on devices 0 to the last one")
+        raise PipelineError(
+            f"interleaved on devices {list(p.device)}; allowed: every chunk on devices 0 to the last one"
+        )
     if m % devices:
         raise PipelineError(f"interleaved of {m} microbatches on {devices} devices; allowed: a multiple of the devices")
 
@@ -66,7 +68,7 @@ def interleaved(p: Pipeline) -> Schedule:
     return _orders(p, "interleaved", order)
 
 
-def _in_turn(p: Pipeline, first: int) -> Order:
+def _one_by_one(p: Pipeline, first: int) -> Order:
     yield from (("F", i, 0) for i in range(min(first, p.microbatches)))
     for i in range(p.microbatches):
         yield "BW", i, 0

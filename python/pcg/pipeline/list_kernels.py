@@ -221,7 +221,7 @@ def keyed_schedule(
 
 
 @kernel
-def descend(
+def search_keys(
     device: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float, microbatches: int,
     key: Floats, group: int, period: float, spacing: float, backfill: int, fill: float, squeeze: float, backlog: int,
     order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,

@@ -39,7 +39,8 @@ def named(pipeline: Pipeline, name: str, objective: str = "span", effort: str = 
         over = found.exceeded()
         if over is not None:
             raise PipelineError(
-                f"{name} needs {found.peaks()[over]:g} of memory on device {over}; the limit is {pipeline.limit[over]:g};"
+                f"{name} needs {found.peaks()[over]:g} of memory on device {over}; the limit is"
+                f" {pipeline.limit[over]:g};"
                 f" {max(found.peaks()):g} fits all devices"
             )
         return found

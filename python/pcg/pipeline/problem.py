@@ -42,7 +42,9 @@ class Pipeline:
     def __post_init__(self) -> None:
         stages = len(self.device)
         if not stages or sorted(set(self.device)) != list(range(max(self.device) + 1)):
-            raise PipelineError(f"devices of stages {list(self.device)}; allowed: 0 to the last one, each at least once")
+            raise PipelineError(
+                f"devices of stages {list(self.device)}; allowed: 0 to the last one, each at least once"
+            )
         if self.microbatches < 1:
             raise PipelineError(f"{self.microbatches} microbatches; allowed: 1 or more")
         if not self.activation:
@@ -59,7 +61,9 @@ class Pipeline:
             least = 0.0 if name in ("weight", "activation", "residual") else math.ulp(0.0)
             if not all(math.isfinite(v) and v >= least for v in values):
                 wrong = next(v for v in values if not (math.isfinite(v) and v >= least))
-                raise PipelineError(f"{name} {wrong:g}; allowed: finite numbers {'of 0 or more' if not least else 'above 0'}")
+                raise PipelineError(
+                    f"{name} {wrong:g}; allowed: finite numbers {'of 0 or more' if not least else 'above 0'}"
+                )
         if not (math.isfinite(self.transfer) and self.transfer >= 0):
             raise PipelineError(f"transfer {self.transfer:g}; allowed: a finite number of 0 or more")
         for s, (a, r) in enumerate(zip(self.activation, self.residual, strict=True)):
@@ -81,11 +85,12 @@ class Pipeline:
     ) -> Pipeline:  # fmt: skip
         """One whose devices are equal: `costs` are times of F, B and W of all stages of a device and the latency of a
         transfer, `memory` the activation of a microbatch on a device and the part that remains until W."""
-        f, b, w, transfer = costs
-        part = [1.0 / device.count(d) for d in device]
+        forward, backward, weight, activation, residual = (
+            tuple(x / device.count(d) for d in device) for x in (*costs[:3], *memory)
+        )
         return cls(
-            device, microbatches, *(tuple(t * p for p in part) for t in (f, b, w)), transfer,
-            *(tuple(a * p for p in part) for a in memory), (limit,) * (max(device) + 1),
+            device, microbatches, forward, backward, weight, costs[3], activation, residual,
+            (limit,) * (max(device) + 1),
         )  # fmt: skip
 
     @property
@@ -144,7 +149,9 @@ class Arrays:
         self.change: Floats = np.concatenate([a, r - a, -r, -a])
         self.limit: Floats = np.array(p.limit, float)
         #: What a microbatch whose F of a stage fits still needs on the same device.
-        later = [sum(p.activation[t] for t in range(s + 1, p.stages) if p.device[t] == p.device[s]) for s in range(p.stages)]
+        later = [
+            sum(p.activation[t] for t in range(s + 1, p.stages) if p.device[t] == p.device[s]) for s in range(p.stages)
+        ]
         self.reserve: Floats = np.array(later, float)
         counts = [3 * p.microbatches * p.device.count(d) for d in range(p.devices)]
         #: Where the tasks of each device begin in an order of all.

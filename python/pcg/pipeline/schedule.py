@@ -52,9 +52,8 @@ class Schedule:
         done = time_orders(flat, offset, a.device, a.duration, p.transfer, p.microbatches, start, end, at, free)
         if done < len(flat):
             stuck = next(d for d in range(p.devices) if at[d] < offset[d + 1])
-            raise PipelineError(
-                f"tasks wait for each other: device {stuck} never starts {self.text(stuck).split()[at[stuck] - offset[stuck]]}"
-            )
+            task = self.text(stuck).split()[at[stuck] - offset[stuck]]
+            raise PipelineError(f"tasks wait for each other: device {stuck} never starts {task}")
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "end", end)
 
@@ -81,7 +80,9 @@ class Schedule:
             for word in line.split():
                 match = _TASK.fullmatch(word)
                 if not match:
-                    raise PipelineError(f"task {word!r} of device {d}; allowed: as F0, B0, W0 or BW0, or F0.3 of stage 3")
+                    raise PipelineError(
+                        f"task {word!r} of device {d}; allowed: as F0, B0, W0 or BW0, or F0.3 of stage 3"
+                    )
                 kind, i, stage = match.groups()
                 own = pipeline.stages_of(d)
                 if stage is None and len(own) > 1:

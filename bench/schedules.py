@@ -1,0 +1,58 @@
+"""Schedules that are found beside the best of published schedulers, and proved optima: `python bench/schedules.py`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from pcg.pipeline.named import named
+from pcg.pipeline.placement import placement
+from pcg.pipeline.problem import Pipeline
+from pcg.viz.table import table
+
+REFERENCES = Path(__file__).resolve().parents[1] / "test" / "unit" / "pipeline" / "references.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=int, default=1, help="of the cases, each this many-th")
+    parser.add_argument("--effort", default="default")
+    args = parser.parse_args()
+    references = json.loads(REFERENCES.read_text())
+    cases = [
+        (form, objective, p, m, costs, chunks, memory * (1 + 1e-5), best)
+        for p, m, costs, form, chunks, memory, *both in references["grid"][:: args.every]
+        for objective, best in zip(("span", "makespan"), both, strict=True)
+    ]
+    cases += [
+        ("optimum", objective, p, m, costs, 1, limit or math.inf, best)
+        for objective, p, m, costs, limit, best in references["optima"][:: args.every]
+    ]
+    ratios, seconds = defaultdict(list), []
+    for kind, objective, p, m, costs, chunks, memory, best in cases:
+        *times, residual = references["costs"][costs]
+        form = "linear" if kind == "optimum" else kind
+        pipeline = Pipeline.uniform(placement(form, p, chunks), m, times, (1.0, residual), memory)
+        begin = time.perf_counter()
+        found = named(pipeline, "auto", objective, args.effort).objective(objective)
+        seconds.append(time.perf_counter() - begin)
+        ratios[kind, objective].append(found / best)
+        if found > best * (1 + 1e-5):
+            print(f"longer: {kind} {objective} p={p} m={m} {costs} memory {memory:g}: {found:g}, {best:g}")
+    rows = []
+    for (kind, objective), values in ratios.items():
+        shorter, longer = (sum(v < 1 - 1e-5 for v in values), sum(v > 1 + 1e-5 for v in values))
+        figures = (len(values), shorter, len(values) - shorter - longer, longer)
+        rows.append([kind, objective, *map(str, figures), f"{min(values):.4f}", f"{max(values):.4f}"])
+    header = ["placement", "objective", "cases", "shorter", "equal", "longer", "least ratio", "largest"]
+    print(table(header, rows, right=range(2, 8)))
+    print(f"seconds: median {statistics.median(seconds):.2f}, most {max(seconds):.2f}")
+
+
+if __name__ == "__main__":
+    main()
