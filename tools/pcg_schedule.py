@@ -78,7 +78,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--objective", choices=("span", "makespan"), default="span", help="what is minimised (default span)")
     p.add_argument(
         "--schedule", default="auto", metavar="NAME",
-        help="auto (default), gpipe, 1f1b, eager-1f1b, interleaved, zb-h1, zb-h2, zb-v, zb-vpp, v-half or v-min",
+        help="auto (default), gpipe, 1f1b, eager-1f1b, interleaved, interleaved-zb, zb-h1, zb-h2, zb-v, zb-vpp, v-half"
+        " or v-min",
     )  # fmt: skip
     p.add_argument(
         "--effort", choices=("quick", "default", "thorough"), default="default",

@@ -44,11 +44,41 @@ def zb_h2(p: Pipeline) -> Schedule:
 
 def interleaved(p: Pipeline) -> Schedule:
     """Interleaved 1F1B: groups of as many microbatches as devices take turns on chunks (Narayanan et al., 2021)."""
+
+    def order(d: int) -> Order:
+        first, step, steps = _interleaved(p, 2 * (p.devices - d - 1))
+        yield from (step("F", n) for n in range(first))
+        for n in range(steps):
+            yield step("BW", n)
+            if first + n < steps:
+                yield step("F", first + n)
+
+    return _orders(p, "interleaved", order)
+
+
+def interleaved_zb(p: Pipeline) -> Schedule:
+    """Interleaved 1F1B with W put off as in ZB-H1, and fewer F first (PyTorch's InterleavedZeroBubble)."""
+
+    def order(d: int) -> Order:
+        first, step, steps = _interleaved(p, p.devices - d - 1)
+        yield from (step("F", n) for n in range(first))
+        for n in range(steps):
+            yield step("B", n)
+            if n >= d:
+                yield step("W", n - d)
+            if first + n < steps:
+                yield step("F", first + n)
+        yield from (step("W", n) for n in range(max(steps - d, 0), steps))
+
+    return _orders(p, "interleaved-zb", order)
+
+
+def _interleaved(p: Pipeline, more: int) -> tuple[int, Callable[[str, int], tuple[str, int, int]], int]:
+    """How many F a device does first, `more` than of all chunks but the last and one of that; the n-th task of a kind;
+    and how many there are of a kind."""
     devices, m, chunks = p.devices, p.microbatches, p.stages // p.devices
     if p.device != tuple(range(devices)) * chunks:
-        raise PipelineError(
-            f"interleaved on devices {list(p.device)}; allowed: every chunk on devices 0 to the last one"
-        )
+        raise PipelineError(f"interleaved on devices {list(p.device)}; allowed: every chunk on all devices in order")
     if m % devices:
         raise PipelineError(f"interleaved of {m} microbatches on {devices} devices; allowed: a multiple of the devices")
 
@@ -57,15 +87,7 @@ def interleaved(p: Pipeline) -> Schedule:
         chunk, i = divmod(rest, devices)
         return kind, group * devices + i, chunk if kind == "F" else chunks - 1 - chunk
 
-    def order(d: int) -> Order:
-        first = min(m * chunks, 2 * (devices - d - 1) + (chunks - 1) * devices + 1)
-        yield from (step("F", n) for n in range(first))
-        for n in range(m * chunks):
-            yield step("BW", n)
-            if first + n < m * chunks:
-                yield step("F", first + n)
-
-    return _orders(p, "interleaved", order)
+    return min(m * chunks, more + (chunks - 1) * devices + 1), step, m * chunks
 
 
 def _one_by_one(p: Pipeline, first: int) -> Order:

@@ -17,6 +17,7 @@ NAMED: dict[str, tuple[str, Callable[[Pipeline], Schedule]]] = {
     "1f1b": ("linear", closed_forms.one_f_one_b),
     "eager-1f1b": ("linear", closed_forms.eager_one_f_one_b),
     "interleaved": ("interleaved", closed_forms.interleaved),
+    "interleaved-zb": ("interleaved", closed_forms.interleaved_zb),
     "zb-h1": ("linear", closed_forms.zb_h1),
     "zb-h2": ("linear", closed_forms.zb_h2),
     "zb-v": ("v", v_shaped.zb_v),

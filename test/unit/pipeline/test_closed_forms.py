@@ -66,6 +66,13 @@ def test_interleaving_divides_the_bubble(chunks: int) -> None:
     assert bubble(s) == 3 * 6 / chunks
 
 
+@pytest.mark.parametrize("p, m", [(4, 8), (4, 12), (8, 24)])
+def test_interleaving_with_w_put_off_has_less_than_zb_h1_at_its_memory(p: int, m: int) -> None:
+    s = made("interleaved-zb", p, m, (1, 1, 1, 0))
+    assert bubble(s) == bubble(s, span=False) == (p - 1) / 2 and max(s.peaks()) == p
+    assert bubble(s) < bubble(made("zb-h1", p, m, (1, 1, 1, 0)))
+
+
 @pytest.mark.parametrize("p, m", [(2, 4), (4, 8), (4, 12), (8, 16)])
 def test_zb_v_has_no_bubble_in_a_span_and_the_memory_of_1f1b(p: int, m: int) -> None:
     s = made("zb-v", p, m, (1, 1, 1, 0))
