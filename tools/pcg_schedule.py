@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 done, 2 there is no such schedule."""
     args = parser().parse_args(argv)
+    from pcg.kernels.native import load_all
+    from pcg.pipeline import automatic, schedule
     from pcg.pipeline.errors import PipelineError
     from pcg.pipeline.named import named
 
     try:
+        load_all(automatic, schedule)  # the first time on a machine they are compiled, which takes longer than a search
         begin = time.perf_counter()
         found = [(form, named(p, args.schedule, args.objective, args.effort)) for form, p in _pipelines(args)]
         seconds = time.perf_counter() - begin
