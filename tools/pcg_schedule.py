@@ -9,23 +9,23 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pcg.kernels.native import load_all
+from pcg.pipeline import automatic, schedule
+from pcg.pipeline.automatic import EFFORTS, OBJECTIVES
+from pcg.pipeline.bounds import bounds
+from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.named import AUTO, NAMED, named
+from pcg.pipeline.placement import FORMS, placement
+from pcg.pipeline.problem import Pipeline
+from pcg.pipeline.schedule import Schedule
 from pcg.tools import arguments
-
-if TYPE_CHECKING:
-    from pcg.pipeline.problem import Pipeline
-    from pcg.pipeline.schedule import Schedule
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 done, 2 there is no such schedule."""
     args = parser().parse_args(argv)
-    from pcg.kernels.native import load_all
-    from pcg.pipeline import automatic, schedule
-    from pcg.pipeline.errors import PipelineError
-    from pcg.pipeline.named import named
-
     try:
         load_all(automatic, schedule)  # the first time on a machine they are compiled, which takes longer than a search
         begin = time.perf_counter()
@@ -75,17 +75,16 @@ def parser() -> argparse.ArgumentParser:
         "--chunks", type=arguments.integer(1), metavar="V", help="stages per device (default: as the schedule)"
     )
     p.add_argument(
-        "--placement", choices=("linear", "interleaved", "v"),
+        "--placement", choices=FORMS,
         help="of several stages per device (default: as the schedule; auto: the better one)",
     )  # fmt: skip
-    p.add_argument("--objective", choices=("span", "makespan"), default="span", help="what is minimised (default span)")
+    p.add_argument("--objective", choices=OBJECTIVES, default="span", help="what is minimised (default span)")
     p.add_argument(
-        "--schedule", default="auto", metavar="NAME",
-        help="auto (default), gpipe, 1f1b, eager-1f1b, interleaved, interleaved-zb, zb-h1, zb-h2, zb-v, zb-vpp, v-half"
-        " or v-min",
+        "--schedule", choices=(AUTO, *NAMED), default=AUTO, metavar="NAME",
+        help="by name, or (auto, default) the best that is found",
     )  # fmt: skip
     p.add_argument(
-        "--effort", choices=("quick", "default", "thorough"), default="default",
+        "--effort", choices=tuple(EFFORTS), default="default",
         help="how much auto tries; a number of steps, so that a schedule is the same every time",
     )  # fmt: skip
     p.add_argument("--json", action="store_true", help="print one JSON object")
@@ -112,11 +111,6 @@ def _numbers(count: int | None) -> Callable[[str], tuple[float, ...]]:
 
 def _pipelines(args: argparse.Namespace) -> list[tuple[str, Pipeline]]:
     """The pipeline with each placement that comes into question."""
-    from pcg.pipeline.errors import PipelineError
-    from pcg.pipeline.named import AUTO, NAMED
-
-    if args.schedule != AUTO and args.schedule not in NAMED:
-        raise PipelineError(f"schedule {args.schedule!r}; allowed: {', '.join((AUTO, *NAMED))}")
     form = args.placement or (NAMED[args.schedule][0] if args.schedule != AUTO else None)
     chunks = args.chunks or (1 if form in (None, "linear") else 2)
     forms = [form] if form else ["linear"] if chunks == 1 else ["interleaved", "v"]
@@ -124,10 +118,6 @@ def _pipelines(args: argparse.Namespace) -> list[tuple[str, Pipeline]]:
 
 
 def _pipeline(args: argparse.Namespace, form: str, chunks: int) -> Pipeline:
-    from pcg.pipeline.errors import PipelineError
-    from pcg.pipeline.placement import placement
-    from pcg.pipeline.problem import Pipeline
-
     device = placement(form, args.stages, chunks)
     if args.stage_costs:
         if args.memory:
@@ -142,9 +132,6 @@ def _pipeline(args: argparse.Namespace, form: str, chunks: int) -> Pipeline:
 
 
 def _read(file: str, device: tuple[int, ...], microbatches: int) -> Pipeline:
-    from pcg.pipeline.errors import PipelineError
-    from pcg.pipeline.problem import Pipeline
-
     try:
         data = json.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:
@@ -177,8 +164,6 @@ def _read(file: str, device: tuple[int, ...], microbatches: int) -> Pipeline:
 
 
 def _report(form: str, s: Schedule, objective: str, seconds: float) -> dict[str, Any]:
-    from pcg.pipeline.bounds import bounds
-
     p, bound = s.pipeline, bounds(s.pipeline)
     work = max(p.work)
     return {

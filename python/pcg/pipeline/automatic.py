@@ -24,7 +24,7 @@ _ANY = 1 << 40
 _TEMPERATURE = 0.003
 #: From how many tasks on less is tried.  Measured: 24,576 tasks (32 stages, 256 microbatches) take 0.7 s.
 _LARGE = 8_000
-#: Devices of the pipeline that rules and building blocks are ranked with for a large one.
+#: Devices of the pipeline that rules and building blocks are ranked with where not all can be tried.
 _FEW = 4
 #: How many times its own time after the task before it a task of a building block begins, on another device.
 _APART = (1.0, 2.0, 3.0)
@@ -89,6 +89,11 @@ class _Block:
     reserved: bool
     backlog: int
 
+    @property
+    def pattern(self) -> tuple:
+        """The F and B of it."""
+        return self.equal, self.apart, self.stretch, self.grouped
+
 
 @dataclass(frozen=True, eq=False)
 class _Keys:
@@ -143,24 +148,25 @@ class _Search:
 
     def run(self) -> Schedule:
         p = self.p
-        rules, blocks = list(_all_rules()), list(_all_blocks(p))
-        if p.tasks > _LARGE:
-            small = _Search(_reduced(p), OBJECTIVES[self.barrier], self.effort)
-            rules, blocks = small._ranked(rules), small._ranked(blocks)
-        ranked = []
         count = max(int(self.effort.rules * self.listed), 6)
-        for choices in (rules[:count], blocks[:count]):
-            for n, found in self._values(choices):
-                if self._optimal:
-                    return self._result()
-                choice = choices[n]
-                if isinstance(choice, _Block):
-                    ranked.append((found, n, choice))
+        for _ in self._values(self._some(list(_all_rules()), count)):
+            if self._optimal:
+                return self._result()
+        blocks = self._some(list(_all_blocks(p)), count)
+        ranked = []
+        for n, found in self._values(blocks):
+            if self._optimal:
+                return self._result()
+            ranked.append((found, n))
         if not self.best:
             raise PipelineError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
-        ranked = sorted(ranked, key=lambda r: r[:2])[: self.effort.starts]
-        for n, (_, _, block) in enumerate(ranked):
-            self._search_keys(block, int(self.effort.keys * self.listed / len(ranked)), n)
+        # Of blocks that differ in how W fill gaps only, the best one.
+        distinct: dict[tuple, _Block] = {}
+        for _, n in sorted(ranked):
+            distinct.setdefault(blocks[n].pattern, blocks[n])
+        chosen = list(distinct.values())[: self.effort.starts]
+        for n, block in enumerate(chosen):
+            self._search_keys(block, int(self.effort.keys * self.listed / len(chosen)), n)
             if self._optimal:
                 return self._result()
         self._improve()
@@ -172,9 +178,12 @@ class _Search:
             if self._listed(choice) if isinstance(choice, _Rules) else self._keyed(self._keys(choice)):
                 yield n, self._add()
 
-    def _ranked(self, choices: list[_C]) -> list[_C]:
-        """Those that make a schedule, the best first."""
-        return [choices[n] for n, _ in sorted(self._values(choices), key=lambda v: v[::-1])]
+    def _some(self, choices: list[_C], count: int) -> list[_C]:
+        """As many choices as are tried: those that are best for a smaller pipeline, if not all."""
+        if count >= len(choices):
+            return choices
+        small = _Search(_reduced(self.p), OBJECTIVES[self.barrier], self.effort)
+        return [choices[n] for n, _ in sorted(small._values(choices), key=lambda v: v[::-1])][:count]
 
     @property
     def _optimal(self) -> bool:
@@ -222,17 +231,9 @@ class _Search:
         """The value of the order that was found; it is kept if it is one of the best."""
         p, a = self.p, self.p.arrays
         time_orders(
-            self.order,
-            a.offset,
-            a.device,
-            a.duration,
-            p.transfer,
-            p.microbatches,
-            self.start,
-            self.end,
-            self.at,
+            self.order, a.offset, a.device, a.duration, p.transfer, p.microbatches, self.start, self.end, self.at,
             self.free,
-        )
+        )  # fmt: skip
         objective, found = (
             value(self.order, a.offset, self.start, self.end, self.barrier, others) for others in (0.0, OTHERS)
         )
@@ -250,11 +251,7 @@ class _Search:
     def _improve(self) -> None:
         """Local search from each of the best, then again from the best of all."""
         p, a = self.p, self.p.arrays
-        where, found, work = (
-            np.empty(len(self.start), np.int64),
-            np.empty(p.tasks, np.int64),
-            np.empty(p.tasks, np.int64),
-        )
+        where, (found, work) = np.empty(len(self.start), np.int64), np.empty((2, p.tasks), np.int64)
         starts = [order for _, _, order in self.best]
         steps = int(self.effort.orders * self.timed / (2 * len(starts)))
         for n in range(2 * len(starts)):
@@ -290,8 +287,8 @@ def _all_blocks(p: Pipeline) -> Iterator[_Block]:
 
 
 def _reduced(p: Pipeline) -> Pipeline:
-    """A pipeline of few devices that rules and building blocks are chosen with for one of many: stages at equal
-    distances of this one's, and as much smaller in microbatches and memory."""
+    """A smaller pipeline to choose rules and building blocks with: few devices, at equal distances of this one's, with
+    as much less memory and as many fewer microbatches, or fewer still."""
     devices = min(p.devices, _FEW)
     chosen = [d * p.devices // devices for d in range(devices)]
     of = {d: n for n, d in enumerate(chosen)}
@@ -299,9 +296,10 @@ def _reduced(p: Pipeline) -> Pipeline:
     forward, backward, weight, activation, residual = (
         tuple(values[s] for s in stages) for values in (p.forward, p.backward, p.weight, p.activation, p.residual)
     )
+    microbatches = min(max(p.microbatches * devices // p.devices, 2), 3 * devices)
     small = Pipeline(
-        tuple(of[p.device[s]] for s in stages), max(p.microbatches * devices // p.devices, 2), forward, backward,
-        weight, p.transfer, activation, residual,
+        tuple(of[p.device[s]] for s in stages), microbatches, forward, backward, weight,
+        p.transfer, activation, residual,
     )  # fmt: skip
     limits = zip(small.least_memory, (p.limit[d] for d in chosen), strict=True)
     return small.with_limit([max(least, limit * devices / p.devices) for least, limit in limits])

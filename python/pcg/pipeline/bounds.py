@@ -21,7 +21,7 @@ class Bounds:
 
 
 def bounds(p: Pipeline) -> Bounds:
-    """The best of four bounds of each device.
+    """The best of three bounds of each device.
 
     - Its tasks on one machine, each not before its inputs can be there and with what must follow on this device (span)
       or on any (makespan) behind it; preemptive, so solved by Jackson's rule.
@@ -29,13 +29,13 @@ def bounds(p: Pipeline) -> Bounds:
     - The memory that microbatches occupy for how long, by what the device has.
     """
     spans, makespans = [], []
+    chain = _Chain(p)
     for d in range(p.devices):
         stages = p.stages_of(d)
-        chain = _Chain(p)
         first = chain.forward[stages[0]]
         inside = _jackson(_jobs(p, chain, stages, first, stages))
         over = _jackson(_jobs(p, chain, stages, 0.0, range(p.stages)))
-        span = max(inside, p.work[d] + _idle_before(p, chain, stages), _by_memory(p, chain, d, stages))
+        span = max(inside, p.work[d] + _idle_before(p, chain, d, stages), _by_memory(p, chain, d, stages))
         spans.append(span)
         makespans.append(max(over, first + span))
     return Bounds(max(spans), max(makespans))
@@ -58,11 +58,12 @@ def _jobs(p: Pipeline, chain: _Chain, stages: list[int], zero: float, behind: li
     ends = [chain.backward[s] + p.backward[s] + p.weight[s] for s in range(p.stages)]
     found = []
     for s in stages:
-        for length, begins in ((p.forward[s], chain.forward[s]), (p.backward[s], chain.backward[s])):
-            forward = begins == chain.forward[s]
-            last = max(ends[t] for t in behind if forward or t <= s)
+        f, b, w = p.forward[s], p.backward[s], p.weight[s]
+        after_f, after_b = max(ends[t] for t in behind), max(ends[t] for t in behind if t <= s)
+        for begins, length, last in (
+            (chain.forward[s], f, after_f), (chain.backward[s], b, after_b), (chain.backward[s] + b, w, ends[s])
+        ):  # fmt: skip
             found.append(_Job(begins - zero, length, last - begins - length, p.microbatches))
-        found.append(_Job(chain.backward[s] + p.backward[s] - zero, p.weight[s], 0.0, p.microbatches))
     return found
 
 
@@ -94,10 +95,10 @@ def _jackson(jobs: list[_Job]) -> float:
     return most
 
 
-def _idle_before(p: Pipeline, chain: _Chain, stages: list[int]) -> float:
+def _idle_before(p: Pipeline, chain: _Chain, d: int, stages: list[int]) -> float:
     """How long the device is idle, after its first task, before its first B at the earliest."""
     until = min(chain.backward[s] for s in stages) - chain.forward[stages[0]]
-    room, busy = p.limit[min(p.device[s] for s in stages)], 0.0
+    room, busy = p.limit[d], 0.0
     for s in sorted(stages, key=lambda s: p.activation[s] / p.forward[s]):
         a = p.activation[s]
         count = min(float(p.microbatches), room / a if a > 0 else math.inf)
@@ -113,4 +114,4 @@ def _by_memory(p: Pipeline, chain: _Chain, d: int, stages: list[int]) -> float:
         p.activation[s] * (chain.backward[s] + p.backward[s] - chain.forward[s]) + p.residual[s] * p.weight[s]
         for s in stages
     )
-    return p.microbatches * occupied / p.limit[d]
+    return p.microbatches * occupied / p.limit[d] if occupied else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pcg.kernels.native import Floats, Ints, kernel
+from pcg.pipeline.random_kernels import drawn, next_state
 from pcg.pipeline.timing_kernels import OTHERS, SLACK, fits, time_orders, value
 
 
@@ -80,15 +81,15 @@ def improve(
     for k in range(total):
         best[k] = order[k]
     n = _path(order, offset, device, start, end, m, barrier, where, found)
-    state = seed * 2862933555777941757 + 3037000493
+    state = next_state(seed)
     for step in range(steps):
         if n == 0:
             break
-        state = state * 6364136223846793005 + 1442695040888963407
-        a = found[((state >> 33) & 0x7FFFFFFF) % n]
+        state = next_state(state)
+        a = found[drawn(state) % n]
         d = device[(order[a] // m) % len(device)]
-        state = state * 6364136223846793005 + 1442695040888963407
-        draw = (state >> 33) & 0x7FFFFFFF
+        state = next_state(state)
+        draw = drawn(state)
         # Mostly neighbours, one time in four up to six places.
         reach = 1 + (draw >> 8) % 6 if draw % 4 == 0 else 1
         b = max(a - reach, offset[d])
@@ -99,8 +100,8 @@ def improve(
         if good:
             good = time_orders(order, offset, device, duration, hop, m, start, end, at, free) == total
         if good:
-            state = state * 6364136223846793005 + 1442695040888963407
-            share = ((state >> 33) & 0x7FFFFFFF) / 2147483648.0
+            state = next_state(state)
+            share = drawn(state) / 2147483648.0
             after = value(order, offset, start, end, barrier, OTHERS)
             good = after <= now + share * temperature * first * (1.0 - step / steps)
         if not good:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pcg.kernels.native import Floats, Ints, kernel
+from pcg.pipeline.random_kernels import drawn, next_state
 from pcg.pipeline.timing_kernels import NEVER, OTHERS, SLACK, time_orders, value
 
 
@@ -72,6 +73,22 @@ def _do(
 
 
 @kernel
+def _with_w(
+    d: int, row: int, gap: float, share: float, backlog: int, slack: float, m: int, duration: Floats, offset: Ints,
+    pending: Ints, place: Ints,
+) -> int:  # fmt: skip
+    """What device d does next: its oldest W where `backlog` wait, or where it has nothing else (`row` -1) and `share`
+    times the W fits into the gap; else `row`."""
+    waiting = place[len(offset) - 1 + d] - place[d]
+    if waiting == 0:
+        return row
+    w = pending[offset[d] + place[d]] // m
+    if waiting >= backlog or (row < 0 and gap >= share * duration[w] - slack):
+        return w
+    return row
+
+
+@kernel
 def list_schedule(
     device: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float, microbatches: int,
     alternate: int, later_first: int, patience: float, fill: float, squeeze: float, backlog: int, order: Ints,
@@ -91,7 +108,6 @@ def list_schedule(
     `used`, `last` one per device.  Returns how many tasks were put in order.
     """
     stages, m = len(device), microbatches
-    devices = len(offset) - 1
     _begin(device, m, known, done, place, arrival, free, wake, used)
     last[:] = 0
     total = 0
@@ -128,15 +144,8 @@ def list_schedule(
             if b_at < now + duration[f] and b_at - now <= patience * duration[f]:
                 row = -1
                 gap = b_at - now
-        waiting = place[devices + d] - place[d]
-        if waiting >= backlog:
-            row = -1
-            gap = NEVER
-        if row < 0 and waiting > 0:
-            w = pending[offset[d] + place[d]] // m
-            share = squeeze if blocked and f_at >= NEVER else fill
-            if gap >= share * duration[w] - slack:
-                row = w
+        share = squeeze if blocked and f_at >= NEVER else fill
+        row = _with_w(d, row, gap, share, backlog, slack, m, duration, offset, pending, place)
         if row < 0:
             wake[d] = b_at if f_at <= soon else min(f_at, b_at)
             if wake[d] <= soon:
@@ -161,12 +170,10 @@ def keyed_schedule(
     """An order in which every device does its F and B by keys, and W between them: a building block, repeated.
 
     The key of an F or B is `key` of its kind and stage, `period` more for each microbatch, in groups of `group`
-    microbatches whose members are `spacing` apart.  A device waits for the F or B of the least key, but (`backfill` 1)
-    does another one that is over before it comes, or (2) any that is there.  W, memory, results and work space as in
-    `list_schedule`.
+    microbatches whose members are `spacing` apart.  A device waits for the F or B of the least key, but (`backfill`)
+    does another one that is over before it comes.  W, memory, results and work space as in `list_schedule`.
     """
     stages, m = len(device), microbatches
-    devices = len(offset) - 1
     _begin(device, m, known, done, place, arrival, free, wake, used)
     total = 0
     while True:
@@ -196,20 +203,12 @@ def keyed_schedule(
                 if there <= soon and own < other_key:
                     other_key, other = own, r
         gap = at - now
-        if row >= 0 and at > soon and other >= 0 and backfill > 0:
-            if backfill > 1 or duration[other] <= gap + slack:
-                row, at, gap = other, now, 0.0
+        if at > soon and other >= 0 and backfill > 0 and duration[other] <= gap + slack:
+            row, at, gap = other, now, 0.0
         if at > soon:
             row = -1
-        waiting = place[devices + d] - place[d]
-        if waiting >= backlog:
-            row = -1
-            gap = NEVER
-        if row < 0 and waiting > 0:
-            w = pending[offset[d] + place[d]] // m
-            share = squeeze if blocked else fill
-            if gap >= share * duration[w] - slack:
-                row = w
+        share = squeeze if blocked else fill
+        row = _with_w(d, row, gap, share, backlog, slack, m, duration, offset, pending, place)
         if row < 0:
             wake[d] = at if at > soon else NEVER
             continue
@@ -235,13 +234,13 @@ def search_keys(
     """
     rows = 2 * len(device)
     least = NEVER
-    state = seed * 2862933555777941757 + 3037000493
+    state = next_state(seed)
     for step in range(steps + 1):
         for r in range(rows):
             tried[r] = key[r]
         if step > 0:
-            state = state * 6364136223846793005 + 1442695040888963407
-            draw = (state >> 33) & 0x7FFFFFFF
+            state = next_state(state)
+            draw = drawn(state)
             change_by = duration[0] * 0.25 * (1 << (draw % 5))
             if (draw >> 3) % 2 == 0:
                 change_by = -change_by

@@ -41,14 +41,14 @@ def named(pipeline: Pipeline, name: str, objective: str = "span", effort: str = 
         if over is not None:
             raise PipelineError(
                 f"{name} needs {found.peaks()[over]:g} of memory on device {over}; the limit is"
-                f" {pipeline.limit[over]:g};"
-                f" {max(found.peaks()):g} fits all devices"
+                f" {pipeline.limit[over]:g}; {max(found.peaks()):g} fits all devices"
             )
         return found
     best = automatic(pipeline, objective, effort)
+    devices, chunks = pipeline.devices, max(pipeline.stages // pipeline.devices, 1)
     for form, make in NAMED.values():
         # V-shaped ones are found as `automatic` finds its own.
-        if form == "v" or pipeline.device != _placed(pipeline, form):
+        if form == "v" or (form == "linear" and chunks > 1) or pipeline.device != placement(form, devices, chunks):
             continue
         try:
             other = make(pipeline)
@@ -58,7 +58,3 @@ def named(pipeline: Pipeline, name: str, objective: str = "span", effort: str = 
             best = other
     return best
 
-
-def _placed(pipeline: Pipeline, form: str) -> tuple[int, ...]:
-    chunks = max(pipeline.stages // pipeline.devices, 1)
-    return placement(form, pipeline.devices, chunks) if form != "linear" or chunks == 1 else ()

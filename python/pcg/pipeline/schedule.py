@@ -136,10 +136,6 @@ class Schedule:
         over = (d for d, (p, m) in enumerate(zip(self.peaks(), self.pipeline.limit, strict=True)) if p > m * (1 + 1e-9))
         return next(over, None)
 
-    def retimed(self, pipeline: Pipeline) -> Schedule:
-        """The same orders where tasks take other times or memory."""
-        return Schedule(pipeline, self.order, self.name)
-
 
 def _check(p: Pipeline, order: Sequence[Sequence[int]]) -> None:
     """Every F once, and every B and W or the BW of both, on the device of its stage."""

@@ -37,8 +37,8 @@ def _equal(p: Pipeline, name: str, chunks: int | None, memory: Callable[[int], f
     """The order for equal times and equal memory of all stages, within `memory` activations of a device."""
     expected = placement("v", p.devices, chunks or max(p.stages // p.devices, 1))
     if p.device != expected or p.stages == p.devices:
-        which = f"the v placement of {chunks or '2 or more'} chunks"
-        raise PipelineError(f"{name} on devices {list(p.device)}; allowed: {which}")
+        allowed = f"the v placement of {chunks or '2 or more'} chunks"
+        raise PipelineError(f"{name} on devices {list(p.device)}; allowed: {allowed}")
     return Schedule(p, _order(p.device, p.microbatches, memory(p.devices)), name)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pcg.pipeline.automatic import automatic
+from pcg.pipeline.bounds import bounds
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import placement
 from pcg.pipeline.problem import Pipeline
@@ -59,6 +61,11 @@ def test_pipelines_that_cannot_be(change: dict, says: str) -> None:
     fields = {"device": (0, 1), "microbatches": 1, "forward": (1.0, 1.0), "backward": (1.0, 1.0), "weight": (1.0, 1.0)}
     with pytest.raises(PipelineError, match=says.replace(".", r"\.")):
         Pipeline(**(fields | change))
+
+
+def test_stages_that_remember_nothing() -> None:
+    p = Pipeline.uniform((0, 1), 3, (1, 1, 1, 0), memory=(0, 0), limit=0)
+    assert bounds(p).span == 9 and automatic(p).span == 9
 
 
 def test_placements() -> None:
@@ -118,7 +125,7 @@ def test_costs_of_stages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
         (["--costs", "1,1,1"], "'1,1,1'; allowed: 4 finite numbers of 0 or more, with commas between them"),
         (["--costs", "1,1,1,0", "--memory-limit", "0.9"], "memory limit 0.9 of device 0: one microbatch needs 1 there"),
         (["--costs", "1,1,1,0", "--memory-limit", "4,4"], "limits of 2 devices; allowed: one per device, 4"),
-        (["--costs", "1,1,1,0", "--schedule", "x"], "schedule 'x'; allowed: auto, gpipe"),
+        (["--costs", "1,1,1,0", "--schedule", "x"], "argument --schedule: invalid choice: 'x' (choose from"),
         (["--costs", "1,1,1,0", "--schedule", "zb-h1", "--chunks", "2"], "a linear placement of 2 chunks per device"),
         (["--stage-costs", "/nowhere.json"], "/nowhere.json: No such file"),
         ([], "one of the arguments --costs --stage-costs is required"),
