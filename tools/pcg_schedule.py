@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pcg.driver.checked_json import At, document
 from pcg.kernels.native import load_all
 from pcg.pipeline import automatic, schedule
 from pcg.pipeline.automatic import EFFORTS, OBJECTIVES
@@ -122,7 +123,11 @@ def _pipeline(args: argparse.Namespace, form: str, chunks: int) -> Pipeline:
     if args.stage_costs:
         if args.memory:
             raise PipelineError("--memory with --stage-costs; allowed: mem_f, mem_b and mem_w in its file")
-        found = _read(args.stage_costs, device, args.microbatches)
+        try:
+            doc = document(Path(args.stage_costs).read_text(encoding="utf-8"), "a file of costs", PipelineError)
+            found = _read(doc, device, args.microbatches)
+        except ValueError as error:  # also what is not UTF-8
+            raise PipelineError(f"{args.stage_costs}: {error}") from None
     else:
         found = Pipeline.uniform(device, args.microbatches, args.costs, args.memory or (1.0, 0.5))
     if not args.memory_limit:
@@ -131,36 +136,31 @@ def _pipeline(args: argparse.Namespace, form: str, chunks: int) -> Pipeline:
     return found.with_limit(args.memory_limit * found.devices if one else args.memory_limit)
 
 
-def _read(file: str, device: tuple[int, ...], microbatches: int) -> Pipeline:
-    try:
-        data = json.loads(Path(file).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise PipelineError(f"{file}: not JSON: {error}") from None
+def _read(doc: At, device: tuple[int, ...], microbatches: int) -> Pipeline:
+    """The pipeline that the JSON of --stage-costs describes; entries that it does not name are left alone."""
+    memory = ("mem_f", "mem_b", "mem_w")
+    times = ("cost_f", "cost_b", "cost_w")
+    entries = tuple(doc.value) if isinstance(doc.value, dict) else ()
+    remembers = not set(memory).isdisjoint(entries)
+    doc.keys((*times, *(memory if remembers else ())), entries)
 
     def numbers(key: str) -> tuple[float, ...]:
-        values = data.get(key) if isinstance(data, dict) else None
-        if not isinstance(values, list) or not all(type(v) in (int, float) for v in values):
-            raise PipelineError(f"{file}: {key} is {json.dumps(values)[:60]}; allowed: a list of numbers")
-        if len(values) != len(device):
-            raise PipelineError(f"{file}: {key} has {len(values)} numbers; allowed: one per stage, {len(device)}")
-        return tuple(map(float, values))
+        found = tuple(float(n.number(-1e300)) for n in doc[key].items())
+        if len(found) != len(device):
+            raise PipelineError(f"{key} has {len(found)} numbers; allowed: one per stage, {len(device)}")
+        return found
 
-    f, b, w = numbers("cost_f"), numbers("cost_b"), numbers("cost_w")
-    transfer = data.get("cost_comm", 0.0)
-    if type(transfer) not in (int, float):
-        raise PipelineError(f"{file}: cost_comm is {json.dumps(transfer)[:60]}; allowed: a number")
+    f, b, w = (numbers(key) for key in times)
+    transfer = float(doc["cost_comm"].number(0)) if "cost_comm" in doc else 0.0
     activation: tuple[float, ...] = ()
     residual: tuple[float, ...] = ()
-    if any(key in data for key in ("mem_f", "mem_b", "mem_w")):
-        activation, freed = numbers("mem_f"), numbers("mem_b")
-        residual = tuple(-m for m in numbers("mem_w"))
+    if remembers:
+        activation, freed, last = (numbers(key) for key in memory)
+        residual = tuple(-m for m in last)
         for s, (a, x, r) in enumerate(zip(activation, freed, residual, strict=True)):
             if abs(a + x - r) > 1e-6 * abs(a):
-                raise PipelineError(f"{file}: stage {s}: mem_f {a:g}, mem_b {x:g}, mem_w {-r:g}; allowed: a sum of 0")
-    try:
-        return Pipeline(device, microbatches, f, b, w, float(transfer), activation, residual)
-    except PipelineError as error:
-        raise PipelineError(f"{file}: {error}") from None
+                raise PipelineError(f"stage {s}: mem_f {a:g}, mem_b {x:g}, mem_w {-r:g}; allowed: a sum of 0")
+    return Pipeline(device, microbatches, f, b, w, transfer, activation, residual)
 
 
 def _report(form: str, s: Schedule, objective: str, seconds: float) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from pcg.driver.checked_json import At, document, shown
 from pcg.driver.plan_document import Decision, PlanDocument, PlanError, Reshard, Value
 from pcg.layout import Mesh, MeshError, ShardSpec, SpecError, refine
 from pcg.substitute.applied import AppliedRules
@@ -22,8 +23,6 @@ from pcg.substitute.applied import AppliedRules
 VERSION = 1
 #: Entries of `Plan.estimate` that are shown as quantities.
 NUMBERS = ("seconds", "bound", "compute", "communication", "bytes", "peak_bytes")
-#: Characters of a key that is the name of something.
-_LONGEST = 200
 #: Keys of `Plan.memory`, and the least that each may be.
 MEMORY = {"microbatches": 1, "recompute": 0}
 
@@ -47,11 +46,11 @@ def read(text: str) -> PlanDocument:
       PlanError: not a plan, or of a version that this pcg does not read; one line that names the place in the document,
         the value there and what is allowed.
     """
-    doc = At(_parsed(text), "")
+    doc = document(text, "a plan", PlanError)
     if not isinstance(doc.value, dict) or "pcg_plan" not in doc.value:
         raise PlanError("not a plan: the document has no 'pcg_plan' entry")
     if doc.value["pcg_plan"] != VERSION or isinstance(doc.value["pcg_plan"], bool):
-        raise PlanError(f"plan has version {_shown(doc.value['pcg_plan'])}; this pcg reads version {VERSION}")
+        raise PlanError(f"plan has version {shown(doc.value['pcg_plan'])}; this pcg reads version {VERSION}")
     doc.keys(_NEEDED, _ALLOWED)
     mesh = _mesh(doc["mesh"])
     arguments, results = (tuple(_value(v, mesh) for v in doc[key].items()) for key in ("arguments", "results"))
@@ -80,124 +79,6 @@ def read(text: str) -> PlanDocument:
         applied_rules=_applied_rules(doc),
         source=_unpacked(doc["source"]) if "source" in doc else "",
     )
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise PlanError("a plan is a JSON document: this one is nested too deeply") from None
-    except ValueError as error:  # also numbers of more digits than Python reads
-        raise PlanError(f"a plan is a JSON document: {str(error).splitlines()[0]}") from None
-
-
-class At:
-    """A value in a document, and where: `operations[3].results[0]`."""
-
-    def __init__(self, value: Any, path: str) -> None:
-        self.value, self.path = value, path
-
-    def refuse(self, allowed: str) -> PlanError:
-        return PlanError(f"{self.path or 'the document'} is {_shown(self.value)}; allowed: {allowed}")
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.value
-
-    def __getitem__(self, key: str) -> At:
-        return At(self.value[key], f"{self.path}.{key}" if self.path else key)
-
-    def keys(self, needed: Sequence[str], allowed: Sequence[str]) -> None:
-        """Raise unless it is an object with the `needed` keys and none but the `allowed`."""
-        if not isinstance(self.value, dict):
-            raise self.refuse(f"an object with {', '.join(needed)}")
-        where = self.path or "the document"
-        for key in needed:
-            if key not in self.value:
-                raise PlanError(f"{where} has no '{key}'; it needs {', '.join(needed)}")
-        for key in self.value:
-            if key not in allowed:
-                raise PlanError(f"{where} has an entry {_shown(key)}; allowed: {', '.join(allowed)}")
-
-    def items(self) -> list[At]:
-        if not isinstance(self.value, list):
-            raise self.refuse("a list")
-        return [At(v, f"{self.path}[{i}]") for i, v in enumerate(self.value)]
-
-    def table(self, key: str) -> Iterator[tuple[str, At]]:
-        """The entries of the object under `key`; none if it is not there."""
-        if key not in self:
-            return
-        inner = self[key]
-        if not isinstance(inner.value, dict):
-            raise inner.refuse("an object")
-        for name in inner.value:
-            word = At(name, f"a key of {inner.path}")
-            if len(word.line()) > _LONGEST:
-                raise word.refuse(f"up to {_LONGEST} characters")
-            yield name, inner[name]
-
-    def pair(self) -> tuple[At, At]:
-        if not isinstance(self.value, list) or len(self.value) != 2:
-            raise self.refuse("a list of two numbers")
-        first, second = self.items()
-        return first, second
-
-    def text(self) -> str:
-        if not isinstance(self.value, str):
-            raise self.refuse("text")
-        try:
-            self.value.encode()
-        except UnicodeEncodeError:
-            raise self.refuse("text in Unicode") from None
-        return self.value
-
-    def line(self) -> str:
-        """Text without control characters, which go into tables and one-line messages."""
-        text = self.text()
-        if not text.isprintable() and any(ord(c) < 32 or ord(c) == 127 for c in text):
-            raise self.refuse("text of one line")
-        return text
-
-    def integer(self, least: int = 0, below: int | None = None) -> int:
-        if isinstance(self.value, bool) or not isinstance(self.value, int):
-            raise self.refuse(f"a whole number from {least}")
-        if self.value < least or (below is not None and self.value >= below):
-            some = f"{least} to {below - 1}" if below else "none"
-            raise self.refuse(f"a whole number from {least}" if below is None else some)
-        return self.value
-
-    def number(self, least: float) -> float:
-        """A number as it is written, so that a plan read and written again stays the same."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.refuse("a number")
-        if not least <= self.value <= 1e300:  # so neither a NaN
-            raise self.refuse(f"a number from {least:g} to 1e300")
-        return self.value
-
-    def plain(self) -> Any:
-        """A number, text or a truth value."""
-        if isinstance(self.value, bool):
-            return self.value
-        if isinstance(self.value, int | float):
-            if not -1e300 <= self.value <= 1e300:
-                raise self.refuse("a number from -1e300 to 1e300")
-            return self.value
-        return self.line()
-
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            raise self.refuse("true or false")
-        return self.value
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict | list):
-        what = "object" if isinstance(value, dict) else "list"
-        return f"{'an' if what == 'object' else 'a'} {what} of {len(value)}" if value else f"an empty {what}"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**30:
-        return f"a number of about {int(value.bit_length() * 0.30103)} digits"
-    text = repr(value) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 80 else f"{text[:60]}... of {len(value)} characters"
 
 
 def _mesh(at: At) -> Mesh:
@@ -309,7 +190,7 @@ def _constants(doc: At, arguments: int) -> tuple[str, ...]:
 
 def _memory(key: str, at: At) -> float:
     if key not in MEMORY:
-        raise PlanError(f"memory has an entry {_shown(key)}; allowed: {', '.join(MEMORY)}")
+        raise PlanError(f"memory has an entry {shown(key)}; allowed: {', '.join(MEMORY)}")
     number = at.number(MEMORY[key])
     if key == "microbatches" and number != int(number):
         raise at.refuse("a whole number")

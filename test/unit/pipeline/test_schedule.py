@@ -107,16 +107,28 @@ def test_costs_of_stages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert status == 0 and found["work"] == 48 and found["span"] == 48 and found["memory_limit"] == [16, 16, 16, 20]
     for change, says in (
         ({"cost_f": [1, 1]}, "costs.json: cost_f has 2 numbers; allowed: one per stage, 4"),
-        ({"cost_b": 3}, "costs.json: cost_b is 3; allowed: a list of numbers"),
-        ({"cost_comm": "x"}, 'costs.json: cost_comm is "x"; allowed: a number'),
+        ({"cost_b": 3}, "costs.json: cost_b is 3; allowed: a list"),
+        ({"cost_comm": "x"}, "costs.json: cost_comm is 'x'; allowed: a number"),
+        ({"cost_f": [1, 1, True, 1]}, "costs.json: cost_f[2] is true; allowed: a number"),
         ({"mem_w": [-2] * 4}, "costs.json: stage 0: mem_f 4, mem_b -3, mem_w -2; allowed: a sum of 0"),
         ({"cost_w": [1, 1, 1, -1]}, "costs.json: weight -1; allowed: finite numbers of 0 or more"),
     ):
         file.write_text(json.dumps(costs | change))
         status, out, err = run(capsys, "--stage-costs", str(file))
         assert (status, out) == (2, "") and says in err and err.count("\n") == 1
+    file.write_text("[]")
+    assert (
+        "costs.json: the document is an empty list; allowed: an object with cost_f"
+        in run(capsys, "--stage-costs", str(file))[2]
+    )
+    file.write_text('{"cost_f": [1]}')
+    assert "costs.json: the document has no 'cost_b'; it needs" in run(capsys, "--stage-costs", str(file))[2]
     file.write_text("{")
-    assert "costs.json: not JSON" in run(capsys, "--stage-costs", str(file))[2]
+    assert "costs.json: a file of costs is a JSON document: " in run(capsys, "--stage-costs", str(file))[2]
+    file.write_text("3")
+    assert "costs.json: the document is 3; allowed: an object with" in run(capsys, "--stage-costs", str(file))[2]
+    file.write_bytes(bytes([200]))
+    assert "costs.json: 'utf-8'" in run(capsys, "--stage-costs", str(file))[2]
 
 
 @pytest.mark.parametrize(
