@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pcg.viz.page.graph import OP, Edge, Graph, Node
+from pcg.viz.page.layered import import_igraph
 
 
 @dataclass(frozen=True)
@@ -46,25 +47,29 @@ class Region:
 
 
 def regions(before: Graph, after: Graph) -> list[Region]:
-    """The regions in which two programs differ, in program order; those that look the same are one."""
+    """The regions in which two programs differ, in program order; those that look the same are one.
+
+    Raises:
+      NoIgraph: igraph is not installed.
+    """
     pairs = _matched(before, after)
     other = dict(pairs)
     back = {b: a for a, b in pairs}
     old = [n for n in range(len(before.nodes)) if n not in other]
     new = [n for n in range(len(after.nodes)) if n not in back]
     number = {**{(0, n): i for i, n in enumerate(old)}, **{(1, n): len(old) + i for i, n in enumerate(new)}}
-    sets = _Sets(len(number))
+    joined: list[tuple[int, int]] = []
     for side, graph in enumerate((before, after)):
         for e in graph.edges:
             if (side, e.source) in number and (side, e.target) in number:
-                sets.join(number[side, e.source], number[side, e.target])
+                joined.append((number[side, e.source], number[side, e.target]))
     for a, b in pairs:
         # What reads two ops at the same place is what one was replaced by the other for.
         for x, y in zip(before.operands[a], after.operands[b], strict=False):
             if (0, x.source) in number and (1, y.source) in number:
-                sets.join(number[0, x.source], number[1, y.source])
+                joined.append((number[0, x.source], number[1, y.source]))
     found: dict[object, Region] = {}
-    for members in sets.all():
+    for members in import_igraph().Graph(len(number), joined).connected_components():
         mine = frozenset(old[i] for i in members if i < len(old))
         theirs = frozenset(new[i - len(old)] for i in members if i >= len(old))
         near, far = _around(before, mine) - mine, _around(after, theirs) - theirs
@@ -118,27 +123,3 @@ def _around(graph: Graph, nodes: Iterable[int]) -> set[int]:
 
 def _looks(node: Node, changed: bool) -> tuple[object, ...]:
     return node.kind, node.name if node.kind == OP else "", node.type, node.layout, changed
-
-
-class _Sets:
-    """Sets of numbers that are joined with each other."""
-
-    def __init__(self, count: int) -> None:
-        self._parent = list(range(count))
-
-    def join(self, a: int, b: int) -> None:
-        first, second = sorted((self._root(a), self._root(b)))
-        self._parent[second] = first
-
-    def all(self) -> Sequence[list[int]]:
-        """The sets, by their least numbers."""
-        found: dict[int, list[int]] = {}
-        for n in range(len(self._parent)):
-            found.setdefault(self._root(n), []).append(n)
-        return list(found.values())
-
-    def _root(self, n: int) -> int:
-        while self._parent[n] != n:
-            self._parent[n] = self._parent[self._parent[n]]
-            n = self._parent[n]
-        return n
