@@ -53,7 +53,7 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(400_000, 300_000, 2_000_000, 2),
-    "default": Effort(4_000_000, 3_000_000, 30_000_000, 6),
+    "default": Effort(4_000_000, 6_000_000, 30_000_000, 12),
     "thorough": Effort(30_000_000, 30_000_000, 400_000_000, 12),
 }
 
@@ -88,11 +88,6 @@ class _Block:
     squeeze: float
     reserved: bool
     backlog: int
-
-    @property
-    def pattern(self) -> tuple:
-        """The F and B of it."""
-        return self.equal, self.apart, self.stretch, self.grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +138,7 @@ class _Search:
         #: (objective, value, order): the best of different values.
         self.best: list[tuple[float, float, Ints]] = []
         #: Of the effort, per schedule; a task is put in order after a look at all devices and stages.
-        share = min(1.0, _LARGE / n) ** 0.5 / n
+        share = min(1.0, _LARGE / n) ** 0.75 / n
         self.timed, self.listed = share, share * 16 / (d + s)
 
     def run(self) -> Schedule:
@@ -160,13 +155,9 @@ class _Search:
             ranked.append((found, n))
         if not self.best:
             raise PipelineError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
-        # Of blocks that differ in how W fill gaps only, the best one.
-        distinct: dict[tuple, _Block] = {}
-        for _, n in sorted(ranked):
-            distinct.setdefault(blocks[n].pattern, blocks[n])
-        chosen = list(distinct.values())[: self.effort.starts]
-        for n, block in enumerate(chosen):
-            self._search_keys(block, int(self.effort.keys * self.listed / len(chosen)), n)
+        ranked = sorted(ranked)[: self.effort.starts]
+        for n, (_, number) in enumerate(ranked):
+            self._search_keys(blocks[number], int(self.effort.keys * self.listed / len(ranked)), n)
             if self._optimal:
                 return self._result()
         self._improve()
