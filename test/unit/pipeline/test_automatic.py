@@ -120,4 +120,10 @@ def test_as_short_as_published_schedules() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_as_short_as_more_published_schedules(part: int) -> None:
-    _never_longer(REFERENCES["grid"][3 * part :: 24])
+    _never_longer(REFERENCES["grid"][6 * part :: 48])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(46))
+def test_as_short_as_all_published_schedules(part: int) -> None:
+    _never_longer(REFERENCES["grid"][part::46])
