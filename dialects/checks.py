@@ -70,6 +70,17 @@ def tensor_operand(op: ir.Operation) -> bool:
     return True
 
 
+def static_tensors(op: ir.Operation) -> bool:
+    """P1 for microbatches, whose size along one dimension differs: ranked tensors of static shape, and of one rank."""
+    types = [v.type for v in (*op.operands, *op.results)]
+    for type_ in types:
+        if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+            return fail(op, f"moves a {type_}; allowed: ranked tensors of static shape")
+    if len({type_.rank for type_ in types}) > 1:
+        return fail(op, f"operand {types[0]} and result {types[-1]} differ in rank; allowed: one rank")
+    return True
+
+
 def dim_in_range(op: ir.Operation, name: str = "dim") -> bool:
     """P2: `name` is a dimension of the operand."""
     dim = attribute(op, name, ir.IntegerAttr)

@@ -84,34 +84,61 @@ class MaskOp(Pcg.Operation, name="mask", traits=[ext.Pure]):
     verify_invariants = checks.verifier(checks.tensor_operand, checks.axes_distinct, checks.kind_known)
 
 
-def _microbatches_divide(op: ir.Operation) -> bool:
-    """P6: `microbatches` divides dimension `dim`."""
-    dim = checks.attribute(op, "dim", ir.IntegerAttr)
-    count = checks.attribute(op, "microbatches", ir.IntegerAttr)
-    if dim is None or count is None or len(op.operands) != 1:
+def _number(op: ir.Operation, name: str) -> int | None:
+    """An integer attribute, where the op has it and it is one (IRDL says what is wrong otherwise)."""
+    found = checks.attribute(op, name, ir.IntegerAttr) if name in op.attributes else None
+    return None if found is None else found.value
+
+
+def _microbatches_divide(op: ir.Operation, all_: ir.Value, part: ir.Value) -> bool:
+    """P6: blocks of `block` indices of dimension `dim` of `all_` go to microbatches in turn; one of them is `part`."""
+    dim, count, block = (_number(op, name) for name in ("dim", "microbatches", "block"))
+    if dim is None or count is None or block is None:
         return True
-    size = op.operands[0].type.get_dim_size(dim.value)
-    if size % count.value:
-        return checks.fail(op, f"dim {dim.value} of size {size} is not divisible by {count.value} microbatches")
+    if block < 1:
+        return checks.fail(op, f"block {block} is not positive; at least 1 is needed")
+    size = all_.type.get_dim_size(dim)
+    if size % (count * block):
+        blocks = "" if block == 1 else f" of blocks of {block}"
+        return checks.fail(op, f"dim {dim} of size {size} is not divisible by {count} microbatches{blocks}")
+    want = ir.RankedTensorType.get(
+        [n // count if d == dim else n for d, n in enumerate(all_.type.shape)], all_.type.element_type
+    )
+    if part.type != want:
+        return checks.fail(op, f"a microbatch of {all_.type} is {part.type}; allowed: {want}")
     return True
 
 
+def _pipeline_divides(op: ir.Operation) -> bool:
+    return _microbatches_divide(op, op.operands[0], op.results[0])
+
+
 class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
-    """All -> `microbatches` slices of `dim`, one after another in time: a partition over a temporal axis."""
+    """All -> one of `microbatches` parts of `dim`, which follow each other in time: a partition over a temporal axis.
+
+    The part changes from microbatch to microbatch, and what is computed from it does so too: it runs once for each.
+    Blocks of `block` indices are dealt out in turn: of 8 examples, microbatch 1 of 4 has examples 1 and 5.
+
+    `"pcg.pipeline"(%x) {dim = 0, block = 1, microbatches = 4} : (tensor<8x4xf32>) -> tensor<2x4xf32>`
+    """
 
     input: ext.Operand[Any]
     dim: ir.IntegerAttr
+    block: ir.IntegerAttr
     microbatches: ir.IntegerAttr
     result: ext.Result[Any]
     verify_invariants = checks.verifier(
-        checks.tensor_operand, checks.dim_in_range, checks.microbatches_positive, _microbatches_divide
+        checks.static_tensors, checks.dim_in_range, checks.microbatches_positive, _pipeline_divides
     )
 
 
 class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
-    """Slices over time -> all: concatenated along `dim`, or accumulated by `kind`.
+    """Microbatches, one after another in time -> all: put together along `dim`, or accumulated by `kind`.
 
-    Exactly one of the attributes `dim` (an i64) and `kind` (a reduction) is present.
+    Exactly one of the attributes `dim` (an i64, with `block`, as `pcg.pipeline` has them) and `kind` (a reduction) is
+    present.
+
+    `"pcg.batch"(%g) {kind = "sum", microbatches = 4} : (tensor<4x4xf32>) -> tensor<4x4xf32>`
     """
 
     input: ext.Operand[Any]
@@ -120,17 +147,19 @@ class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
 
     @staticmethod
     def verify_invariants(op) -> bool:
-        if not (checks.tensor_operand(op) and checks.microbatches_positive(op)):
+        if not (checks.static_tensors(op) and checks.microbatches_positive(op)):
             return False
         dim, kind = (name in op.attributes for name in ("dim", "kind"))
         if dim == kind:  # P7
             have = "both dim and kind" if dim else "neither dim nor kind"
             return checks.fail(op, f"has {have}; exactly one is needed")
-        for name, type_ in (("dim", ir.IntegerAttr), ("kind", ir.StringAttr)):
-            if name in op.attributes and checks.attribute(op, name, type_) is None:
-                what = "an i64" if name == "dim" else "a string"
+        for name, type_ in (("kind", ir.StringAttr),) if kind else (("dim", ir.IntegerAttr), ("block", ir.IntegerAttr)):
+            if name not in op.attributes or checks.attribute(op, name, type_) is None:
+                what = "a string" if name == "kind" else "an i64"
                 return checks.fail(op, f"{name} is {checks.entry(op.attributes, name)}; allowed: {what}")
-        return checks.dim_in_range(op) and checks.kind_known(op) and _microbatches_divide(op)
+        if kind:
+            return checks.tensor_operand(op) and checks.kind_known(op)
+        return checks.dim_in_range(op) and _microbatches_divide(op, op.results[0], op.operands[0])
 
 
 class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):

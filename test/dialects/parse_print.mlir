@@ -40,10 +40,10 @@ func.func @pcg(%a: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
   %2 = "pcg.replicate"(%1) {axes = ["model"]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   // CHECK-NEXT: "pcg.reduce"(%{{.*}}) {axes = ["model"], kind = "sum"}
   %3 = "pcg.reduce"(%2) {axes = ["model"], kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-  // CHECK-NEXT: "pcg.pipeline"(%{{.*}}) {dim = 0 : i64, microbatches = 4 : i64}
-  %4 = "pcg.pipeline"(%3) {dim = 0, microbatches = 4} : (tensor<8x4xf32>) -> tensor<8x4xf32>
-  // CHECK-NEXT: "pcg.batch"(%{{.*}}) {dim = 0 : i64, microbatches = 4 : i64}
-  %5 = "pcg.batch"(%4) {dim = 0, microbatches = 4} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NEXT: "pcg.pipeline"(%{{.*}}) {block = 1 : i64, dim = 0 : i64, microbatches = 4 : i64}
+  %4 = "pcg.pipeline"(%3) {dim = 0, block = 1, microbatches = 4} : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: "pcg.batch"(%{{.*}}) {block = 1 : i64, dim = 0 : i64, microbatches = 4 : i64}
+  %5 = "pcg.batch"(%4) {dim = 0, block = 1, microbatches = 4} : (tensor<2x4xf32>) -> tensor<8x4xf32>
   // CHECK-NEXT: "pcg.transfer"
   %6 = "pcg.transfer"(%5) {mesh = @other, dist.specs = [#dist.shard_spec<@other, [["x"], []], {}>]} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %in = stablehlo.tuple %6, %w : tuple<tensor<8x4xf32>, tensor<4x2xf32>>

@@ -59,7 +59,7 @@ func.func @p4(%a: tensor<8x4xf32>) {
 
 func.func @p5(%a: tensor<8x4xf32>) {
   // expected-error @+1 {{'pcg.pipeline' op microbatches 0 is not positive; at least 1 is needed}}
-  %0 = "pcg.pipeline"(%a) {dim = 0, microbatches = 0} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %0 = "pcg.pipeline"(%a) {dim = 0, block = 1, microbatches = 0} : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return
 }
 
@@ -67,7 +67,7 @@ func.func @p5(%a: tensor<8x4xf32>) {
 
 func.func @p6(%a: tensor<8x4xf32>) {
   // expected-error @+1 {{'pcg.pipeline' op dim 0 of size 8 is not divisible by 3 microbatches}}
-  %0 = "pcg.pipeline"(%a) {dim = 0, microbatches = 3} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %0 = "pcg.pipeline"(%a) {dim = 0, block = 1, microbatches = 3} : (tensor<8x4xf32>) -> tensor<2x4xf32>
   return
 }
 
@@ -84,6 +84,46 @@ func.func @p7(%a: tensor<8x4xf32>) {
 func.func @p7_both(%a: tensor<8x4xf32>) {
   // expected-error @+1 {{'pcg.batch' op has both dim and kind; exactly one is needed}}
   %0 = "pcg.batch"(%a) {microbatches = 2, dim = 0, kind = "sum"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p6_part(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.pipeline' op a microbatch of tensor<8x4xf32> is tensor<4x4xf32>; allowed: tensor<2x4xf32>}}
+  %0 = "pcg.pipeline"(%a) {dim = 0, block = 1, microbatches = 4} : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @p6_block(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.pipeline' op dim 0 of size 8 is not divisible by 2 microbatches of blocks of 3}}
+  %0 = "pcg.pipeline"(%a) {dim = 0, block = 3, microbatches = 2} : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @p6_batch(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.batch' op a microbatch of tensor<8x4xf32> is tensor<8x4xf32>; allowed: tensor<4x4xf32>}}
+  %0 = "pcg.batch"(%a) {dim = 0, block = 1, microbatches = 2} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p7_no_block(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{'pcg.batch' op block is None; allowed: an i64}}
+  %0 = "pcg.batch"(%a) {dim = 0, microbatches = 2} : (tensor<4x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p1_rank(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.pipeline' op operand tensor<8x4xf32> and result tensor<8xf32> differ in rank; allowed: one rank}}
+  %0 = "pcg.pipeline"(%a) {dim = 0, block = 1, microbatches = 2} : (tensor<8x4xf32>) -> tensor<8xf32>
   return
 }
 

@@ -1,4 +1,4 @@
-"""Gradient accumulation: run a step in microbatches, one after another, and add up its reductions over the batch."""
+"""Microbatches of a step, and gradient accumulation: they run one after another and their reductions are added up."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pcg.ir import emit
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry
+from pcg.rewrite.microbatch_loop import MicrobatchLoop, has_microbatches
 from pcg.rewrite.microbatches import Microbatches, is_placed
 from pcg.rewrite.temporal import TemporalLayouts, batch_arguments
 from pcg.search.roles import data_of, state_of
@@ -19,8 +20,8 @@ MICROBATCHES = "pcg.microbatches"
 
 
 @dataclass
-class Accumulate(Transformation):
-    """Turn a step into a loop over microbatches that accumulates gradients."""
+class Microbatch(Transformation):
+    """Let a step work on one microbatch at a time, and accumulate gradients."""
 
     microbatches: int = option(1, "number of microbatches; the batch must be a multiple of it")
 
@@ -31,7 +32,9 @@ class Accumulate(Transformation):
         if func is None or self.microbatches == 1:
             return
         if is_placed(func):
-            raise PcgError("the program has layouts already; pcg-accumulate runs before they are chosen", func)
+            raise PcgError("the program has layouts already; it runs in microbatches only before they are chosen", func)
+        if has_microbatches(func):
+            raise PcgError("the program runs in microbatches already: it has a 'pcg.pipeline' op", func)
         state = state_of(func)
         data, batch = batch_arguments(func, data_of(func, state), self.microbatches)
         layouts = TemporalLayouts(func, self.microbatches, data, batch)
@@ -46,3 +49,17 @@ class Accumulate(Transformation):
             f"a batch of {batch} runs in {self.microbatches} microbatches; {len(rewriting.accumulated)} values are "
             f"added up over them{hoisted}",
         )
+
+
+@dataclass
+class Accumulate(Microbatch):
+    """Turn a step into a loop over microbatches that accumulates gradients."""
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry(module)
+        if func is None or not has_microbatches(func):
+            super().run(module)
+        elif self.microbatches != 1:
+            raise PcgError("the program runs in microbatches already; allowed: no microbatches=", func)
+        if func is not None and has_microbatches(func):
+            MicrobatchLoop(func).run()

@@ -1,8 +1,8 @@
-"""A training step as a loop over microbatches that adds up what it reduces over the batch.
+"""A training step in microbatches: what it computes of the batch, of one microbatch at a time.
 
 Microbatch t has the examples t, t + k, t + 2k, ...: the batch [n] is reshaped to [n/k, k] and split along k, so that a
-batch that is split over devices is not resharded.  Inside the loop every op runs in its local form on a mesh whose
-only axis is time; where that form asks which device it is on, the answer is the number of the microbatch.
+batch that is split over devices is not resharded.  Every op that reads a part of the batch gets its local form on a
+mesh whose only axis is time; where that form needs to know which device it is on, it is the number of the microbatch.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from pcg.ir.walk import outer_values, walk
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import CollectiveBuilder
 from pcg.lower.local import MeshContext, local_form_of
-from pcg.lower.neutral import neutral, scalar
+from pcg.lower.neutral import scalar
 from pcg.rewrite.temporal import TemporalLayouts, cannot_split
 from pcg.rules import rule_for, traits
 from pcg.rules.factor import Assignment
-from pcg.rules.regions import REDUCERS
 from pcg.rules.registry import shape
 from pcg.rules.traits import Trait
 
@@ -47,124 +46,96 @@ class TimeContext(MeshContext):
 
 @dataclass
 class Microbatches:
-    """Rewrites the function that `layouts` describes."""
+    """Rewrites the function that `layouts` describes.
+
+    What is computed from a result of `pcg.pipeline` is of one microbatch, and runs once for each; `pcg.batch` makes a
+    value of the step of it.
+    """
 
     layouts: TemporalLayouts
     accumulated: list[ir.Value] = field(default_factory=list)
-    """What is added up over the loop, in the original program."""
+    """What is added up over the microbatches, in the original program."""
     _values: dict[ir.Value, ir.Value] = field(default_factory=dict)
-    _outer: dict[tuple[ir.Value, int | None], ir.Value] = field(default_factory=dict)
-    """(value from outside, dimension that is split or None) -> argument of the body."""
     _slices: dict[tuple[ir.Value, int], ir.Value] = field(default_factory=dict)
+    """(value of the step, dimension that is split) -> its microbatch."""
     counter: ir.Value = field(init=False)
-    body: ir.Block = field(init=False)
+    """The number of the microbatch."""
+    _first: ir.Operation = field(init=False)
+    """The first op of the rewritten part: slices are inserted before it, where regions see them too."""
 
-    def run(self) -> ir.Operation:
-        """Rewrite the function in place; returns the loop."""
+    def run(self) -> None:
+        """Rewrite the function in place."""
         layouts, func = self.layouts, self.layouts.func
         block = func.regions[0].blocks[0]
         ops = [op.operation for op in block.operations]
         in_loop = {op for op in ops[:-1] for r in op.results if layouts.is_split(r) or layouts.is_partial(r)}
         inside = [op for op in ops if op in in_loop]
-        after = [op for op in ops if op not in in_loop]
-        used = {v for op in after for v in outer_values(op)}
+        after = [op for op in ops[:-1] if op not in in_loop]
+        last = ops[-1]
+        used = {v for op in (*after, last) for v in outer_values(op)}
         sums = [r for op in inside for r in op.results if r in used and layouts.is_partial(r)]
         parts = [r for op in inside for r in op.results if r in used and layouts.is_split(r)]
-        for op in after[:-1]:
+        for op in after:
             for v in outer_values(op):
                 if layouts.is_split(v) and op.results and op.results[0] in layouts.deferred:
                     layouts.refuse(op)
         self.accumulated = sums
-        with func.context, func.location:
-            loop = self._loop(inside, sums, parts, ops)
-            results = list(loop.results)[1:]
-            for v, r in zip(sums, results, strict=False):
-                v.replace_all_uses_with(r)
-            with ir.InsertionPoint(ops[-1]):
-                for v, r in zip(parts, results[len(sums) :], strict=False):
-                    v.replace_all_uses_with(_reshape(r, v.type))
-            self._order(ops, inside, loop)
+        with func.context, func.location, ir.InsertionPoint(last):
+            self._count()
+            for op in _needed(inside, [*sums, *parts]):
+                self._emit(op)
+            for v in sums:
+                kind = layouts.specs[v].partial[0][1]
+                self._batch(v, self._values[v], v.type, kind=ir.StringAttr.get(kind))
+            for v in parts:
+                d = layouts.dim(v)
+                self._batch(v, self._values[v], v.type, dim=emit.i64(d), block=emit.i64(self._block(v.type, d)))
+            self._order(after, last)
+        # What the microbatches replace.  Originals that also run on the whole batch stay.
+        for op in reversed(inside):
+            if not any(len(list(r.uses)) for r in op.results):
+                op.erase()
         # What was generated for the whole batch, and now is for each microbatch, is not needed any more.
         for op in reversed(list(walk(func))):
             if traits.has(op.name, Trait.CHEAP) and not any(len(list(r.uses)) for r in op.results):
                 op.erase()
-        return loop
 
-    # -- around the loop -----------------------------------------------------------------------
+    def _count(self) -> None:
+        """Number the microbatches."""
+        numbers = emit.iota(emit.tensor([self.layouts.parts], ir.IntegerType.get_signless(32)), 0)
+        self._first = numbers.owner.operation
+        one = self._pipeline(numbers, 0, 1)
+        self.counter = emit.reshape(one, [])
 
-    def _loop(
-        self, inside: list[ir.Operation], sums: list[ir.Value], parts: list[ir.Value], ops: list[ir.Operation]
-    ) -> ir.Operation:
-        layouts, k = self.layouts, self.layouts.parts
-        i32 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-        types = [i32, *(v.type for v in sums), *(self._reshaped(v) for v in parts)]
-        holder = ir.Operation.create("builtin.module", regions=1, loc=layouts.func.location, ip=False)
-        self.body = body = holder.regions[0].blocks.append(*types)
-        self.counter = body.arguments[0]
-        needed = self._needed(inside, [*sums, *parts])
-        with ir.InsertionPoint(body):
-            for op in needed:
-                self._emit(op)
-            carried = list(body.arguments)[1:]
-            out = []
-            for v, acc in zip(sums, carried, strict=False):
-                with v.owner.location:
-                    out.append(emit.create(REDUCERS[layouts.specs[v].partial[0][1]], [acc, self._values[v]], v.type))
-            for v, stack in zip(parts, carried[len(sums) : len(sums) + len(parts)], strict=True):
-                out.append(self._update(v, stack))
-            following = emit.binary("add", self.counter, _constant(1))
-            rest = list(body.arguments)[1 + len(out) :]
-            ir.Operation.create("stablehlo.return", operands=[following, *out, *rest])
-        with ir.InsertionPoint(ops[-1]):
-            initial = [_constant(0)]
-            kinds = [*(layouts.specs[v].partial[0][1] for v in sums), *["sum"] * len(parts)]
-            for v, type_, kind in zip((*sums, *parts), types[1:], kinds, strict=True):
-                with v.owner.location:
-                    start = neutral(type_.element_type, kind)
-                initial.append(emit.broadcast(start, type_) if type_.rank else start)
-            for v, d in self._outer:
-                initial.append(v if d is None else _reshape(v, self._reshaped(v, d)))
-            loop = emit.create_op("stablehlo.while", initial, [v.type for v in initial], 2)
-        cond = loop.regions[0].blocks.append(*[v.type for v in initial])
-        with ir.InsertionPoint(cond):
-            flag = emit.compare(cond.arguments[0], _constant(k), "LT")
-            ir.Operation.create("stablehlo.return", operands=[flag])
-        body.append_to(loop.regions[1])
-        return loop
+    def _pipeline(self, value: ir.Value, d: int, block: int) -> ir.Value:
+        """A microbatch of a value of the step: blocks of `block` indices of dimension `d` are dealt out in turn."""
+        k = self.layouts.parts
+        return emit.create(
+            "pcg.pipeline", [value], emit.resized(value, d, value.type.shape[d] // k),
+            dim=emit.i64(d), block=emit.i64(block), microbatches=emit.i64(k),
+        )  # fmt: skip
 
-    def _needed(self, inside: list[ir.Operation], outputs: list[ir.Value]) -> list[ir.Operation]:
-        """The ops of the loop that its outputs need, in order."""
-        need = {v.owner.operation for v in outputs}
-        for op in reversed(inside):
+    def _batch(self, value: ir.Value, part: ir.Value, type_: ir.Type, **attributes: ir.Attribute) -> None:
+        """What `value` is after all microbatches, for its readers."""
+        with value.owner.location:
+            new = emit.create("pcg.batch", [part], type_, microbatches=emit.i64(self.layouts.parts), **attributes)
+        value.replace_all_uses_with(new)
+
+    def _block(self, kind: ir.RankedTensorType, d: int) -> int:
+        """How many consecutive indices of a dimension belong to one example."""
+        n = kind.shape[d]
+        return n // self.layouts.batch if n % self.layouts.batch == 0 else 1
+
+    def _order(self, after: list[ir.Operation], last: ir.Operation) -> None:
+        """Put what no microbatch needs after them."""
+        block = self.layouts.func.regions[0].blocks[0]
+        ops = [op.operation for op in block.operations]
+        need = {op for op in ops[ops.index(self._first) :] if op.name != "pcg.batch" and op != last}
+        for op in reversed(ops):
             if op in need:
                 need.update(v.owner.operation for v in outer_values(op) if not isinstance(v, ir.BlockArgument))
-        return [op for op in inside if op in need]
-
-    def _order(self, ops: list[ir.Operation], inside: list[ir.Operation], loop: ir.Operation) -> None:
-        """Put what the loop needs before it and everything else after it; remove what it replaces.
-
-        The hash of an op changes with its operands, so the sets of ops are built here.
-        """
-        block = self.layouts.func.regions[0].blocks[0]
-        now = [op.operation for op in block.operations]
-        before: set[ir.Operation] = set()
-        for op in reversed(now):
-            if op == loop or op in before:
-                before.update(v.owner.operation for v in outer_values(op) if not isinstance(v, ir.BlockArgument))
-        # Originals that also run on the whole batch stay; no other op reads what the loop computes now.
-        dead = [op for op in inside if op not in before]
-        gone = set(dead)
-        for op in now[:-1]:
-            if op in before:
-                op.move_before(now[-1])
-        loop.move_before(now[-1])
-        after = [op for op in now[:-1] if op not in before and op not in gone and op != loop]
-        # Reshapes of stacked results were inserted last, but are read by ops after the loop.
-        reshapes = [op for op in after if op.operands and any(v.owner == loop for v in op.operands) and op not in ops]
-        for op in [*reshapes, *(op for op in after if op not in reshapes)]:
-            op.move_before(now[-1])
-        for op in reversed(dead):
-            op.erase()
+        for op in [op for op in after if op not in need]:
+            op.move_before(last)
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -220,19 +191,14 @@ class Microbatches:
                 return self._form(op, a)[0]
             operands = [self._local(v, ShardSpec.replicated(len(shape(v)))) for v in op.operands]
             return clone_mapped(op, dict(zip(op.operands, operands, strict=True))).results[0]
-        if value in self._values:  # replicated, but computed in the loop
-            seen = _reshape(self._values[value], self._reshaped(value, _dim(want)))
-            return self._slice(seen, value.type, _dim(want))
-        d = _dim(want) if any(want.dims) else None
-        argument = self._outer.get((value, d))
-        if argument is None:
-            kind = value.type if d is None else self._reshaped(value, d)
-            argument = self._outer[value, d] = self.body.add_argument(kind, value.location)
-        if d is None:
-            return argument
+        if value in self._values:  # replicated, but computed in the body of a loop
+            return self._slice(self._values[value], _dim(want))
+        if not any(want.dims):
+            return value
+        d = _dim(want)
         if (value, d) not in self._slices:
-            with ir.InsertionPoint.at_block_begin(self.body):  # where inner loops see it too
-                self._slices[value, d] = self._slice(argument, value.type, d)
+            with ir.InsertionPoint(self._first):
+                self._slices[value, d] = self._pipeline(value, d, self._block(value.type, d))
         return self._slices[value, d]
 
     def _inner_loop(self, op: ir.Operation) -> Sequence[ir.Value]:
@@ -253,36 +219,39 @@ class Microbatches:
                 ir.Operation.create("stablehlo.return", operands=values, loc=last.location)
         return list(new.results)
 
-    # -- small ops -----------------------------------------------------------------------------
+    def _slice(self, value: ir.Value, d: int) -> ir.Value:
+        """The current microbatch of a value that the body of a loop computes for all of them."""
+        seen = emit.reshape(value, dealt_out(value.type, d, self.layouts.parts, self._block(value.type, d)))
+        return take(seen, value.type, d, self.counter)
 
-    def _reshaped(self, value: ir.Value, d: int | None = None) -> ir.RankedTensorType:
-        """The type of `value` with the split dimension as [examples of a microbatch, microbatches, rest]."""
-        kind, layouts = value.type, self.layouts
-        d = layouts.dim(value) if d is None else d
-        n, k = kind.shape[d], layouts.parts
-        inner = n // layouts.batch if n % layouts.batch == 0 else 1
-        return ir.RankedTensorType.get(
-            [*kind.shape[:d], n // (k * inner), k, inner, *kind.shape[d + 1 :]], kind.element_type
-        )
 
-    def _starts(self, rank: int, d: int) -> list[ir.Value]:
-        """Where the current microbatch begins in a value that was reshaped as `_reshaped` says."""
-        zero = _constant(0)
-        return [self.counter if i == d + 1 else zero for i in range(rank)]
+def dealt_out(kind: ir.RankedTensorType, d: int, parts: int, block: int) -> list[int]:
+    """The shape in which dimension `d` is [blocks of a microbatch, microbatches, block]."""
+    dims = list(kind.shape)
+    return [*dims[:d], dims[d] // (parts * block), parts, block, *dims[d + 1 :]]
 
-    def _slice(self, seen: ir.Value, full: ir.RankedTensorType, d: int) -> ir.Value:
-        """The current microbatch of a value of type `full` that was reshaped as `_reshaped` says."""
-        dims, local = list(seen.type.shape), list(full.shape)
-        dims[d + 1] = 1
-        local[d] //= self.layouts.parts
-        return emit.reshape(emit.dynamic_slice(seen, self._starts(len(dims), d), dims), local)
 
-    def _update(self, value: ir.Value, stack: ir.Value) -> ir.Value:
-        """`stack` with the current microbatch of `value` written into it."""
-        d = self.layouts.dim(value)
-        part = _reshape(self._values[value], emit.resized(stack, d + 1, 1))
-        starts = self._starts(stack.type.rank, d)
-        return emit.create("stablehlo.dynamic_update_slice", [stack, part, *starts], stack.type)
+def starts_at(counter: ir.Value, rank: int, d: int) -> list[ir.Value]:
+    """Where microbatch `counter` begins in a value of the shape `dealt_out`."""
+    zero = scalar(0, ir.IntegerType.get_signless(32))
+    return [counter if i == d + 1 else zero for i in range(rank)]
+
+
+def take(seen: ir.Value, full: ir.RankedTensorType, d: int, counter: ir.Value) -> ir.Value:
+    """Microbatch `counter` of a value of type `full` that has been reshaped to `dealt_out`."""
+    dims, local = list(seen.type.shape), list(full.shape)
+    local[d] //= dims[d + 1]
+    dims[d + 1] = 1
+    return emit.reshape(emit.dynamic_slice(seen, starts_at(counter, len(dims), d), dims), local)
+
+
+def _needed(inside: list[ir.Operation], outputs: list[ir.Value]) -> list[ir.Operation]:
+    """The ops among `inside` that `outputs` need, in order."""
+    need = {v.owner.operation for v in outputs}
+    for op in reversed(inside):
+        if op in need:
+            need.update(v.owner.operation for v in outer_values(op) if not isinstance(v, ir.BlockArgument))
+    return [op for op in inside if op in need]
 
 
 def _like(op: ir.Operation, operands: list[ir.Value]) -> ir.Operation:
@@ -290,14 +259,6 @@ def _like(op: ir.Operation, operands: list[ir.Value]) -> ir.Operation:
     attributes = {n: op.attributes[n] for n in op.attributes}
     types = [v.type for v in operands]
     return ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions))
-
-
-def _reshape(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value:
-    return value if value.type == kind else emit.reshape(value, kind.shape)
-
-
-def _constant(n: int) -> ir.Value:
-    return scalar(n, ir.IntegerType.get_signless(32))
 
 
 def _dim(spec: ShardSpec) -> int:
