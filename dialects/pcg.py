@@ -101,11 +101,10 @@ def _microbatches_divide(op: ir.Operation, all_: ir.Value, part: ir.Value) -> bo
     if size % (count * block):
         blocks = "" if block == 1 else f" of blocks of {block}"
         return checks.fail(op, f"dim {dim} of size {size} is not divisible by {count} microbatches{blocks}")
-    want = ir.RankedTensorType.get(
-        [n // count if d == dim else n for d, n in enumerate(all_.type.shape)], all_.type.element_type
-    )
-    if part.type != want:
-        return checks.fail(op, f"a microbatch of {all_.type} is {part.type}; allowed: {want}")
+    want = [n // count if d == dim else n for d, n in enumerate(all_.type.shape)]
+    if list(part.type.shape) != want or part.type.element_type != all_.type.element_type:
+        text = "x".join(map(str, [*want, all_.type.element_type]))
+        return checks.fail(op, f"a microbatch of {all_.type} is {part.type}; allowed: tensor<{text}>")
     return True
 
 

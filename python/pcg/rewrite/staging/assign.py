@@ -1,0 +1,143 @@
+"""The stage of every op of a step that runs in microbatches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import emit
+from pcg.ir.errors import PcgError
+from pcg.ir.transformation import Transformation, option
+from pcg.ir.types import tensor_bytes
+from pcg.ir.walk import entry_of
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.pipeline.partition import partition
+from pcg.rewrite.microbatch_loop import has_microbatches, number
+from pcg.rewrite.staging.positions import Positions
+from pcg.search.read_schedule import ScheduleReader
+
+#: On ops: the number of their stage.
+STAGE = "pcg.stage"
+#: Custom call that `pcg.stage_boundary` is traced to: what reads its result belongs to the next stage.
+BOUNDARY = "pcg.stage_boundary"
+
+
+def stage_number(op: ir.Operation) -> int | None:
+    """The stage of an op; None where it has none."""
+    return number(op.attributes[STAGE]) if STAGE in op.attributes else None
+
+
+@dataclass
+class AssignStages(Transformation):
+    """Divide a step that runs in microbatches into the stages of a pipeline."""
+
+    stages: int = option(2, "number of stages; with `pcg.stage_boundary` in the program, one more than there are of it")
+    machine: Machine = field(default_factory=Machine.default)
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry_of(module)
+        if self.stages < 1:
+            raise PcgError(f"{self.stages} stages; allowed: 1 or more", func)
+        if not has_microbatches(func):
+            raise PcgError("the program has no microbatches; run pcg-microbatch first", func)
+        positions = Positions(func)
+        if not 1 <= self.stages <= len(positions.forward):
+            text = f"{self.stages} stages for {len(positions.forward)} ops of the forward pass"
+            raise PcgError(f"{text}; allowed: 1 to {len(positions.forward)}", func)
+        seconds = self._seconds(func, positions)
+        first = self._boundaries(func, positions, seconds)
+        crossing = _crossing(positions)
+        with module.context:
+            # The hash of an op changes with its attributes: nothing is looked up by an op that has its stage.
+            for op in positions.ops:
+                if positions.is_placed(op):
+                    op.attributes[STAGE] = emit.i64(sum(b <= (positions.of[op] or 0) for b in first))
+            _split_sums(positions)
+        ends = [0, *first, len(seconds)]
+        each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        self.statistics["stages"] += self.stages
+        moved = sum(crossing[b] for b in first)
+        total = sum(each)
+        shares = ", ".join(f"{t / total:.1%}" if total else "0%" for t in each)
+        self.remark(
+            func,
+            f"{self.stages} stages with {shares} of the work of a microbatch; {moved / 2**20:.2f} MiB of a microbatch"
+            " cross their boundaries forward",
+        )
+
+    def _seconds(self, func: ir.Operation, positions: Positions) -> list[float]:
+        """Seconds of each position on one device: of its op, and of those of the backward pass that belong to it."""
+        reader = ScheduleReader(CostModel(self.machine, Mesh.of({"one": 1})), func)
+        seconds = [0.0] * len(positions.forward)
+        for op in positions.inside:
+            at = positions.of.get(op)
+            if at is not None and op.name != "pcg.pipeline":
+                seconds[at] += reader.seconds(op)
+        return seconds
+
+    def _boundaries(self, func: ir.Operation, positions: Positions, seconds: Sequence[float]) -> tuple[int, ...]:
+        """The first position of each stage but the first."""
+        marked = [i for i, op in enumerate(positions.forward) if _is_boundary(op)]
+        if not marked:
+            return partition(seconds, _crossing(positions), self.stages)
+        if len(marked) + 1 != self.stages:
+            text = f"{self.stages} stages, but {len(marked)} pcg.stage_boundary"
+            raise PcgError(f"{text}; allowed: {len(marked) + 1} stages", positions.forward[marked[0]])
+        # The mark itself belongs to the stage that ends there.
+        first = tuple(i + 1 for i in marked)
+        if first[-1] == len(seconds):
+            raise PcgError("nothing of the forward pass comes after this pcg.stage_boundary", positions.forward[-1])
+        return first
+
+
+def _is_boundary(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == BOUNDARY
+
+
+def _crossing(positions: Positions) -> list[float]:
+    """By position: bytes of the forward pass that are computed before it, and read there or after it."""
+    change = [0.0] * (len(positions.forward) + 1)
+    last: dict[ir.Value, int] = {}
+    made: dict[ir.Value, int] = {}
+    for i, op in enumerate(positions.forward):
+        made.update(dict.fromkeys(op.results, i))
+        last.update((v, i) for v in positions.reads(op) if v in made)
+    for v, i in last.items():
+        change[made[v] + 1] += tensor_bytes(v.type)
+        change[i + 1] -= tensor_bytes(v.type)
+    crossing, total = [], 0.0
+    for c in change[:-1]:
+        total += c
+        crossing.append(total)
+    return crossing
+
+
+def _split_sums(positions: Positions) -> None:
+    """Accumulate the terms of a gradient on the stages that compute them, and add them once: those of tied weights."""
+    work = [op for op in positions.ops if op.name == "pcg.batch" and "kind" in op.attributes]
+    while work:
+        op = work.pop()
+        if ir.StringAttr(op.attributes["kind"]).value != "sum" or isinstance(op.operands[0], ir.BlockArgument):
+            continue
+        add = op.operands[0].owner.operation
+        if add.name != "stablehlo.add" or len(list(add.results[0].uses)) != 1:
+            continue
+        terms = [None if isinstance(v, ir.BlockArgument) else v.owner.operation for v in add.operands]
+        stages = [None if t is None else stage_number(t) for t in terms]
+        if None in stages or stages[0] == stages[1]:
+            continue
+        with ir.InsertionPoint(op), op.location:
+            parts = []
+            for v, stage in zip(add.operands, stages, strict=True):
+                assert stage is not None
+                attributes = {n: op.attributes[n] for n in op.attributes} | {STAGE: emit.i64(stage)}
+                parts.append(emit.create("pcg.batch", [v], op.results[0].type, **attributes))
+            total = emit.create("stablehlo.add", parts, op.results[0].type, **{STAGE: op.attributes[STAGE]})
+        op.results[0].replace_all_uses_with(total)
+        op.erase()
+        add.erase()
+        work += [p.owner.operation for p in parts]
