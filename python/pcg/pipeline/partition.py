@@ -9,8 +9,8 @@ import numpy as np
 from pcg.kernels.native import Floats
 from pcg.pipeline.errors import PipelineError
 
-#: The longest stage may take this much longer than the shortest longest stage there is, for fewer bytes.  A choice: less
-#: than what profiles of ops are off by.
+#: The longest stage may take this much longer than that of the most balanced partition, for fewer bytes.  A choice:
+#: less than what profiles of ops are off by.
 SLACK = 0.02
 
 

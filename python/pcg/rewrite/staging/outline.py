@@ -1,0 +1,363 @@
+"""Fragments of a pipeline: what each stage runs in each phase, as a `pcg.stage` on the stage's mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from torch_mlir import ir
+
+from pcg.ir import emit, mesh_names, shardings
+from pcg.ir.errors import PcgError
+from pcg.ir.stages import create_stage, symbols_used
+from pcg.ir.transformation import Transformation
+from pcg.ir.walk import defining_op, entry_of, outer_values
+from pcg.rewrite.microbatch_loop import of_microbatches
+from pcg.rewrite.staging.assign import STAGE, stage_number
+from pcg.rules import traits
+from pcg.rules.traits import Trait
+from pcg.rules.values import free_values
+from pcg.search.roles import state_of
+
+#: On `pcg.stage` and on ops: "prepare" (once, before the microbatches), "forward", "backward", "weight" (gradients of
+#: parameters; these three once per microbatch), or "update" (once, after them).
+PHASE = "pcg.phase"
+PHASES = ("prepare", "forward", "backward", "weight", "update")
+
+
+class Fragment(NamedTuple):
+    """Which program an op belongs to."""
+
+    phase: str
+    stage: int
+    round: int = 0
+    """Of updates: how often what it reads has come from another stage."""
+
+
+def mesh_name(stage: int) -> str:
+    """The symbol of the mesh of a stage."""
+    return f"stage{stage}"
+
+
+def phase_of(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes[PHASE]).value if PHASE in op.attributes else ""
+
+
+@dataclass
+class OutlineStages(Transformation):
+    """Make programs of the stages of a pipeline: one per phase, with transfers between meshes."""
+
+    def run(self, module: ir.Operation) -> None:
+        func = entry_of(module)
+        outline = _Outline(func)
+        meshes = shardings.meshes_of(module)
+        missing = next((s for s in range(outline.stages) if mesh_name(s) not in meshes), None)
+        if missing is not None:
+            names = ", ".join("@" + m for m in meshes) or "none"
+            raise PcgError(f"stage {missing} has no mesh @{mesh_name(missing)}; declared meshes: {names}", func)
+        with module.context, func.location:
+            outline.run()
+        self.statistics["fragments"] += len(outline.order)
+        self.statistics["transfers"] += outline.transfers
+
+
+@dataclass
+class _Outline:
+    """The rewriting of one function."""
+
+    func: ir.Operation
+    stages: int = field(init=False)
+    order: list[Fragment] = field(init=False)
+    """All fragments, each after those that it needs."""
+    transfers: int = 0
+
+    def __post_init__(self) -> None:
+        self.block = self.func.regions[0].blocks[0]
+        *self.ops, self.last = (op.operation for op in self.block.operations)
+        self.reads = [outer_values(op) for op in self.ops]
+        self.index = {v: i for i, op in enumerate(self.ops) for v in op.results}
+        for op in self.ops:
+            if found := symbols_used(op):
+                raise PcgError(f"'{op.name}' op refers to the function {found[0]}; allowed: ops without calls", op)
+        self.free = free_values(self.block)
+        inside = of_microbatches(self.func)
+        self.inside = [op in inside for op in self.ops]
+        self.home: dict[int, Fragment] = {}
+        """By number of the op: its fragment; of those before the microbatches none, they go where they are read."""
+        self.returned: dict[int, Fragment] = {}
+        """Of those that are returned: the fragment whose result that is."""
+        self._fragments()
+        self.stages = 1 + max((f.stage for f in self.home.values()), default=-1)
+        if not self.stages:
+            raise PcgError("no op has a stage; run pcg-assign-stages first", self.func)
+        self.contents: dict[Fragment, dict[int, None]] = {}
+        for i, fragment in self.home.items():
+            self.contents.setdefault(fragment, {})[i] = None
+        self._prepare()
+        self.order = self._ordered()
+        self.at: dict[tuple[ir.Value, int], ir.Value] = {}
+        """(value of the program, stage) -> the value on the mesh of the stage."""
+
+    # -- which op goes where -------------------------------------------------------------------
+
+    def _fragments(self) -> None:
+        """The fragments of the ops that have a stage."""
+        rounds: dict[ir.Value, tuple[int, int]] = {}  # of values of the update: (round, stage)
+        for i, op in enumerate(self.ops):
+            stage = stage_number(op)
+            if op.name in ("pcg.pipeline", "pcg.batch"):
+                if op.name == "pcg.batch":
+                    if stage is None:
+                        raise PcgError("'pcg.batch' op has no stage; run pcg-assign-stages first", op)
+                    rounds[op.results[0]] = 0, stage
+                continue
+            if op.results and op.results[0] in self.free:
+                continue
+            if self.inside[i]:
+                phase = phase_of(op)
+                if stage is None or phase not in PHASES[1:4]:
+                    raise PcgError(
+                        f"'{op.name}' op of a microbatch has stage {stage} and phase {phase!r}; run pcg-assign-stages"
+                        " and pcg-split-backward first", op,
+                    )  # fmt: skip
+                self.home[i] = Fragment(phase, stage)
+            elif stage is not None:
+                read = [rounds[v] for v in self.reads[i] if v in rounds]
+                turn = max((r + (s != stage) for r, s in read), default=0)
+                self.home[i] = Fragment("update", stage, turn)
+                rounds.update(dict.fromkeys(op.results, (turn, stage)))
+
+    def _light(self, i: int) -> bool:
+        """Whether an op is repeated in each fragment that reads it rather than kept for all microbatches."""
+        op = self.ops[i]
+        return all(r in self.free for r in op.results) or traits.has(op.name, Trait.FORWARDS | Trait.SPREADS)
+
+    def _prepare(self) -> None:
+        """Put ops from before the microbatches where they are read; those that are not light run once per step."""
+        for fragment in list(self.contents):
+            self._take(fragment, list(self.contents[fragment]))
+        for op in self.ops:
+            if op.name == "pcg.pipeline":
+                for stage in self._stages_reading(op.results[0]):
+                    self._need(Fragment("prepare", stage), op.operands[0])
+        for v in self.last.operands:  # as a number of steps
+            i = self.index.get(v)
+            if i is None or i in self.home or v in self.free or self.ops[i].name in ("pcg.pipeline", "pcg.batch"):
+                continue
+            updates = [f for f, ops in self.contents.items() if f.phase == "update" and i in ops]
+            self.returned[i] = min(updates, default=Fragment("prepare", 0))
+            if not updates:
+                self._need(self.returned[i], v)
+        for fragment, contents in self.contents.items():
+            self.contents[fragment] = dict.fromkeys(sorted(contents))
+
+    def _take(self, fragment: Fragment, work: list[int]) -> None:
+        """Add what the ops `work` of a fragment read from before the microbatches."""
+        while work:
+            for v in self.reads[work.pop()]:
+                i = self.index.get(v)
+                if i is None or i in self.home or self.ops[i].name in ("pcg.pipeline", "pcg.batch"):
+                    continue
+                if self._light(i) or fragment.phase in ("prepare", "update"):
+                    if i not in self.contents[fragment]:
+                        self.contents[fragment][i] = None
+                        work.append(i)
+                else:
+                    self._need(Fragment("prepare", fragment.stage), v)
+
+    def _need(self, fragment: Fragment, value: ir.Value) -> None:
+        """Let a stage prepare a value."""
+        i = self.index.get(value)
+        if i is not None and i not in self.contents.setdefault(fragment, {}):
+            self.contents[fragment][i] = None
+            self._take(fragment, [i])
+
+    def _stages_reading(self, value: ir.Value) -> list[int]:
+        return sorted({f.stage for f, ops in self.contents.items() if any(value in self.reads[i] for i in ops)})
+
+    def _ordered(self) -> list[Fragment]:
+        """The fragments, each after what it reads; of those that are ready, as the phases are."""
+        maker = self.home
+        needs: dict[Fragment, set[Fragment]] = {}
+        for fragment, contents in self.contents.items():
+            found: set[Fragment] = set()
+            for i in contents:
+                for v in self.reads[i]:
+                    j = self.index.get(v)
+                    while j is not None and self.ops[j].name in ("pcg.pipeline", "pcg.batch"):
+                        j = self.index.get(self.ops[j].operands[0])
+                    if j is not None and j not in contents:
+                        found.add(maker.get(j, Fragment("prepare", fragment.stage)))
+            needs[fragment] = found - {fragment}
+
+        def key(f: Fragment) -> tuple[int, int, int]:
+            return PHASES.index(f.phase), f.round, -f.stage if f.phase in ("backward", "weight") else f.stage
+
+        order: list[Fragment] = []
+        left = sorted(needs, key=key)
+        while left:
+            ready = next((f for f in left if needs[f] <= set(order)), None)
+            if ready is None:
+                names = ", ".join(f"{f.phase} of stage {f.stage}" for f in left)
+                raise PcgError(f"stages need each other's results: {names}", self.func)
+            order.append(ready)
+            left.remove(ready)
+        return order
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        homes = self._argument_homes()
+        state = state_of(self.func)
+        with ir.InsertionPoint(self.last):
+            for a, stage in zip(self.block.arguments, homes, strict=True):
+                self.at[a, stage] = a
+            waiting = [i for i, op in enumerate(self.ops) if op.name in ("pcg.pipeline", "pcg.batch")]
+            for number, fragment in enumerate(self.order):
+                waiting = [i for i in waiting if not self._step(i)]
+                self._write(fragment, number)
+            waiting = [i for i in waiting if not self._step(i)]
+            assert not waiting, "microbatches of values that no stage has"
+        results = list(self.last.operands)
+        names: list[str | None] = []
+        with ir.InsertionPoint(self.last):
+            for r, value in enumerate(results):
+                stage = homes[state[r]] if r in state else self._any_stage(value)
+                self.last.operands[r] = self._get(value, stage)
+                names.append(mesh_name(stage))
+        for op in reversed(self.ops):
+            op.erase()
+        mesh_names.set_signature_meshes(self.func, "arg_attrs", [mesh_name(s) for s in homes])
+        mesh_names.set_signature_meshes(self.func, "res_attrs", names)
+
+    def _argument_homes(self) -> list[int]:
+        """The stage of each argument: state is where its next value is computed, others where they are read first."""
+        read: dict[ir.Value, int] = {}
+        for fragment in self.order:
+            for i in self.contents[fragment]:
+                for v in self.reads[i]:
+                    op = defining_op(v)
+                    if op is not None and op.name == "pcg.pipeline":
+                        v = op.operands[0]
+                    read.setdefault(v, fragment.stage)
+        homes = [read.get(a, 0) for a in self.block.arguments]
+        for r, a in state_of(self.func).items():
+            i = self.index.get(self.last.operands[r])
+            if i is not None:
+                homes[a] = self.home[i].stage if i in self.home else stage_number(self.ops[i]) or 0
+        return homes
+
+    def _any_stage(self, value: ir.Value) -> int:
+        return next((s for v, s in self.at if v == value), 0)
+
+    def _write(self, fragment: Fragment, number: int) -> None:
+        contents = self.contents[fragment]
+        inner = {r for i in contents for r in self.ops[i].results}
+        read = dict.fromkeys(v for i in contents for v in self.reads[i] if v not in inner)
+        inputs = {v: self._get(v, fragment.stage) for v in read}
+        outputs = [r for i in contents for r in self.ops[i].results if self._leaves(r, fragment)]
+        made = create_stage(
+            [self.ops[i] for i in contents], inputs, outputs, mesh_name(fragment.stage), number, self.func.location
+        )
+        if made:
+            stage = made[0].owner.operation.operands[0].owner.operation
+            stage.attributes[PHASE] = ir.StringAttr.get(fragment.phase)
+        self.at.update(((v, fragment.stage), r) for v, r in zip(outputs, made, strict=True))
+
+    def _leaves(self, value: ir.Value, fragment: Fragment) -> bool:
+        """Whether what a fragment computes is read outside of it."""
+        i = self.index[value]
+        if i in self.home and self.home[i] != fragment:
+            return False
+        for use in value.uses:
+            op = _top(use.owner.operation, self.func)
+            if op == self.last:
+                leaves = i in self.home or self.returned.get(i) == fragment
+            elif op.name == "pcg.batch":
+                leaves = True
+            elif op.name == "pcg.pipeline":
+                leaves = i in self.home or (
+                    fragment.phase == "prepare" and fragment.stage in self._stages_reading(op.results[0])
+                )
+            elif i in self.home:
+                leaves = any(f != fragment for f in self._places(op))
+            else:  # each stage prepares its own
+                others = [f for f in self._places(op) if f.stage == fragment.stage and i not in self.contents[f]]
+                leaves = fragment.phase == "prepare" and bool(others)
+            if leaves:
+                return True
+        return False
+
+    def _places(self, op: ir.Operation) -> list[Fragment]:
+        """The fragments that an op is in."""
+        i = self.index[op.results[0]]
+        return [self.home[i]] if i in self.home else [f for f, ops in self.contents.items() if i in ops]
+
+    def _step(self, i: int) -> bool:
+        """Write a `pcg.pipeline` or `pcg.batch` op, if what it reads is there; whether it was."""
+        op = self.ops[i]
+        value = op.operands[0]
+        if op.name == "pcg.batch":
+            stage = stage_number(op)
+            assert stage is not None
+            if not any(v == value for v, _ in self.at):
+                return False
+            self.at[op.results[0], stage] = self._copy(op, self._get(value, stage))
+            return True
+        stages = self._stages_reading(op.results[0])
+        needed = self.index.get(value)
+        if needed is not None and not all((value, s) in self.at for s in stages):
+            return False
+        for s in stages:
+            self.at[op.results[0], s] = self._copy(op, self._get(value, s))
+        return True
+
+    def _copy(self, op: ir.Operation, operand: ir.Value) -> ir.Value:
+        """The same op of another operand."""
+        attributes = {n: op.attributes[n] for n in op.attributes if n != STAGE}
+        return ir.Operation.create(
+            op.name, results=[op.results[0].type], operands=[operand], attributes=attributes, loc=op.location
+        ).result
+
+    def _get(self, value: ir.Value, stage: int) -> ir.Value:
+        """A value on the mesh of a stage: transferred there, if it is on another one."""
+        if (value, stage) not in self.at:
+            i = self.index.get(value)
+            if i is not None and i not in self.home and value in self.free:
+                self._write_free(value, i, stage)
+            else:
+                source = next((r for (v, _), r in self.at.items() if v == value), None)
+                assert source is not None, "a value that no stage has"
+                self.at[value, stage] = emit.create(
+                    "pcg.transfer", [source], value.type, mesh=ir.FlatSymbolRefAttr.get(mesh_name(stage))
+                )
+                self.transfers += 1
+        return self.at[value, stage]
+
+    def _write_free(self, value: ir.Value, i: int, stage: int) -> None:
+        """A constant that is not read by a fragment, but returned or divided into microbatches: by one of its own."""
+        need: dict[int, None] = {i: None}
+        for j in range(i, -1, -1):
+            if j in need:
+                need.update((k, None) for v in self.reads[j] if (k := self.index.get(v)) is not None)
+        made = create_stage(
+            [self.ops[j] for j in sorted(need)], {}, [value], mesh_name(stage), len(self.order), self.func.location
+        )
+        made[0].owner.operation.operands[0].owner.operation.attributes[PHASE] = ir.StringAttr.get("prepare")
+        self.at[value, stage] = made[0]
+
+
+def _top(op: ir.Operation, func: ir.Operation) -> ir.Operation:
+    """The op of the function's block that `op` is, or is in."""
+    while op.parent != func:
+        op = op.parent.operation
+    return op
+
+
+def fragments_of(func: ir.Operation) -> Sequence[ir.Operation]:
+    """The `pcg.stage` ops of a pipeline, in order."""
+    return [
+        op.operation for op in func.regions[0].blocks[0].operations
+        if op.operation.name == "pcg.stage" and PHASE in op.operation.attributes
+    ]  # fmt: skip
