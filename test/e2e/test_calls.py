@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.driver.program import ProgramError
-from pcg.runtime.executable import SignatureError
+from pcg.runtime.call_tree import SignatureError
 
 MESH = {"a": 2, "b": 2}
 X = np.arange(16, dtype=np.float32).reshape(4, 4)

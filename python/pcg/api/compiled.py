@@ -21,7 +21,8 @@ from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.rules.strategy import StrategyError, factorise
 from pcg.runtime import jax_compat, placement
-from pcg.runtime.executable import Executable, SignatureError
+from pcg.runtime.call_tree import SignatureError
+from pcg.runtime.executable import Executable
 from pcg.runtime.fit import within
 
 

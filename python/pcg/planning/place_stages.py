@@ -17,12 +17,14 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.processes import devices
 from pcg.machine import Machine
+from pcg.planning import place_fragments
 from pcg.planning.propagation import ENGINES as PROPAGATION
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import Search
 from pcg.propagate import ENGINES as LOCAL
 from pcg.reshard.cross import same_split
 from pcg.rewrite.insert_reshards import InsertReshards
+from pcg.rewrite.staging.outline import fragments_of
 from pcg.rules.registry import shape
 
 #: Bytes from which a value that comes from another mesh is spread.  A choice: below, latency decides.
@@ -50,6 +52,15 @@ class PlaceStages(Transformation):
         if not stages:
             raise PcgError("the entry function has no stages; run pcg-split-meshes first", func)
         meshes = self.meshes = shardings.meshes_of(module)
+        for stage in stages:
+            if stage_mesh(stage) not in meshes:
+                names = ", ".join("@" + m for m in meshes) or "none"
+                raise PcgError(f"stage on @{stage_mesh(stage)}; declared meshes: {names}", stage)
+        if fragments := fragments_of(func):
+            with module.context:
+                self._fragments(func, fragments)
+            self.statistics["stages"] += len(stages)
+            return
         last = func.regions[0].blocks[0].operations[-1].operation
         with module.context:
             returned: dict[ir.Value, ShardSpec] = {}
@@ -60,12 +71,20 @@ class PlaceStages(Transformation):
                 if shardings.get(value) is None and not _is_result_of_stage(value):
                     shardings.set(value, spec, mesh_names.mesh_name_of(value) or "")
             for stage in stages:
-                if stage_mesh(stage) not in meshes:
-                    names = ", ".join("@" + m for m in meshes) or "none"
-                    raise PcgError(f"stage on @{stage_mesh(stage)}; declared meshes: {names}", stage)
                 self._stage(stage, returned, meshes[stage_mesh(stage)])
             self._rest(func, last, returned)
         self.statistics["stages"] += len(stages)
+
+    def _fragments(self, func: ir.Operation, fragments: Sequence[ir.Operation]) -> None:
+        """Layouts of a pipeline; the programs of one mesh are planned together."""
+
+        def decide(program: ir.Module) -> None:
+            self.take_notes(self._run(program), "pcg-search" if self.engine == "search" else "dist-propagate")
+
+        place_fragments.place(func, fragments, self.meshes, decide)
+        for stage in fragments:
+            inner = stage_module(stage, self.meshes[stage_mesh(stage)])
+            self._insert(stage, inner)
 
     def _stage(self, stage: ir.Operation, returned: dict[ir.Value, ShardSpec], mesh: Mesh) -> None:
         """Layouts of one stage; `returned` are those that the function's results need."""
@@ -87,11 +106,8 @@ class PlaceStages(Transformation):
                 known = [s if s is not None else h for s, h in zip(known, hints, strict=True)]
                 shardings.set_boundary_specs(stage, shardings.IN_SPECS, known, symbol)
                 inner, decide = self._decide(stage, mesh)
-        insert = InsertReshards(machine=self.machine)
-        insert.run(inner.operation)
         self.take_notes(decide, "dist-propagate" if isinstance(decide, Propagate) else "pcg-search")
-        self.take_notes(insert, "dist-insert-reshards")
-        take_body(stage, inner)
+        self._insert(stage, inner)
         for value, before, spec in zip(inputs, ins, shardings.boundary_specs(stage, shardings.IN_SPECS), strict=True):
             if before is None and spec is not None:
                 shardings.set(value, spec, symbol)
@@ -99,11 +115,22 @@ class PlaceStages(Transformation):
     def _decide(self, stage: ir.Operation, mesh: Mesh) -> tuple[ir.Module, Search | Propagate]:
         """The stage as a program of its own, with all layouts, and what found them."""
         inner = stage_module(stage, mesh)
+        return inner, self._run(inner)
+
+    def _run(self, program: ir.Module) -> Search | Propagate:
+        """Decide the layouts of a program on one mesh."""
         decide: Search | Propagate = Search(machine=self.machine, memory_limit=self.memory_limit, progress=False)
         if self.engine != "search":
             decide = Propagate(engine=self.engine, machine=self.machine, progress=False)
-        decide.run(inner.operation)
-        return inner, decide
+        decide.run(program.operation)
+        return decide
+
+    def _insert(self, stage: ir.Operation, program: ir.Module) -> None:
+        """Give a stage the body of its placed program, with its redistributions."""
+        insert = InsertReshards(machine=self.machine)
+        insert.run(program.operation)
+        self.take_notes(insert, "dist-insert-reshards")
+        take_body(stage, program)
 
     def _spread(self, value: ir.Value, mesh: Mesh) -> ShardSpec | None:
         """The layout of a large value from another mesh in which no element is replicated, if its size divides.

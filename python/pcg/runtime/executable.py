@@ -8,23 +8,18 @@ from contextlib import nullcontext
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import NamedSharding
 
 from pcg.driver.compilation import Compilation
 from pcg.driver.plan import Plan
-from pcg.driver.program import PACKED, Leaf, ProgramError
+from pcg.driver.program import PACKED, Leaf
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec, refine
 from pcg.rules.custom_call import has_side_effect
 from pcg.runtime import jax_compat, placement, replicas
+from pcg.runtime.call_tree import CallTree, SignatureError, tensor
 from pcg.runtime.host import HostErrors
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.structure import difference
-
-
-class SignatureError(ProgramError):
-    """A call does not fit the argument structure, shapes or dtypes that a program was compiled for."""
 
 
 class Executable:
@@ -41,10 +36,9 @@ class Executable:
         self.mesh = compilation.mesh
         self.placement = placement.DeviceMesh.of(self.mesh, devices)
         self.jax_mesh = self.placement.user_mesh
-        self._takes_tree = program.in_tree is not None
+        self._tree = CallTree(program)
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
-        self._has_keywords = self._takes_tree and bool(jax.tree.unflatten(program.in_tree, program.inputs)[1])
         self._errors = HostErrors(program.name) if program.callbacks and self.mesh.size > 1 else None
         self.jitted = self._build(tuple(donate))
 
@@ -80,27 +74,21 @@ class Executable:
             constants: Sequence[Any] = ()
             if program.constants:
                 constants, *args = args  # type: ignore[assignment]
-            flat = self._flatten(args)
-            self._check(flat)
+            flat = self._tree.flatten(args)
+            self._tree.check(flat)
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
-            data = [_data(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)]
+            data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)]
             out = _with_empty(body(*(x for x in [*data, *constants] if x.size)), program.results)
-            for i, leaf in enumerate(program.results):
-                if leaf.key:
-                    out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
-                elif leaf.empty:
-                    out[i] = np.zeros(leaf.shape, jax.dtypes.float0)
-                elif leaf.weak:
-                    out[i] = jax_compat.weakened(out[i])
-            return self._unflatten(out)
+            return self._tree.result(out)
 
         run.__name__ = run.__qualname__ = program.name
         count = len(program.inputs)
-        shardings = self._in_tree(self._in[:count])
+        shardings = self._tree.in_tree(self._in[:count])
         if program.constants:
             shardings, donate = (tuple(self._in[count:]), *shardings), tuple(i + 1 for i in donate)
-        return jax.jit(run, in_shardings=shardings, out_shardings=self._unflatten(self._out), donate_argnums=donate)
+        results = self._tree.unflatten(self._out)
+        return jax.jit(run, in_shardings=shardings, out_shardings=results, donate_argnums=donate)
 
     def _types(self, leaves: Sequence[Leaf], specs: Sequence[ShardSpec]) -> list[jax.ShapeDtypeStruct]:
         """Local shapes and dtypes of `leaves`."""
@@ -117,7 +105,7 @@ class Executable:
         host.
         """
         with jax_compat.x64(self.needs_x64):
-            types = self._in_tree([_jax_type(x) for x in self.program.inputs])
+            types = self._tree.in_tree([_jax_type(x) for x in self.program.inputs])
             if self.program.constants:
                 types = (tuple(map(_jax_type, self.program.arguments[len(self.program.inputs) :])), *types)
             return replicas.compile_lowered(self.jitted.lower(*types))
@@ -161,9 +149,9 @@ class Executable:
         Raises:
           SignatureError: the arguments do not fit; names the first that does not.
         """
-        packed = (*args, kwargs) if kwargs or self._has_keywords else tuple(args)
+        packed = self._tree.packed(args, kwargs)
         with jax_compat.x64(self.needs_x64):
-            flat = self._flatten(packed)
+            flat = self._tree.flatten(packed)
             if jax_compat.any_traced(flat):
                 if self.program.ordered:
                     raise SignatureError(
@@ -171,9 +159,9 @@ class Executable:
                         " from call to call; it cannot be part of another jax function"
                     )
                 constants = (self.program.constants,) if self.program.constants else ()
-                return self.jitted(*constants, *self._in_tree(flat))
+                return self.jitted(*constants, *self._tree.in_tree(flat))
             self.check_donated(flat)
-            placed = self._in_tree(self.place(flat))
+            placed = self._tree.in_tree(self.place(flat))
             return self._run_with_host(placed) if self.calls_host else self.direct(*placed)
 
     def check_donated(self, flat: Sequence[Any]) -> None:
@@ -219,7 +207,7 @@ class Executable:
         Raises:
           SignatureError: one has another shape or dtype than the program was compiled for.
         """
-        self._check(flat)
+        self._tree.check(flat)
         return [self._place(x, s) for x, s in zip(flat, self._in[: len(self.program.inputs)], strict=True)]
 
     def _place(self, x: Any, sharding: NamedSharding) -> Any:
@@ -234,61 +222,17 @@ class Executable:
         """Whether calls must enable 64-bit arrays because the process has not."""
         return self.program.has_64_bit and not jax.config.jax_enable_x64
 
-    def _in_tree(self, flat: Sequence[Any]) -> tuple[Any, ...]:
-        """Flat arguments as the positional arguments of `jitted`: keywords, if any, come last as a dict."""
-        if not self._takes_tree:
-            return tuple(flat)
-        args, kwargs = jax.tree.unflatten(self.program.in_tree, flat)
-        return (*args, kwargs) if kwargs else tuple(args)
-
-    def _flatten(self, packed: Sequence[Any]) -> list[Any]:
-        program = self.program
-        if not self._takes_tree:
-            if len(packed) != len(program.inputs):
-                wanted = ", ".join(f"{x.name}: {x}" for x in program.inputs[:8])
-                more = ", ..." if len(program.inputs) > 8 else ""
-                raise SignatureError(
-                    f"{program.name} takes {len(program.inputs)} arguments ({wanted}{more}), got {len(packed)}"
-                )
-            return list(packed)
-        expected = self._in_tree(program.inputs)
-        flat, tree = jax.tree.flatten(tuple(packed))
-        if tree != jax.tree.structure(expected, is_leaf=lambda x: isinstance(x, Leaf)):
-            raise SignatureError(difference(program.name, expected, tuple(packed)))
-        return flat
-
-    def _check(self, flat: Sequence[Any]) -> None:
-        for x, leaf in zip(flat, self.program.inputs, strict=True):
-            try:
-                aval = jax.typeof(x)
-            except (TypeError, ValueError):
-                text = f"argument {leaf.name} is {x!r:.60} of type {type(x).__name__}; expected {leaf}"
-                raise SignatureError(text) from None
-            shape, dtype = aval.shape, aval.dtype
-            wanted = leaf.shape[: len(leaf.shape) - leaf.key_rank] if leaf.key else leaf.shape
-            if tuple(shape) != wanted or not _same_dtype(dtype, leaf):
-                kind = f"key<{leaf.key}>[{','.join(map(str, wanted))}]" if leaf.key else str(leaf)
-                raise SignatureError(
-                    f"argument {leaf.name} is {dtype}[{','.join(map(str, shape))}]; {self.program.name} was compiled"
-                    f" for {kind}"
-                )
-
-    def _unflatten(self, out: Sequence[Any]) -> Any:
-        if self.program.out_tree is not None:
-            return jax.tree.unflatten(self.program.out_tree, out)
-        return out[0] if len(out) == 1 else tuple(out)
-
     # -- what it is ----------------------------------------------------------------------------
 
     @property
     def input_shardings(self) -> Any:
         """NamedShardings in the structure of the positional arguments (then a dict of keyword arguments)."""
-        return self._in_tree(self._in[: len(self.program.inputs)])
+        return self._tree.in_tree(self._in[: len(self.program.inputs)])
 
     @property
     def output_shardings(self) -> Any:
         """NamedShardings in the structure of the result."""
-        return self._unflatten(self._out)
+        return self._tree.unflatten(self._out)
 
     @property
     def replicated(self) -> NamedSharding:
@@ -348,21 +292,6 @@ def _with_empty(values: Iterable[Any], types: Sequence[Leaf | jax.ShapeDtypeStru
     """`values`, and in their places arrays without elements, so that there is one for each of `types`."""
     left = iter(values)
     return [jax.numpy.zeros(t.shape, np_dtype(str(t.dtype))) if 0 in t.shape else next(left) for t in types]
-
-
-def _data(x: Any, leaf: Leaf) -> Any:
-    """The tensor behind an argument."""
-    if leaf.empty:
-        return jax.numpy.zeros(leaf.shape, bool)
-    return jax.random.key_data(x) if leaf.key else x
-
-
-def _same_dtype(dtype: Any, leaf: Leaf) -> bool:
-    if leaf.empty or dtype == jax.dtypes.float0:
-        return leaf.empty and dtype == jax.dtypes.float0
-    if leaf.key:
-        return jax_compat.is_key(dtype) and jax_compat.key_impl(dtype) == leaf.key
-    return not jax_compat.is_key(dtype) and np.dtype(dtype) == np_dtype(leaf.dtype)
 
 
 def _jax_type(leaf: Leaf) -> jax.ShapeDtypeStruct:

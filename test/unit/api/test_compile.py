@@ -11,7 +11,7 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.runtime import jax_compat
-from pcg.runtime.executable import SignatureError
+from pcg.runtime.call_tree import SignatureError
 from support.close import assert_close
 
 MESH = {"data": 2, "model": 4}

@@ -1,4 +1,4 @@
-"""Fragments of a pipeline: what each stage runs in each phase, as a `pcg.stage` on the stage's mesh."""
+"""Fragments of a pipeline: what runs of each stage in each phase, as a `pcg.stage` on the mesh of its device group."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from torch_mlir import ir
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import create_stage, symbols_used
-from pcg.ir.transformation import Transformation
+from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of, outer_values
+from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.placement import FORMS, placement
 from pcg.rewrite.microbatch_loop import of_microbatches
 from pcg.rewrite.staging.assign import STAGE, stage_number
 from pcg.rules import traits
@@ -26,18 +28,21 @@ PHASE = "pcg.phase"
 PHASES = ("prepare", "forward", "backward", "weight", "update")
 
 
+
+
 class Fragment(NamedTuple):
     """Which program an op belongs to."""
 
     phase: str
-    stage: int
+    place: int
+    """The stage; of what runs once per step the group, which may have several stages."""
     round: int = 0
-    """Of updates: how often what it reads has come from another stage."""
+    """Of updates: how often what it reads has come from another group."""
 
 
-def mesh_name(stage: int) -> str:
-    """The symbol of the mesh of a stage."""
-    return f"stage{stage}"
+def mesh_name(group: int) -> str:
+    """The symbol of the mesh of a group of devices."""
+    return f"group{group}"
 
 
 def phase_of(op: ir.Operation) -> str:
@@ -48,14 +53,26 @@ def phase_of(op: ir.Operation) -> str:
 class OutlineStages(Transformation):
     """Make programs of the stages of a pipeline: one per phase, with transfers between meshes."""
 
+    placement: str = option("linear", "which group of devices has which stages, as in pcg-schedule", FORMS)
+    chunks: int = option(1, "number of stages of each group")
+
     def run(self, module: ir.Operation) -> None:
         func = entry_of(module)
-        outline = _Outline(func)
+        stages = 1 + max((s for op in _ops(func) if (s := stage_number(op)) is not None), default=-1)
+        if not stages:
+            raise PcgError("no op has a stage; run pcg-assign-stages first", func)
+        if self.chunks < 1 or stages % self.chunks:
+            raise PcgError(f"{stages} stages in chunks of {self.chunks}; allowed: a divisor of the stages", func)
+        try:
+            groups = placement(self.placement, stages // self.chunks, self.chunks)
+        except PipelineError as error:
+            raise PcgError(str(error), func) from None
+        outline = _Outline(func, groups)
         meshes = shardings.meshes_of(module)
-        missing = next((s for s in range(outline.stages) if mesh_name(s) not in meshes), None)
+        missing = next((g for g in groups if mesh_name(g) not in meshes), None)
         if missing is not None:
             names = ", ".join("@" + m for m in meshes) or "none"
-            raise PcgError(f"stage {missing} has no mesh @{mesh_name(missing)}; declared meshes: {names}", func)
+            raise PcgError(f"group {missing} has no mesh @{mesh_name(missing)}; declared meshes: {names}", func)
         with module.context, func.location:
             outline.run()
         self.statistics["fragments"] += len(outline.order)
@@ -67,7 +84,8 @@ class _Outline:
     """The rewriting of one function."""
 
     func: ir.Operation
-    stages: int = field(init=False)
+    groups: Sequence[int]
+    """The group of each stage."""
     order: list[Fragment] = field(init=False)
     """All fragments, each after those that it needs."""
     transfers: int = 0
@@ -88,29 +106,29 @@ class _Outline:
         self.returned: dict[int, Fragment] = {}
         """Of those that are returned: the fragment whose result that is."""
         self._fragments()
-        self.stages = 1 + max((f.stage for f in self.home.values()), default=-1)
-        if not self.stages:
-            raise PcgError("no op has a stage; run pcg-assign-stages first", self.func)
         self.contents: dict[Fragment, dict[int, None]] = {}
         for i, fragment in self.home.items():
             self.contents.setdefault(fragment, {})[i] = None
         self._prepare()
         self.order = self._ordered()
         self.at: dict[tuple[ir.Value, int], ir.Value] = {}
-        """(value of the program, stage) -> the value on the mesh of the stage."""
+        """(value of the program, group) -> the value on the mesh of the group."""
+
+    def _group(self, fragment: Fragment) -> int:
+        return self.groups[fragment.place] if fragment.phase in PHASES[1:4] else fragment.place
 
     # -- which op goes where -------------------------------------------------------------------
 
     def _fragments(self) -> None:
         """The fragments of the ops that have a stage."""
-        rounds: dict[ir.Value, tuple[int, int]] = {}  # of values of the update: (round, stage)
+        rounds: dict[ir.Value, tuple[int, int]] = {}  # of values of the update: (round, group)
         for i, op in enumerate(self.ops):
             stage = stage_number(op)
             if op.name in ("pcg.pipeline", "pcg.batch"):
                 if op.name == "pcg.batch":
                     if stage is None:
                         raise PcgError("'pcg.batch' op has no stage; run pcg-assign-stages first", op)
-                    rounds[op.results[0]] = 0, stage
+                    rounds[op.results[0]] = 0, self.groups[stage]
                 continue
             if op.results and op.results[0] in self.free:
                 continue
@@ -123,10 +141,11 @@ class _Outline:
                     )  # fmt: skip
                 self.home[i] = Fragment(phase, stage)
             elif stage is not None:
+                group = self.groups[stage]
                 read = [rounds[v] for v in self.reads[i] if v in rounds]
-                turn = max((r + (s != stage) for r, s in read), default=0)
-                self.home[i] = Fragment("update", stage, turn)
-                rounds.update(dict.fromkeys(op.results, (turn, stage)))
+                number = max((r + (g != group) for r, g in read), default=0)
+                self.home[i] = Fragment("update", group, number)
+                rounds.update(dict.fromkeys(op.results, (number, group)))
 
     def _light(self, i: int) -> bool:
         """Whether an op is repeated in each fragment that reads it rather than kept for all microbatches."""
@@ -139,8 +158,8 @@ class _Outline:
             self._take(fragment, list(self.contents[fragment]))
         for op in self.ops:
             if op.name == "pcg.pipeline":
-                for stage in self._stages_reading(op.results[0]):
-                    self._need(Fragment("prepare", stage), op.operands[0])
+                for group in self._groups_reading(op.results[0]):
+                    self._need(Fragment("prepare", group), op.operands[0])
         for v in self.last.operands:  # as a number of steps
             i = self.index.get(v)
             if i is None or i in self.home or v in self.free or self.ops[i].name in ("pcg.pipeline", "pcg.batch"):
@@ -164,17 +183,17 @@ class _Outline:
                         self.contents[fragment][i] = None
                         work.append(i)
                 else:
-                    self._need(Fragment("prepare", fragment.stage), v)
+                    self._need(Fragment("prepare", self._group(fragment)), v)
 
     def _need(self, fragment: Fragment, value: ir.Value) -> None:
-        """Let a stage prepare a value."""
+        """Let a group prepare a value."""
         i = self.index.get(value)
         if i is not None and i not in self.contents.setdefault(fragment, {}):
             self.contents[fragment][i] = None
             self._take(fragment, [i])
 
-    def _stages_reading(self, value: ir.Value) -> list[int]:
-        return sorted({f.stage for f, ops in self.contents.items() if any(value in self.reads[i] for i in ops)})
+    def _groups_reading(self, value: ir.Value) -> list[int]:
+        return sorted({self._group(f) for f, ops in self.contents.items() if any(value in self.reads[i] for i in ops)})
 
     def _ordered(self) -> list[Fragment]:
         """The fragments, each after what it reads; of those that are ready, as the phases are."""
@@ -188,19 +207,19 @@ class _Outline:
                     while j is not None and self.ops[j].name in ("pcg.pipeline", "pcg.batch"):
                         j = self.index.get(self.ops[j].operands[0])
                     if j is not None and j not in contents:
-                        found.add(maker.get(j, Fragment("prepare", fragment.stage)))
+                        found.add(maker.get(j, Fragment("prepare", self._group(fragment))))
             needs[fragment] = found - {fragment}
 
         def key(f: Fragment) -> tuple[int, int, int]:
-            return PHASES.index(f.phase), f.round, -f.stage if f.phase in ("backward", "weight") else f.stage
+            return PHASES.index(f.phase), f.round, -f.place if f.phase in ("backward", "weight") else f.place
 
         order: list[Fragment] = []
         left = sorted(needs, key=key)
         while left:
             ready = next((f for f in left if needs[f] <= set(order)), None)
             if ready is None:
-                names = ", ".join(f"{f.phase} of stage {f.stage}" for f in left)
-                raise PcgError(f"stages need each other's results: {names}", self.func)
+                names = ", ".join(f"{f.phase} {f.place}" for f in left)
+                raise PcgError(f"fragments need each other's results: {names}", self.func)
             order.append(ready)
             left.remove(ready)
         return order
@@ -211,8 +230,8 @@ class _Outline:
         homes = self._argument_homes()
         state = state_of(self.func)
         with ir.InsertionPoint(self.last):
-            for a, stage in zip(self.block.arguments, homes, strict=True):
-                self.at[a, stage] = a
+            for a, group in zip(self.block.arguments, homes, strict=True):
+                self.at[a, group] = a
             waiting = [i for i, op in enumerate(self.ops) if op.name in ("pcg.pipeline", "pcg.batch")]
             for number, fragment in enumerate(self.order):
                 waiting = [i for i in waiting if not self._step(i)]
@@ -223,16 +242,16 @@ class _Outline:
         names: list[str | None] = []
         with ir.InsertionPoint(self.last):
             for r, value in enumerate(results):
-                stage = homes[state[r]] if r in state else self._any_stage(value)
-                self.last.operands[r] = self._get(value, stage)
-                names.append(mesh_name(stage))
+                group = homes[state[r]] if r in state else self._any_group(value)
+                self.last.operands[r] = self._get(value, group)
+                names.append(mesh_name(group))
         for op in reversed(self.ops):
             op.erase()
-        mesh_names.set_signature_meshes(self.func, "arg_attrs", [mesh_name(s) for s in homes])
+        mesh_names.set_signature_meshes(self.func, "arg_attrs", [mesh_name(g) for g in homes])
         mesh_names.set_signature_meshes(self.func, "res_attrs", names)
 
     def _argument_homes(self) -> list[int]:
-        """The stage of each argument: state is where its next value is computed, others where they are read first."""
+        """The group of each argument: state is where its next value is computed, others where they are read first."""
         read: dict[ir.Value, int] = {}
         for fragment in self.order:
             for i in self.contents[fragment]:
@@ -240,30 +259,36 @@ class _Outline:
                     op = defining_op(v)
                     if op is not None and op.name == "pcg.pipeline":
                         v = op.operands[0]
-                    read.setdefault(v, fragment.stage)
+                    read.setdefault(v, self._group(fragment))
         homes = [read.get(a, 0) for a in self.block.arguments]
         for r, a in state_of(self.func).items():
             i = self.index.get(self.last.operands[r])
-            if i is not None:
-                homes[a] = self.home[i].stage if i in self.home else stage_number(self.ops[i]) or 0
+            if i in self.home:
+                homes[a] = self._group(self.home[i])
+            elif i in self.returned:
+                homes[a] = self._group(self.returned[i])
+            elif i is not None and (stage := stage_number(self.ops[i])) is not None:
+                homes[a] = self.groups[stage]
         return homes
 
-    def _any_stage(self, value: ir.Value) -> int:
-        return next((s for v, s in self.at if v == value), 0)
+    def _any_group(self, value: ir.Value) -> int:
+        return next((g for v, g in self.at if v == value), 0)
 
     def _write(self, fragment: Fragment, number: int) -> None:
-        contents = self.contents[fragment]
+        contents, group = self.contents[fragment], self._group(fragment)
         inner = {r for i in contents for r in self.ops[i].results}
         read = dict.fromkeys(v for i in contents for v in self.reads[i] if v not in inner)
-        inputs = {v: self._get(v, fragment.stage) for v in read}
+        inputs = {v: self._get(v, group) for v in read}
         outputs = [r for i in contents for r in self.ops[i].results if self._leaves(r, fragment)]
         made = create_stage(
-            [self.ops[i] for i in contents], inputs, outputs, mesh_name(fragment.stage), number, self.func.location
+            [self.ops[i] for i in contents], inputs, outputs, mesh_name(group), number, self.func.location
         )
         if made:
             stage = made[0].owner.operation.operands[0].owner.operation
             stage.attributes[PHASE] = ir.StringAttr.get(fragment.phase)
-        self.at.update(((v, fragment.stage), r) for v, r in zip(outputs, made, strict=True))
+            if fragment.phase in PHASES[1:4]:
+                stage.attributes[STAGE] = emit.i64(fragment.place)
+        self.at.update(((v, group), r) for v, r in zip(outputs, made, strict=True))
 
     def _leaves(self, value: ir.Value, fragment: Fragment) -> bool:
         """Whether what a fragment computes is read outside of it."""
@@ -278,13 +303,13 @@ class _Outline:
                 leaves = True
             elif op.name == "pcg.pipeline":
                 leaves = i in self.home or (
-                    fragment.phase == "prepare" and fragment.stage in self._stages_reading(op.results[0])
+                    fragment.phase == "prepare" and fragment.place in self._groups_reading(op.results[0])
                 )
             elif i in self.home:
                 leaves = any(f != fragment for f in self._places(op))
-            else:  # each stage prepares its own
-                others = [f for f in self._places(op) if f.stage == fragment.stage and i not in self.contents[f]]
-                leaves = fragment.phase == "prepare" and bool(others)
+            else:  # each group prepares its own
+                places = [f for f in self._places(op) if i not in self.contents[f]]
+                leaves = fragment.phase == "prepare" and any(self._group(f) == fragment.place for f in places)
             if leaves:
                 return True
         return False
@@ -303,14 +328,14 @@ class _Outline:
             assert stage is not None
             if not any(v == value for v, _ in self.at):
                 return False
-            self.at[op.results[0], stage] = self._copy(op, self._get(value, stage))
+            group = self.groups[stage]
+            self.at[op.results[0], group] = self._copy(op, self._get(value, group))
             return True
-        stages = self._stages_reading(op.results[0])
-        needed = self.index.get(value)
-        if needed is not None and not all((value, s) in self.at for s in stages):
+        groups = self._groups_reading(op.results[0])
+        if value in self.index and not all((value, g) in self.at for g in groups):
             return False
-        for s in stages:
-            self.at[op.results[0], s] = self._copy(op, self._get(value, s))
+        for g in groups:
+            self.at[op.results[0], g] = self._copy(op, self._get(value, g))
         return True
 
     def _copy(self, op: ir.Operation, operand: ir.Value) -> ir.Value:
@@ -320,32 +345,32 @@ class _Outline:
             op.name, results=[op.results[0].type], operands=[operand], attributes=attributes, loc=op.location
         ).result
 
-    def _get(self, value: ir.Value, stage: int) -> ir.Value:
-        """A value on the mesh of a stage: transferred there, if it is on another one."""
-        if (value, stage) not in self.at:
+    def _get(self, value: ir.Value, group: int) -> ir.Value:
+        """A value on the mesh of a group: transferred there, if it is on another one."""
+        if (value, group) not in self.at:
             i = self.index.get(value)
             if i is not None and i not in self.home and value in self.free:
-                self._write_free(value, i, stage)
+                self._write_free(value, i, group)
             else:
                 source = next((r for (v, _), r in self.at.items() if v == value), None)
-                assert source is not None, "a value that no stage has"
-                self.at[value, stage] = emit.create(
-                    "pcg.transfer", [source], value.type, mesh=ir.FlatSymbolRefAttr.get(mesh_name(stage))
+                assert source is not None, "a value that no group has"
+                self.at[value, group] = emit.create(
+                    "pcg.transfer", [source], value.type, mesh=ir.FlatSymbolRefAttr.get(mesh_name(group))
                 )
                 self.transfers += 1
-        return self.at[value, stage]
+        return self.at[value, group]
 
-    def _write_free(self, value: ir.Value, i: int, stage: int) -> None:
+    def _write_free(self, value: ir.Value, i: int, group: int) -> None:
         """A constant that is not read by a fragment, but returned or divided into microbatches: by one of its own."""
         need: dict[int, None] = {i: None}
         for j in range(i, -1, -1):
             if j in need:
                 need.update((k, None) for v in self.reads[j] if (k := self.index.get(v)) is not None)
         made = create_stage(
-            [self.ops[j] for j in sorted(need)], {}, [value], mesh_name(stage), len(self.order), self.func.location
+            [self.ops[j] for j in sorted(need)], {}, [value], mesh_name(group), len(self.order), self.func.location
         )
         made[0].owner.operation.operands[0].owner.operation.attributes[PHASE] = ir.StringAttr.get("prepare")
-        self.at[value, stage] = made[0]
+        self.at[value, group] = made[0]
 
 
 def _top(op: ir.Operation, func: ir.Operation) -> ir.Operation:
@@ -355,9 +380,10 @@ def _top(op: ir.Operation, func: ir.Operation) -> ir.Operation:
     return op
 
 
-def fragments_of(func: ir.Operation) -> Sequence[ir.Operation]:
+def _ops(func: ir.Operation) -> list[ir.Operation]:
+    return [op.operation for op in func.regions[0].blocks[0].operations]
+
+
+def fragments_of(func: ir.Operation) -> list[ir.Operation]:
     """The `pcg.stage` ops of a pipeline, in order."""
-    return [
-        op.operation for op in func.regions[0].blocks[0].operations
-        if op.operation.name == "pcg.stage" and PHASE in op.operation.attributes
-    ]  # fmt: skip
+    return [op for op in _ops(func) if op.name == "pcg.stage" and PHASE in op.attributes]

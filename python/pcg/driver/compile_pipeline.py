@@ -1,0 +1,245 @@
+"""A training step as a pipeline on groups of devices.  Needs no jax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.driver.decide import run
+from pcg.driver.module_program import entry_function
+from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram, Value
+from pcg.driver.program import Program
+from pcg.driver.signature import mark_state
+from pcg.driver.state import state_of
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.errors import PcgError
+from pcg.ir.parse import load_module
+from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_module
+from pcg.ir.walk import defining_op, entry_of
+from pcg.layout import Mesh, ShardSpec
+from pcg.lower.fuse_collectives import FuseCollectives
+from pcg.lower.lower_spmd import LowerSpmd
+from pcg.machine import Machine
+from pcg.passes import pipelines
+from pcg.passes.pcg_assign_stages import AssignStagesPass
+from pcg.passes.pcg_microbatch import MicrobatchPass
+from pcg.passes.pcg_outline_stages import OutlineStagesPass
+from pcg.passes.pcg_place_stages import PlaceStagesPass
+from pcg.passes.pcg_split_backward import SplitBackwardPass
+from pcg.passes.pipeline import uncollected
+from pcg.passes.pipelines import Settings
+from pcg.pipeline.placement import placement
+from pcg.rewrite.microbatch_loop import number
+from pcg.rewrite.staging.assign import stage_number
+from pcg.rewrite.staging.outline import PHASES, mesh_name, phase_of
+from pcg.rules.registry import shape
+from pcg.search.read_schedule import ScheduleReader
+
+#: Phases that run once per microbatch.
+_VARYING = PHASES[1:4]
+
+
+@uncollected()
+def compile_pipeline(
+    program: Program, groups: Sequence[Mesh], microbatches: int, form: str = "linear", chunks: int = 1,
+    engine: str = "search", machine: Machine | None = None,
+) -> PipelineProgram:  # fmt: skip
+    """Divide `program`, a training step, into stages, and lower what each group of devices runs.
+
+    Args:
+      program: of which the loss is a result that is not state, and the batch the first dimension of the data.
+      groups: the mesh of each group, with the numbers of its devices among those of all groups.
+      microbatches: how many; the batch is a multiple of it.
+      form: placement of the stages on the groups (`pcg.pipeline.placement`).
+      chunks: stages per group.
+      engine: how the layouts inside of a stage are found, as in pcg-place-stages.
+      machine: what is planned for.
+
+    Raises:
+      PcgError: the program cannot be divided; at the op's location.
+    """
+    machine = machine or Machine.default()
+    if microbatches < 2:
+        raise PcgError(f"a pipeline of {microbatches} microbatches; allowed: 2 or more", program.path)
+    devices = placement(form, len(groups), chunks)
+    module = load_module(program.source, make_context(), program.path or "<program>")
+    remarks: list[tuple[str, str, str]] = []
+    run(module, pipelines.prepare(Settings(machine)), remarks, {})
+    func = entry_function(module)
+    if program.in_tree is not None:
+        mark_state(func, state_of(program))
+    for g, mesh in enumerate(groups):
+        shardings.set_mesh(module, mesh, mesh_name(g))
+    passes = [
+        MicrobatchPass(microbatches=microbatches), AssignStagesPass(stages=len(devices), machine=machine),
+        SplitBackwardPass(), OutlineStagesPass(placement=form, chunks=chunks),
+        PlaceStagesPass(engine=engine, machine=machine),
+    ]  # fmt: skip
+    run(module, passes, remarks, {})
+    reader = _Reader(program, entry_function(module), tuple(groups), machine)
+    reader.read()
+    return PipelineProgram(
+        program, microbatches, tuple(groups), devices, reader.values, tuple(reader.fragments),
+        tuple(reader.transfers), tuple(reader.first), tuple(reader.joins), tuple(reader.arguments),
+        tuple(reader.results), str(module), tuple(remarks),
+    )  # fmt: skip
+
+
+@dataclass
+class _Reader:
+    """Reads the function of placed fragments."""
+
+    program: Program
+    func: ir.Operation
+    meshes: tuple[Mesh, ...]
+    machine: Machine
+    values: dict[str, Value] = field(default_factory=dict)
+    fragments: list[FragmentProgram] = field(default_factory=list)
+    transfers: list[tuple[str, str]] = field(default_factory=list)
+    first: list[Division | FragmentProgram | tuple[str, str]] = field(default_factory=list)
+    joins: list[Division] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    _name: dict[ir.Value, str] = field(default_factory=dict)
+
+    def read(self) -> None:
+        block = self.func.regions[0].blocks[0]
+        *ops, last = (op.operation for op in block.operations)
+        for argument, leaf in zip(block.arguments, self.program.arguments, strict=True):
+            self.arguments.append(self._add(argument, leaf.name, False))
+        needed = self._before(ops)
+        for op in ops:
+            if op.name == "pcg.stage":
+                self._fragment(op)
+            elif op.name == "pcg.transfer":
+                self._transfer(op, op in needed)
+            elif op.name == "pcg.pipeline":
+                self._division(op)
+            elif op.name == "pcg.batch":
+                self._batch(op)
+        self.results = [self._name[v] for v in last.operands]
+
+    def _before(self, ops: Sequence[ir.Operation]) -> set[ir.Operation]:
+        """The transfers that `prepare` fragments and the division into microbatches need."""
+        work = [op for op in ops if op.name == "pcg.pipeline" or (op.name == "pcg.stage" and phase_of(op) == "prepare")]
+        found: set[ir.Operation] = set()
+        while work:
+            op = work.pop()
+            for v in inputs_of(op) if op.name == "pcg.stage" else op.operands:
+                source = defining_op(v)
+                if source is not None and source.name == "pcg.transfer" and source not in found:
+                    found.add(source)
+                    work.append(source)
+        return found
+
+    def _group(self, value: ir.Value) -> int:
+        spec_mesh = shardings.mesh_symbol(self._attribute(value))
+        return int(spec_mesh.removeprefix(mesh_name(0)[:-1]))
+
+    def _attribute(self, value: ir.Value) -> ir.Attribute:
+        """The attribute that says the layout of a value between fragments."""
+        if isinstance(value, ir.BlockArgument):
+            return self.func.attributes["arg_attrs"][value.arg_number][shardings.SPEC]
+        op = value.owner.operation
+        stage = shardings.stage_of(op)
+        if stage is not None:
+            return stage.attributes[shardings.OUT_SPECS][number(op.attributes["index"])]
+        return op.attributes[shardings.SPECS][0]
+
+    def _add(self, value: ir.Value, name: str, varying: bool) -> str:
+        """Name a value; of two with one name the second gets a number."""
+        unique, n = name, 1
+        while unique in self.values:
+            n += 1
+            unique = f"{name}#{n}"
+        spec = shardings.get(value)
+        assert spec is not None, "a value without a layout"
+        element = str(ir.RankedTensorType(value.type).element_type)
+        self.values[unique] = Value(unique, self._group(value), tuple(shape(value)), element, spec, varying)
+        self._name[value] = unique
+        return unique
+
+    def _fragment(self, op: ir.Operation) -> None:
+        phase, stage = phase_of(op), stage_number(op)
+        mesh = self.meshes[group := int(stage_mesh(op).removeprefix(mesh_name(0)[:-1]))]
+        place = group if stage is None else stage
+        count = sum(f.phase == phase and f.stage == place for f in [*self.fragments, *self._programs(self.first)])
+        name = f"{phase}{place}" + (f".{count}" if count else "")
+        made = stage_module(op, mesh)
+        main = entry_of(made)
+        reader = ScheduleReader(CostModel(self.machine, mesh), main)
+        seconds = sum(reader.seconds(o.operation) for o in list(main.regions[0].blocks[0].operations)[:-1])
+        for step in (FuseCollectives(machine=self.machine), LowerSpmd()):
+            step.run(made.operation)
+        outputs: list[str | None] = []
+        sums: list[tuple[str, int, str]] = []
+        for i, value in enumerate(outputs_of(op)):
+            if value is None:
+                outputs.append(None)
+                continue
+            readers = [use.owner.operation for use in value.uses]
+            added = [r for r in readers if r.name == "pcg.batch" and "kind" in r.attributes]
+            for batch in added:
+                total = self._add(batch.results[0], f"{name}.sum{i}", False)
+                sums.append((total, i, ir.StringAttr(batch.attributes["kind"]).value))
+            only = len(added) == len(readers)
+            outputs.append(None if only else self._add(value, f"{name}.{i}", phase in _VARYING))
+        ins, outs = (shardings.boundary_specs(op, w) for w in (shardings.IN_SPECS, shardings.OUT_SPECS))
+        types = tuple((tuple(shape(v)), str(ir.RankedTensorType(v.type).element_type)) for v in _yielded_types(op))
+        fragment = FragmentProgram(
+            name, phase, place, group, tuple(self._name[v] for v in inputs_of(op)), tuple(outputs), tuple(sums),
+            made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds,
+        )  # fmt: skip
+        if phase == "prepare":
+            self.first.append(fragment)
+        else:
+            self.fragments.append(fragment)
+
+    @staticmethod
+    def _programs(found: Iterable[object]) -> list[FragmentProgram]:
+        return [f for f in found if isinstance(f, FragmentProgram)]
+
+    def _transfer(self, op: ir.Operation, early: bool) -> None:
+        source, value = self._name[op.operands[0]], op.results[0]
+        group = self._group(value)
+        target = self._add(value, f"{source}@{group}", self.values[source].varying)
+        if early:
+            self.first.append((source, target))
+        else:
+            self.transfers.append((source, target))
+
+    def _division(self, op: ir.Operation) -> None:
+        source = self._name[op.operands[0]]
+        target = self._add(op.results[0], f"{source}[t]", True)
+        dim, block = (number(op.attributes[n]) for n in ("dim", "block"))
+        self.first.append(Division(source, target, dim, block))
+
+    def _batch(self, op: ir.Operation) -> None:
+        """Put microbatches of a result together; sums are what fragments accumulate."""
+        if "kind" in op.attributes:
+            return
+        readers = [use.owner.operation for use in op.results[0].uses]
+        if other := [r for r in readers if r.name != "func.return"]:
+            raise PcgError(
+                "a value of each example is read after all microbatches; allowed in a pipeline: sums over them, and"
+                " values of each example that are returned", other[0].location or op.location,
+            )  # fmt: skip
+        source = self._name[op.operands[0]]
+        target = self._add(op.results[0], f"{source}[:]", False)
+        dim, block = (number(op.attributes[n]) for n in ("dim", "block"))
+        self.joins.append(Division(source, target, dim, block))
+
+
+def _yielded_types(op: ir.Operation) -> list[ir.Value]:
+    last = op.regions[0].blocks[0].operations[-1].operation
+    return list(last.operands[0].owner.operation.operands)
+
+
+def _all(specs: Sequence[ShardSpec | None]) -> tuple[ShardSpec, ...]:
+    known = tuple(s for s in specs if s is not None)
+    assert len(known) == len(specs), "a boundary without a layout"
+    return known

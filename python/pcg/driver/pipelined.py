@@ -1,0 +1,157 @@
+"""A pipelined program: its fragments as each device runs them, and what goes between them.  Needs no jax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pcg.driver.program import Program, tensor_bytes
+from pcg.layout import Mesh, ShardSpec
+from pcg.pipeline.problem import Pipeline
+from pcg.pipeline.step import Buffer, Fragment, Step, Transfer
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor between fragments, on one group of devices."""
+
+    name: str
+    group: int
+    shape: tuple[int, ...]
+    """Of the tensor; each device has the part that `spec` says."""
+    element: str
+    spec: ShardSpec
+    varying: bool
+    """One per microbatch; else one per step."""
+
+    def bytes(self, mesh: Mesh) -> int:
+        """On one device."""
+        return int(tensor_bytes(self.spec.local_shape(self.shape, mesh), self.element))
+
+
+@dataclass(frozen=True)
+class FragmentProgram:
+    """What a group runs of a stage in one phase."""
+
+    name: str
+    phase: str
+    stage: int
+    """Of phases that run once per step: the group."""
+    group: int
+    reads: tuple[str, ...]
+    outputs: tuple[str | None, ...]
+    """Names of the program's results; None of those that are only added up."""
+    sums: tuple[tuple[str, int, str], ...]
+    """(sum over microbatches, number of the result that is added to it, kind of reduction)."""
+    text: str = field(repr=False)
+    """The program of each device, StableHLO in generic form."""
+    in_specs: tuple[ShardSpec, ...]
+    out_specs: tuple[ShardSpec, ...]
+    out_types: tuple[tuple[tuple[int, ...], str], ...]
+    """(shape, element type) of each result, over all devices of the group."""
+    seconds: float = 0.0
+    """Estimated time of one run."""
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        return tuple(n for n in self.outputs if n is not None)
+
+
+@dataclass(frozen=True)
+class Division:
+    """A value of the step as its microbatches (`source` -> `target`), or microbatches as a value of the step."""
+
+    source: str
+    target: str
+    dim: int
+    block: int
+
+
+@dataclass(frozen=True)
+class PipelineProgram:
+    """A step on groups of devices, each with a mesh of its own.
+
+    First come the ops of `first`, in order: transfers, divisions and fragments that run before the microbatches; then
+    what `step()` describes, and at last the microbatches of results are put together (`joins`).
+    """
+
+    program: Program
+    microbatches: int
+    meshes: tuple[Mesh, ...]
+    """By group; device numbers are positions among the devices of all groups."""
+    placement: tuple[int, ...]
+    """The group of each stage."""
+    values: Mapping[str, Value]
+    fragments: tuple[FragmentProgram, ...]
+    transfers: tuple[tuple[str, str], ...]
+    first: tuple[Division | FragmentProgram | tuple[str, str], ...]
+    joins: tuple[Division, ...]
+    arguments: tuple[str, ...]
+    """The value of each argument of the program."""
+    results: tuple[str, ...]
+    """The value of each result; of a join its target."""
+    text: str = field(repr=False)
+    """The module of placed fragments."""
+    remarks: tuple[tuple[str, str, str], ...] = field(repr=False)
+
+    def problem(self, transfer: float = 0.0) -> Pipeline:
+        """What schedules are made for: estimated seconds, and bytes of activations on a device.
+
+        `transfer`: seconds that a copy between groups takes.
+        """
+        count = len(self.placement)
+        times = {kind: [0.0] * count for kind in ("forward", "backward", "weight")}
+        until_backward, until_weight = [0.0] * count, [0.0] * count
+        by_stage = {(f.phase, f.stage): f for f in self.fragments if f.phase in times}
+        for (phase, stage), f in by_stage.items():
+            times[phase][stage] = f.seconds
+        for stage, group in enumerate(self.placement):
+            mesh = self.meshes[group]
+            forward, backward, weight = (by_stage.get((kind, stage)) for kind in times)
+            own = {n for f in (forward,) if f for n in (*f.reads, *f.writes) if self.values[n].varying}
+            later = {n for f in (backward, weight) if f for n in f.reads if self.values[n].varying}
+            made = {n for f in (backward,) if f for n in f.writes}
+            final = {n for n in (weight.reads if weight else ()) if self.values[n].varying} & (own | made)
+            until_backward[stage] = float(sum(self.values[n].bytes(mesh) for n in own & later))
+            until_weight[stage] = float(sum(self.values[n].bytes(mesh) for n in final))
+        # A stage whose F makes nothing for its B (only recomputation) still has its own input.
+        activation = [max(a, w, 1.0) for a, w in zip(until_backward, until_weight, strict=True)]
+        least = max((f.seconds for f in by_stage.values()), default=0.0) * 1e-6 or 1e-12
+        forward_times, backward_times = (tuple(max(t, least) for t in times[k]) for k in ("forward", "backward"))
+        return Pipeline(
+            self.placement, self.microbatches, forward_times, backward_times, tuple(times["weight"]), transfer,
+            tuple(activation), tuple(until_weight),
+        )  # fmt: skip
+
+    def step(self, workspace: Mapping[str, int] | None = None) -> Step:
+        """What the instructions of devices are made from; `workspace`: bytes of temporaries by fragment."""
+        workspace = workspace or {}
+        ours = {n for f in self.fragments for n in (*f.reads, *f.writes, *(s for s, _, _ in f.sums))}
+        ours |= {n for pair in self.transfers for n in pair}
+        joined = {j.target: j.source for j in self.joins}
+        results = dict.fromkeys(joined.get(n, n) for n in self.results)
+        ours |= {*results}
+        written = {n for f in self.fragments for n in (*f.writes, *(s for s, _, _ in f.sums))}
+        written |= {target for _, target in self.transfers}
+        there = sorted(ours - written, key=list(self.values).index)
+        kept = {*self.arguments}
+        kinds = {"forward": "F", "backward": "B", "weight": "W", "update": "update"}
+        return Step(
+            self.microbatches,
+            len(self.meshes),
+            tuple(
+                Buffer(v.name, v.group, v.bytes(self.meshes[v.group]), v.varying)
+                for v in self.values.values() if v.name in ours
+            ),
+            tuple(
+                Fragment(
+                    f.name, kinds[f.phase], f.stage, f.group, tuple(dict.fromkeys(f.reads)), f.writes,
+                    tuple(s for s, _, _ in f.sums), workspace=workspace.get(f.name, 0),
+                )
+                for f in self.fragments
+            ),
+            tuple(Transfer(a, b) for a, b in self.transfers),
+            tuple(there),
+            tuple(n for n in there if n not in kept and n not in results),
+            tuple(results),
+        )  # fmt: skip

@@ -1,0 +1,295 @@
+"""A pipelined program on groups of devices, driven by one process.  Imports jax.
+
+One thread puts the work of all groups into their queues in the order of the schedule; devices run it as soon as they
+are free and the values are there, so a call returns before the step is over, as one of `jax.jit` does.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram
+from pcg.pipeline.check import check
+from pcg.pipeline.instructions import Free, Instruction, Receive, Run, Send, global_order
+from pcg.pipeline.lowering import lower
+from pcg.pipeline.schedule import Schedule
+from pcg.runtime import jax_compat
+from pcg.runtime.call_tree import CallTree, tensor
+from pcg.runtime.fragments import CompiledFragment, Group, divide, join
+
+
+@dataclass(frozen=True)
+class Event:
+    """One run of a fragment as it was measured; times in seconds since the step began."""
+
+    group: int
+    name: str
+    kind: str
+    microbatch: int | None
+    start: float
+    end: float
+
+
+class PipelineExecutable:
+    """A pipelined program, compiled for one argument structure and one set of shapes.
+
+    Raises:
+      PipelineError: the schedule is not one of this program.
+    """
+
+    def __init__(self, program: PipelineProgram, devices: Sequence[Any], schedule: Schedule) -> None:
+        self.program, self.schedule = program, schedule
+        self.groups = tuple(Group.of(m, [devices[i] for i in m.device_ids]) for m in program.meshes)
+        self._tree = CallTree(program.program)
+        first = [f for f in program.first if isinstance(f, FragmentProgram)]
+        with jax_compat.x64(self.needs_x64):
+            self.compiled = {f.name: self._compiled(f) for f in (*first, *program.fragments)}
+            self.step = program.step({name: c.workspace for name, c in self.compiled.items()})
+            self.instructions = lower(self.step, schedule)
+            check(self.instructions)
+            self._first = [self._first_op(x) for x in program.first]
+            self._joins = {j.target: (j.source, self._division(join, j)) for j in program.joins}
+        self._order = [(d, self._action(d, what)) for d, what in global_order(self.instructions)]
+
+    # -- what is compiled ----------------------------------------------------------------------
+
+    @property
+    def needs_x64(self) -> bool:
+        """Whether calls must enable 64-bit arrays because the process has not."""
+        return self.program.program.has_64_bit and not jax.config.jax_enable_x64
+
+    def _compiled(self, f: FragmentProgram) -> CompiledFragment:
+        return CompiledFragment(f, self.groups[f.group], tuple(self.program.values[n] for n in f.reads))
+
+    def _sharding(self, name: str) -> Any:
+        value = self.program.values[name]
+        return self.groups[value.group].sharding(value.spec)
+
+    def _division(self, make: Callable[..., Any], how: Division) -> Any:
+        source, target = (self.program.values[n] for n in (how.source, how.target))
+        return make(self.groups[target.group], source, target, how, self.program.microbatches)
+
+    def _first_op(self, op: Division | FragmentProgram | tuple[str, str]) -> Callable[[dict[str, Any]], None]:
+        """What happens before the first microbatch, as a function of the values by name."""
+        if isinstance(op, Division):
+            split = self._division(divide, op)
+
+            def act(values: dict[str, Any]) -> None:
+                values[op.target] = split(values[op.source])
+        elif isinstance(op, FragmentProgram):
+            begin = self.compiled[op.name].begin
+
+            def act(values: dict[str, Any]) -> None:
+                out = begin(*(values[n] for n in op.reads))
+                values.update(zip(op.writes, out, strict=True))
+        else:
+            source, target = op
+            sharding = self._sharding(target)
+
+            def act(values: dict[str, Any]) -> None:
+                values[target] = jax.device_put(values[source], sharding)
+
+        return act
+
+    # -- running -------------------------------------------------------------------------------
+
+    def _action(self, device: int, what: Instruction) -> Callable[[list[Any], dict[Any, Any]], None]:
+        """An instruction as a function of the slots of its device and of the channels, for one thread."""
+        if isinstance(what, Run):
+            compiled = self.compiled[what.fragment]
+            adds = bool(what.accumulates) and not what.begins
+            call = compiled.add if adds else compiled.begin
+            reads = (*what.accumulates, *what.reads) if adds else what.reads
+            writes = (*what.writes, *what.accumulates)
+
+            def act(slots: list[Any], channels: dict[Any, Any]) -> None:
+                for slot, x in zip(writes, call(*[slots[i] for i in reads]), strict=True):
+                    slots[slot] = x
+        elif isinstance(what, Send):
+            sharding, tag, slot = self._sharding(self._target(what)), what.tag, what.slot
+
+            def act(slots: list[Any], channels: dict[Any, Any]) -> None:
+                channels[tag] = jax.device_put(slots[slot], sharding)
+        elif isinstance(what, Receive):
+            tag, slot = what.tag, what.slot
+
+            def act(slots: list[Any], channels: dict[Any, Any]) -> None:
+                slots[slot] = channels.pop(tag)
+        else:
+            slot = what.slot
+
+            def act(slots: list[Any], channels: dict[Any, Any]) -> None:
+                slots[slot] = None
+
+        return act
+
+    def _target(self, what: Send) -> str:
+        """The name that a value has where it goes."""
+        return self.step.transfers[what.tag // self.step.microbatches].target
+
+    def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Run one step: check the arguments, place those that are elsewhere, dispatch.
+
+        Raises:
+          SignatureError: the arguments do not fit; names the first that does not.
+        """
+        with jax_compat.x64(self.needs_x64):
+            slots = self._begin(args, kwargs)
+            channels: dict[Any, Any] = {}
+            for device, act in self._order:
+                act(slots[device], channels)
+            return self._end(slots)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(args, kwargs)
+
+    def _begin(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[list[Any]]:
+        """The slots of all groups, with what is there before the step."""
+        program = self.program.program
+        flat = self._tree.flatten(self._tree.packed(args, kwargs))
+        self._tree.check(flat)
+        data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)] + list(program.constants)
+        values = {n: self._place(x, n) for n, x in zip(self.program.arguments, data, strict=True)}
+        for act in self._first:
+            act(values)
+        slots: list[list[Any]] = [[None] * n for n in self.instructions.slots]
+        for own, places in zip(slots, self.instructions.places, strict=True):
+            for (name, microbatch), slot in places.items():
+                own[slot] = values[name] if microbatch is None else values[name][microbatch]
+        return slots
+
+    def _place(self, x: Any, name: str) -> Any:
+        sharding = self._sharding(name)
+        if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
+            return x
+        return jax.device_put(x, sharding)
+
+    def _end(self, slots: Sequence[Sequence[Any]]) -> Any:
+        """The result of the step."""
+        at = {instance: own[slot] for own, found in zip(slots, self.instructions.results, strict=True)
+              for instance, slot in found.items()}  # fmt: skip
+        out = []
+        for name in self.program.results:
+            if name in self._joins:
+                source, together = self._joins[name]
+                out.append(together(*(at[source, t] for t in range(self.program.microbatches))))
+            else:
+                out.append(at[name, None])
+        return self._tree.result(out)
+
+    # -- by messages ---------------------------------------------------------------------------
+
+    def run_by_messages(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Event]]:
+        """Run one step with a thread per group, which waits for what other groups send it.
+
+        Each run of a fragment starts when the values that it reads are there, and is waited for.  Returns the result,
+        and when each ran.
+        """
+        with jax_compat.x64(self.needs_x64):
+            slots = self._begin(args, kwargs)
+            jax.block_until_ready([x for own in slots for x in own if x is not None])
+            threads = _Threads(self, slots)
+            events = threads.run()
+            return self._end(slots), events
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def held(self, *args: Any, **kwargs: Any) -> tuple[int, ...]:
+        """By group: the most bytes on one of its devices that arrays of the step, and temporaries, take in a run.
+
+        Counted over the arrays that are there after each instruction; donated sums count once.
+        """
+        with jax_compat.x64(self.needs_x64):
+            slots = self._begin(args, kwargs)
+            channels: dict[Any, Any] = {}
+            peaks = [0] * len(slots)
+            listed = list(global_order(self.instructions))
+            for (device, act), (_, what) in zip(self._order, listed, strict=True):
+                act(slots[device], channels)
+                extra = self.compiled[what.fragment].workspace if isinstance(what, Run) else 0
+                for d, group in enumerate(self.groups):
+                    arrays = [x for x in slots[d] if x is not None]
+                    arrays += [x for x in channels.values() if _is_on(x, group)]
+                    peaks[d] = max(peaks[d], _bytes(arrays) + (extra if d == device else 0))
+            return tuple(peaks)
+
+
+def _is_on(x: Any, group: Group) -> bool:
+    return not x.sharding.device_set.isdisjoint(group.placed.user_mesh.devices.flat)
+
+
+def _bytes(arrays: Sequence[Any]) -> int:
+    """Bytes of arrays on the device of their group that has the most; one array counts once."""
+    total: dict[Any, int] = {}
+    for x in {id(x): x for x in arrays}.values():
+        for shard in x.addressable_shards:
+            total[shard.device] = total.get(shard.device, 0) + shard.data.nbytes
+    return max(total.values(), default=0)
+
+
+class _Threads:
+    """A thread per group, with a channel between every two of them."""
+
+    def __init__(self, executable: PipelineExecutable, slots: list[list[Any]]) -> None:
+        self.executable, self.slots = executable, slots
+        capacity = executable.instructions.capacity
+        count = range(len(slots))
+        self.channels = {(a, b): queue.Queue[Any](capacity) for a in count for b in count if a != b}
+        self.events: list[Event] = []
+        self.failed: BaseException | None = None
+        self.start = time.perf_counter()
+
+    def run(self) -> list[Event]:
+        threads = [threading.Thread(target=self._guarded, args=(d,), daemon=True) for d in range(len(self.slots))]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        if self.failed is not None:
+            raise self.failed
+        return sorted(self.events, key=lambda e: (e.start, e.group))
+
+    def _guarded(self, device: int) -> None:
+        try:
+            with jax_compat.x64(self.executable.needs_x64):
+                for what in self.executable.instructions.lists[device]:
+                    self._do(device, what)
+        except BaseException as error:  # the caller gets it
+            self.failed = self.failed or error
+
+    def _wait(self, act: Callable[[float], Any]) -> Any:
+        """Put into, or take from, a channel; give up when another group has failed."""
+        while True:
+            try:
+                return act(0.1)
+            except (queue.Full, queue.Empty):
+                if self.failed is not None:
+                    raise RuntimeError("another group of devices has failed") from self.failed
+
+    def _do(self, device: int, what: Instruction) -> None:
+        executable, own = self.executable, self.slots[device]
+        if isinstance(what, Send):
+            value = jax.device_put(own[what.slot], executable._sharding(executable._target(what)))
+            channel = self.channels[device, what.peer]
+            self._wait(lambda seconds: channel.put(value, timeout=seconds))
+        elif isinstance(what, Receive):
+            channel = self.channels[what.peer, device]
+            own[what.slot] = self._wait(lambda seconds: channel.get(timeout=seconds))
+        elif isinstance(what, Free):
+            own[what.slot] = None
+        else:
+            jax.block_until_ready([own[i] for i in what.reads])
+            start = time.perf_counter()
+            executable._action(device, what)(own, {})
+            jax.block_until_ready([own[i] for i in (*what.writes, *what.accumulates)])
+            end = time.perf_counter()
+            kind = executable.step.fragment[what.fragment].kind
+            event = Event(device, what.fragment, kind, what.microbatch, start - self.start, end - self.start)
+            self.events.append(event)
