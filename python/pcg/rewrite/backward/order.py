@@ -1,0 +1,63 @@
+"""Where weight gradients run: behind input gradients that do not need them."""
+
+from __future__ import annotations
+
+from pcg.rewrite.backward.dataflow import Dataflow, contracts, has_effect
+from pcg.rewrite.backward.phases import BACKWARD, FORWARD, UPDATE, WEIGHT, Phases
+
+#: Orders of the weight part; `LAST`: behind all input gradients; `OVERLAP`: each op behind the first contraction of the
+#: backward part by which its operands are there; `PROGRAM`: as the program has it.
+LAST, OVERLAP, PROGRAM = ORDERS = ("last", "overlap", "program")
+
+
+def sort(phases: Phases, order: str) -> None:
+    """Move the ops of the function's block, whose phases these are."""
+    if order == PROGRAM:
+        return
+    for op in [phases.flow.nodes[i].op for i in _sorted(phases, eager=order == OVERLAP)]:
+        op.move_before(phases.flow.end)
+
+
+def _sorted(phases: Phases, eager: bool) -> list[int]:
+    """The first nodes of all ops in their new order; ops with effects keep theirs."""
+    flow, of = phases.flow, phases.of
+    ops = sorted(set(flow.first))
+    missing, readers = _dependences(flow, ops)
+    waiting = [i for i in ops if of[i] == WEIGHT]
+    new: list[int] = []
+
+    def put(i: int) -> None:
+        new.append(i)
+        for reader in readers[i]:
+            missing[reader] -= 1
+
+    def put_ready() -> None:
+        rest = []
+        for i in waiting:
+            if missing[i]:
+                rest.append(i)
+            else:
+                put(i)
+        waiting[:] = rest
+
+    for i in (i for i in ops if of[i] in (FORWARD, BACKWARD)):
+        put(i)
+        if eager and of[i] == BACKWARD and contracts(flow.nodes[i].op):
+            put_ready()
+    put_ready()
+    for i in (i for i in ops if of[i] == UPDATE):
+        put(i)
+    return new
+
+
+def _dependences(flow: Dataflow, ops: list[int]) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """How many ops each op waits for, and which wait for it: those that read its results, and the next with effects."""
+    edges = {(flow.first[j], flow.first[i]) for i, sources in enumerate(flow.reads) for j in sources}
+    effects = [i for i in ops if has_effect(flow.nodes[i].op)]
+    edges |= set(zip(effects, effects[1:], strict=False))
+    missing = dict.fromkeys(ops, 0)
+    readers: dict[int, list[int]] = {i: [] for i in ops}
+    for source, reader in edges:
+        missing[reader] += 1
+        readers[source].append(reader)
+    return missing, readers

@@ -1,0 +1,76 @@
+"""Training steps before and after pcg-split-backward: the same numbers, and as large a weight part as there is."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from bench.split_backward import MODELS, Sizes, split_step, step_of
+from pcg.rewrite.backward.order import ORDERS
+from support.onedevice import compiled
+from support.training import assert_trees_close
+
+SIZES = Sizes(width=64, sequence=8, batch=2)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_stay_the_same(name: str) -> None:
+    """To the bit in products and sums, which are the same in the same order.
+
+    XLA fuses elementwise ops by where they are, and contracts products and sums in a fusion to one rounding or not;
+    Adam's quotient makes of a last bit of a small gradient as much as of a large one.
+    """
+    step, args = step_of(MODELS[name](SIZES))
+    want, _, _ = compiled(step, "", args)
+    got, _, text = compiled(step, "pcg-split-backward", args)
+    assert 'pcg.phase = "weight"' in text
+    assert_trees_close(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_orders(order: str) -> None:
+    step, args = step_of(MODELS["perceptron"](SIZES))
+    want, _, _ = compiled(step, "", args)
+    got, _, _ = compiled(step, f"pcg-split-backward{{order={order}}}", args)
+    assert_trees_close(got, want, rtol=1e-5)
+
+
+def test_weight_share() -> None:
+    """24 h / (48 h + 8 s), unrolled or not: W has 24 h of products per token and layer, B 24 h + 8 s."""
+    h, s = 128, 16
+    expected = 24 * h / (48 * h + 8 * s)
+    for name in ("unrolled", "scan"):
+        found = split_step(*step_of(MODELS[name](Sizes(width=h, sequence=s))))
+        assert found.phases.weight_share() == pytest.approx(expected)
+        assert found.phases.weight_share() >= 0.46
+        assert found.split.statistics["loops split"] == (name == "scan")
+
+
+def test_recomputation_is_of_the_backward_part() -> None:
+    """With jax.checkpoint the products that are recomputed for input gradients are there, and the same are for weights."""
+    one, other = (split_step(*step_of(MODELS[name](SIZES))) for name in ("unrolled", "checkpoint"))
+    plain, checkpointed = one.phases, other.phases
+    assert checkpointed.flops("weight") == plain.flops("weight")
+    assert checkpointed.flops("backward") > plain.flops("backward")
+    assert checkpointed.flops("forward") == plain.flops("forward")
+
+
+def test_clipping_by_the_norm_of_all_gradients() -> None:
+    """Every next parameter depends on every gradient then; weight gradients are found by what they are."""
+    from examples import training
+
+    loss, params, batch = MODELS["perceptron"](SIZES)
+
+    def step(params, batch):
+        value, gradients = jax.value_and_grad(loss)(params, batch)
+        gradients = training.clip_by_global_norm(gradients, 0.01)
+        norm = sum((g**2).sum() for g in jax.tree.leaves(gradients))
+        return training.sgd(params, gradients, 0.1), value, norm
+
+    found, plain = split_step(step, (params, batch)), split_step(*step_of((loss, params, batch)))
+    assert found.phases.weight_share() == plain.phases.weight_share() > 0.5
+    want, _, _ = compiled(step, "", (params, batch))
+    got, _, _ = compiled(step, "pcg-split-backward", (params, batch))
+    assert_trees_close(got, want, rtol=1e-5)
+    assert np.isfinite(got[1])
