@@ -6,12 +6,14 @@ from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.step import Buffer, Fragment, Step, Transfer
 
 
-def training_step(p: Pipeline, split: bool = True, donate: bool = True, tied: bool = True, prepare: bool = True) -> Step:
+def training_step(
+    p: Pipeline, split: bool = True, donate: bool = True, tied: bool = True, prepare: bool = True, skip: bool = False
+) -> Step:
     """Every stage: F of the activation before it, B of the gradient behind it, W into a sum, one update.
 
     The last stage reads labels, which are on device 0, and adds up a loss.  A tied parameter goes from device 0 to the
     last stage, and its gradient back, where these are two devices.  Sizes are different powers of two, so that a sum of
-    them says what is in it.
+    them says what is in it.  With `skip` F of a stage reads the activation of the stage before the one before it, too.
     """
     last = p.stages - 1
     buffers: list[Buffer] = []
@@ -56,6 +58,8 @@ def training_step(p: Pipeline, split: bool = True, donate: bool = True, tied: bo
         extra = (there("labels", d),) if s == last else ()
         if tie and s in (0, last):
             extra = (*extra, there(tie, d))
+        if skip and s > 1:
+            extra = (*extra, there(f"y{s - 2}", d))
         writes = [buffer(f"kept{s}", d, 1 << 5)]
         if s < last:
             writes.append(buffer(f"y{s}", d, 1 << 4))

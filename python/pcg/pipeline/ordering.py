@@ -112,27 +112,40 @@ def _with_sends(step: Step, runs: Sequence[tuple[_Time, _Time, Run]]) -> list[_T
 def _add_arguments(
     step: Step, schedule: Schedule, chains: list[list[_Timed]], runs: Sequence[Sequence[tuple[_Time, _Time, Run]]]
 ) -> None:
-    """Sends of arguments: of those that are one per step first, of others before the last run that the schedule starts
-    no later than the value has to leave."""
+    """Sends of arguments: of those that are one per step first.
+
+    Others are before the last run that the schedule starts no later than the value has to leave, and before all to the
+    same device that are needed there after it: they would be received before it.
+    """
     needed: dict[Instance, _Time] = {}
     for found in runs:
         for start, _, run in found:
             for instance in _reads(step, run):
                 needed.setdefault(instance, start)
+
+    def need(send: Send) -> _Time:
+        phase, time = needed.get((_target(step, send), send.microbatch), (1, math.inf))
+        return phase, time - schedule.pipeline.transfer
+
     sends: list[list[_Timed]] = [[] for _ in chains]
     for name in step.arguments:
         for i in step.instances(name):
             for send in _sends(step, name, i):
-                phase, time = needed.get((_target(step, send), i), (1, math.inf))
-                at = (-1, 0.0) if i is None else (phase, time - schedule.pipeline.transfer)
-                sends[step.buffer[name].device].append(_Timed(at, send))
+                sends[step.buffer[name].device].append(_Timed((-1, 0.0) if i is None else need(send), send))
     for device, chain in enumerate(chains):
         places = [n for n, timed in enumerate(chain) if isinstance(timed.what, Run)]
         starts = [chain[n].at for n in places]
+        others = [(n, t.what.peer, need(t.what)) for n, t in enumerate(chain) if isinstance(t.what, Send)]
         before: dict[int, list[_Timed]] = {}
         for timed in sorted(sends[device], key=lambda s: s.at):
-            n = max(bisect.bisect_right(starts, timed.at) - 1, 0)
-            before.setdefault(places[n] if places else 0, []).append(timed)
+            assert isinstance(timed.what, Send)
+            behind = bisect.bisect_right(starts, timed.at) - 1
+            place = places[behind] if behind >= 0 else 0
+            peer = timed.what.peer
+            place = min(place, next((n for n, p, at in others if p == peer and at >= timed.at), place))
+            # As soon as what is behind it: that must not wait for its time.
+            at = min(timed.at, chain[place].at) if chain else timed.at
+            before.setdefault(place, []).append(_Timed(at, timed.what))
         chains[device] = [t for n in range(len(chain) + 1) for t in (*before.get(n, ()), *chain[n : n + 1])]
 
 
@@ -187,10 +200,15 @@ def _merged(step: Step, chains: Sequence[Sequence[_Timed]]) -> list[tuple[int, R
 
 
 def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacity: int) -> list[Placed]:
-    """The order with a receive for every send, each as far back as it may be."""
+    """The order with a receive for every send, each as far back as it may be.
+
+    Where the channel would be full, that is before what the device runs at that time.
+    """
     reader: dict[Instance, int] = {}
-    for place, (_, what) in enumerate(merged):
+    running: list[list[int]] = [[] for _ in range(step.devices)]  # places of runs
+    for place, (device, what) in enumerate(merged):
         if isinstance(what, Run):
+            running[device].append(place)
             for instance in _reads(step, what):
                 reader.setdefault(instance, place)
     #: By two devices: of the transfer after this one the sender, its place, and the place that its receive is before.
@@ -209,7 +227,10 @@ def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacit
             bounds.append(bound if sender == device else there)
         channel = channels.setdefault((device, what.peer), [])
         if len(channel) >= capacity:
-            bounds.append(channel[-capacity])
+            full = channel[-capacity]
+            behind = bisect.bisect_left(running[what.peer], full) - 1
+            begin = running[what.peer][behind] if behind >= 0 else -1
+            bounds.append(begin if begin > place else full)
         channel.append(place)
         following[pair] = (device, place, min(bounds))
         receive = Receive(name, what.microbatch, device, what.tag)
