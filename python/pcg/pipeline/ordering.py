@@ -1,0 +1,248 @@
+"""One order of the runs and transfers of all devices, from the times of a schedule.
+
+Every wait of a device for another one goes back in this order, so the lists of devices that are taken out of it cannot
+wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.instructions import Instance, Receive, Run, Send
+from pcg.pipeline.schedule import Schedule
+from pcg.pipeline.step import PREPARE, UPDATE, Fragment, Step
+
+Placed = tuple[int, Run | Send | Receive]
+#: (before, during or after the microbatches, time).
+_Time = tuple[int, float]
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A run or a send of a device, and when the schedule has it."""
+
+    at: _Time
+    what: Run | Send
+
+
+def ordered(step: Step, schedule: Schedule, capacity: int) -> list[Placed]:
+    """Runs, sends and receives with their devices.
+
+    A send is next after the run that writes its buffer, one of an argument that is one per step comes first, one of a
+    microbatch's argument when the schedule first needs it elsewhere.  Receives are as near to the first reader as the
+    order of transfers of two devices and the room of their channels allow.
+
+    Raises PipelineError where the schedule has not what the step needs, or runs it before what it reads.
+    """
+    runs = [_runs(step, schedule, d) for d in range(step.devices)]
+    chains = [_with_sends(step, found) for found in runs]
+    _add_arguments(step, schedule, chains, runs)
+    return _with_receives(step, _merged(step, chains), capacity)
+
+
+def _runs(step: Step, schedule: Schedule, device: int) -> list[tuple[_Time, _Time, Run]]:
+    """(start, end, run) of a device, in order."""
+    p = schedule.pipeline
+    found: list[tuple[_Time, _Time, Run]] = []
+    numbered = [(n, f) for n, f in enumerate(step.sequence) if f.device == device]
+    for n, f in numbered:
+        if f.kind == PREPARE:
+            found.append(((0, n), (0, n), Run(f.name, None)))
+    stages = {(f.stage, f.kind): f for f in step.fragments if f.varying}
+    begun: set[str] = set()
+
+    def add(f: Fragment | None, microbatch: int, start: float, end: float) -> None:
+        if f is not None:
+            begins = bool(f.accumulates) and f.name not in begun
+            begun.add(f.name)
+            found.append(((1, start), (1, end), Run(f.name, microbatch, begins=begins)))
+
+    tasks = [schedule.task(t) for t in schedule.order[device]]
+    times = [(float(schedule.start[t]), float(schedule.end[t])) for t in schedule.order[device]]
+    skip = False
+    for at, (task, (start, end)) in enumerate(zip(tasks, times, strict=True)):
+        kind, i, s = task
+        merged = stages.get((s, "BW"))
+        if skip:
+            skip = False
+        elif kind == "BW" and merged is None:
+            between = start + p.backward[s]
+            add(stages.get((s, "B")), i, start, between)
+            add(stages.get((s, "W")), i, between, end)
+        elif kind == "B" and merged is not None:
+            if at + 1 == len(tasks) or tasks[at + 1] != ("W", i, s):
+                raise PipelineError(
+                    f"stage {s} has BW ({merged.name}), and the schedule does something else between B and W of"
+                    f" microbatch {i}; allowed: one with BW, or a fragment each for B and W"
+                )
+            add(merged, i, start, times[at + 1][1])
+            skip = True
+        else:
+            add(stages.get((s, kind)), i, start, end)
+    for n, f in numbered:
+        if f.kind == UPDATE:
+            found.append(((2, n), (2, n), Run(f.name, None)))
+    return found
+
+
+def _sends(step: Step, name: str, microbatch: int | None) -> Iterator[Send]:
+    for n in step.copies.get(name, ()):
+        peer = step.buffer[step.transfers[n].target].device
+        yield Send(name, microbatch, peer, n * step.microbatches + (microbatch or 0))
+
+
+def _with_sends(step: Step, runs: Sequence[tuple[_Time, _Time, Run]]) -> list[_Timed]:
+    """Each run of a device, and behind it the sends of what it writes, or has added up."""
+    last = {run.fragment: n for n, (_, _, run) in enumerate(runs)}
+    found = []
+    for n, (start, end, run) in enumerate(runs):
+        f = step.fragment[run.fragment]
+        found.append(_Timed(start, run))
+        sums = f.accumulates if last[f.name] == n else ()
+        instances = [(w, run.microbatch) for w in f.writes] + [(w, None) for w in sums]
+        found += (_Timed(end, send) for name, i in instances for send in _sends(step, name, i))
+    return found
+
+
+def _add_arguments(
+    step: Step, schedule: Schedule, chains: list[list[_Timed]], runs: Sequence[Sequence[tuple[_Time, _Time, Run]]]
+) -> None:
+    """Sends of arguments: of those that are one per step first.
+
+    Others are before the last run that the schedule starts no later than the value has to leave, and before all to the
+    same device that are needed there after it: they would be received before it.
+    """
+    needed: dict[Instance, _Time] = {}
+    for found in runs:
+        for start, _, run in found:
+            for instance in _reads(step, run):
+                needed.setdefault(instance, start)
+
+    def need(send: Send) -> _Time:
+        phase, time = needed.get((_target(step, send), send.microbatch), (1, math.inf))
+        return phase, time - schedule.pipeline.transfer
+
+    sends: list[list[_Timed]] = [[] for _ in chains]
+    for name in step.arguments:
+        for i in step.instances(name):
+            for send in _sends(step, name, i):
+                sends[step.buffer[name].device].append(_Timed((-1, 0.0) if i is None else need(send), send))
+    for device, chain in enumerate(chains):
+        places = [n for n, timed in enumerate(chain) if isinstance(timed.what, Run)]
+        starts = [chain[n].at for n in places]
+        others = [(n, t.what.peer, need(t.what)) for n, t in enumerate(chain) if isinstance(t.what, Send)]
+        before: dict[int, list[_Timed]] = {}
+        for timed in sorted(sends[device], key=lambda s: s.at):
+            assert isinstance(timed.what, Send)
+            behind = bisect.bisect_right(starts, timed.at) - 1
+            place = places[behind] if behind >= 0 else 0
+            peer = timed.what.peer
+            place = min(place, next((n for n, p, at in others if p == peer and at >= timed.at), place))
+            # As soon as what is behind it: that must not wait for its time.
+            at = min(timed.at, chain[place].at) if chain else timed.at
+            before.setdefault(place, []).append(_Timed(at, timed.what))
+        chains[device] = [t for n in range(len(chain) + 1) for t in (*before.get(n, ()), *chain[n : n + 1])]
+
+
+def _merged(step: Step, chains: Sequence[Sequence[_Timed]]) -> list[tuple[int, Run | Send]]:
+    """All by time, but none before what it reads is there."""
+    there: set[Instance] = {(n, i) for n in step.arguments for i in step.instances(n)}
+    waiting: dict[Instance, list[int]] = {}
+    at = [0] * len(chains)
+    heap: list[tuple[_Time, int]] = []
+    found: list[tuple[int, Run | Send]] = []
+
+    def missing(run: Run) -> Instance | None:
+        return next((instance for instance in _reads(step, run) if instance not in there), None)
+
+    def look(d: int) -> None:
+        """Add what a device does next to what may be next, if all that it reads is there."""
+        if at[d] < len(chains[d]):
+            timed = chains[d][at[d]]
+            absent = missing(timed.what) if isinstance(timed.what, Run) else None
+            if absent is None:
+                heapq.heappush(heap, (timed.at, d))
+            else:
+                waiting.setdefault(absent, []).append(d)
+
+    for d in range(len(chains)):
+        look(d)
+    while heap:
+        _, d = heapq.heappop(heap)
+        what = chains[d][at[d]].what
+        found.append((d, what))
+        if isinstance(what, Run):
+            f = step.fragment[what.fragment]
+            new = [(n, what.microbatch) for n in f.writes] + [(n, None) for n in f.accumulates]
+        else:
+            new = [(_target(step, what), what.microbatch)]
+        there.update(new)
+        at[d] += 1
+        look(d)
+        for instance in new:
+            for other in waiting.pop(instance, ()):
+                look(other)
+    for d, chain in enumerate(chains):
+        if at[d] < len(chain):
+            what = chain[at[d]].what
+            assert isinstance(what, Run)
+            absent = missing(what)
+            assert absent is not None
+            name, i = absent
+            of = "" if i is None else f" of microbatch {i}"
+            raise PipelineError(f"device {d} never does {what}: {name}{of}, which it reads, is not there before")
+    return found
+
+
+def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacity: int) -> list[Placed]:
+    """The order with a receive for every send, each as far back as it may be.
+
+    Where the channel would be full, that is before what the device runs at that time.
+    """
+    reader: dict[Instance, int] = {}
+    running: list[list[int]] = [[] for _ in range(step.devices)]  # places of runs
+    for place, (device, what) in enumerate(merged):
+        if isinstance(what, Run):
+            running[device].append(place)
+            for instance in _reads(step, what):
+                reader.setdefault(instance, place)
+    #: By two devices: of the transfer after this one the sender, its place, and the place that its receive is before.
+    following: dict[frozenset[int], tuple[int, int, int]] = {}
+    channels: dict[tuple[int, int], list[int]] = {}
+    before: dict[int, list[Placed]] = {}
+    for place in reversed(range(len(merged))):
+        device, what = merged[place]
+        if isinstance(what, Run):
+            continue
+        name = _target(step, what)
+        bounds = [reader.get((name, what.microbatch), len(merged))]
+        pair = frozenset((device, what.peer))
+        if pair in following:
+            sender, there, bound = following[pair]
+            bounds.append(bound if sender == device else there)
+        channel = channels.setdefault((device, what.peer), [])
+        if len(channel) >= capacity:
+            full = channel[-capacity]
+            behind = bisect.bisect_left(running[what.peer], full) - 1
+            begin = running[what.peer][behind] if behind >= 0 else -1
+            bounds.append(begin if begin > place else full)
+        channel.append(place)
+        following[pair] = (device, place, min(bounds))
+        receive = Receive(name, what.microbatch, device, what.tag)
+        before.setdefault(min(bounds), []).append((what.peer, receive))
+    return [
+        placed for n in range(len(merged) + 1) for placed in (*reversed(before.get(n, ())), *merged[n : n + 1])
+    ]
+
+
+def _reads(step: Step, run: Run) -> Iterator[Instance]:
+    return (step.instance(name, run.microbatch) for name in step.fragment[run.fragment].reads)
+
+
+def _target(step: Step, send: Send) -> str:
+    return step.transfers[send.tag // step.microbatches].target
