@@ -7,9 +7,9 @@ class OutlineStagesPass(OutlineStages, Pass):
 
     What a stage runs in a phase (forward, backward, weight; each once per microbatch) becomes a `pcg.stage` on the mesh
     of its group of devices, @group0, @group1, ...; what runs once per step, before or after the microbatches, becomes
-    one of its group.  State lives in the group that updates it.  Constants, and views of parameters, are repeated where they are
-    read; other ops from before the microbatches are prepared once per step in each group that reads them.  Runs after
-    pcg-assign-stages and pcg-split-backward; pcg-place-stages decides the layouts inside.
+    one of its group.  State lives in the group that updates it.  Constants, and views of parameters, are repeated where
+    they are read; other ops from before the microbatches are prepared once per step in each group that reads them.
+    Runs after pcg-assign-stages and pcg-split-backward; pcg-place-stages decides the layouts inside.
 
     Before:
     ```mlir

@@ -73,14 +73,14 @@ class CompiledFragment:
         """The program on global arrays: the sums so far, if it adds to them, then what it reads; results, then sums."""
         p, count = self.program, len(self.program.sums) if add else 0
 
-        def on_device(*args: Any) -> list[Any]:
+        def on_device(*args: Any) -> tuple[Any, ...]:
             before, own = args[:count], args[count:]
             out = jax_compat.inline_call(self._local, *map(_without_terms, own, p.in_specs))
             out = [_with_terms(x, s) for x, s in zip(out, p.out_specs, strict=True)]
             sums = [out[i] for _, i, _ in p.sums]
             if add:
                 sums = [_REDUCERS[kind](b, x) for b, x, (_, _, kind) in zip(before, sums, p.sums, strict=True)]
-            return [*(x for x, name in zip(out, p.outputs, strict=True) if name is not None), *sums]
+            return *(x for x, name in zip(out, p.outputs, strict=True) if name is not None), *sums
 
         ins = [*(p.out_specs[i] for _, i, _ in p.sums[:count]), *p.in_specs]
         outs = [s for s, name in zip(p.out_specs, p.outputs, strict=True) if name is not None]
@@ -89,9 +89,9 @@ class CompiledFragment:
         mesh = self.group.placed.common([*ins, *outs])
         body = jax_compat.shard_map(on_device, mesh, *specs)
         body.__name__ = body.__qualname__ = p.name
-        shardings = [tuple(map(self.group.sharding, side)) for side in (ins, outs)]
+        shardings = tuple(tuple(map(self.group.sharding, side)) for side in (ins, outs))
         return jax.jit(
-            body, in_shardings=shardings[0], out_shardings=list(shardings[1]), donate_argnums=tuple(range(count))
+            body, in_shardings=shardings[0], out_shardings=shardings[1], donate_argnums=tuple(range(count))
         )  # fmt: skip
 
     def _compile(self, add: bool) -> jax.stages.Compiled:

@@ -46,7 +46,7 @@ class PipelineExecutable:
 
     def __init__(self, program: PipelineProgram, devices: Sequence[Any], schedule: Schedule) -> None:
         self.program, self.schedule = program, schedule
-        self.groups = tuple(Group.of(m, [devices[i] for i in m.device_ids]) for m in program.meshes)
+        self.groups = tuple(Group.of(m, [devices[i] for i in m.device_ids or range(m.size)]) for m in program.meshes)
         self._tree = CallTree(program.program)
         first = [f for f in program.first if isinstance(f, FragmentProgram)]
         with jax_compat.x64(self.needs_x64):

@@ -36,8 +36,9 @@ def find_regions(flow: Dataflow, func: ir.Operation) -> Regions:
     """The regions of the dataflow of a function's block.
 
     Forward is what the loss and other results of the forward part are computed from.  The loss is the operand of a
-    `pcg.batch` whose result is not only read for the next state; in a program without microbatches a floating-point
-    result that depends on parameters and is not state.  Where there is none, the names that JAX gave the ops decide.
+    `pcg.batch` whose result is returned and not read for the next state; in a program without microbatches a
+    floating-point result that depends on parameters and is not state.  Where there is none, the names that JAX gave the
+    ops decide.
 
     Raises:
       PcgError: the program returns no loss, and its ops have no names.
@@ -71,12 +72,20 @@ def find_regions(flow: Dataflow, func: ir.Operation) -> Regions:
 
 
 def _losses_by_batch(flow: Dataflow, func: ir.Operation, batches: list[int]) -> list[ir.Value]:
-    """Operands of `pcg.batch` whose results are returned as something else than state."""
+    """Operands of `pcg.batch` whose results are returned, and not as state.
+
+    Results such as the norm of the gradients do not count: they need what the update of the state needs.  Where the
+    loss itself is part of that (as a running mean), it is what needs the fewest contractions.
+    """
     state = state_of(func)
-    others = [v for i, v in enumerate(flow.returned) if i not in state]
-    returned = flow.slice(others)
-    only_state = flow.slice(v for i, v in enumerate(flow.returned) if i in state) - returned
-    return [v for i in batches if i not in only_state for v in flow.nodes[i].inputs]
+    next_state = flow.slice(v for i, v in enumerate(flow.returned) if i in state)
+    returned = flow.slice(v for i, v in enumerate(flow.returned) if i not in state)
+    kept = [i for i in batches if i in returned]
+    losses = [i for i in kept if i not in next_state]
+    if not losses:
+        work = {i: sum(contracts(flow.nodes[j].op) for j in flow.slice(flow.nodes[i].inputs)) for i in kept}
+        losses = [i for i in kept if work[i] == min(work.values())]
+    return [v for i in losses for v in flow.nodes[i].inputs]
 
 
 def _losses_by_result(flow: Dataflow, func: ir.Operation, transposed: set[int]) -> list[ir.Value]:

@@ -16,12 +16,11 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.pipeline.partition import partition
+from pcg.rewrite.backward.phases import STAGE
 from pcg.rewrite.microbatch_loop import has_microbatches, number
 from pcg.rewrite.staging.positions import Positions
 from pcg.search.read_schedule import ScheduleReader
 
-#: On ops: the number of their stage.
-STAGE = "pcg.stage"
 #: Custom call that `pcg.stage_boundary` is traced to: what reads its result belongs to the next stage.
 BOUNDARY = "pcg.stage_boundary"
 
@@ -54,8 +53,7 @@ class AssignStages(Transformation):
         with module.context:
             # The hash of an op changes with its attributes: nothing is looked up by an op that has its stage.
             for op in positions.ops:
-                if positions.is_placed(op):
-                    op.attributes[STAGE] = emit.i64(sum(b <= (positions.of[op] or 0) for b in first))
+                op.attributes[STAGE] = emit.i64(sum(b <= (positions.of[op] or 0) for b in first))
             _split_sums(positions)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]

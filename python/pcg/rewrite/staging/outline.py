@@ -15,17 +15,17 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of, outer_values
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import FORMS, placement
+from pcg.rewrite.backward.phases import ORDER, PHASE, STAGE
 from pcg.rewrite.microbatch_loop import of_microbatches
-from pcg.rewrite.staging.assign import STAGE, stage_number
+from pcg.rewrite.staging.assign import stage_number
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 from pcg.rules.values import free_values
 from pcg.search.roles import state_of
 
-#: On `pcg.stage` and on ops: "prepare" (once, before the microbatches), "forward", "backward", "weight" (gradients of
+#: What a `pcg.stage` does: "prepare" (once, before the microbatches), "forward", "backward", "weight" (gradients of
 #: parameters; these three once per microbatch), or "update" (once, after them).
-PHASE = "pcg.phase"
-PHASES = ("prepare", "forward", "backward", "weight", "update")
+PHASES = ("prepare", *ORDER)
 
 
 
@@ -140,10 +140,11 @@ class _Outline:
                         " and pcg-split-backward first", op,
                     )  # fmt: skip
                 self.home[i] = Fragment(phase, stage)
-            elif stage is not None:
+            elif read := [rounds[v] for v in self.reads[i] if v in rounds]:
+                if stage is None:
+                    raise PcgError(f"'{op.name}' op has no stage; run pcg-assign-stages first", op)
                 group = self.groups[stage]
-                read = [rounds[v] for v in self.reads[i] if v in rounds]
-                number = max((r + (g != group) for r, g in read), default=0)
+                number = max(r + (g != group) for r, g in read)
                 self.home[i] = Fragment("update", group, number)
                 rounds.update(dict.fromkeys(op.results, (number, group)))
 

@@ -15,8 +15,9 @@ from torch_mlir import ir
 
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import outer_values
+from pcg.rewrite.backward.dataflow import Dataflow
+from pcg.rewrite.backward.regions import find_regions
 from pcg.rewrite.microbatch_loop import of_microbatches
-from pcg.rewrite.staging.forward import forward_ops
 
 #: Positions at which a value is at hand; None: anywhere.
 _Places = frozenset[int] | None
@@ -43,7 +44,9 @@ class Positions:
         *self.ops, self.last = (op.operation for op in self.func.regions[0].blocks[0].operations)
         self._reads = {op: outer_values(op) for op in self.ops}
         self.inside = of_microbatches(self.func)
-        forward = forward_ops(self.func)
+        flow = Dataflow(self.func.regions[0].blocks[0])
+        found = flow.ops(find_regions(flow, self.func).forward)
+        forward = {op for op in found if op in self.inside and op.name != "pcg.pipeline"}
         self.forward = [op for op in self.ops if op in forward]
         self.update = self._after()
         self._forward_places()
