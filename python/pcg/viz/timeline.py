@@ -9,6 +9,9 @@ from typing import Any
 
 from pcg.machine.units import bytes_text, time_text
 from pcg.pipeline.bounds import bounds
+from pcg.pipeline.instructions import Instructions, Run
+from pcg.pipeline.ordering import AFTER, BEFORE, timed_runs
+from pcg.pipeline.progress import memory
 from pcg.pipeline.schedule import Schedule
 
 #: What tasks of pipelines are, in the order of their numbers.
@@ -83,10 +86,10 @@ class Timeline:
 def planned(s: Schedule) -> Timeline:
     """A schedule, with the memory of activations, and how far it is from what no schedule is better than."""
     p, bound = s.pipeline, bounds(s.pipeline)
-    events, memory = [], []
+    events, samples = [], []
     for d, tasks in enumerate(s.order):
         stages = p.stages_of(d)
-        now, samples = 0.0, [(0.0, 0.0)]
+        now, own = 0.0, [(0.0, 0.0)]
         for t in tasks:
             kind, i, stage = s.task(t)
             start, end = float(s.start[t]), float(s.end[t])
@@ -95,8 +98,8 @@ def planned(s: Schedule) -> Timeline:
             events.append(Event(d, str(i), kind, start, end, about, stages.index(stage)))
             kept, rest = p.activation[stage], p.residual[stage]
             now += {"F": kept, "B": rest - kept, "W": -rest, "BW": -kept}[kind]
-            samples.append((start if kind == "F" else end, now))
-        memory.append(tuple(samples))
+            own.append((start if kind == "F" else end, now))
+        samples.append(tuple(own))
     figures = tuple(
         (name, f"{found:g}, lower bound {least:g} ({100 * (found / least - 1):.2f}% above it), bubble"
                f" {100 * (1 - max(p.work) / found):.2f}%")
@@ -104,7 +107,37 @@ def planned(s: Schedule) -> Timeline:
     )  # fmt: skip
     title = f"{s.name}: {p.stages} stages on {p.devices} devices, {p.microbatches} microbatches"
     names = tuple(f"device {d}" for d in range(p.devices))
-    return Timeline(title, names, tuple(events), tuple(memory), p.limit, figures)
+    return Timeline(title, names, tuple(events), tuple(samples), p.limit, figures)
+
+
+def planned_step(s: Schedule, instructions: Instructions, limits: tuple[float, ...] = ()) -> Timeline:
+    """Instructions at the times of the schedule that they are of, in seconds, with all memory, in bytes.
+
+    What is before and after the microbatches takes no time in a schedule.
+    """
+    step = instructions.step
+    events, samples = [], []
+    for d, found in enumerate(instructions.lists):
+        when = {}
+        for (phase, start), (_, end), run in timed_runs(step, s, d):
+            outside = {BEFORE: 0.0, AFTER: s.makespan}.get(phase)
+            when[run.fragment, run.microbatch] = (start, end) if outside is None else (outside, outside)
+        now, own = 0.0, []
+        for what, amount in zip((*found, None), memory(instructions, d), strict=True):
+            if isinstance(what, Run):
+                start, end = when[what.fragment, what.microbatch]
+                f = step.fragment[what.fragment]
+                label = "" if what.microbatch is None else str(what.microbatch)
+                about = (str(what), f"{time_text(start)} to {time_text(end)}")
+                shade = s.pipeline.stages_of(d).index(f.stage) if f.varying else 0
+                events.append(Event(d, label, f.kind, start, end, about, shade))
+                own.append((start, float(amount)))
+                now = end
+            else:
+                own.append((now, float(amount)))
+        samples.append(tuple(own))
+    names = tuple(f"device {d}" for d in range(step.devices))
+    return Timeline(f"{s.name}, planned", names, tuple(events), tuple(samples), limits, units=True)
 
 
 def _transfer(s: Schedule, kind: str, stage: int, end: float) -> Iterator[str]:

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from pcg.pipeline.closed_forms import one_f_one_b
+from pcg.pipeline.instructions import Run
+from pcg.pipeline.lowering import lower
 from pcg.pipeline.problem import Pipeline
+from pcg.pipeline.progress import peaks
 from pcg.pipeline.schedule import Schedule
 from pcg.tools.pcg_schedule import main
 from pcg.viz.page.timeline import timeline_page
-from pcg.viz.timeline import Event, Timeline, planned, write_trace
+from pcg.viz.timeline import Event, Timeline, planned, planned_step, write_trace
+from support.pipelinesteps import training_step
 
 PIPELINE = Pipeline.uniform((0, 1, 0, 1), 2, (2, 4, 2, 0.5), limit=4.0)
 SCHEDULE = Schedule.parse(PIPELINE, ["F0.0 F1.0 F0.2 F1.2 B0.2 B1.2 W0.2 W1.2 B0.0 B1.0 W0.0 W1.0", "F0.1 F1.1 F0.3 F1.3 BW0.3 BW1.3 BW0.1 BW1.1"], "one & other")  # fmt: skip
@@ -87,6 +91,20 @@ def test_memory_of_a_schedule() -> None:
     assert "memory 2 of 4" in Page(timeline_page([t], t.title)).text
     free = planned(one_f_one_b(Pipeline.uniform((0, 1), 4, (1, 1, 1, 0))))
     assert "memory 2" in Page(timeline_page([free], free.title)).text and " of inf" not in timeline_page([free], "")
+
+
+def test_instructions_of_a_schedule() -> None:
+    """With all memory, in bytes, and what is before and after the microbatches."""
+    found = lower(training_step(PIPELINE), SCHEDULE)
+    t = planned_step(SCHEDULE, found, (1e4, 1e4))
+    assert tuple(t.peak(d) for d in range(2)) == peaks(found)
+    runs = [what for own in found.lists for what in own if isinstance(what, Run)]
+    assert len(t.events) == len(runs) and t.end == SCHEDULE.makespan
+    times = {(e.device, e.label, e.kind): (e.start, e.end) for e in t.events if e.shade == 1}
+    assert times[1, "0", "B"] == (times[1, "0", "B"][0], times[1, "0", "W"][0])  # BW of stage 3 is two fragments
+    assert {(e.start, e.end) for e in t.events if e.kind == "update"} == {(t.end, t.end)}
+    page = Page(timeline_page([t], "a step"))
+    assert len(page.rects) == len(runs) and "prepare: before all microbatches" in page.text
 
 
 def test_planned_and_measured_have_one_scale() -> None:
