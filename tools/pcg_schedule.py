@@ -22,6 +22,8 @@ from pcg.pipeline.placement import FORMS, placement
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.schedule import Schedule
 from pcg.tools import arguments
+from pcg.viz.page.timeline import timeline_page
+from pcg.viz.timeline import planned, write_trace
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seconds = time.perf_counter() - begin
         form, best = min(found, key=lambda f: f[1].objective(args.objective))
         report = _report(form, best, args.objective, seconds)
+        _write(best, args.timeline, args.trace)
     except PipelineError as error:
         return arguments.fail("pcg-schedule", str(error))
     except OSError as error:
@@ -89,7 +92,21 @@ def parser() -> argparse.ArgumentParser:
         help="how much auto tries; a number of steps, so that a schedule is the same every time",
     )  # fmt: skip
     p.add_argument("--json", action="store_true", help="print one JSON object")
+    p.add_argument("--timeline", metavar="FILE", help="write an HTML page with the schedule to scale and its memory")
+    p.add_argument(
+        "--trace", metavar="FILE",
+        help="write the schedule as a trace that ui.perfetto.dev opens, where a unit of time is a millisecond",
+    )  # fmt: skip
     return p
+
+
+def _write(s: Schedule, page: str | None, trace: str | None) -> None:
+    """The files of --timeline and --trace."""
+    if page:
+        found = planned(s)
+        Path(page).write_text(timeline_page([found], found.title), encoding="utf-8")
+    if trace:
+        write_trace(trace, planned(s), seconds=1e-3)
 
 
 def _numbers(count: int | None) -> Callable[[str], tuple[float, ...]]:

@@ -7,13 +7,15 @@ from pcg.pipeline.step import Buffer, Fragment, Step, Transfer
 
 
 def training_step(
-    p: Pipeline, split: bool = True, donate: bool = True, tied: bool = True, prepare: bool = True, skip: bool = False
+    p: Pipeline, split: bool = True, donate: bool = True, tied: bool = True, prepare: bool = True, skip: bool = False,
+    norm: bool = False,
 ) -> Step:
     """Every stage: F of the activation before it, B of the gradient behind it, W into a sum, one update.
 
     The last stage reads labels, which are on device 0, and adds up a loss.  A tied parameter goes from device 0 to the
     last stage, and its gradient back, where these are two devices.  Sizes are different powers of two, so that a sum of
-    them says what is in it.  With `skip` F of a stage reads the activation of the stage before the one before it, too.
+    them says what is in it.  With `skip` F of a stage reads the activation of the stage before the one before it, too; with
+    `norm` updates wait for a sum of all gradients on device 0.
     """
     last = p.stages - 1
     buffers: list[Buffer] = []
@@ -78,10 +80,17 @@ def training_step(
             fragments.append(Fragment(f"W{s}", "W", s, d, (rest,), (), sums, workspace=1 << 13))
         else:
             fragments.append(Fragment(f"BW{s}", "BW", s, d, reads, dx, sums, workspace=1 << 12))
+    if norm:
+        for s, d in enumerate(p.device):
+            fragments.append(Fragment(f"norm{s}", "update", s, d, (f"gradient{s}",), (buffer(f"norm{s}", d, 4, False),)))
+        norms = tuple(there(f"norm{s}", p.device[0]) for s in range(p.stages))
+        fragments.append(Fragment("total", "update", 0, p.device[0], norms, (buffer("total", p.device[0], 4, False),)))
     for s, d in enumerate(p.device):
         old, new = (f"parameter{s}", f"state{s}"), (buffer(f"parameter{s}'", d, 1 << 8, False), buffer(f"state{s}'", d, 1 << 9, False))
         reads, over = (*old, f"gradient{s}"), tuple(zip(old, new, strict=True))
         results += new
+        if norm:
+            reads = (*reads, there("total", d))
         if tie and s == 0:
             tied_gradients = ("tied0",) if last == 0 else ("tied0", there(f"tied{last}", d))
             reads = (*reads, tie, *tied_gradients)

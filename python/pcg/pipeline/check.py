@@ -25,8 +25,11 @@ def check(instructions: Instructions, memory_limit: int | Sequence[int] | None =
     - no device has more bytes than `memory_limit` (of all, or of each one), at any speed of the others (`peaks`).
     """
     step = instructions.step
-    if not len(instructions.lists) == len(instructions.places) == len(instructions.results) == step.devices:
-        raise PipelineError(f"instructions of {len(instructions.lists)} devices; allowed: as the step, {step.devices}")
+    for name in ("lists", "slots", "places", "results"):
+        if len(getattr(instructions, name)) != step.devices:
+            raise PipelineError(
+                f"{name} of {len(getattr(instructions, name))} devices; allowed: as the step, {step.devices}"
+            )
     _check_transfers(instructions)
     _check_pairs(instructions)
     devices = [_Values(instructions, d) for d in range(step.devices)]
@@ -56,15 +59,16 @@ def _check_transfers(instructions: Instructions) -> None:
             if not isinstance(what, Send | Receive):
                 continue
             number, i = divmod(what.tag, step.microbatches)
-            right = 0 <= number < len(step.transfers)
-            if right:
-                source, target = step.transfers[number].source, step.transfers[number].target
-                mine, other = (source, target) if isinstance(what, Send) else (target, source)
-                right = (mine, d, other in step.buffer and step.buffer[other].device) == (
-                    what.buffer, step.buffer[mine].device, what.peer,
-                )  # fmt: skip
-                right = right and what.microbatch == (i if step.buffer[mine].varying else None)
-            if not right:
+            expected: Send | Receive | None = None
+            if 0 <= number < len(step.transfers):
+                transfer = step.transfers[number]
+                source, target = step.buffer[transfer.source], step.buffer[transfer.target]
+                microbatch = i if source.varying else None
+                if isinstance(what, Send) and source.device == d:
+                    expected = Send(source.name, microbatch, target.device, what.tag, what.slot)
+                elif isinstance(what, Receive) and target.device == d:
+                    expected = Receive(target.name, microbatch, source.device, what.tag, what.slot)
+            if what != expected:
                 raise PipelineError(f"{_where(d, place, what)}: tag {what.tag} is no such transfer of the step")
 
 

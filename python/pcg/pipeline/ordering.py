@@ -18,15 +18,16 @@ from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.step import PREPARE, UPDATE, Fragment, Step
 
 Placed = tuple[int, Run | Send | Receive]
-#: (before, during or after the microbatches, time).
-_Time = tuple[int, float]
+#: Phases of a step, and (phase, time); before and after the microbatches time is a number of the fragment.
+BEFORE, DURING, AFTER = 0, 1, 2
+Time = tuple[int, float]
 
 
 @dataclass(frozen=True)
-class _Timed:
+class Timed:
     """A run or a send of a device, and when the schedule has it."""
 
-    at: _Time
+    at: Time
     what: Run | Send
 
 
@@ -39,20 +40,23 @@ def ordered(step: Step, schedule: Schedule, capacity: int) -> list[Placed]:
 
     Raises PipelineError where the schedule has not what the step needs, or runs it before what it reads.
     """
-    runs = [_runs(step, schedule, d) for d in range(step.devices)]
+    runs = [timed_runs(step, schedule, d) for d in range(step.devices)]
     chains = [_with_sends(step, found) for found in runs]
     _add_arguments(step, schedule, chains, runs)
     return _with_receives(step, _merged(step, chains), capacity)
 
 
-def _runs(step: Step, schedule: Schedule, device: int) -> list[tuple[_Time, _Time, Run]]:
-    """(start, end, run) of a device, in order."""
+def timed_runs(step: Step, schedule: Schedule, device: int) -> list[tuple[Time, Time, Run]]:
+    """(start, end, run) of a device, in order; runs have no slots.
+
+    Raises PipelineError where the schedule splits a backward pass that the step does not.
+    """
     p = schedule.pipeline
-    found: list[tuple[_Time, _Time, Run]] = []
+    found: list[tuple[Time, Time, Run]] = []
     numbered = [(n, f) for n, f in enumerate(step.sequence) if f.device == device]
     for n, f in numbered:
         if f.kind == PREPARE:
-            found.append(((0, n), (0, n), Run(f.name, None)))
+            found.append(((BEFORE, n), (BEFORE, n), Run(f.name, None)))
     stages = {(f.stage, f.kind): f for f in step.fragments if f.varying}
     begun: set[str] = set()
 
@@ -60,7 +64,7 @@ def _runs(step: Step, schedule: Schedule, device: int) -> list[tuple[_Time, _Tim
         if f is not None:
             begins = bool(f.accumulates) and f.name not in begun
             begun.add(f.name)
-            found.append(((1, start), (1, end), Run(f.name, microbatch, begins=begins)))
+            found.append(((DURING, start), (DURING, end), Run(f.name, microbatch, begins=begins)))
 
     tasks = [schedule.task(t) for t in schedule.order[device]]
     times = [(float(schedule.start[t]), float(schedule.end[t])) for t in schedule.order[device]]
@@ -86,7 +90,7 @@ def _runs(step: Step, schedule: Schedule, device: int) -> list[tuple[_Time, _Tim
             add(stages.get((s, kind)), i, start, end)
     for n, f in numbered:
         if f.kind == UPDATE:
-            found.append(((2, n), (2, n), Run(f.name, None)))
+            found.append(((AFTER, n), (AFTER, n), Run(f.name, None)))
     return found
 
 
@@ -96,47 +100,47 @@ def _sends(step: Step, name: str, microbatch: int | None) -> Iterator[Send]:
         yield Send(name, microbatch, peer, n * step.microbatches + (microbatch or 0))
 
 
-def _with_sends(step: Step, runs: Sequence[tuple[_Time, _Time, Run]]) -> list[_Timed]:
+def _with_sends(step: Step, runs: Sequence[tuple[Time, Time, Run]]) -> list[Timed]:
     """Each run of a device, and behind it the sends of what it writes, or has added up."""
     last = {run.fragment: n for n, (_, _, run) in enumerate(runs)}
     found = []
     for n, (start, end, run) in enumerate(runs):
         f = step.fragment[run.fragment]
-        found.append(_Timed(start, run))
+        found.append(Timed(start, run))
         sums = f.accumulates if last[f.name] == n else ()
         instances = [(w, run.microbatch) for w in f.writes] + [(w, None) for w in sums]
-        found += (_Timed(end, send) for name, i in instances for send in _sends(step, name, i))
+        found += (Timed(end, send) for name, i in instances for send in _sends(step, name, i))
     return found
 
 
 def _add_arguments(
-    step: Step, schedule: Schedule, chains: list[list[_Timed]], runs: Sequence[Sequence[tuple[_Time, _Time, Run]]]
+    step: Step, schedule: Schedule, chains: list[list[Timed]], runs: Sequence[Sequence[tuple[Time, Time, Run]]]
 ) -> None:
     """Sends of arguments: of those that are one per step first.
 
     Others are before the last run that the schedule starts no later than the value has to leave, and before all to the
     same device that are needed there after it: they would be received before it.
     """
-    needed: dict[Instance, _Time] = {}
+    needed: dict[Instance, Time] = {}
     for found in runs:
         for start, _, run in found:
             for instance in _reads(step, run):
                 needed.setdefault(instance, start)
 
-    def need(send: Send) -> _Time:
-        phase, time = needed.get((_target(step, send), send.microbatch), (1, math.inf))
+    def need(send: Send) -> Time:
+        phase, time = needed.get((_target(step, send), send.microbatch), (DURING, math.inf))
         return phase, time - schedule.pipeline.transfer
 
-    sends: list[list[_Timed]] = [[] for _ in chains]
+    sends: list[list[Timed]] = [[] for _ in chains]
     for name in step.arguments:
         for i in step.instances(name):
             for send in _sends(step, name, i):
-                sends[step.buffer[name].device].append(_Timed((-1, 0.0) if i is None else need(send), send))
+                sends[step.buffer[name].device].append(Timed((BEFORE, -1.0) if i is None else need(send), send))
     for device, chain in enumerate(chains):
         places = [n for n, timed in enumerate(chain) if isinstance(timed.what, Run)]
         starts = [chain[n].at for n in places]
         others = [(n, t.what.peer, need(t.what)) for n, t in enumerate(chain) if isinstance(t.what, Send)]
-        before: dict[int, list[_Timed]] = {}
+        before: dict[int, list[Timed]] = {}
         for timed in sorted(sends[device], key=lambda s: s.at):
             assert isinstance(timed.what, Send)
             behind = bisect.bisect_right(starts, timed.at) - 1
@@ -145,16 +149,16 @@ def _add_arguments(
             place = min(place, next((n for n, p, at in others if p == peer and at >= timed.at), place))
             # As soon as what is behind it: that must not wait for its time.
             at = min(timed.at, chain[place].at) if chain else timed.at
-            before.setdefault(place, []).append(_Timed(at, timed.what))
+            before.setdefault(place, []).append(Timed(at, timed.what))
         chains[device] = [t for n in range(len(chain) + 1) for t in (*before.get(n, ()), *chain[n : n + 1])]
 
 
-def _merged(step: Step, chains: Sequence[Sequence[_Timed]]) -> list[tuple[int, Run | Send]]:
+def _merged(step: Step, chains: Sequence[Sequence[Timed]]) -> list[tuple[int, Run | Send]]:
     """All by time, but none before what it reads is there."""
     there: set[Instance] = {(n, i) for n in step.arguments for i in step.instances(n)}
     waiting: dict[Instance, list[int]] = {}
     at = [0] * len(chains)
-    heap: list[tuple[_Time, int]] = []
+    heap: list[tuple[Time, int]] = []
     found: list[tuple[int, Run | Send]] = []
 
     def missing(run: Run) -> Instance | None:

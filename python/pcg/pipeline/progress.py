@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pcg.pipeline.instructions import Instruction, Instructions, Receive, Run, Send
 
@@ -41,9 +41,14 @@ class Progress:
         self.at[device] += 1
         return place, what
 
-    def rest(self, leave: int | None = None) -> Iterator[tuple[int, int, Instruction]]:
-        """Advance all devices, but for one, as far as they get: (device, place, instruction)."""
-        ready = [d for d in range(len(self.lists)) if d != leave]
+    def rest(
+        self, leave: int | None = None, first: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, int, Instruction]]:
+        """Advance all devices, but for one, as far as they get: (device, place, instruction).
+
+        `first`: those that may get further than before, where the others are known not to.
+        """
+        ready = [d for d in (range(len(self.lists)) if first is None else first) if d != leave]
         while ready:
             d = ready.pop()
             while self.may(d):
@@ -72,8 +77,9 @@ def memory(instructions: Instructions, device: int) -> list[int]:
     target = [t.target for t in step.transfers]
     progress = Progress(instructions)
     now, flying, found = sum(size[name] for name, _ in instructions.places[device]), 0, []
+    first: Iterable[int] | None = None
     for what in instructions.lists[device]:
-        for _, _, other in progress.rest(leave=device):
+        for _, _, other in progress.rest(device, first):
             if isinstance(other, Send) and other.peer == device:
                 flying += size[target[other.tag // step.microbatches]]
         if isinstance(what, Run):
@@ -88,4 +94,5 @@ def memory(instructions: Instructions, device: int) -> list[int]:
             elif not isinstance(what, Send):
                 now -= size[what.buffer]
         progress.advance(device)
+        first = (what.peer,) if isinstance(what, Send | Receive) else ()
     return [*found, now + flying]

@@ -7,7 +7,7 @@ names processes and threads, and counters (`C`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,39 @@ def write_trace(path: str | Path, runs: Mapping[str, Run]) -> None:
     """Write the trace of the runs of devices, by the devices' names."""
     events: list[dict[str, Any]] = []
     for pid, (name, run) in enumerate(runs.items()):
-        events.append(_metadata("process_name", pid, 0, name))
-        events.append(_metadata("thread_name", pid, COMPUTE, "compute"))
-        events.append(_metadata("thread_name", pid, COMMUNICATION, "communication"))
+        events += process(pid, name, {COMPUTE: "compute", COMMUNICATION: "communication"})
         budget = [_EVENTS]
         events += _tasks(run, pid, 0.0, budget)
         events += _memory(run, pid)
+    write_events(path, events)
+
+
+def write_events(path: str | Path, events: Sequence[dict[str, Any]]) -> None:
+    """Write a trace of these events."""
     trace = {"traceEvents": events, "displayTimeUnit": "ms"}
     Path(path).write_text(json.dumps(trace), encoding="utf-8")
+
+
+def process(pid: int, name: str, threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+    """Events that name a device and its streams."""
+    yield _metadata("process_name", pid, 0, name)
+    for tid, text in threads.items():
+        yield _metadata("thread_name", pid, tid, text)
+
+
+def complete(
+    name: str, category: str, pid: int, tid: int, start: float, seconds: float, args: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The event of a task."""
+    return {
+        "ph": "X", "name": name, "cat": category, "pid": pid, "tid": tid, "ts": 1e6 * start, "dur": 1e6 * seconds,
+        "args": dict(args),
+    }  # fmt: skip
+
+
+def memory_counter(pid: int, time: float, amount: float) -> dict[str, Any]:
+    """The event of a change of a device's memory, to `amount` bytes."""
+    return {"ph": "C", "name": "memory", "pid": pid, "ts": 1e6 * time, "args": {"bytes": amount}}
 
 
 def _metadata(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
@@ -48,11 +73,7 @@ def _tasks(run: Run, pid: int, at: float, budget: list[int]) -> Iterator[dict[st
         args |= {k: v for k, v in (("bytes", task.bytes), ("flops", task.flops), ("at", task.where)) if v}
         if task.kind == "loop":
             args["iterations"] = task.iterations
-        yield {
-            "ph": "X", "name": task.name, "cat": task.kind, "pid": pid,
-            "tid": COMMUNICATION if task.communicates else COMPUTE,
-            "ts": 1e6 * start, "dur": 1e6 * seconds, "args": args,
-        }  # fmt: skip
+        yield complete(task.name, task.kind, pid, COMMUNICATION if task.communicates else COMPUTE, start, seconds, args)
         bodies = run.bodies.get(t, ())
         if not bodies:
             continue
@@ -63,11 +84,8 @@ def _tasks(run: Run, pid: int, at: float, budget: list[int]) -> Iterator[dict[st
         for k in range(shown):
             yield from _tasks(body, pid, first + k * body.seconds, budget)
         if left and body.seconds:
-            yield {
-                "ph": "X", "name": f"{left} more iterations", "cat": "loop", "pid": pid, "tid": COMPUTE,
-                "ts": 1e6 * (first + shown * body.seconds), "dur": 1e6 * left * body.seconds,
-                "args": {},
-            }  # fmt: skip
+            begin, length = first + shown * body.seconds, left * body.seconds
+            yield complete(f"{left} more iterations", "loop", pid, COMPUTE, begin, length, {})
 
 
 def _memory(run: Run, pid: int) -> Iterator[dict[str, Any]]:
@@ -78,5 +96,5 @@ def _memory(run: Run, pid: int) -> Iterator[dict[str, Any]]:
         most[time] = max(most.get(time, 0.0), bytes_)
     for time, bytes_ in most.items():
         if bytes_ != last:
-            yield {"ph": "C", "name": "memory", "pid": pid, "ts": 1e6 * time, "args": {"bytes": bytes_}}
+            yield memory_counter(pid, time, bytes_)
         last = bytes_

@@ -48,7 +48,7 @@ def linear(microbatches: int = 6, capacity: int = 2, **options: bool) -> Instruc
 @pytest.mark.parametrize("name, devices, chunks, microbatches", CASES)
 def test_named_schedules(name: str, devices: int, chunks: int, microbatches: int) -> None:
     s = schedule(name, devices, chunks, microbatches)
-    for options in ({}, {"donate": False, "skip": True}, {"tied": False, "prepare": False}):
+    for options in ({}, {"donate": False, "skip": True}, {"tied": False, "prepare": False, "norm": True}):
         for capacity in (1, CAPACITY):
             step = training_step(s.pipeline, **options)
             found = lower(step, s, capacity)
@@ -227,6 +227,46 @@ def test_a_stage_without_parameters() -> None:
     check(found)
     assert planned(found) == reference(smaller)
     assert not any(isinstance(what, Run) and what.fragment == "W1" for what in found.lists[1])
+
+
+def test_values_that_nothing_reads() -> None:
+    """They are freed at once: arguments first of all, results of runs and copies as soon as they are there."""
+    p = Pipeline.uniform((0, 1), 1, (1, 1, 1, 0))
+    buffers = (Buffer("a", 0, 1), Buffer("x", 0, 1), Buffer("y", 0, 1), Buffer("y1", 1, 1), Buffer("z", 0, 1), Buffer("end", 1, 1))
+    fragments = (Fragment("F0", "F", 0, 0, ("x",), ("y", "z")), Fragment("F1", "F", 1, 1, (), ("end",)))
+    step = Step(1, 2, buffers, fragments, (Transfer("y", "y1"),), ("a", "x"), ("a", "x"), ())
+    found = lower(step, Schedule.parse(p, ["F0 B0 W0", "F0 B0 W0"]))
+    check(found)
+    assert [str(w).replace(" of microbatch 0", "") for w in found.lists[0]] == [
+        "Free a", "Run F0", "Free x", "Free z", "Send y to device 1", "Free y"
+    ]  # fmt: skip
+    assert [str(w).replace(" of microbatch 0", "") for w in found.lists[1]] == [
+        "Run F1", "Free end", "Receive y1 from device 0", "Free y1"
+    ]  # fmt: skip
+    assert found.slots == (3, 1)  # y goes where the donated a was
+
+
+def test_what_the_schedule_does_too_soon() -> None:
+    p = Pipeline.uniform((0, 1), 1, (1, 1, 1, 0))
+    s = Schedule.parse(p, ["F0 B0 W0", "F0 B0 W0"])
+    buffers = (Buffer("a", 1, 1), Buffer("a0", 0, 1), Buffer("b", 0, 1))
+    fragments = (Fragment("W1", "W", 1, 1, (), ("a",)), Fragment("B0", "B", 0, 0, ("a0",), ("b",)))
+    check(lower(Step(1, 2, buffers, fragments, (Transfer("a", "a0"),), results=("b",)), s))
+    # F of stage 1 waits for the B of stage 0 in the data flow, and in the schedule that waits for the former.
+    fragments = (Fragment("B0", "B", 0, 0, (), ("b",)), Fragment("F1", "F", 1, 1, ("b1",), ("c",)), Fragment("F0", "F", 0, 0, ("c0",), ("d",)))
+    buffers = (Buffer("b", 0, 1), Buffer("b1", 1, 1), Buffer("c", 1, 1), Buffer("c0", 0, 1), Buffer("d", 0, 1))
+    step = Step(1, 2, buffers, fragments, (Transfer("b", "b1"), Transfer("c", "c0")), results=("d",))
+    with pytest.raises(PipelineError, match="device 0 never does Run F0 of microbatch 0: c0 of microbatch 0, which it reads, is not there"):
+        lower(step, s)
+
+
+def test_what_is_written_over_too_soon() -> None:
+    p = Pipeline.uniform((0,), 1, (1, 1, 1, 0))
+    buffers = tuple(Buffer(n, 0, 1) for n in ("x", "y", "z"))
+    fragments = (Fragment("F", "F", 0, 0, ("x",), ("y",), aliases=(("x", "y"),)), Fragment("B", "B", 0, 0, ("x", "y"), ("z",)))
+    step = Step(1, 1, buffers, fragments, (), ("x",), ("x",), ("z",))
+    with pytest.raises(PipelineError, match="Run F of microbatch 0 writes over x, and Run B of microbatch 0 is after it"):
+        lower(step, Schedule.parse(p, ["F0 B0 W0"]))
 
 
 def changed(found: Instructions, device: int, change) -> Instructions:
@@ -418,9 +458,9 @@ def pipelines(draw: st.DrawFn) -> Schedule:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(pipelines(), st.integers(1, 3), st.booleans(), st.booleans(), st.booleans(), st.integers(0, 1000))
-def test_any_schedule(s: Schedule, capacity: int, donate: bool, tied: bool, skip: bool, seed: int) -> None:
-    step: Step = training_step(s.pipeline, donate=donate, tied=tied, skip=skip)
+@given(pipelines(), st.integers(1, 3), st.sets(st.sampled_from(("donate", "tied", "skip", "norm"))), st.integers(0, 1000))
+def test_any_schedule(s: Schedule, capacity: int, options: set[str], seed: int) -> None:
+    step = training_step(s.pipeline, **{name: name in options for name in ("donate", "tied", "skip", "norm")})
     found = lower(step, s, capacity)
     check(found, peaks(found))
     assert peaks(found) == tuple(counted(found, d) for d in range(step.devices))

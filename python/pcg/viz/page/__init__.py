@@ -1,1 +1,1 @@
-"""The HTML page about a plan: rules that were applied, and the program before and after, with its layouts."""
+"""HTML pages: of a plan, its rules and its program before and after with its layouts; of what devices do when."""

@@ -10,9 +10,9 @@ from pcg.layout import Mesh
 from pcg.machine.units import time_text
 from pcg.substitute.applied import AppliedRules
 from pcg.viz.names import listed
+from pcg.viz.page.frame import framed, table
 from pcg.viz.page.graph import Graph
 from pcg.viz.page.regions import Part, Region, regions
-from pcg.viz.page.style import ARROW, STYLE
 from pcg.viz.page.svg import svg
 
 #: Nodes of a graph that is drawn, and regions that are.  Choices.
@@ -43,7 +43,7 @@ def page(
       NoIgraph: igraph is not installed.
     """
     title = f"{program} on mesh {mesh.origin} ({mesh.size} devices)"
-    parts = [_head(title), f"<h1>{escape(title)}</h1>", _figures(after, before), "<h2>Substitutions</h2>"]
+    parts = [f"<h1>{escape(title)}</h1>", _figures(after, before), "<h2>Substitutions</h2>"]
     if applied:
         parts += [_rules(applied), f"<p>{_SAVED}</p>", "<h2>Before and after</h2>"]
         parts += _regions(applied, after, before)
@@ -51,15 +51,7 @@ def page(
         parts += ["<p>None: the program is planned as it is.</p>", "<h2>The program</h2>"]
         every = tuple(range(len(after.graph.nodes)))
         parts += _drawn(Part(after.graph, every, frozenset(every)), "as planned")
-    return "\n".join([*parts, "</main>", "</body>", "</html>", ""])
-
-
-def _head(title: str) -> str:
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" '
-        f'content="width=device-width">\n<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n'
-        f"{ARROW}\n<main>"
-    )
+    return framed(title, parts)
 
 
 def _figures(after: Side, before: Side | str | None) -> str:
@@ -72,7 +64,7 @@ def _figures(after: Side, before: Side | str | None) -> str:
     rows.append(["with substitutions" if before is not None else "estimated step", _step(after)])
     if isinstance(before, Side) and before.seconds and after.seconds:
         rows.append(["", f"{before.seconds / after.seconds:.2f} times as fast"])
-    return _table(["", "estimated step"] if before is not None else [], rows)
+    return table(["", "estimated step"] if before is not None else [], rows)
 
 
 def _step(side: Side) -> str:
@@ -85,13 +77,7 @@ def _rules(applied: Iterable[AppliedRules]) -> str:
          "not known" if a.saved is None else time_text(a.saved)]
         for a in applied
     ]  # fmt: skip
-    return _table(["rules", "at", "what they replace, and the proof", "saved"], rows)
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["<tr>" + "".join(f"<th>{escape(h)}</th>" for h in header) + "</tr>"] if header else []
-    lines += ["<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows]
-    return "<table>\n" + "\n".join(lines) + "\n</table>"
+    return table(["rules", "at", "what they replace, and the proof", "saved"], rows)
 
 
 def _regions(applied: Sequence[AppliedRules], after: Side, before: Side | str | None) -> list[str]:
