@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from torch_mlir import ir
 from pcg.ir.walk import outer_values, walk
 from pcg.rules import traits
 from pcg.rules.custom_call import has_side_effect
+from pcg.rules.registry import shape
 from pcg.rules.traits import Trait
 
 BARRIER = "stablehlo.optimization_barrier"
@@ -93,6 +95,11 @@ class Dataflow:
             if any(j in nodes or j in found for j in self.readers[i]):
                 found.add(i)
         return found
+
+
+def elements(value: ir.Value) -> int:
+    """How many elements a tensor has; 1 for what is no tensor."""
+    return math.prod(shape(value))
 
 
 def contracts(op: ir.Operation) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -13,10 +12,9 @@ from pcg.ir.loops import assumed_iterations
 from pcg.ir.types import tensor_bytes
 from pcg.rewrite.backward.border import Border
 from pcg.rewrite.backward.copies import is_generated
-from pcg.rewrite.backward.dataflow import Dataflow, has_effect
+from pcg.rewrite.backward.dataflow import Dataflow, elements, has_effect
 from pcg.rewrite.backward.regions import Regions, find_regions, handed_on
 from pcg.rules import rule_for, traits
-from pcg.rules.registry import shape
 from pcg.rules.traits import Trait
 
 #: On ops: the phase they belong to, and the stage of a pipeline.
@@ -164,17 +162,21 @@ def find_roots(flow: Dataflow, regions: Regions, stages: list[int]) -> set[int]:
 def is_gradient(flow: Dataflow, value: ir.Value, regions: Regions) -> bool:
     """Whether a value of the backward part is a gradient of weights, or a term of one.
 
-    Nothing that depends on it, the optimizer left out, has fewer elements or sums over the batch.  A cotangent does
-    not get into a gradient without that.
+    Nothing that depends on it, the optimizer left out, has fewer elements or sums over the batch: a cotangent does not
+    get into a gradient without that.  Numbers do not count, nor what depends on the value by them: norms of gradients.
     """
-    users = set(flow.users(value))
-    after = (users | flow.downstream(users)) - regions.update - regions.optimizer
-    size = _elements(value)
-    return not after & regions.contracting and all(_elements(r) >= size for j in after for r in flow.nodes[j].results)
-
-
-def _elements(value: ir.Value) -> int:
-    return math.prod(shape(value))
+    size, others = elements(value), regions.update | regions.optimizer
+    work, seen = flow.users(value), set()
+    while work:
+        i = work.pop()
+        sizes = [elements(r) for r in flow.nodes[i].results]
+        if i in seen or i in others or max(sizes, default=0) <= 1:
+            continue
+        if i in regions.contracting or min(sizes) < size:
+            return False
+        seen.add(i)
+        work += flow.readers[i]
+    return True
 
 
 def _effects(flow: Dataflow, regions: Regions, backward: set[int], weight: set[int]) -> None:

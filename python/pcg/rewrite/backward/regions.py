@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
-from pcg.rewrite.backward.dataflow import BARRIER, Dataflow, contracts
+from pcg.rewrite.backward.dataflow import BARRIER, Dataflow, contracts, elements
 from pcg.search.roles import state_of
 
 #: From a value per microbatch to one per step: where gradients are accumulated.
@@ -29,7 +29,7 @@ class Regions:
     optimizer: set[int]
     """Those of `backward` that only the names of ops tell from gradients."""
     contracting: set[int]
-    """Those of `backward` that sum over the batch, the optimizer left out: see `contracts`."""
+    """Those of `backward` that sum over the batch (`contracts`); the optimizer and products of vectors are left out."""
 
 
 def find_regions(flow: Dataflow, func: ir.Operation) -> Regions:
@@ -66,9 +66,11 @@ def find_regions(flow: Dataflow, func: ir.Operation) -> Regions:
     forward |= handed_on(flow, forward, forward) - update
     backward = set(range(len(flow.nodes))) - forward - update
     optimizer = backward & (flow.downstream(transposed) - transposed - flow.reaching(transposed))
-    return Regions(
-        forward, backward, update, optimizer, {i for i in backward - optimizer if contracts(flow.nodes[i].op)}
-    )
+    contracting = {
+        i for i in backward - optimizer
+        if contracts(flow.nodes[i].op) and any(elements(r) > 1 for r in flow.nodes[i].results)
+    }  # fmt: skip
+    return Regions(forward, backward, update, optimizer, contracting)
 
 
 def _losses_by_batch(flow: Dataflow, func: ir.Operation, batches: list[int]) -> list[ir.Value]:
