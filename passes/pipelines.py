@@ -25,7 +25,8 @@ class Settings:
     `machine`: what is planned for; `memory_limit`: bytes per device that a plan may need; `devices`: how many a mesh
     that is chosen is made of; `budget`: how many variants of annotations the linter estimates; `jobs`: in how many
     processes candidates are evaluated; `effort`: when a plan is good enough; `explain`: whether anybody reads remarks;
-    `exact`: whether rewriting may change no rounding; `substitutions`: whether programs are rewritten by rules.
+    `exact`: whether rewriting may change no rounding; `substitutions`: whether programs are rewritten by rules;
+    `stages`, `microbatches`, `placement`: of a pipeline, which a program is divided into where there are `stages`.
     None leaves the pass its own default.
     """
 
@@ -38,6 +39,9 @@ class Settings:
     explain: bool | None = None
     exact: bool | None = None
     substitutions: bool | None = None
+    stages: int | None = None
+    microbatches: int | None = None
+    placement: str | None = None
 
     def of(self, cls: type[Pass]) -> dict[str, Any]:
         """The settings that passes of a class take, as arguments of their constructor."""
@@ -92,10 +96,18 @@ def place(settings: Settings) -> list[Pass]:
 
 
 def auto_parallel(settings: Settings) -> list[Pass]:
-    """StableHLO to an optimised parallel computation graph."""
+    """StableHLO to an optimised parallel computation graph, or to the fragments of a pipeline."""
+    if settings.stages is not None:
+        return [*prepare(settings), *pipelined(settings)]
     return [
         *prepare(settings), *choose(settings), *refine(), *substitute(settings), *decide(settings), *place(settings)
     ]  # fmt: skip
+
+
+def pipelined(settings: Settings, engine: str = "search") -> list[Pass]:
+    """A prepared training step to the placed fragments of a pipeline."""
+    names = ("pcg-microbatch", "pcg-assign-stages", "pcg-split-backward", "pcg-outline-stages")
+    return _passes(settings, *names, f"pcg-place-stages{{engine={engine}}}", "dist-verify")
 
 
 def auto_propagate(settings: Settings) -> list[Pass]:
@@ -155,7 +167,7 @@ PIPELINES: dict[str, NamedPipeline] = {
     "auto-parallel": NamedPipeline(
         "StableHLO to an optimised parallel computation graph: import annotations, normalise, rewrite, search, insert "
         "reshards. "
-        "With a cluster the plan is the fastest of several by simulation.",
+        "With a cluster the plan is the fastest of several by simulation.  With --stages the result is a pipeline.",
         auto_parallel,
     ),
     "auto-propagate": NamedPipeline(

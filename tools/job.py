@@ -38,6 +38,9 @@ _NEED_PASS = (
     ("--effort", "effort", "searches for a plan"),
     ("--exact", "exact", "rewrites by rules"),
     ("--no-substitutions", "substitutions", "rewrites by rules"),
+    ("--stages", "stages", "divides a program into stages"),
+    ("--microbatches", "microbatches", "divides a batch into microbatches"),
+    ("--placement", "placement", "places stages"),
 )
 
 
@@ -64,10 +67,12 @@ class Job:
         explain = args.remarks or args.verify_diagnostics or args.mlir_pass_statistics
         self.settings = Settings(
             machine, memory_limit, args.devices, args.lint_budget, args.jobs, args.effort, explain, args.exact or None,
-            False if args.no_substitutions else None,
+            False if args.no_substitutions else None, args.stages, args.microbatches, args.placement,
         )  # fmt: skip
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
+        if args.stages is not None and args.microbatches is None:
+            raise UsageError(f"--stages={args.stages} needs --microbatches")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
         self.fail_above = _percent(args.lint_fail_above)
         self.above_limit = False

@@ -7,6 +7,7 @@ import re
 from typing import NoReturn
 
 from pcg.passes.pipelines import PIPELINES
+from pcg.pipeline.placement import FORMS
 from pcg.tools.arguments import integer
 
 
@@ -61,6 +62,16 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--exact", action="store_true", help="rewrite only by rules that change no rounding")
     g.add_argument("--no-substitutions", action="store_true", help="do not rewrite the program by rules")
     g.add_argument("--memory-limit", metavar="BYTES", help="bytes per device, such as 16GiB, where a pass has a limit")
+    g.add_argument(
+        "--stages", type=integer(1), metavar="N",
+        help="divide a training step into the stages of a pipeline; axis `stage` of the mesh says on how many groups of "
+        "devices",
+    )  # fmt: skip
+    g.add_argument("--microbatches", type=integer(2), metavar="N", help="microbatches of the pipeline")
+    g.add_argument(
+        "--placement", choices=FORMS,
+        help="which group has which stages; default: linear, or interleaved where groups have several",
+    )  # fmt: skip
     g.add_argument("--run-reproducer", action="store_true", help="run the pipeline that a crash reproducer names")
     g.add_argument("--dump-pass-pipeline", action="store_true", help="print the pipeline to stderr before running it")
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-try:
-    import jax
-except ImportError as error:  # pragma: no cover (the test environment has jax)
-    raise ImportError("pcg.compile needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
+import jax
 
+from pcg.api.by_shapes import ByShapes
 from pcg.driver.compile import choose_mesh, compile_program
 from pcg.driver.decide import BASELINES, Options
 from pcg.driver.plan import Plan
@@ -21,7 +18,6 @@ from pcg.layout import Mesh
 from pcg.machine import Cluster, Machine
 from pcg.rules.strategy import StrategyError, factorise
 from pcg.runtime import jax_compat, placement
-from pcg.runtime.call_tree import SignatureError
 from pcg.runtime.executable import Executable
 from pcg.runtime.fit import within
 
@@ -40,7 +36,7 @@ class CompileOptions:
     refine: bool | None
 
 
-class Compiled:
+class Compiled(ByShapes[Executable]):
     """A program on a mesh: called like the program, compiled per argument structure and shapes.
 
     `plan`, `cost`, `explain()`, `as_text(stage)`, `input_shardings` and `output_shardings` are those
@@ -59,25 +55,18 @@ class Compiled:
         cluster: Cluster | None = None,
         all_devices: Sequence[Any] | None = None,
     ) -> None:
+        super().__init__(function, program, options.static_argnums, options.donate_argnums)
         self.mesh = mesh
         self.cluster = cluster
         """The machine that the mesh lies on; None: what its devices are taken for."""
         self._user_mesh = mesh
         self._all_devices = all_devices
         self._open_mesh = open_mesh
-        self._function = function
-        self._program = program
         self._devices = list(devices)
         self._options = options
-        self._signature = _signature(function)
-        self._executables: dict[Any, Executable] = {}
-        self._last: Executable | None = None
         self._fast: Callable[..., Any] | None = None
         self._context: Any = None
         self._alone = False
-        self.__name__ = getattr(function, "__name__", program.name if program else "program")
-        self.__doc__ = getattr(function, "__doc__", None)
-        self.__wrapped__ = function
 
     def __repr__(self) -> str:
         return f"<pcg.Compiled {self.__name__} on {self.mesh}>"
@@ -106,31 +95,7 @@ class Compiled:
         """Whether the arguments and jax's settings would be traced to the same program, as far as XLA cannot tell."""
         return not any(map(jax_compat.is_weak, leaves)) and jax_compat.trace_context() == self._context
 
-    def lower(self, *args: Any, **kwargs: Any) -> Executable:
-        """Compile for arguments of these shapes (arrays or `jax.ShapeDtypeStruct`), without running.
-
-        Raises:
-          PcgError: the program cannot be placed; at the op's location.
-        """
-        args, kwargs = self._bind(args, kwargs)
-        return self._executable(args, kwargs)
-
     # -- what it is ----------------------------------------------------------------------------
-
-    @property
-    def executable(self) -> Executable:
-        """The compilation in use.
-
-        Raises:
-          RuntimeError: a function that was neither called nor lowered has no shapes yet.
-        """
-        if self._last is None:
-            if self._program is None:
-                raise RuntimeError(
-                    f"{self.__name__} has not been compiled yet: call it, or .lower(...) it with arrays or shapes"
-                )
-            return self._module_executable()
-        return self._last
 
     @property
     def plan(self) -> Plan:
@@ -223,65 +188,16 @@ class Compiled:
 
     # -- compiling -----------------------------------------------------------------------------
 
-    def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Keyword arguments that could be positional become positional, so that a call has one form."""
-        if self._signature is None:
-            if kwargs and self._program is not None:
-                raise SignatureError(f"{self.__name__} is called with positional arguments; got {sorted(kwargs)}")
-            return tuple(args), dict(kwargs)
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise SignatureError(f"{self.__name__}{self._signature}: {error}") from None
-        return bound.args, bound.kwargs
-
-    def _dynamic(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        static = self._static_positions(len(args))
-        return tuple(a for i, a in enumerate(args) if i not in static) if static else tuple(args)
-
-    def _static_positions(self, count: int) -> frozenset[int]:
-        return frozenset(i % count if -count <= i < 0 else i for i in self._options.static_argnums if i < count)
-
-    def _executable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Executable:
-        if self._program is not None:
-            return self._module_executable()
-        statics = self._static_positions(len(args))
-        static = {i: args[i] for i in statics}
-        dynamic = self._dynamic(args)
-        names = jax_program.parameter_names(self._function, len(args))  # type: ignore[arg-type]
-        names = [n for i, n in enumerate(names) if i not in statics]
-        flat, tree = jax.tree.flatten((dynamic, kwargs))
-        paths = jax_program.leaf_names(names, dynamic, kwargs)
-        avals = [jax_program.abstract(n, x) for n, x in zip(paths, flat, strict=True)]
-        context = jax_compat.trace_context()
-        types = tuple((a.shape, a.dtype, a.weak_type) for a in avals)
-        key = (tree, types, tuple(sorted(static.items())), context)
-        try:
-            found = self._executables.get(key)
-        except TypeError:
-            bad = next((v for v in static.values() if not _hashable(v)), None)
-            raise ProgramError(f"static argument {bad!r:.60} is not hashable") from None
-        if found is None:
-            found = self._executables[key] = self._compile(dynamic, kwargs, static)
-        self._use(found, static)
-        return found
-
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Mapping[int, Any]) -> Executable:
+    def _trace(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Mapping[int, Any], donate: Sequence[int]
+    ) -> Program:
         assert self._function is not None
-        if jax_compat.any_traced((args, kwargs)) or jax_compat.is_traced_here():
-            raise ProgramError(
-                f"{self.__name__} is compiled inside of another jax transformation; call .lower with shapes before"
-            )
-        count = len(args) + len(static)
-        donate = tuple(i % count for i in self._options.donate_argnums)
         self._set_mesh(self._user_mesh)
         mesh = jax_compat.jax_mesh(self.mesh, self._devices)
         remesh = self._factorise if self._open_mesh else None
-        program = jax_program.trace(
+        return jax_program.trace(
             self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh, remesh=remesh
         )
-        dynamic = [i for i in range(count) if i not in static]
-        return self._build(program, [dynamic.index(i) for i in donate if i in dynamic])
 
     def _factorise(self, matrices: Sequence[tuple[int, ...]]) -> jax.sharding.Mesh:
         """The mesh that strategies in the program need, when the user gave a number of devices."""
@@ -290,13 +206,6 @@ class Compiled:
         except StrategyError as error:
             raise ProgramError(f"{self.__name__}: {error}") from None
         return jax_compat.jax_mesh(self.mesh, self._devices)
-
-    def _module_executable(self) -> Executable:
-        assert self._program is not None
-        if not self._executables:
-            self._executables[()] = self._build(self._program, sorted(self._program.donated))
-        self._use(self._executables[()], {})
-        return self._executables[()]
 
     def _set_mesh(self, mesh: Mesh) -> None:
         """Use `mesh`, and the jax devices that it names."""
@@ -338,7 +247,7 @@ class Compiled:
 
     def _use(self, executable: Executable, static: Mapping[int, Any]) -> None:
         """Remember `executable`; once it is compiled, calls go straight to it as long as it is the only one."""
-        self._last = executable
+        super()._use(executable, static)
         alone = len(self._executables) == 1 and not static
         weak = any(leaf.weak for leaf in executable.program.inputs)
         self._alone = alone and not weak and not executable.needs_x64 and not executable.calls_host
@@ -355,18 +264,3 @@ def _split_keywords(shardings: Any, in_tree: Any) -> Any:
     if kwargs and len(shardings) == len(args) + 1:
         return (tuple(shardings[:-1]), shardings[-1])
     return (tuple(shardings), None)
-
-
-def _signature(function: Callable[..., Any] | None) -> inspect.Signature | None:
-    try:
-        return None if function is None else inspect.signature(function)
-    except (TypeError, ValueError):
-        return None
-
-
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True

@@ -25,11 +25,6 @@ from pcg.lower.fuse_collectives import FuseCollectives
 from pcg.lower.lower_spmd import LowerSpmd
 from pcg.machine import Machine
 from pcg.passes import pipelines
-from pcg.passes.pcg_assign_stages import AssignStagesPass
-from pcg.passes.pcg_microbatch import MicrobatchPass
-from pcg.passes.pcg_outline_stages import OutlineStagesPass
-from pcg.passes.pcg_place_stages import PlaceStagesPass
-from pcg.passes.pcg_split_backward import SplitBackwardPass
 from pcg.passes.pipeline import uncollected
 from pcg.passes.pipelines import Settings
 from pcg.pipeline.placement import placement
@@ -74,12 +69,8 @@ def compile_pipeline(
         mark_state(func, state_of(program))
     for g, mesh in enumerate(groups):
         shardings.set_mesh(module, mesh, mesh_name(g))
-    passes = [
-        MicrobatchPass(microbatches=microbatches), AssignStagesPass(stages=len(devices), machine=machine),
-        SplitBackwardPass(), OutlineStagesPass(placement=form, chunks=chunks),
-        PlaceStagesPass(engine=engine, machine=machine),
-    ]  # fmt: skip
-    run(module, passes, remarks, {})
+    settings = Settings(machine, stages=len(devices), microbatches=microbatches, placement=form)
+    run(module, pipelines.pipelined(settings, engine), remarks, {})
     reader = _Reader(program, entry_function(module), tuple(groups), machine)
     reader.read()
     return PipelineProgram(

@@ -167,6 +167,23 @@ class Mesh:
 
     # -- sizes and positions -------------------------------------------------------------------
 
+    def along(self, name: str) -> tuple[Mesh, ...]:
+        """The meshes of the other axes, one per position on axis `name`; of no other axis, one of size 1.
+
+        Raises:
+          MeshError: there is no such axis, or only parts of it.
+        """
+        if name not in self.names:
+            raise MeshError(f"mesh {self} has no axis {name!r}; its axes: {', '.join(self.names)}")
+        at = self.names.index(name)
+        inner, count = math.prod(self.sizes[at + 1 :]), self.sizes[at]
+        ids = self.device_ids or tuple(range(self.size))
+        rest = tuple(a for a in self.axes if a[0] != name) or (("device", 1),)
+        return tuple(
+            Mesh(rest, tuple(d for i, d in enumerate(ids) if i // inner % count == position))
+            for position in range(count)
+        )
+
     def axis_size(self, name: str) -> int:
         for n, s in self.axes:
             if n == name:

@@ -13,6 +13,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.stages import create_stage, symbols_used
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of, outer_values
+from pcg.layout import MeshError
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import FORMS, placement
 from pcg.rewrite.backward.phases import ORDER, PHASE, STAGE
@@ -53,30 +54,54 @@ def phase_of(op: ir.Operation) -> str:
 class OutlineStages(Transformation):
     """Make programs of the stages of a pipeline: one per phase, with transfers between meshes."""
 
-    placement: str = option("linear", "which group of devices has which stages, as in pcg-schedule", FORMS)
-    chunks: int = option(1, "number of stages of each group")
+    placement: str = option(
+        "", "which group of devices has which stages, as in pcg-schedule; default: linear, or interleaved where groups "
+        "have several", ("", *FORMS),
+    )  # fmt: skip
+    axis: str = option("stage", "axis of the mesh along which the groups lie; the mesh of a group has its other axes")
 
     def run(self, module: ir.Operation) -> None:
         func = entry_of(module)
         stages = 1 + max((s for op in _ops(func) if (s := stage_number(op)) is not None), default=-1)
         if not stages:
             raise PcgError("no op has a stage; run pcg-assign-stages first", func)
-        if self.chunks < 1 or stages % self.chunks:
-            raise PcgError(f"{stages} stages in chunks of {self.chunks}; allowed: a divisor of the stages", func)
+        count = declare_groups(module, func, self.axis)
+        if stages % count:
+            raise PcgError(f"{stages} stages on {count} groups of devices; allowed: a multiple of the groups", func)
+        chunks = stages // count
+        form = self.placement or ("linear" if chunks == 1 else "interleaved")
         try:
-            groups = placement(self.placement, stages // self.chunks, self.chunks)
+            groups = placement(form, count, chunks)
         except PipelineError as error:
             raise PcgError(str(error), func) from None
         outline = _Outline(func, groups)
-        meshes = shardings.meshes_of(module)
-        missing = next((g for g in groups if mesh_name(g) not in meshes), None)
-        if missing is not None:
-            names = ", ".join("@" + m for m in meshes) or "none"
-            raise PcgError(f"group {missing} has no mesh @{mesh_name(missing)}; declared meshes: {names}", func)
         with module.context, func.location:
             outline.run()
         self.statistics["fragments"] += len(outline.order)
         self.statistics["transfers"] += outline.transfers
+
+
+def declare_groups(module: ir.Operation, func: ir.Operation, axis: str) -> int:
+    """Declare the meshes @group0, @group1, ... of the groups, unless they are; how many there are."""
+    meshes = shardings.meshes_of(module)
+    if mesh_name(0) not in meshes:
+        mesh = shardings.mesh_of(module)
+        if mesh is None:
+            raise PcgError(f"the module has no mesh; add one with --mesh {axis}=size,...", func)
+        try:
+            groups = mesh.along(axis)
+        except MeshError as error:
+            raise PcgError(f"groups of devices lie along an axis: {error}", func) from None
+        for op in [op.operation for op in module.regions[0].blocks[0].operations]:
+            if op.name == "dist.mesh":
+                op.erase()
+        for g, own in enumerate(groups):
+            shardings.set_mesh(module, own, mesh_name(g))
+        return len(groups)
+    count = 0
+    while mesh_name(count) in meshes:
+        count += 1
+    return count
 
 
 @dataclass
