@@ -10,27 +10,33 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pcg.api.compile import compile
     from pcg.api.compiled import Compiled
+    from pcg.api.pipelined import Pipelined, PipelineOptions
     from pcg.driver.plan import Plan
     from pcg.driver.plan_cost import PlanCost, plan_cost
     from pcg.driver.plan_document import PlanError
     from pcg.driver.program import ProgramError
     from pcg.frontend.annotate import shard, shard_op
+    from pcg.frontend.boundary import stage_boundary
     from pcg.ir.errors import PcgError
     from pcg.layout import Mesh, MeshError, ShardSpec, SpecError
     from pcg.machine import Cluster, ClusterError
+    from pcg.pipeline.errors import PipelineError
     from pcg.rules.strategy import StrategyError
     from pcg.runtime.plan_shardings import in_shardings, out_shardings, sharding_constraints
     from pcg.viz.plan import diff_plans
 
 __all__ = [
-    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "Plan", "PlanCost", "PlanError",
-    "ProgramError", "ShardSpec", "SpecError", "StrategyError", "__version__", "compile", "diff_plans", "in_shardings",
-    "out_shardings", "plan_cost", "shard", "shard_op", "sharding_constraints",
+    "Cluster", "ClusterError", "Compiled", "Mesh", "MeshError", "PcgError", "PipelineError", "PipelineOptions",
+    "Pipelined", "Plan", "PlanCost", "PlanError", "ProgramError", "ShardSpec", "SpecError", "StrategyError",
+    "__version__", "compile", "diff_plans", "in_shardings", "out_shardings", "plan_cost", "shard", "shard_op",
+    "sharding_constraints", "stage_boundary",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 _HOME = {
     "Compiled": "pcg.api.compiled", "compile": "pcg.api.compile",
+    "Pipelined": "pcg.api.pipelined", "PipelineOptions": "pcg.api.pipelined",
+    "PipelineError": "pcg.pipeline.errors", "stage_boundary": "pcg.frontend.boundary",
     "shard": "pcg.frontend.annotate", "shard_op": "pcg.frontend.annotate", "StrategyError": "pcg.rules.strategy",
     "Plan": "pcg.driver.plan", "PlanError": "pcg.driver.plan_document",
     "PlanCost": "pcg.driver.plan_cost", "plan_cost": "pcg.driver.plan_cost", "diff_plans": "pcg.viz.plan",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pcg.api.compiled import Compiled, CompileOptions
+from pcg.api.pipelined import Pipelined, PipelineOptions
 from pcg.driver.compile import load_program
 from pcg.driver.decide import check_strategy
 from pcg.driver.plan import Plan
 from pcg.driver.program import ProgramError, module_source
 from pcg.ir.transformation import Bytes
 from pcg.layout import Mesh
-from pcg.machine import Cluster, ClusterError
+from pcg.machine import Cluster, ClusterError, Machine
+from pcg.pipeline.errors import PipelineError
+from pcg.planning.place_stages import ENGINES as PLACEMENT_ENGINES
 from pcg.runtime import placement
 
 
@@ -30,8 +33,9 @@ def compile(
     devices: Sequence[Any] | None = None,
     cluster: Cluster | str | None = None,
     refine: bool | None = None,
+    pipeline: PipelineOptions | Mapping[str, Any] | int | None = None,
     **search: Any,
-) -> Compiled:
+) -> Compiled | Pipelined:
     """Make `program`, written for one device, run on `mesh`.
 
     Args:
@@ -74,17 +78,24 @@ def compile(
         becomes 2x8 is then split by `x:(1)2` and `x:(2)4`).  Default: only on meshes of one axis, because a third
         axis makes the search about ten times longer; True: up to four axes.
         Annotated layouts may name such sub-axes in any case.
+      pipeline: makes a pipeline of a training step: `pcg.PipelineOptions`, a dict of them, or the number of
+        microbatches.  Axis "stage" of the mesh (option `axis`) says how many groups of devices there are; `strategy`
+        says how the layouts inside of a stage are found ("auto" is "search", or an engine of dist-propagate), and
+        `memory_limit` limits what a schedule keeps.
       search: further options of the pass `pcg-search` or `dist-propagate` (`machine=...`, `engine="bfs"`).
 
     Returns:
       A callable with the signature of `program`.  It compiles when it is first called with new
-      shapes, and its results are jax Arrays with NamedShardings on the mesh.
+      shapes, and its results are jax Arrays with NamedShardings on the mesh (in a pipeline each on the mesh of the
+      group that computes it).
 
     Raises:
       MeshError: not a mesh, or larger than the number of devices.
       ClusterError: the cluster is not one, or smaller than the mesh.
       ProgramError: `program` is neither a function nor a module.
+      PipelineError: a pipeline option is none of what is allowed, or does not go with another one.
     """
+    divided = None if pipeline is None else PipelineOptions.of(pipeline)
     open_mesh = isinstance(mesh, int)
     if isinstance(mesh, Cluster):
         if cluster is not None:
@@ -99,8 +110,27 @@ def compile(
         strategy = Plan.load(strategy)
     if not isinstance(strategy, Plan):
         check_strategy(strategy)
+    if divided is not None:
+        fixed = {"in_shardings": in_shardings, "out_shardings": out_shardings, "refine": refine, **search}
+        if other := [name for name, value in fixed.items() if value is not None and name != "machine"]:
+            raise PipelineError(f"{other[0]} with pipeline=; allowed: without it")
+        engine = "search" if strategy == "auto" else strategy
+        if engine not in PLACEMENT_ENGINES:
+            raise PipelineError(
+                f"strategy {str(strategy)!r:.60} with pipeline=; allowed: auto, {', '.join(PLACEMENT_ENGINES)}"
+            )
+        if open_mesh:
+            raise PipelineError(f"mesh {ours} with pipeline=; allowed: a mesh with an axis {divided.axis!r}")
+        ours.along(divided.axis)
     source = module_source(program)
     limit = None if memory_limit is None else int(Bytes(memory_limit))
+    if divided is not None:
+        function, loaded = (program, None) if source is None else (None, load_program(source[0], path=source[1]))
+        machine = Machine.of(cluster) if cluster is not None else search.get("machine")
+        return Pipelined(
+            function, loaded, ours, placed, divided, engine=str(engine), machine=machine, memory_limit=limit,  # type: ignore[arg-type]
+            static_argnums=_numbers(static_argnums), donate_argnums=_numbers(donate_argnums),
+        )  # fmt: skip
     options = CompileOptions(
         strategy, _numbers(donate_argnums), _numbers(static_argnums), in_shardings, out_shardings, limit, search, refine
     )

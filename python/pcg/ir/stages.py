@@ -11,6 +11,9 @@ from pcg.ir.clone import clone_mapped
 from pcg.ir.walk import body, entry, walk
 from pcg.layout import Mesh
 
+#: On ops, and on the `pcg.stage` that was made of them: their phase, and the number of their stage in a pipeline.
+PHASE, STAGE = "pcg.phase", "pcg.stage"
+
 
 def stages_of(func: ir.Operation) -> list[ir.Operation]:
     """The stages of a function, in program order."""
@@ -96,7 +99,8 @@ def _yield(values: Sequence[ir.Value]) -> None:
 def stage_module(stage: ir.Operation, mesh: Mesh) -> ir.Module:
     """A stage as a module of its own: one mesh, called @mesh, and one function @main.
 
-    Layouts of inputs and results become those of the function.
+    Layouts of inputs and results become those of the function.  One of a pipeline has its phase: such a function may
+    return partial sums, which are accumulated over microbatches before they are reduced.
     """
     stage = stage.operation
     name = stage_mesh(stage)
@@ -113,6 +117,8 @@ def stage_module(stage: ir.Operation, mesh: Mesh) -> ir.Module:
                     "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
                 },
             )
+        if PHASE in stage.attributes:
+            func.attributes[PHASE] = stage.attributes[PHASE]
         block = func.regions[0].blocks.append(*inputs, arg_locs=[a.location for a in old.arguments])
         values: dict[ir.Value, ir.Value] = dict(zip(old.arguments, block.arguments, strict=True))
         *ops, pack, last = (op.operation for op in old.operations)

@@ -74,11 +74,14 @@ class StageProgram:
     def _results(self, computed: set[ir.Value]) -> list[ir.Value]:
         """What is read elsewhere, or returned."""
         own = {v for f in self.fragments for v in inputs_of(f)}
-        found = []
-        for v in computed:
-            readers = [use.owner.operation for use in v.uses]
-            if any(r.name != "stablehlo.tuple" or v not in own for r in readers):
-                found.append(v)
+
+        def leaves(value: ir.Value) -> bool:
+            readers = [use.owner.operation for use in value.uses]
+            sums = [r for r in readers if r.name == "pcg.batch" and "kind" in r.attributes]
+            others = [r for r in readers if r not in sums and (r.name != "stablehlo.tuple" or value not in own)]
+            return bool(others) or any(leaves(r.results[0]) for r in sums)
+
+        found = [v for v in computed if leaves(v)]
         order = {v: i for i, v in enumerate(v for f in self.fragments for v in outputs_of(f))}
         return sorted(found, key=order.__getitem__)
 

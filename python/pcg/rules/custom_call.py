@@ -21,10 +21,12 @@ from pcg.rules.values import optional
 ATTRIBUTE = "sdy.sharding_rule"
 _OPAQUE = "the custom call is opaque along it"
 
+#: Ends a stage of a pipeline, and is the identity.
+STAGE_BOUNDARY = "pcg.stage_boundary"
 #: Calls on matrices, rows and elements: all but so many last dimensions of the first operand are a batch.
 _INNER = {
     "Cholesky": 2, "Eigh": 2, "Qr": 2, "QrDecompositionBlock": 2, "ProductOfElementaryHouseholderReflectors": 2,
-    "mhlo.topk": 1, "mhlo.erf": 0, "MoveToHost": 0, "MoveToDevice": 0,
+    "mhlo.topk": 1, "mhlo.erf": 0, "MoveToHost": 0, "MoveToDevice": 0, STAGE_BOUNDARY: 0,
 }  # fmt: skip
 #: Calls that another partitioner replaces: what is left of them cannot run on shards.
 _EXPANDED_LATER = frozenset({"CustomSPMDPartitioning"})

@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
 from pcg.ir.loops import assumed_iterations
+from pcg.ir.stages import PHASE, STAGE
 from pcg.ir.types import tensor_bytes
 from pcg.rewrite.backward.border import Border
 from pcg.rewrite.backward.copies import is_generated
@@ -17,8 +18,6 @@ from pcg.rewrite.backward.regions import Regions, find_regions, handed_on
 from pcg.rules import rule_for, traits
 from pcg.rules.traits import Trait
 
-#: On ops: the phase they belong to, and the stage of a pipeline.
-PHASE, STAGE = "pcg.phase", "pcg.stage"
 FORWARD, BACKWARD, WEIGHT, UPDATE = ORDER = ("forward", "backward", "weight", "update")
 
 

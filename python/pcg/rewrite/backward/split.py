@@ -8,13 +8,14 @@ from torch_mlir import ir
 
 from pcg.ir.clone import remap
 from pcg.ir.errors import PcgError
+from pcg.ir.stages import PHASE, STAGE
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.rewrite.backward.barriers import split_barriers, split_fused_gradients
 from pcg.rewrite.backward.copies import Copies, clone_nodes
 from pcg.rewrite.backward.fission import fission
 from pcg.rewrite.backward.order import ORDERS, OVERLAP, sort
-from pcg.rewrite.backward.phases import BACKWARD, FORWARD, PHASE, STAGE, WEIGHT, Phases, mark, read, split
+from pcg.rewrite.backward.phases import BACKWARD, FORWARD, WEIGHT, Phases, mark, read, split
 from pcg.rewrite.microbatches import is_placed
 
 

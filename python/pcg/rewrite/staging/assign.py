@@ -10,19 +10,17 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import emit
 from pcg.ir.errors import PcgError
+from pcg.ir.stages import STAGE
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.pipeline.partition import partition
-from pcg.rewrite.backward.phases import STAGE
 from pcg.rewrite.microbatch_loop import has_microbatches, number
 from pcg.rewrite.staging.positions import Positions
+from pcg.rules.custom_call import STAGE_BOUNDARY, target
 from pcg.search.read_schedule import ScheduleReader
-
-#: Custom call that `pcg.stage_boundary` is traced to: what reads its result belongs to the next stage.
-BOUNDARY = "pcg.stage_boundary"
 
 
 def stage_number(op: ir.Operation) -> int | None:
@@ -55,6 +53,9 @@ class AssignStages(Transformation):
             for op in positions.ops:
                 op.attributes[STAGE] = emit.i64(sum(b <= (positions.of[op] or 0) for b in first))
             _split_sums(positions)
+            for op in [op for op in positions.ops if op.name == "stablehlo.custom_call" and _is_boundary(op)]:
+                op.results[0].replace_all_uses_with(op.operands[0])
+                op.erase()
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
         self.statistics["stages"] += self.stages
@@ -93,7 +94,7 @@ class AssignStages(Transformation):
 
 
 def _is_boundary(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == BOUNDARY
+    return op.name == "stablehlo.custom_call" and target(op) == STAGE_BOUNDARY
 
 
 def _crossing(positions: Positions) -> list[float]:

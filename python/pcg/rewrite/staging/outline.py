@@ -10,13 +10,13 @@ from torch_mlir import ir
 
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import create_stage, symbols_used
+from pcg.ir.stages import PHASE, STAGE, create_stage, symbols_used
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of, outer_values
 from pcg.layout import MeshError
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import FORMS, placement
-from pcg.rewrite.backward.phases import ORDER, PHASE, STAGE
+from pcg.rewrite.backward.phases import ORDER
 from pcg.rewrite.microbatch_loop import of_microbatches
 from pcg.rewrite.staging.assign import stage_number
 from pcg.rules import traits

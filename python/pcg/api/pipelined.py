@@ -1,0 +1,157 @@
+"""`pcg.compile(..., pipeline=...)`: a training step as a pipeline on groups of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pcg.api.by_shapes import ByShapes
+from pcg.driver.compile_pipeline import compile_pipeline
+from pcg.driver.pipelined import PipelineProgram
+from pcg.driver.program import Program, ProgramError
+from pcg.frontend import jax_program
+from pcg.frontend.boundary import dividing
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.pipeline.automatic import OBJECTIVES
+from pcg.pipeline.check import check
+from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.lowering import lower
+from pcg.pipeline.named import AUTO, NAMED, named
+from pcg.pipeline.progress import peaks
+from pcg.pipeline.schedule import Schedule
+from pcg.runtime.pipeline import PipelineExecutable
+
+
+@dataclass(frozen=True)
+class PipelineOptions:
+    """How `pcg.compile` makes a pipeline of a training step.
+
+    Raises:
+      PipelineError: an option is none of what is allowed.
+    """
+
+    microbatches: int
+    """The batch is divided into so many, which follow each other through the stages."""
+    axis: str = "stage"
+    """Axis of the mesh along which the groups of devices lie; each group has a mesh of the other axes."""
+    schedule: str = "auto"
+    """As in `pcg-schedule`: "1f1b", "zb-h1", ..., or "auto": the best that is found within the memory limit."""
+    chunks: int = 0
+    """Stages of each group; 0: two where the schedule needs several, else one."""
+    objective: str = "makespan"
+    """What "auto" minimises: "makespan", the time of a step, or "span", that of its busiest group."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.microbatches, bool) or not isinstance(self.microbatches, int) or self.microbatches < 2:
+            raise PipelineError(f"microbatches {self.microbatches!r}; allowed: 2 or more")
+        if self.schedule not in (AUTO, *NAMED):
+            raise PipelineError(f"schedule {self.schedule!r}; allowed: {', '.join((AUTO, *NAMED))}")
+        if isinstance(self.chunks, bool) or not isinstance(self.chunks, int) or self.chunks < 0:
+            raise PipelineError(f"chunks {self.chunks!r}; allowed: 1 or more, 0 for what the schedule needs")
+        if self.objective not in OBJECTIVES:
+            raise PipelineError(f"objective {self.objective!r}; allowed: {', '.join(OBJECTIVES)}")
+        if self.chunks > 1 and self.form == "linear":
+            raise PipelineError(f"{self.chunks} chunks with {self.schedule}; allowed: 1, or a schedule of several")
+
+    @classmethod
+    def of(cls, given: PipelineOptions | Mapping[str, Any] | int) -> PipelineOptions:
+        """Options as such, as a dict, or as a number of microbatches.
+
+        Raises:
+          PipelineError: an unknown option, or `microbatches` is missing.
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, Mapping):
+            known = [f.name for f in fields(cls)]
+            if unknown := [k for k in given if k not in known]:
+                raise PipelineError(f"pipeline option {unknown[0]!r}; allowed: {', '.join(known)}")
+            if "microbatches" not in given:
+                raise PipelineError("pipeline without microbatches; say how many, as pipeline={'microbatches': 8}")
+            return cls(**given)
+        if isinstance(given, int):
+            return cls(given)
+        raise PipelineError(f"pipeline {given!r:.60}; allowed: pcg.PipelineOptions, a dict of them, or microbatches")
+
+    @property
+    def form(self) -> str:
+        """The placement of stages on groups."""
+        if self.schedule == AUTO:
+            return "linear" if self.chunks < 2 else "v"
+        return NAMED[self.schedule][0]
+
+
+class Pipelined(ByShapes[PipelineExecutable]):
+    """A training step as a pipeline: called like the function, compiled per argument structure and shapes."""
+
+    def __init__(
+        self, function: Callable[..., Any] | None, program: Program | None, mesh: Mesh, devices: Sequence[Any],
+        options: PipelineOptions, *, engine: str = "search", machine: Machine | None = None,
+        memory_limit: int | None = None, static_argnums: Sequence[int] = (), donate_argnums: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(function, program, static_argnums, donate_argnums)
+        self.options, self.mesh = options, mesh
+        self._devices = list(devices)
+        self._groups = Mesh(mesh.axes).along(options.axis)
+        self._engine, self._limit = engine, memory_limit
+        self._machine = machine
+
+    def __repr__(self) -> str:
+        return f"<pcg.Pipelined {self.__name__} on {self.mesh}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._bind(args, kwargs)
+        return self._executable(args, kwargs).call(self._dynamic(args), kwargs)
+
+    def _trace(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Mapping[int, Any], donate: Sequence[int]
+    ) -> Program:
+        assert self._function is not None
+        with dividing():
+            return jax_program.trace(self._function, args, kwargs, static=static, donate_argnums=donate)
+
+    def _build(self, program: Program, donate: Sequence[int]) -> PipelineExecutable:
+        if program.callbacks:
+            raise ProgramError(f"{program.name} calls Python functions, which a pipeline cannot; take them out")
+        o, form = self.options, self.options.form
+        chunks = o.chunks or (1 if form == "linear" else 2)
+        machine = self._machine or Machine.of_platform(self._devices[0].platform, self.mesh.size)
+        found = compile_pipeline(program, self._groups, o.microbatches, form, chunks, self._engine, machine)
+        schedule = self._schedule(found)
+        executable = PipelineExecutable(found, self._devices, schedule)
+        if self._limit is not None:
+            check(executable.instructions, self._limit)
+        return executable
+
+    def _schedule(self, program: PipelineProgram) -> Schedule:
+        """The schedule, with as much memory for activations as the limit leaves.
+
+        Raises:
+          PipelineError: the limit is too small; it says what would fit.
+        """
+        problem = program.problem()
+        if self._limit is not None:
+            free = named(problem, AUTO, self.options.objective)
+            needed = peaks(lower(program.step(), free))
+            fixed = [max(p - m, 0.0) for p, m in zip(needed, free.peaks(), strict=True)]
+            least = max(f + m for f, m in zip(fixed, problem.least_memory, strict=True))
+            if least > self._limit:
+                raise PipelineError(
+                    f"memory limit {self._limit} of each device: parameters, state, gradients and one microbatch need"
+                    f" {least:.0f} bytes; allowed: {least:.0f} or more, or more stages, or more microbatches"
+                )
+            problem = problem.with_limit([self._limit - f for f in fixed])
+        return named(problem, self.options.schedule, self.options.objective)
+
+    def as_text(self) -> str:
+        """The module of placed fragments that is in use, with transfers between the groups."""
+        return self.executable.program.text
+
+    def explain(self) -> str:
+        """The stages, the schedule with its bounds, and the memory of each group."""
+        from pcg.viz.pipeline import explain
+
+        executable = self.executable
+        return explain(executable.program, executable.schedule, executable.instructions)

@@ -1,0 +1,41 @@
+"""What a pipeline consists of, as text."""
+
+from __future__ import annotations
+
+from pcg.driver.pipelined import PipelineProgram
+from pcg.pipeline.bounds import bounds
+from pcg.pipeline.instructions import Instructions
+from pcg.pipeline.progress import peaks
+from pcg.pipeline.schedule import Schedule
+from pcg.viz.table import table
+
+_MIB = 2.0**20
+
+
+def explain(program: PipelineProgram, schedule: Schedule, instructions: Instructions) -> str:
+    """Stages with their times and memory, the schedule beside its bounds, and the memory of each group."""
+    p = schedule.pipeline
+    rows = []
+    for s, group in enumerate(p.device):
+        times = (p.forward[s], p.backward[s], p.weight[s])
+        cells = [f"{1e6 * t:.1f}" for t in times]
+        rows.append([str(s), str(group), *cells, f"{p.activation[s] / _MIB:.2f}", f"{p.residual[s] / _MIB:.2f}"])
+    header = ["stage", "group", "F us", "B us", "W us", "kept to B MiB", "kept to W MiB"]
+    lowest, total = bounds(p), max(p.work)
+    groups = []
+    for g, (mesh, most, span) in enumerate(zip(program.meshes, peaks(instructions), schedule.spans(), strict=True)):
+        idle = 1 - p.work[g] / span if span else 0.0
+        groups.append([str(g), str(mesh), f"{most / _MIB:.2f}", f"{idle:.1%}"])
+    lines = [
+        f"Pipeline of {program.program.name}: {p.stages} stages on {p.devices} groups, {p.microbatches} microbatches",
+        "",
+        table(header, rows, right=range(len(header))),
+        "",
+        f"Schedule {schedule.name or 'auto'}: makespan {1e6 * schedule.makespan:.1f} us (bound"
+        f" {1e6 * lowest.makespan:.1f}), span {1e6 * schedule.span:.1f} us (bound {1e6 * lowest.span:.1f}); the busiest"
+        f" group works {1e6 * total:.1f} us",
+        "",
+        table(["group", "mesh", "peak MiB per device", "idle in its span"], groups, right=(0, 2, 3)),
+    ]
+    notes = [text for name, _, text in program.remarks if name in ("pcg-assign-stages", "pcg-split-backward")]
+    return "\n".join([*lines, "", *notes])
