@@ -13,6 +13,7 @@ from pcg.ir import emit
 from pcg.ir.loops import trip_count
 from pcg.ir.types import number_attr, tensor_bytes
 from pcg.ir.walk import defining_op
+from pcg.rewrite.backward.border import Border
 from pcg.rewrite.backward.copies import Copies, clone_nodes
 from pcg.rewrite.backward.dataflow import Dataflow, contracts, has_effect
 from pcg.rewrite.backward.phases import is_gradient, stages_of
@@ -78,6 +79,8 @@ class LoopParts:
     unchanged: list[int]
     weights: list[int]
     """Carried for weight gradients."""
+    early: frozenset[int] = frozenset()
+    """Nodes that only weight gradients need, and that the first loop computes."""
 
     @cached_property
     def arguments(self) -> list[ir.Value]:
@@ -97,7 +100,7 @@ class LoopParts:
     @cached_property
     def first(self) -> set[int]:
         """Nodes of the first loop, those that count included."""
-        return self.body.slice(self.body.returned[k] for k in self.inputs) | self.counting
+        return self.body.slice(self.body.returned[k] for k in self.inputs) | self.counting | self.early
 
     @cached_property
     def second(self) -> set[int]:
@@ -150,9 +153,9 @@ def read_loop(loop: ir.Operation, needed: set[int]) -> LoopParts | None:
 
 
 def _reduced_early(parts: LoopParts) -> LoopParts:
-    """The parts after the first loop got what takes less to carry than to compute in the second one.
+    """The parts after the first loop got what the second one then need not keep the operands of; no contraction.
 
-    That are gradients of biases and scales: the second loop need not read what they reduce.  No contraction is moved.
+    That are sums that are carried, as gradients of biases and scales, and what is next to the border (`Border`).
     """
     best, copies = parts, parts.copies()
     for value in sorted(copies.kept, key=lambda v: -tensor_bytes(v.type)):
@@ -163,7 +166,12 @@ def _reduced_early(parts: LoopParts) -> LoopParts:
         other = dataclasses.replace(best, weights=[k for k in best.weights if k not in readers])
         if _bytes(other.copies().kept) < _bytes(best.copies().kept):
             best = other
-    return best
+    first, second = set(best.first), set(best.second)
+    own = {best.arguments[k] for k in best.weights}
+    fixed = best.counting.union(i for i in best.second if not own.isdisjoint(best.body.nodes[i].inputs))
+    Border(best.body, [0] * len(best.body.nodes), first, second, fixed).improve()
+    other = dataclasses.replace(best, early=frozenset(first & best.second))
+    return other if _bytes(other.copies().kept) < _bytes(best.copies().kept) else best
 
 
 def _bytes(values: Iterable[ir.Value]) -> float:
