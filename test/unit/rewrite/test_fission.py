@@ -15,7 +15,7 @@ from pcg.ir.walk import entry_of, walk
 from pcg.passes.pcg_split_backward import SplitBackwardPass
 from pcg.passes.pipeline import Pipeline
 from pcg.rewrite.backward.fission import fission
-from pcg.rewrite.backward.phases import read
+from pcg.rewrite.backward.phases import STAGE, read, split
 from support.rulecheck import context, run
 
 BATCH, WIDTH = 2, 3
@@ -182,4 +182,18 @@ def test_loops_that_stay_as_they_are(count, changes) -> None:
     with context():
         module = load_module(LOOP.format(**(fields | changes)), context(), "loop")
         assert fission(entry_of(module)) == count
+        module.operation.verify()
+
+
+def test_a_loop_of_a_stage_becomes_two_of_it() -> None:
+    """All ops have a stage after the pass, too; what the loop hands to another stage is not for weights."""
+    fields = {"limit": "%three", "by": 1, "effect": "", "use": SUBTRACT}
+    with context():
+        module = load_module(LOOP.format(**fields), context(), "loop")
+        func = entry_of(module)
+        for op in func.regions[0].blocks[0].operations:
+            if op.operation.name != "func.return":
+                op.operation.attributes[STAGE] = ir.Attribute.parse("1 : i64")
+        assert fission(func) == 1
+        assert set(split(func).stages) == {1}
         module.operation.verify()

@@ -206,7 +206,7 @@ class Fission:
         p = self.parts
         loop = p.loop
         with loop.context, loop.location, ir.InsertionPoint(loop):
-            empty = [_zeros(_stacked(v.type, p.count)) for v in self.kept]
+            empty = [self._zeros(_stacked(v.type, p.count)) for v in self.kept]
             for_inputs, stacks = self._loop(p.first, p.inputs, empty, stacking=True)
             for_weights, _ = self._loop(p.second | self.copies.nodes, p.weights, stacks, stacking=False)
         for k in (p.counter, *p.inputs):
@@ -234,9 +234,7 @@ class Fission:
         numbers += carried
         inits = [*(p.loop.operands[k] for k in numbers), *stacks]
         types = [v.type for v in inits]
-        new = emit.create_op(WHILE, inits, types, regions=2)
-        for name in p.loop.attributes:
-            new.attributes[name] = p.loop.attributes[name]
+        new = self._annotated(emit.create_op(WHILE, inits, types, regions=2))
         locations = [p.loop.location] * len(types)
         test, body = (region.blocks.append(*types, arg_locs=locations) for region in new.regions)
         with ir.InsertionPoint(test):
@@ -257,19 +255,29 @@ class Fission:
         return dict(zip(numbers, new.results, strict=False)), list(new.results)[len(numbers) :]
 
 
+    def _zeros(self, type_: ir.RankedTensorType) -> ir.Value:
+        """A tensor of zeros, at the insertion point."""
+        element = type_.element_type
+        scalar = emit.tensor([], element)
+        if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
+            value = ir.Attribute.parse(f"dense<(0.0, 0.0)> : {scalar}")
+        else:
+            value = ir.DenseElementsAttr.get_splat(scalar, number_attr(0, element))
+        zero = emit.create("stablehlo.constant", [], scalar, value=value)
+        zeros = emit.broadcast(zero, type_)
+        for v in (zero, zeros):
+            self._annotated(v.owner.operation)
+        return zeros
+
+    def _annotated(self, new: ir.Operation) -> ir.Operation:
+        """A new op beside the loop, with the attributes of that."""
+        for name in self.parts.loop.attributes:
+            new.attributes[name] = self.parts.loop.attributes[name]
+        return new
+
+
 def _stacked(type_: ir.RankedTensorType, count: int) -> ir.RankedTensorType:
     return emit.tensor([count, *type_.shape], type_.element_type)
-
-
-def _zeros(type_: ir.RankedTensorType) -> ir.Value:
-    """A tensor of zeros."""
-    element = type_.element_type
-    scalar = emit.tensor([], element)
-    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
-        value = ir.Attribute.parse(f"dense<(0.0, 0.0)> : {scalar}")
-    else:
-        value = ir.DenseElementsAttr.get_splat(scalar, number_attr(0, element))
-    return emit.broadcast(emit.create("stablehlo.constant", [], scalar, value=value), type_)
 
 
 def _element(stack: ir.Value, i: ir.Value, type_: ir.RankedTensorType) -> ir.Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 from pcg.rewrite.backward.dataflow import Dataflow, contracts, has_effect
 from pcg.rewrite.backward.phases import BACKWARD, FORWARD, UPDATE, WEIGHT, Phases
 
@@ -23,22 +25,19 @@ def _sorted(phases: Phases, eager: bool) -> list[int]:
     flow, of = phases.flow, phases.of
     ops = sorted(set(flow.first))
     missing, readers = _dependences(flow, ops)
-    waiting = [i for i in ops if of[i] == WEIGHT]
+    ready = [i for i in ops if of[i] == WEIGHT and not missing[i]]
     new: list[int] = []
 
     def put(i: int) -> None:
         new.append(i)
         for reader in readers[i]:
             missing[reader] -= 1
+            if not missing[reader] and of[reader] == WEIGHT:
+                heapq.heappush(ready, reader)
 
     def put_ready() -> None:
-        rest = []
-        for i in waiting:
-            if missing[i]:
-                rest.append(i)
-            else:
-                put(i)
-        waiting[:] = rest
+        while ready:
+            put(heapq.heappop(ready))
 
     for i in (i for i in ops if of[i] in (FORWARD, BACKWARD)):
         put(i)
