@@ -97,7 +97,7 @@ def parsed(text: str) -> ir.Module:
     return module
 
 
-@settings(max_examples=25, deadline=None, database=None, derandomize=True)
+@settings(max_examples=20, deadline=None, database=None, derandomize=True)
 @given(bodies())
 def test_loops_compute_the_same_to_the_bit(body) -> None:
     text, inputs = traced(body)
