@@ -197,3 +197,21 @@ def test_a_loop_of_a_stage_becomes_two_of_it() -> None:
         assert fission(func) == 1
         assert set(split(func).stages) == {1}
         module.operation.verify()
+
+
+def test_stacked_gradients_are_accumulated_over_microbatches() -> None:
+    """What pcg.batch reads of a loop is a gradient: the loop is split, and the update is apart."""
+    use = (
+        '%acc = "pcg.batch"(%l#2) {microbatches = 2 : i64, kind = "sum"} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>\n'
+        '%total = "pcg.batch"(%loss) {microbatches = 2 : i64, kind = "sum"} : (tensor<f32>) -> tensor<f32>\n'
+        "%new = stablehlo.subtract %w, %acc : tensor<3x2x2xf32>"
+    )
+    text = LOOP.format(limit="%three", by=1, effect="", use=use).replace("return %new, %loss", "return %new, %total")
+    with context():
+        module = load_module(text, context(), "loop")
+        found = SplitBackwardPass()
+        found.run(module.operation)
+        phases = read(entry_of(module))
+        update = [op.name for op in phases.ops("update") if op.name != "stablehlo.constant"]
+        assert update == ["pcg.batch", "pcg.batch", "stablehlo.subtract"]
+        assert found.statistics["loops split"] == 1 and phases.weight_share() == 0.5

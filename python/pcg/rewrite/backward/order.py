@@ -21,10 +21,10 @@ def sort(phases: Phases, order: str) -> None:
 
 
 def _sorted(phases: Phases, eager: bool) -> list[int]:
-    """The first nodes of all ops in their new order; ops with effects keep theirs."""
+    """The first nodes of all ops in their new order; effects of the weight part keep theirs, as other ops do."""
     flow, of = phases.flow, phases.of
     ops = sorted(set(flow.first))
-    missing, readers = _dependences(flow, ops)
+    missing, readers = _dependences(flow, ops, [i for i in ops if of[i] == WEIGHT and has_effect(flow.nodes[i].op)])
     ready = [i for i in ops if of[i] == WEIGHT and not missing[i]]
     new: list[int] = []
 
@@ -49,10 +49,11 @@ def _sorted(phases: Phases, eager: bool) -> list[int]:
     return new
 
 
-def _dependences(flow: Dataflow, ops: list[int]) -> tuple[dict[int, int], dict[int, list[int]]]:
-    """How many ops each op waits for, and which wait for it: those that read its results, and the next with effects."""
+def _dependences(
+    flow: Dataflow, ops: list[int], effects: list[int]
+) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """How many ops each op waits for, and which wait for it: those that read its results, and the next of `effects`."""
     edges = {(flow.first[j], flow.first[i]) for i, sources in enumerate(flow.reads) for j in sources}
-    effects = [i for i in ops if has_effect(flow.nodes[i].op)]
     edges |= set(zip(effects, effects[1:], strict=False))
     missing = dict.fromkeys(ops, 0)
     readers: dict[int, list[int]] = {i: [] for i in ops}
