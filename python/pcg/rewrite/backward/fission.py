@@ -258,16 +258,18 @@ class Fission:
     def _zeros(self, type_: ir.RankedTensorType) -> ir.Value:
         """A tensor of zeros, at the insertion point."""
         element = type_.element_type
-        scalar = emit.tensor([], element)
         if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
-            value = ir.Attribute.parse(f"dense<(0.0, 0.0)> : {scalar}")
-        else:
-            value = ir.DenseElementsAttr.get_splat(scalar, number_attr(0, element))
-        zero = emit.create("stablehlo.constant", [], scalar, value=value)
-        zeros = emit.broadcast(zero, type_)
-        for v in (zero, zeros):
-            self._annotated(v.owner.operation)
-        return zeros
+            part = self._zeros(emit.tensor(type_.shape, element.element_type))
+            return self._with_attributes(emit.create("stablehlo.complex", [part, part], type_))
+        scalar = emit.tensor([], element)
+        value = ir.DenseElementsAttr.get_splat(scalar, number_attr(0, element))
+        zero = self._with_attributes(emit.create("stablehlo.constant", [], scalar, value=value))
+        return self._with_attributes(emit.broadcast(zero, type_))
+
+    def _with_attributes(self, value: ir.Value) -> ir.Value:
+        """A value whose op gets the attributes of the loop."""
+        self._annotated(value.owner.operation)
+        return value
 
     def _annotated(self, new: ir.Operation) -> ir.Operation:
         """A new op beside the loop, with the attributes of that."""

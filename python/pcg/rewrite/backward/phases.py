@@ -24,7 +24,10 @@ FORWARD, BACKWARD, WEIGHT, UPDATE = ORDER = ("forward", "backward", "weight", "u
 
 @dataclass(frozen=True)
 class Phases:
-    """Which phase each node of a function's dataflow is in, and which stage; 0 where there are none."""
+    """Which phase each node of a function's dataflow is in, and which stage; 0 where there are none.
+
+    Who keeps it has to keep the module: its ops end with that.
+    """
 
     flow: Dataflow
     of: list[str]
