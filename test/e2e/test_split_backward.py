@@ -22,6 +22,7 @@ from pcg.rewrite.backward.order import ORDERS
 from pcg.rewrite.backward.phases import STAGE, read
 from pcg.rewrite.backward.regions import names
 from support.onedevice import compiled
+from support.rulecheck import context, run
 from support.training import assert_trees_close
 
 SIZES = Sizes(width=64, sequence=8, batch=2)
@@ -31,7 +32,7 @@ SIZES = Sizes(width=64, sequence=8, batch=2)
 def test_steps_stay_the_same(name: str) -> None:
     """But for roundings: XLA fuses elementwise ops by where they are, and rounds once or twice in a fusion.
 
-    That nothing else differs is seen in the interpreter of StableHLO (test/unit/rewrite/test_fission.py).
+    That nothing else differs is seen in the interpreter of StableHLO (below, and in test/unit/rewrite/test_fission.py).
     """
     step, args = step_of(MODELS[name](SIZES))
     want, _, _ = compiled(step, "", args)
@@ -60,7 +61,7 @@ def test_weight_share() -> None:
 
 
 def test_recomputation_is_of_the_backward_part() -> None:
-    """With jax.checkpoint the products that are recomputed for input gradients are there, and the same are for weights."""
+    """With jax.checkpoint recomputed products count for input gradients; those for weights are the same."""
     one, other = (split_step(*step_of(MODELS[name](SIZES))) for name in ("unrolled", "checkpoint"))
     plain, checkpointed = one.phases, other.phases
     assert checkpointed.flops("weight") == plain.flops("weight")
@@ -125,3 +126,17 @@ def test_clipping_by_the_norm_of_all_gradients() -> None:
     got, _, _ = compiled(step, "pcg-split-backward", (params, batch))
     assert_trees_close(got, want, rtol=1e-5)
     assert np.isfinite(got[1])
+
+
+@pytest.mark.parametrize("name", ["scan", "scan and checkpoint", "recurrent"])
+def test_loops_are_the_same_to_the_bit(name: str) -> None:
+    """In StableHLO's interpreter, which fuses nothing."""
+    step, args = step_of(MODELS[name](Sizes(width=8, heads=2, sequence=3, batch=2)))
+    with context():
+        module = load_module(jax.jit(step).lower(*args).as_text(), context(), "step")
+        Pipeline("sdy-import,pcg-normalize").run(module)
+        inputs = [np.asarray(x) for x in jax.tree.leaves(args)]
+        want = run(str(module), inputs)
+        SplitBackwardPass().run(module.operation)
+        for a, b in zip(run(str(module), inputs), want, strict=True):
+            np.testing.assert_array_equal(a, b)
