@@ -154,12 +154,15 @@ MODELS: dict[str, Callable[[Sizes], tuple[Loss, Any, Any]]] = {
 
 
 def step_of(model: tuple[Loss, Any, Any]) -> tuple[Callable[..., Any], tuple[Any, Any, Any]]:
-    """A training step with Adam, and its arguments."""
+    """A training step with Adam, and its arguments.
+
+    With an epsilon of 1e-3 the last bit of a small gradient does not become a step of full size.
+    """
     loss, params, batch = model
 
     def step(params: Any, state: Any, batch: Any) -> Any:
         value, gradients = jax.value_and_grad(loss)(params, batch)
-        return *training.adam(params, state, gradients, 1e-2), value
+        return *training.adam(params, state, gradients, 1e-2, eps=1e-3), value
 
     return step, (params, training.zeros(training.adam_state(training.shapes_of(params))), batch)
 

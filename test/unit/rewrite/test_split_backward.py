@@ -10,6 +10,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.walk import entry_of
 from pcg.passes.pcg_split_backward import SplitBackwardPass
+from pcg.passes.pipeline import Pipeline
 from pcg.rewrite.backward.barriers import split_barriers, split_fused_gradients
 from pcg.rewrite.backward.dataflow import Dataflow
 from pcg.rewrite.backward.phases import BACKWARD, FORWARD, PHASE, STAGE, UPDATE, WEIGHT, Phases, split
@@ -272,3 +273,26 @@ def test_placed_programs_are_refused() -> None:
         module = ir.Module.parse(placed)
         with pytest.raises(PcgError, match="the program has layouts already"):
             SplitBackwardPass().run(module.operation)
+
+
+def test_a_loop_of_loss_and_gradients_is_not_split() -> None:
+    """What pcg-accumulate makes: the pass says that it comes too late."""
+    with context():
+        module = load_module(STEP, context(), "step")
+        Pipeline("pcg-accumulate{microbatches=2}").run(module)
+        found = SplitBackwardPass()
+        found.run(module.operation)
+        assert any("a loop that computes gradients beside the loss is not split" in text for _, text in found.remarks)
+
+
+def test_effects_of_weights_keep_their_order() -> None:
+    """Nothing depends on what is written to a log; the second line is ready first."""
+    log = '  stablehlo.custom_call @{}(%{}) {{has_side_effect = true}} : ({}) -> ()\n'
+    body = FORWARD_OPS + BACKWARD_OPS + log.format("first", "dw1", T) + log.format("second", "dw2", T) + UPDATE_OPS
+    with context():
+        module = load_module(function(body), context(), "step")
+        SplitBackwardPass().run(module.operation)
+        text = str(module)
+        assert text.index("@first") < text.index("@second")
+        logs = [op for op in split(entry_of(module)).ops(WEIGHT) if op.name == "stablehlo.custom_call"]
+        assert len(logs) == 2

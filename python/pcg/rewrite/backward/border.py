@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from torch_mlir import ir
 
@@ -21,12 +21,15 @@ class Border:
     program left out.  Bytes are those of such values, whether the forward or the backward part defines them.
     """
 
-    def __init__(self, flow: Dataflow, stages: list[int], backward: set[int], weight: set[int]) -> None:
+    def __init__(
+        self, flow: Dataflow, stages: list[int], backward: set[int], weight: set[int], fixed: Collection[int] = ()
+    ) -> None:
+        """The border of two parts, which are changed in place; `fixed` stay where they are, as contractions do."""
         self.flow = flow
         self.stages = stages
         self.backward = backward
         self.weight = weight
-        self.fixed = {
+        self.fixed = set(fixed) | {
             i for i in backward | weight
             if contracts(flow.nodes[i].op) or has_effect(flow.nodes[i].op) or flow.nodes[i].op.name == BARRIER
         }  # fmt: skip
@@ -37,6 +40,7 @@ class Border:
         - What only the weight part reads is computed there, if no more is kept for it.
         - Reductions (the gradients of biases and scales), with the ops between them and what they need, are computed in
           the backward part where that makes the values needless that they reduce.
+        - So is an op with operands that are kept for it alone, and larger than its result.
         """
         for i in sorted(self.backward - self.fixed, reverse=True):
             if self._only_for_weights(i) and self._change_by_leaving(i) <= 0:
@@ -45,8 +49,18 @@ class Border:
         for value in sorted(self.kept(), key=lambda v: -tensor_bytes(v.type)):
             group = self._reducing(value)
             if group and self._change_by_joining(group) < 0:
-                self.weight -= group
-                self.backward |= group
+                self._join(group)
+        for i in sorted(self.weight - self.fixed):
+            ready = self.weight.isdisjoint(self.flow.reads[i]) and self._from_one_stage(i)
+            if ready and self._change_by_joining({i}) < 0:
+                self._join({i})
+
+    def _join(self, group: set[int]) -> None:
+        self.weight -= group
+        self.backward |= group
+
+    def _from_one_stage(self, i: int) -> bool:
+        return all(self.stages[j] == self.stages[i] for j in self.flow.reads[i])
 
     def kept(self) -> dict[ir.Value, None]:
         """The values that are kept for the weight part."""

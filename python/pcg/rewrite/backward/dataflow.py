@@ -78,6 +78,14 @@ class Dataflow:
         read = {v for i in self.slice(values) for v in self.nodes[i].inputs}
         return {v for v in (*values, *read) if v not in self.source}
 
+    def constants(self) -> set[int]:
+        """The nodes that depend on no value from outside."""
+        found: set[int] = set()
+        for i, node in enumerate(self.nodes):
+            if all(v in self.source for v in node.inputs) and found.issuperset(self.reads[i]):
+                found.add(i)
+        return found
+
     def downstream(self, nodes: Iterable[int]) -> set[int]:
         """The nodes that depend on results of `nodes`, these left out unless they do so."""
         work, found = [j for i in nodes for j in self.readers[i]], set()

@@ -13,6 +13,7 @@ from pcg.ir import emit
 from pcg.ir.loops import trip_count
 from pcg.ir.types import number_attr, tensor_bytes
 from pcg.ir.walk import defining_op
+from pcg.rewrite.backward.border import Border
 from pcg.rewrite.backward.copies import Copies, clone_nodes
 from pcg.rewrite.backward.dataflow import Dataflow, contracts, has_effect
 from pcg.rewrite.backward.phases import is_gradient, stages_of
@@ -78,6 +79,8 @@ class LoopParts:
     unchanged: list[int]
     weights: list[int]
     """Carried for weight gradients."""
+    early: frozenset[int] = frozenset()
+    """Nodes that only weight gradients need, and that the first loop computes."""
 
     @cached_property
     def arguments(self) -> list[ir.Value]:
@@ -97,7 +100,7 @@ class LoopParts:
     @cached_property
     def first(self) -> set[int]:
         """Nodes of the first loop, those that count included."""
-        return self.body.slice(self.body.returned[k] for k in self.inputs) | self.counting
+        return self.body.slice(self.body.returned[k] for k in self.inputs) | self.counting | self.early
 
     @cached_property
     def second(self) -> set[int]:
@@ -150,9 +153,9 @@ def read_loop(loop: ir.Operation, needed: set[int]) -> LoopParts | None:
 
 
 def _reduced_early(parts: LoopParts) -> LoopParts:
-    """The parts after the first loop got what takes less to carry than to compute in the second one.
+    """The parts after the first loop got what the second one then need not keep the operands of; no contraction.
 
-    That are gradients of biases and scales: the second loop need not read what they reduce.  No contraction is moved.
+    That are sums that are carried, as gradients of biases and scales, and what is next to the border (`Border`).
     """
     best, copies = parts, parts.copies()
     for value in sorted(copies.kept, key=lambda v: -tensor_bytes(v.type)):
@@ -163,7 +166,12 @@ def _reduced_early(parts: LoopParts) -> LoopParts:
         other = dataclasses.replace(best, weights=[k for k in best.weights if k not in readers])
         if _bytes(other.copies().kept) < _bytes(best.copies().kept):
             best = other
-    return best
+    first, second = set(best.first), set(best.second)
+    own = {best.arguments[k] for k in best.weights}
+    fixed = best.counting.union(i for i in best.second if not own.isdisjoint(best.body.nodes[i].inputs))
+    Border(best.body, [0] * len(best.body.nodes), first, second, fixed).improve()
+    other = dataclasses.replace(best, early=frozenset(first & best.second))
+    return other if _bytes(other.copies().kept) < _bytes(best.copies().kept) else best
 
 
 def _bytes(values: Iterable[ir.Value]) -> float:
@@ -198,7 +206,7 @@ class Fission:
         p = self.parts
         loop = p.loop
         with loop.context, loop.location, ir.InsertionPoint(loop):
-            empty = [_zeros(_stacked(v.type, p.count)) for v in self.kept]
+            empty = [self._zeros(_stacked(v.type, p.count)) for v in self.kept]
             for_inputs, stacks = self._loop(p.first, p.inputs, empty, stacking=True)
             for_weights, _ = self._loop(p.second | self.copies.nodes, p.weights, stacks, stacking=False)
         for k in (p.counter, *p.inputs):
@@ -226,9 +234,7 @@ class Fission:
         numbers += carried
         inits = [*(p.loop.operands[k] for k in numbers), *stacks]
         types = [v.type for v in inits]
-        new = emit.create_op(WHILE, inits, types, regions=2)
-        for name in p.loop.attributes:
-            new.attributes[name] = p.loop.attributes[name]
+        new = self._annotated(emit.create_op(WHILE, inits, types, regions=2))
         locations = [p.loop.location] * len(types)
         test, body = (region.blocks.append(*types, arg_locs=locations) for region in new.regions)
         with ir.InsertionPoint(test):
@@ -249,19 +255,31 @@ class Fission:
         return dict(zip(numbers, new.results, strict=False)), list(new.results)[len(numbers) :]
 
 
+    def _zeros(self, type_: ir.RankedTensorType) -> ir.Value:
+        """A tensor of zeros, at the insertion point."""
+        element = type_.element_type
+        if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
+            part = self._zeros(emit.tensor(type_.shape, element.element_type))
+            return self._with_attributes(emit.create("stablehlo.complex", [part, part], type_))
+        scalar = emit.tensor([], element)
+        value = ir.DenseElementsAttr.get_splat(scalar, number_attr(0, element))
+        zero = self._with_attributes(emit.create("stablehlo.constant", [], scalar, value=value))
+        return self._with_attributes(emit.broadcast(zero, type_))
+
+    def _with_attributes(self, value: ir.Value) -> ir.Value:
+        """A value whose op gets the attributes of the loop."""
+        self._annotated(value.owner.operation)
+        return value
+
+    def _annotated(self, new: ir.Operation) -> ir.Operation:
+        """A new op beside the loop, with the attributes of that."""
+        for name in self.parts.loop.attributes:
+            new.attributes[name] = self.parts.loop.attributes[name]
+        return new
+
+
 def _stacked(type_: ir.RankedTensorType, count: int) -> ir.RankedTensorType:
     return emit.tensor([count, *type_.shape], type_.element_type)
-
-
-def _zeros(type_: ir.RankedTensorType) -> ir.Value:
-    """A tensor of zeros."""
-    element = type_.element_type
-    scalar = emit.tensor([], element)
-    if isinstance(element, ir.ComplexType):  # the bindings have no attribute of complex numbers
-        value = ir.Attribute.parse(f"dense<(0.0, 0.0)> : {scalar}")
-    else:
-        value = ir.DenseElementsAttr.get_splat(scalar, number_attr(0, element))
-    return emit.broadcast(emit.create("stablehlo.constant", [], scalar, value=value), type_)
 
 
 def _element(stack: ir.Value, i: ir.Value, type_: ir.RankedTensorType) -> ir.Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 from pcg.rewrite.backward.dataflow import Dataflow, contracts, has_effect
 from pcg.rewrite.backward.phases import BACKWARD, FORWARD, UPDATE, WEIGHT, Phases
 
@@ -19,26 +21,23 @@ def sort(phases: Phases, order: str) -> None:
 
 
 def _sorted(phases: Phases, eager: bool) -> list[int]:
-    """The first nodes of all ops in their new order; ops with effects keep theirs."""
+    """The first nodes of all ops in their new order; effects of the weight part keep theirs, as other ops do."""
     flow, of = phases.flow, phases.of
     ops = sorted(set(flow.first))
-    missing, readers = _dependences(flow, ops)
-    waiting = [i for i in ops if of[i] == WEIGHT]
+    missing, readers = _dependences(flow, ops, [i for i in ops if of[i] == WEIGHT and has_effect(flow.nodes[i].op)])
+    ready = [i for i in ops if of[i] == WEIGHT and not missing[i]]
     new: list[int] = []
 
     def put(i: int) -> None:
         new.append(i)
         for reader in readers[i]:
             missing[reader] -= 1
+            if not missing[reader] and of[reader] == WEIGHT:
+                heapq.heappush(ready, reader)
 
     def put_ready() -> None:
-        rest = []
-        for i in waiting:
-            if missing[i]:
-                rest.append(i)
-            else:
-                put(i)
-        waiting[:] = rest
+        while ready:
+            put(heapq.heappop(ready))
 
     for i in (i for i in ops if of[i] in (FORWARD, BACKWARD)):
         put(i)
@@ -50,10 +49,11 @@ def _sorted(phases: Phases, eager: bool) -> list[int]:
     return new
 
 
-def _dependences(flow: Dataflow, ops: list[int]) -> tuple[dict[int, int], dict[int, list[int]]]:
-    """How many ops each op waits for, and which wait for it: those that read its results, and the next with effects."""
+def _dependences(
+    flow: Dataflow, ops: list[int], effects: list[int]
+) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """How many ops each op waits for, and which wait for it: those that read its results, and the next of `effects`."""
     edges = {(flow.first[j], flow.first[i]) for i, sources in enumerate(flow.reads) for j in sources}
-    effects = [i for i in ops if has_effect(flow.nodes[i].op)]
     edges |= set(zip(effects, effects[1:], strict=False))
     missing = dict.fromkeys(ops, 0)
     readers: dict[int, list[int]] = {i: [] for i in ops}

@@ -23,7 +23,10 @@ FORWARD, BACKWARD, WEIGHT, UPDATE = ORDER = ("forward", "backward", "weight", "u
 
 @dataclass(frozen=True)
 class Phases:
-    """Which phase each node of a function's dataflow is in, and which stage; 0 where there are none."""
+    """Which phase each node of a function's dataflow is in, and which stage; 0 where there are none.
+
+    Who keeps it has to keep the module: its ops end with that.
+    """
 
     flow: Dataflow
     of: list[str]
@@ -127,15 +130,16 @@ def stages_of(flow: Dataflow, update: Collection[int]) -> list[int]:
     """The stage of each node: that of its op, of what has none that of its first reader which has one.
 
     Raises:
-      PcgError: an op with operands, outside of the update, has no stage, and others have one.
+      PcgError: an op that depends on arguments, outside of the update, has no stage, and others have one.
     """
     ops = [node.op for node in flow.nodes]
     found = [int(ir.IntegerAttr(op.attributes[STAGE]).value) if STAGE in op.attributes else None for op in ops]
     if not any(s is not None for s in found):
         return [0] * len(found)
+    constants = flow.constants()
     for i in reversed(range(len(found))):
         if found[i] is None:
-            if len(flow.nodes[i].op.operands) and i not in update:
+            if i not in constants and i not in update:
                 text = f"'{flow.nodes[i].op.name}' has no {STAGE}, and other ops have; allowed: all of them, or none"
                 raise PcgError(text, flow.nodes[i].op)
             found[i] = next((s for j in flow.readers[i] if (s := found[j]) is not None), 0)
@@ -145,7 +149,7 @@ def stages_of(flow: Dataflow, update: Collection[int]) -> list[int]:
 def find_roots(flow: Dataflow, regions: Regions, stages: list[int]) -> set[int]:
     """The nodes whose results are the roots of all stages; see `split`."""
     roots = {
-        i for i in regions.backward
+        i for i in regions.backward - flow.constants()
         if any(
             j in regions.backward and stages[j] != stages[i] and not is_gradient(flow, r, regions)
             for r in flow.nodes[i].results for j in flow.users(r)

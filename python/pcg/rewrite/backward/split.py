@@ -13,7 +13,8 @@ from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry_of
 from pcg.rewrite.backward.barriers import split_barriers, split_fused_gradients
 from pcg.rewrite.backward.copies import Copies, clone_nodes
-from pcg.rewrite.backward.fission import fission
+from pcg.rewrite.backward.dataflow import contracts
+from pcg.rewrite.backward.fission import WHILE, fission
 from pcg.rewrite.backward.order import ORDERS, OVERLAP, sort
 from pcg.rewrite.backward.phases import BACKWARD, FORWARD, WEIGHT, Phases, mark, read, split
 from pcg.rewrite.microbatches import is_placed
@@ -40,6 +41,9 @@ class SplitBackward(Transformation):
         sort(read(func), self.order)
         phases = read(func)
         share = phases.weight_share()
+        if not share and any(op.name == WHILE and contracts(op) for op in phases.ops(FORWARD)):
+            text = "no products are of weight gradients; a loop that computes gradients beside the loss is not split"
+            self.remark(func, f"{text} (the pass runs before pcg-accumulate)")
         from_backward, from_forward = (phases.residual_bytes(p) for p in (BACKWARD, FORWARD))
         self.statistics["percent of the backward part's matmul FLOPs in weight gradients"] = round(100 * share)
         self.statistics["bytes kept from input gradients for weight gradients"] = int(from_backward)
