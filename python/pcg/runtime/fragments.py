@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -52,70 +51,82 @@ class Group:
         return jax.ShapeDtypeStruct(self.shape(shape, spec), dtype, sharding=self.sharding(spec))
 
 
-@dataclass(frozen=True)
 class CompiledFragment:
-    """A fragment that is ready to run: in the first microbatch, which begins its sums, and in later ones."""
+    """A fragment that is ready to run.
 
-    program: FragmentProgram
-    group: Group
-    arguments: tuple[Value, ...]
-    _local: jax_compat.LocalProgram = field(init=False, repr=False)
+    `run` takes the sums over microbatches so far, whose memory it takes over, and what the fragment reads; it returns
+    what that writes, and the sums.  `start` returns the sums before the first microbatch.
+    """
 
-    def __post_init__(self) -> None:
-        p, mesh = self.program, self.group.mesh
+    def __init__(self, program: FragmentProgram, group: Group, arguments: Sequence[Value]) -> None:
+        self.program, self.group, self.arguments = program, group, tuple(arguments)
+        mesh = group.mesh
         results = tuple(
             jax.ShapeDtypeStruct(s.local_shape(shape, mesh), np_dtype(ELEMENT_DTYPES[element]))
-            for (shape, element), s in zip(p.out_types, p.out_specs, strict=True)
+            for (shape, element), s in zip(program.out_types, program.out_specs, strict=True)
         )
-        object.__setattr__(self, "_local", jax_compat.LocalProgram(p.text, results))
+        self._local = jax_compat.LocalProgram(program.text, results)
+        self._sums = [group.aval(*program.out_types[i], program.out_specs[i]) for _, i, _ in program.sums]
+        self.start = self._start()
+        self._lowered = self._lower()
+        self.run: jax.stages.Compiled
 
-    def _function(self, add: bool) -> Any:
-        """The program on global arrays: the sums so far, if it adds to them, then what it reads; results, then sums."""
-        p, count = self.program, len(self.program.sums) if add else 0
+    def compile(self) -> None:
+        """Let XLA compile it.  Several fragments can be compiled at a time, by threads."""
+        self.run = self._lowered.compile()
+        del self._lowered
+
+    def _start(self) -> Any:
+        kinds = [kind for _, _, kind in self.program.sums]
+
+        def start() -> list[Any]:
+            pairs = zip(self._sums, kinds, strict=True)
+            return [jax.numpy.full(x.shape, _neutral(kind, x.dtype), x.dtype) for x, kind in pairs]
+
+        return jax.jit(start, out_shardings=[x.sharding for x in self._sums])
+
+    def _lower(self) -> Any:
+        """The program on global arrays: the sums so far, then what it reads; results, then sums."""
+        p, count = self.program, len(self.program.sums)
 
         def on_device(*args: Any) -> tuple[Any, ...]:
             before, own = args[:count], args[count:]
             out = jax_compat.inline_call(self._local, *map(_without_terms, own, p.in_specs))
             out = [_with_terms(x, s) for x, s in zip(out, p.out_specs, strict=True)]
-            sums = [out[i] for _, i, _ in p.sums]
-            if add:
-                sums = [_REDUCERS[kind](b, x) for b, x, (_, _, kind) in zip(before, sums, p.sums, strict=True)]
+            sums = [_REDUCERS[kind](b, out[i]) for b, (_, i, kind) in zip(before, p.sums, strict=True)]
             return *(x for x, name in zip(out, p.outputs, strict=True) if name is not None), *sums
 
-        ins = [*(p.out_specs[i] for _, i, _ in p.sums[:count]), *p.in_specs]
+        ins = [*(p.out_specs[i] for _, i, _ in p.sums), *p.in_specs]
         outs = [s for s, name in zip(p.out_specs, p.outputs, strict=True) if name is not None]
         outs += [p.out_specs[i] for _, i, _ in p.sums]
-        specs = [tuple(self.group.sharding(s).spec for s in side) for side in (ins, outs)]
-        mesh = self.group.placed.common([*ins, *outs])
-        body = jax_compat.shard_map(on_device, mesh, *specs)
-        body.__name__ = body.__qualname__ = p.name
         shardings = tuple(tuple(map(self.group.sharding, side)) for side in (ins, outs))
-        return jax.jit(
+        specs = [tuple(s.spec for s in side) for side in shardings]
+        body = jax_compat.shard_map(on_device, self.group.placed.common([*ins, *outs]), *specs)
+        body.__name__ = body.__qualname__ = p.name
+        avals = [*self._sums]
+        avals += [self.group.aval(v.shape, v.element, s) for v, s in zip(self.arguments, p.in_specs, strict=True)]
+        jitted = jax.jit(
             body, in_shardings=shardings[0], out_shardings=shardings[1], donate_argnums=tuple(range(count))
         )  # fmt: skip
-
-    def _compile(self, add: bool) -> jax.stages.Compiled:
-        p, avals = self.program, []
-        for _, i, _ in p.sums if add else ():
-            avals.append(self.group.aval(*p.out_types[i], p.out_specs[i]))
-        avals += [self.group.aval(v.shape, v.element, s) for v, s in zip(self.arguments, p.in_specs, strict=True)]
-        return self._function(add).lower(*avals).compile()
-
-    @cached_property
-    def begin(self) -> jax.stages.Compiled:
-        """Takes what the fragment reads; returns what it writes, and its sums of this microbatch alone."""
-        return self._compile(False)
-
-    @cached_property
-    def add(self) -> jax.stages.Compiled:
-        """Takes the sums so far, whose memory it takes over, and what the fragment reads."""
-        return self._compile(True) if self.program.sums else self.begin
+        return jitted.lower(*avals)
 
     @property
     def workspace(self) -> int:
         """Bytes of temporaries on each device."""
-        found = [c.memory_analysis() for c in (self.begin, self.add)]
-        return max((int(f.temp_size_in_bytes) for f in found if f is not None), default=0)
+        found = self.run.memory_analysis()
+        return 0 if found is None else int(found.temp_size_in_bytes)
+
+
+def _neutral(kind: str, dtype: Any) -> Any:
+    """What a reduction of a kind starts from."""
+    if kind in ("sum", "prod"):
+        return int(kind == "prod")
+    if jax.numpy.issubdtype(dtype, jax.numpy.bool_):
+        return kind == "min"
+    if jax.numpy.issubdtype(dtype, jax.numpy.integer):
+        info = jax.numpy.iinfo(dtype)
+        return info.max if kind == "min" else info.min
+    return jax.numpy.inf if kind == "min" else -jax.numpy.inf
 
 
 def _without_terms(x: Any, spec: ShardSpec) -> Any:

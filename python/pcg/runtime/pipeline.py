@@ -6,10 +6,12 @@ are free and the values are there, so a call returns before the step is over, as
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +53,8 @@ class PipelineExecutable:
         first = [f for f in program.first if isinstance(f, FragmentProgram)]
         with jax_compat.x64(self.needs_x64):
             self.compiled = {f.name: self._compiled(f) for f in (*first, *program.fragments)}
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(CompiledFragment.compile, self.compiled.values()))
             self.step = program.step({name: c.workspace for name, c in self.compiled.items()})
             self.instructions = lower(self.step, schedule)
             check(self.instructions)
@@ -84,10 +88,10 @@ class PipelineExecutable:
             def act(values: dict[str, Any]) -> None:
                 values[op.target] = split(values[op.source])
         elif isinstance(op, FragmentProgram):
-            begin = self.compiled[op.name].begin
+            run = self.compiled[op.name].run
 
             def act(values: dict[str, Any]) -> None:
-                out = begin(*(values[n] for n in op.reads))
+                out = run(*(values[n] for n in op.reads))
                 values.update(zip(op.writes, out, strict=True))
         else:
             source, target = op
@@ -104,13 +108,12 @@ class PipelineExecutable:
         """An instruction as a function of the slots of its device and of the channels, for one thread."""
         if isinstance(what, Run):
             compiled = self.compiled[what.fragment]
-            adds = bool(what.accumulates) and not what.begins
-            call = compiled.add if adds else compiled.begin
-            reads = (*what.accumulates, *what.reads) if adds else what.reads
-            writes = (*what.writes, *what.accumulates)
+            run, start, begins = compiled.run, compiled.start, what.begins
+            sums, reads, writes = what.accumulates, what.reads, (*what.writes, *what.accumulates)
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
-                for slot, x in zip(writes, call(*[slots[i] for i in reads]), strict=True):
+                before = start() if begins else [slots[i] for i in sums]
+                for slot, x in zip(writes, run(*before, *[slots[i] for i in reads]), strict=True):
                     slots[slot] = x
         elif isinstance(what, Send):
             sharding, tag, slot = self._sharding(self._target(what)), what.tag, what.slot

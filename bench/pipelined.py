@@ -1,0 +1,89 @@
+"""Pipelines run on CPU devices against the same steps on one: numbers, memory, and what driving them costs.
+
+    python -m bench.pipelined [--models gpt,bert] [--meshes 2x4,4x2,8x1] [--schedules 1f1b,zb-h1] [--microbatches 8]
+
+Per model, mesh (stages x devices per stage) and schedule: the largest relative error of losses and parameters after
+five steps; whether schedules of one placement agree to the bit; the planned peak of memory over what arrays take in a
+run, by group, the extremes; instructions and microseconds per instruction that one thread takes to put a step into the
+queues.
+The machine is made slow, so that layouts inside of stages are really split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+
+import pcg
+from bench.pipelined_models import MODELS, bits_equal, difference, trained
+from pcg.machine import DeviceKind, Link, Machine
+from pcg.pipeline.progress import peaks
+
+SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
+SCHEDULES = ("1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "auto")
+STEPS = 5
+
+
+def compiled(step, mesh: str, schedule: str, microbatches: int, batch: int):
+    stages, devices = map(int, mesh.split("x"))
+    axes = {"stage": stages, "data": devices} if devices > 1 else {"stage": stages}
+    options = {"microbatches": microbatches, "schedule": schedule}
+    return pcg.compile(step, axes, pipeline=options, machine=SLOW)
+
+
+def measure(name: str, mesh: str, schedule: str, microbatches: int):
+    """(results of five steps, row of the table)."""
+    step, args = MODELS[name]()
+    program = compiled(step, mesh, schedule, microbatches, 16)
+    start = time.perf_counter()
+    executable = program.lower(*args)
+    seconds = time.perf_counter() - start
+    got = trained(program, args, STEPS)
+    want = trained(jax.jit(step), args, STEPS)
+    planned, there = peaks(executable.instructions), executable.held(*args)
+    ratios = [p / t for p, t in zip(planned, there, strict=True)]
+    params, opt_state, _ = got
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        out = executable(params, opt_state, args[2])
+        times.append(time.perf_counter() - start)
+        jax.block_until_ready(out)
+    count = sum(map(len, executable.instructions.lists))
+    row = (
+        f"{name:8} {mesh:4} {schedule:12} loss {difference(got[2], want[2]):.1e}"
+        f" params {difference(got[0], want[0]):.1e}"
+        f" planned/there {min(ratios):.3f}-{max(ratios):.3f} instructions {count:5}"
+        f" {1e6 * statistics.median(times) / count:6.1f} us each, compiled in {seconds:.0f} s"
+    )
+    return got, row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--meshes", default="2x4,4x2,8x1")
+    parser.add_argument("--schedules", default=",".join(SCHEDULES))
+    parser.add_argument("--microbatches", type=int, default=8)
+    args = parser.parse_args()
+    for name in args.models.split(","):
+        for mesh in args.meshes.split(","):
+            results = {}
+            for schedule in args.schedules.split(","):
+                results[schedule], row = measure(name, mesh, schedule, args.microbatches)
+                print(row, flush=True)
+            linear = [r for s, r in results.items() if s in ("1f1b", "zb-h1", "zb-h2")]
+            if len(linear) > 1:
+                same = all(bits_equal(linear[0], r) for r in linear[1:])
+                print(f"{name:8} {mesh:4} schedules agree to the bit: {'yes' if same else 'no'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
