@@ -97,7 +97,8 @@ class Microbatches:
                 op.erase()
         # What was generated for the whole batch, and now is for each microbatch, is not needed any more.
         for op in reversed(list(walk(func))):
-            if traits.has(op.name, Trait.CHEAP) and not any(len(list(r.uses)) for r in op.results):
+            cheap = traits.has(op.name, Trait.CHEAP) or op.name == "pcg.pipeline"
+            if cheap and not any(len(list(r.uses)) for r in op.results):
                 op.erase()
 
     def _count(self) -> None:

@@ -52,10 +52,11 @@ class AssignStages(Transformation):
             # The hash of an op changes with its attributes: nothing is looked up by an op that has its stage.
             for op in positions.ops:
                 op.attributes[STAGE] = emit.i64(sum(b <= (positions.of[op] or 0) for b in first))
-            _split_sums(positions)
-            for op in [op for op in positions.ops if op.name == "stablehlo.custom_call" and _is_boundary(op)]:
+            sums = [op for op in positions.ops if op.name == "pcg.batch" and "kind" in op.attributes]
+            for op in [op for op in positions.ops if _is_boundary(op)]:
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
+            _split(sums)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
         self.statistics["stages"] += self.stages
@@ -115,9 +116,11 @@ def _crossing(positions: Positions) -> list[float]:
     return crossing
 
 
-def _split_sums(positions: Positions) -> None:
-    """Accumulate the terms of a gradient on the stages that compute them, and add them once: those of tied weights."""
-    work = [op for op in positions.ops if op.name == "pcg.batch" and "kind" in op.attributes]
+def _split(work: list[ir.Operation]) -> None:
+    """Accumulate the terms of a gradient on the stages that compute them, and add them once: those of tied weights.
+
+    `work`: the `pcg.batch` ops that accumulate.
+    """
     while work:
         op = work.pop()
         if ir.StringAttr(op.attributes["kind"]).value != "sum" or isinstance(op.operands[0], ir.BlockArgument):

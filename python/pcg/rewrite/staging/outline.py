@@ -366,7 +366,7 @@ class _Outline:
 
     def _copy(self, op: ir.Operation, operand: ir.Value) -> ir.Value:
         """The same op of another operand."""
-        attributes = {n: op.attributes[n] for n in op.attributes if n != STAGE}
+        attributes = {n: op.attributes[n] for n in op.attributes if n not in (STAGE, PHASE)}
         return ir.Operation.create(
             op.name, results=[op.results[0].type], operands=[operand], attributes=attributes, loc=op.location
         ).result
