@@ -17,9 +17,10 @@ from pcg.machine import Machine
 from pcg.pipeline.automatic import OBJECTIVES
 from pcg.pipeline.check import check
 from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.instructions import Instructions, Run
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.named import AUTO, NAMED, named
-from pcg.pipeline.progress import peaks
+from pcg.pipeline.progress import memory
 from pcg.pipeline.schedule import Schedule
 from pcg.runtime.pipeline import PipelineExecutable
 
@@ -134,9 +135,8 @@ class Pipelined(ByShapes[PipelineExecutable]):
         problem = program.problem()
         if self._limit is not None:
             free = named(problem, AUTO, self.options.objective)
-            needed = peaks(lower(program.step(), free))
-            fixed = [max(p - m, 0.0) for p, m in zip(needed, free.peaks(), strict=True)]
-            least = max(f + m for f, m in zip(fixed, problem.least_memory, strict=True))
+            fixed, once = _besides_activations(lower(program.step(), free), free)
+            least = max(max(f + m for f, m in zip(fixed, problem.least_memory, strict=True)), once)
             if least > self._limit:
                 raise PipelineError(
                     f"memory limit {self._limit} of each device: parameters, state, gradients and one microbatch need"
@@ -155,3 +155,17 @@ class Pipelined(ByShapes[PipelineExecutable]):
 
         executable = self.executable
         return explain(executable.program, executable.schedule, executable.instructions)
+
+
+def _besides_activations(instructions: Instructions, schedule: Schedule) -> tuple[list[float], float]:
+    """(by group, bytes besides activations while microbatches run; the most bytes before and after them)."""
+    fixed, once = [], 0.0
+    for device, own in enumerate(instructions.lists):
+        during = 0.0
+        for what, used in zip(own, memory(instructions, device), strict=False):  # one more: after the last one
+            if isinstance(what, Run) and what.microbatch is not None:
+                during = max(during, float(used))
+            elif isinstance(what, Run):
+                once = max(once, float(used))
+        fixed.append(max(during - schedule.peaks()[device], 0.0))
+    return fixed, once

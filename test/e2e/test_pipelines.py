@@ -1,0 +1,176 @@
+"""Training steps as pipelines on CPU devices: the numbers of one device, whatever the schedule; memory; errors."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pcg
+from bench.pipelined_models import MODELS, bits_equal, trained
+from pcg.ir.errors import PcgError
+from pcg.layout import MeshError
+from pcg.pipeline.progress import peaks
+from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close
+
+#: Adam divides by the square root of what may be nearly zero: of the largest change of a parameter in five steps.
+UPDATES = 2e-3
+LOSSES = 1e-5
+STEPS = 5
+
+
+@functools.cache
+def model(name: str) -> Any:
+    """(step, arguments, what jax gives on one device after five steps)."""
+    sizes = {"resnet": {"blocks": 4, "width": 8, "size": 4}, "gpt": {"layers": 2, "hidden": 32}}
+    step, args = MODELS[name](**sizes.get(name, {"layers": 4}))
+    return step, args, trained(jax.jit(step), args, STEPS)
+
+
+@functools.cache
+def pipelined(name: str, stages: int, devices: int, schedule: str, microbatches: int) -> Any:
+    step, _, _ = model(name)
+    mesh = {"stage": stages, "data": devices} if devices > 1 else {"stage": stages}
+    options = pcg.PipelineOptions(microbatches, schedule=schedule)
+    return pcg.compile(step, mesh, pipeline=options, machine=SLOW_DEVICES)
+
+
+def check(name: str, stages: int, devices: int, schedule: str, microbatches: int) -> Any:
+    """Train for five steps, and compare; returns what came out."""
+    _, args, want = model(name)
+    program = pipelined(name, stages, devices, schedule, microbatches)
+    got = trained(program, args, STEPS)
+    np.testing.assert_allclose(got[2], want[2], rtol=LOSSES)
+    assert_updates_close(got[0], want[0], args[0], UPDATES, 1e-6)
+    assert_trees_close(got[1], want[1], 1e-3, 1e-6)
+    executable = program.executable
+    for planned, there in zip(peaks(executable.instructions), executable.held(*args), strict=True):
+        assert there <= planned <= 1.1 * there
+    return got
+
+
+def test_a_decoder_with_dropout_and_tied_embeddings() -> None:
+    """Schedules of one placement give the same bits: each parameter's gradient is summed in the order of microbatches.
+
+    So do threads that wait for messages.
+    """
+    first = check("gpt", 2, 2, "1f1b", 4)
+    assert bits_equal(check("gpt", 2, 2, "zb-h1", 4), first)
+    _, args, _ = model("gpt")
+    executable = pipelined("gpt", 2, 2, "zb-h1", 4).executable
+    by_messages, events = executable.run_by_messages(*args)
+    assert bits_equal(by_messages, executable(*args))
+    runs = sorted((e.name, -1 if e.microbatch is None else e.microbatch) for e in events)
+    assert len(runs) == len(set(runs))
+    assert {"forward0", "backward1", "weight0", "update1"} <= {name for name, _ in runs}
+
+
+@pytest.mark.parametrize(
+    ("name", "stages", "devices", "schedule", "microbatches"),
+    [
+        ("resnet", 4, 1, "zb-v", 4),
+        *(
+            pytest.param(name, stages, devices, schedule, microbatches, marks=pytest.mark.slow)
+            for name, stages, devices, schedule, microbatches in (
+                ("gpt", 2, 4, "interleaved", 4), ("gpt", 4, 2, "zb-h2", 8), ("gpt", 4, 2, "zb-v", 16),
+                ("bert", 4, 2, "zb-h1", 8), ("bert", 2, 4, "auto", 4), ("bert", 8, 1, "1f1b", 8),
+                ("resnet", 8, 1, "zb-h1", 16), ("resnet", 2, 4, "gpipe", 4), ("resnet", 4, 2, "auto", 8),
+            )
+        ),
+    ],
+)
+def test_pipelines_train_as_one_device_does(
+    name: str, stages: int, devices: int, schedule: str, microbatches: int
+) -> None:
+    check(name, stages, devices, schedule, microbatches)
+
+
+# -- small programs ----------------------------------------------------------------------------------
+
+
+def step(params: Any, x: Any) -> Any:
+    def loss(p: Any) -> Any:
+        h = x
+        for w in p:
+            h = jnp.tanh(h @ w)
+        return jnp.mean(h**2), h[:, :3]
+
+    (value, h), grads = jax.value_and_grad(loss, has_aux=True)(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value, h
+
+
+def arguments(width: int = 4, dtype: Any = np.float32, batch: int = 8) -> Any:
+    rng = np.random.default_rng(0)
+    params = [rng.standard_normal((width, width)).astype(dtype) for _ in range(4)]
+    return params, rng.standard_normal((batch, width)).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(np.float32, 1e-5), (jnp.bfloat16, 2e-2), (np.float64, 1e-12), (np.float16, 2e-3)]
+)
+def test_values_of_each_example_are_returned_in_order(dtype: Any, tolerance: float) -> None:
+    with jax.enable_x64(dtype == np.float64):
+        args = arguments(dtype=dtype)
+        program = pcg.compile(step, {"stage": 2}, pipeline=4)
+        for got, want in zip(jax.tree.leaves(program(*args)), jax.tree.leaves(jax.jit(step)(*args)), strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(np.asarray(got, np.float64), np.asarray(want, np.float64), atol=tolerance)
+
+
+def test_results_are_arguments_of_the_next_step_without_being_placed_again() -> None:
+    params, x = arguments()
+    program = pcg.compile(step, {"stage": 2, "data": 2}, pipeline={"microbatches": 2, "schedule": "1f1b"})
+    new, _, _ = program(params, x)
+    devices = [{d.id for d in p.sharding.device_set} for p in new]
+    assert devices[0] == {0, 1}
+    assert devices[-1] == {2, 3}
+    again, _, _ = program(new, x)
+    assert [{d.id for d in p.sharding.device_set} for p in again] == devices
+
+
+def test_what_a_pipeline_is_made_of_is_explained() -> None:
+    program = pcg.compile(step, {"stage": 2}, pipeline={"microbatches": 4, "schedule": "zb-h1"})
+    program.lower(*arguments())
+    text = program.explain()
+    assert "2 stages on 2 groups, 4 microbatches" in text
+    assert "Schedule zb-h1: makespan" in text
+    assert "pcg.stage" in program.as_text()
+
+
+def test_options_that_cannot_be_are_named() -> None:
+    with pytest.raises(pcg.PipelineError, match=r"schedule 'zb-h3'; allowed: auto, gpipe"):
+        pcg.PipelineOptions(4, schedule="zb-h3")
+    with pytest.raises(pcg.PipelineError, match="microbatches 1; allowed: 2 or more"):
+        pcg.compile(step, {"stage": 2}, pipeline=1)
+    with pytest.raises(pcg.PipelineError, match="pipeline option 'micro'; allowed: microbatches, "):
+        pcg.compile(step, {"stage": 2}, pipeline={"micro": 4})
+    with pytest.raises(pcg.PipelineError, match="pipeline without microbatches"):
+        pcg.compile(step, {"stage": 2}, pipeline={"schedule": "1f1b"})
+    with pytest.raises(pcg.PipelineError, match="3 chunks with 1f1b; allowed: 1, "):
+        pcg.PipelineOptions(4, schedule="1f1b", chunks=3)
+    with pytest.raises(pcg.PipelineError, match="in_shardings with pipeline=; allowed: without it"):
+        pcg.compile(step, {"stage": 2}, pipeline=4, in_shardings=(None, None))
+    with pytest.raises(pcg.PipelineError, match="strategy 'megatron' with pipeline=; allowed: auto, "):
+        pcg.compile(step, {"stage": 2}, pipeline=4, strategy="megatron")
+    with pytest.raises(MeshError, match="mesh data=2 has no axis 'stage'; its axes: data"):
+        pcg.compile(step, {"data": 2}, pipeline=4)
+    with pytest.raises(PcgError, match="a batch of 8 does not divide into 3 microbatches"):
+        pcg.compile(step, {"stage": 2}, pipeline=3)(*arguments())
+
+
+def test_a_memory_limit_is_kept_or_what_fits_is_named() -> None:
+    params, x = arguments(8, batch=256)
+    free = pcg.compile(step, {"stage": 2}, pipeline={"microbatches": 8, "schedule": "gpipe"})
+    most = max(peaks(free.lower(params, x).instructions))
+    limit = int(most * 0.9)
+    with pytest.raises(pcg.PipelineError, match="gpipe needs"):
+        pcg.compile(step, {"stage": 2}, pipeline={"microbatches": 8, "schedule": "gpipe"}, memory_limit=limit)(params, x)
+    kept = pcg.compile(step, {"stage": 2}, pipeline=8, memory_limit=limit)
+    assert max(peaks(kept.lower(params, x).instructions)) <= limit
+    assert max(kept.executable.held(params, x)) <= limit
+    with pytest.raises(pcg.PipelineError, match=r"memory limit 1000 of each device: .* allowed: \d+ or more"):
+        pcg.compile(step, {"stage": 2}, pipeline=8, memory_limit=1000)(params, x)
