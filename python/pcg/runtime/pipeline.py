@@ -50,6 +50,7 @@ class PipelineExecutable:
         self.program, self.schedule = program, schedule
         self.groups = tuple(Group.of(m, [devices[i] for i in m.device_ids or range(m.size)]) for m in program.meshes)
         self._tree = CallTree(program.program)
+        self._copies: dict[tuple[str, str], Callable[[Any], Any]] = {}
         first = [f for f in program.first if isinstance(f, FragmentProgram)]
         with jax_compat.x64(self.needs_x64):
             self.compiled = {f.name: self._compiled(f) for f in (*first, *program.fragments)}
@@ -76,6 +77,14 @@ class PipelineExecutable:
         value = self.program.values[name]
         return self.groups[value.group].sharding(value.spec)
 
+    def _copying(self, source: str, target: str) -> Callable[[Any], Any]:
+        """What copies a value to the group of another one."""
+        if (source, target) not in self._copies:
+            value = self.program.values[source]
+            shape = self.groups[value.group].shape(value.shape, value.spec)
+            self._copies[source, target] = jax_compat.copying(self._sharding(source), self._sharding(target), shape)
+        return self._copies[source, target]
+
     def _division(self, make: Callable[..., Any], how: Division) -> Any:
         source, target = (self.program.values[n] for n in (how.source, how.target))
         return make(self.groups[target.group], source, target, how, self.program.microbatches)
@@ -95,10 +104,10 @@ class PipelineExecutable:
                 values.update(zip(op.writes, out, strict=True))
         else:
             source, target = op
-            sharding = self._sharding(target)
+            copy = self._copying(source, target)
 
             def act(values: dict[str, Any]) -> None:
-                values[target] = jax.device_put(values[source], sharding)
+                values[target] = copy(values[source])
 
         return act
 
@@ -116,10 +125,10 @@ class PipelineExecutable:
                 for slot, x in zip(writes, run(*before, *[slots[i] for i in reads]), strict=True):
                     slots[slot] = x
         elif isinstance(what, Send):
-            sharding, tag, slot = self._sharding(self._target(what)), what.tag, what.slot
+            copy, tag, slot = self._copying(what.buffer, self._target(what)), what.tag, what.slot
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
-                channels[tag] = jax.device_put(slots[slot], sharding)
+                channels[tag] = copy(slots[slot])
         elif isinstance(what, Receive):
             tag, slot = what.tag, what.slot
 
@@ -279,7 +288,7 @@ class _Threads:
     def _do(self, device: int, what: Instruction) -> None:
         executable, own = self.executable, self.slots[device]
         if isinstance(what, Send):
-            value = jax.device_put(own[what.slot], executable._sharding(executable._target(what)))
+            value = executable._copying(what.buffer, executable._target(what))(own[what.slot])
             channel = self.channels[device, what.peer]
             self._wait(lambda seconds: channel.put(value, timeout=seconds))
         elif isinstance(what, Receive):
