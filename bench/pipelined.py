@@ -47,7 +47,7 @@ def measure(name: str, mesh: str, schedule: str, microbatches: int):
     seconds = time.perf_counter() - start
     got = trained(program, args, STEPS)
     want = trained(jax.jit(step), args, STEPS)
-    planned, there = peaks(executable.instructions), executable.held(*args)
+    planned, there = peaks(executable.instructions), executable.counted(*args)
     ratios = [p / t for p, t in zip(planned, there, strict=True)]
     params, opt_state, _ = got
     times = []

@@ -116,7 +116,7 @@ class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
     """All -> one of `microbatches` parts of `dim`, which follow each other in time: a partition over a temporal axis.
 
     The part changes from microbatch to microbatch, and what is computed from it does so too: it runs once for each.
-    Blocks of `block` indices are dealt out in turn: of 8 examples, microbatch 1 of 4 has examples 1 and 5.
+    Blocks of `block` indices go to the parts in turn: of 8 examples, microbatch 1 of 4 has examples 1 and 5.
 
     `"pcg.pipeline"(%x) {dim = 0, block = 1, microbatches = 4} : (tensor<8x4xf32>) -> tensor<2x4xf32>`
     """
@@ -132,7 +132,7 @@ class PipelineOp(Pcg.Operation, name="pipeline", traits=[ext.Pure]):
 
 
 class BatchOp(Pcg.Operation, name="batch", traits=[ext.Pure]):
-    """Microbatches, one after another in time -> all: put together along `dim`, or accumulated by `kind`.
+    """Microbatches, one after another in time -> all: joined along `dim`, or accumulated by `kind`.
 
     Exactly one of the attributes `dim` (an i64, with `block`, as `pcg.pipeline` has them) and `kind` (a reduction) is
     present.

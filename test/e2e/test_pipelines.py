@@ -48,7 +48,7 @@ def check(name: str, stages: int, devices: int, schedule: str, microbatches: int
     assert_updates_close(got[0], want[0], args[0], UPDATES, 1e-6)
     assert_trees_close(got[1], want[1], 1e-3, 1e-6)
     executable = program.executable
-    for planned, there in zip(peaks(executable.instructions), executable.held(*args), strict=True):
+    for planned, there in zip(peaks(executable.instructions), executable.counted(*args), strict=True):
         assert there <= planned <= 1.1 * there
     return got
 
@@ -171,6 +171,6 @@ def test_a_memory_limit_is_kept_or_what_fits_is_named() -> None:
         pcg.compile(step, {"stage": 2}, pipeline={"microbatches": 8, "schedule": "gpipe"}, memory_limit=limit)(params, x)
     kept = pcg.compile(step, {"stage": 2}, pipeline=8, memory_limit=limit)
     assert max(peaks(kept.lower(params, x).instructions)) <= limit
-    assert max(kept.executable.held(params, x)) <= limit
+    assert max(kept.executable.counted(params, x)) <= limit
     with pytest.raises(pcg.PipelineError, match=r"memory limit 1000 of each device: .* allowed: \d+ or more"):
         pcg.compile(step, {"stage": 2}, pipeline=8, memory_limit=1000)(params, x)

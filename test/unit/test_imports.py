@@ -242,6 +242,6 @@ def test_pcg_opt_loads_what_it_runs(tmp_path):
         capture_output=True, text=True, check=True, cwd=ROOT,
     ).stdout.split()  # fmt: skip
     loaded = {room_of_module(m) for m in listed} - {None, ""}
-    assert loaded == {"dialects", "ir", "layout", "machine", "passes", "tools"}
+    assert loaded == {"dialects", "ir", "layout", "machine", "passes", "pipeline", "tools"}
     passes = {m.removeprefix("pcg.passes.") for m in listed if m.startswith("pcg.passes.")}
     assert passes == {"base", "pipeline", "pipelines"}

@@ -57,24 +57,24 @@ class PipelineOptions:
             raise PipelineError(f"{self.chunks} chunks with {self.schedule}; allowed: 1, or a schedule of several")
 
     @classmethod
-    def of(cls, given: PipelineOptions | Mapping[str, Any] | int) -> PipelineOptions:
+    def of(cls, options: PipelineOptions | Mapping[str, Any] | int) -> PipelineOptions:
         """Options as such, as a dict, or as a number of microbatches.
 
         Raises:
           PipelineError: an unknown option, or `microbatches` is missing.
         """
-        if isinstance(given, cls):
-            return given
-        if isinstance(given, Mapping):
+        if isinstance(options, cls):
+            return options
+        if isinstance(options, Mapping):
             known = [f.name for f in fields(cls)]
-            if unknown := [k for k in given if k not in known]:
+            if unknown := [k for k in options if k not in known]:
                 raise PipelineError(f"pipeline option {unknown[0]!r}; allowed: {', '.join(known)}")
-            if "microbatches" not in given:
+            if "microbatches" not in options:
                 raise PipelineError("pipeline without microbatches; say how many, as pipeline={'microbatches': 8}")
-            return cls(**given)
-        if isinstance(given, int):
-            return cls(given)
-        raise PipelineError(f"pipeline {given!r:.60}; allowed: pcg.PipelineOptions, a dict of them, or microbatches")
+            return cls(**options)
+        if isinstance(options, int):
+            return cls(options)
+        raise PipelineError(f"pipeline {options!r:.60}; allowed: pcg.PipelineOptions, a dict of them, or microbatches")
 
     @property
     def form(self) -> str:

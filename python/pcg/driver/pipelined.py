@@ -72,7 +72,7 @@ class PipelineProgram:
     """A step on groups of devices, each with a mesh of its own.
 
     First come the ops of `first`, in order: transfers, divisions and fragments that run before the microbatches; then
-    what `step()` describes, and at last the microbatches of results are put together (`joins`).
+    what `step()` describes, and at last the microbatches of results are joined (`joins`).
     """
 
     program: Program

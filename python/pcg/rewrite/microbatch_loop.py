@@ -9,7 +9,7 @@ from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
 from pcg.ir.walk import defining_op, outer_values
 from pcg.lower.neutral import neutral, scalar
-from pcg.rewrite.microbatches import dealt_out, starts_at, take
+from pcg.rewrite.microbatches import by_microbatch, starts_at, take
 from pcg.rules import traits
 from pcg.rules.regions import REDUCERS
 from pcg.rules.traits import Trait
@@ -123,7 +123,7 @@ class MicrobatchLoop:
             kind = ir.StringAttr(op.attributes["kind"]).value
         else:
             d, block = (number(op.attributes[n]) for n in ("dim", "block"))
-            type_ = emit.tensor(dealt_out(type_, d, self.count, block), type_.element_type)
+            type_ = emit.tensor(by_microbatch(type_, d, self.count, block), type_.element_type)
         with op.location:
             start = neutral(type_.element_type, kind)
             return emit.broadcast(start, type_) if type_.rank else start
@@ -169,7 +169,7 @@ class MicrobatchLoop:
         if (value, d, block) not in self._sliced:
             if (value, d, block) not in self._seen:
                 with ir.InsertionPoint(self.ops[-1]), op.location:
-                    seen = emit.reshape(value, dealt_out(value.type, d, self.count, block))
+                    seen = emit.reshape(value, by_microbatch(value.type, d, self.count, block))
                 self._seen[value, d, block] = self._argument(seen, value)
             argument = self._seen[value, d, block]
             with op.location:

@@ -109,7 +109,7 @@ class Microbatches:
         self.counter = emit.reshape(one, [])
 
     def _pipeline(self, value: ir.Value, d: int, block: int) -> ir.Value:
-        """A microbatch of a value of the step: blocks of `block` indices of dimension `d` are dealt out in turn."""
+        """A microbatch of a value of the step: blocks of `block` indices of dimension `d` go to them in turn."""
         k = self.layouts.parts
         return emit.create(
             "pcg.pipeline", [value], emit.resized(value, d, value.type.shape[d] // k),
@@ -222,24 +222,24 @@ class Microbatches:
 
     def _slice(self, value: ir.Value, d: int) -> ir.Value:
         """The current microbatch of a value that the body of a loop computes for all of them."""
-        seen = emit.reshape(value, dealt_out(value.type, d, self.layouts.parts, self._block(value.type, d)))
+        seen = emit.reshape(value, by_microbatch(value.type, d, self.layouts.parts, self._block(value.type, d)))
         return take(seen, value.type, d, self.counter)
 
 
-def dealt_out(kind: ir.RankedTensorType, d: int, parts: int, block: int) -> list[int]:
+def by_microbatch(kind: ir.RankedTensorType, d: int, parts: int, block: int) -> list[int]:
     """The shape in which dimension `d` is [blocks of a microbatch, microbatches, block]."""
     dims = list(kind.shape)
     return [*dims[:d], dims[d] // (parts * block), parts, block, *dims[d + 1 :]]
 
 
 def starts_at(counter: ir.Value, rank: int, d: int) -> list[ir.Value]:
-    """Where microbatch `counter` begins in a value of the shape `dealt_out`."""
+    """Where microbatch `counter` begins in a value of the shape `by_microbatch`."""
     zero = scalar(0, ir.IntegerType.get_signless(32))
     return [counter if i == d + 1 else zero for i in range(rank)]
 
 
 def take(seen: ir.Value, full: ir.RankedTensorType, d: int, counter: ir.Value) -> ir.Value:
-    """Microbatch `counter` of a value of type `full` that has been reshaped to `dealt_out`."""
+    """Microbatch `counter` of a value of type `full` that has been reshaped to `by_microbatch`."""
     dims, local = list(seen.type.shape), list(full.shape)
     local[d] //= dims[d + 1]
     dims[d + 1] = 1

@@ -213,7 +213,7 @@ class PipelineExecutable:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def held(self, *args: Any, **kwargs: Any) -> tuple[int, ...]:
+    def counted(self, *args: Any, **kwargs: Any) -> tuple[int, ...]:
         """By group: the most bytes on one of its devices that arrays of the step, and temporaries, take in a run.
 
         Counted over the arrays that are there after each instruction; donated sums count once.

@@ -223,7 +223,6 @@ class _Outline:
 
     def _ordered(self) -> list[Fragment]:
         """The fragments, each after what it reads; of those that are ready, as the phases are."""
-        maker = self.home
         needs: dict[Fragment, set[Fragment]] = {}
         for fragment, contents in self.contents.items():
             found: set[Fragment] = set()
@@ -233,7 +232,7 @@ class _Outline:
                     while j is not None and self.ops[j].name in ("pcg.pipeline", "pcg.batch"):
                         j = self.index.get(self.ops[j].operands[0])
                     if j is not None and j not in contents:
-                        found.add(maker.get(j, Fragment("prepare", self._group(fragment))))
+                        found.add(self.home.get(j, Fragment("prepare", self._group(fragment))))
             needs[fragment] = found - {fragment}
 
         def key(f: Fragment) -> tuple[int, int, int]:
