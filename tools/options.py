@@ -64,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--memory-limit", metavar="BYTES", help="bytes per device, such as 16GiB, where a pass has a limit")
     g.add_argument(
         "--stages", type=integer(1), metavar="N",
-        help="divide a training step into the stages of a pipeline, on as many groups of devices as axis `stage` of the "
-        "mesh says",
+        help="divide a training step into the stages of a pipeline; axis `stage` of the mesh says on how many groups "
+        "of devices",
     )  # fmt: skip
     g.add_argument("--microbatches", type=integer(2), metavar="N", help="microbatches of the pipeline")
     g.add_argument(
