@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from pcg.api.compiled import Compiled, CompileOptions
 from pcg.api.pipelined import Pipelined, PipelineOptions
@@ -20,6 +20,15 @@ from pcg.planning.place_stages import ENGINES as PLACEMENT_ENGINES
 from pcg.runtime import placement
 
 
+@overload
+def compile(
+    program: Callable[..., Any] | str | bytes | Path, mesh: Any, *, pipeline: None = None, **options: Any
+) -> Compiled: ...
+@overload
+def compile(
+    program: Callable[..., Any] | str | bytes | Path, mesh: Any, *, pipeline: PipelineOptions | Mapping[str, Any] | int,
+    **options: Any,
+) -> Pipelined: ...  # fmt: skip
 def compile(
     program: Callable[..., Any] | str | bytes | Path,
     mesh: Any,

@@ -287,12 +287,12 @@ class _Outline:
                     read.setdefault(v, self._group(fragment))
         homes = [read.get(a, 0) for a in self.block.arguments]
         for r, a in state_of(self.func).items():
-            i = self.index.get(self.last.operands[r])
-            if i in self.home:
-                homes[a] = self._group(self.home[i])
-            elif i in self.returned:
-                homes[a] = self._group(self.returned[i])
-            elif i is not None and (stage := stage_number(self.ops[i])) is not None:
+            at = self.index.get(self.last.operands[r])
+            if at in self.home:
+                homes[a] = self._group(self.home[at])
+            elif at in self.returned:
+                homes[a] = self._group(self.returned[at])
+            elif at is not None and (stage := stage_number(self.ops[at])) is not None:
                 homes[a] = self.groups[stage]
         return homes
 
