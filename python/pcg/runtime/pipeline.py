@@ -6,6 +6,7 @@ are free and the values are there, so a call returns before the step is over, as
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import time
@@ -23,6 +24,7 @@ from pcg.pipeline.schedule import Schedule
 from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
+from pcg.runtime.layer_stack import LayerStack
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class PipelineExecutable:
             self.instructions = lower(self.step, schedule)
             check(self.instructions)
             self._first = [self._first_op(x) for x in program.first]
+            self._arguments = self._stacks(program.arguments, program.stacked_arguments)
+            self._results = self._stacks(program.results, program.stacked_results)
             self._joins = {j.target: (j.source, self._division(join, j)) for j in program.joins}
         self._order = [(d, self._action(d, what)) for d, what in global_order(self.instructions)]
 
@@ -75,6 +79,18 @@ class PipelineExecutable:
     def _division(self, make: Callable[..., Any], how: Division) -> Any:
         source, target = (self.program.values[n] for n in (how.source, how.target))
         return make(self.groups[target.group], source, target, how, self.program.microbatches)
+
+    def _stacks(self, names: Sequence[str], counts: Sequence[int]) -> list[str | tuple[LayerStack, tuple[str, ...]]]:
+        """The value of each argument, or result, of the program; of a stacked one its layers."""
+        found: list[str | tuple[LayerStack, tuple[str, ...]]] = []
+        left = iter(names)
+        for count in counts:
+            if not count:
+                found.append(next(left))
+                continue
+            own = tuple(itertools.islice(left, count))
+            found.append((LayerStack([self.program.values[n] for n in own], self.groups), own))
+        return found
 
     def _first_op(self, op: Division | FragmentProgram | tuple[str, str]) -> Callable[[dict[str, Any]], None]:
         """What happens before the first microbatch, as a function of the values by name."""
@@ -156,7 +172,12 @@ class PipelineExecutable:
         flat = self._tree.flatten(self._tree.packed(args, kwargs))
         self._tree.check(flat)
         data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)] + list(program.constants)
-        values = {n: self._place(x, n) for n, x in zip(self.program.arguments, data, strict=True)}
+        values: dict[str, Any] = {}
+        for how, x in zip(self._arguments, data, strict=True):
+            if isinstance(how, str):
+                values[how] = self._place(x, how)
+            else:
+                values.update(zip(how[1], how[0].take_apart(x), strict=True))
         for act in self._first:
             act(values)
         slots: list[list[Any]] = [[None] * n for n in self.instructions.slots]
@@ -176,12 +197,14 @@ class PipelineExecutable:
         at = {instance: own[slot] for own, found in zip(slots, self.instructions.results, strict=True)
               for instance, slot in found.items()}  # fmt: skip
         out = []
-        for name in self.program.results:
-            if name in self._joins:
-                source, together = self._joins[name]
+        for how in self._results:
+            if not isinstance(how, str):
+                out.append(how[0].assemble([at[name, None] for name in how[1]]))
+            elif how in self._joins:
+                source, together = self._joins[how]
                 out.append(together(*(at[source, t] for t in range(self.program.microbatches))))
             else:
-                out.append(at[name, None])
+                out.append(at[how, None])
         return self._tree.result(out)
 
     # -- by messages ---------------------------------------------------------------------------
