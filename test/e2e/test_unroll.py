@@ -80,10 +80,10 @@ def _scan(carry_ops: list[int], row_ops: list[int], reverse: bool, length: int):
             m, x, k = row
             for op in carry_ops:
                 h = (
-                    lambda: jnp.tanh(h @ m), lambda: h + x, lambda: jnp.where(flag, h, -h),
-                    lambda: h * (1 + i % 3), lambda: h @ w, lambda: h.at[i % WIDTH].add(x),
-                )[op]()  # fmt: skip
-            out = [(lambda: h, lambda: x * k, lambda: i, lambda: h.sum(), lambda: flag)[op]() for op in row_ops]
+                    lambda h: jnp.tanh(h @ m), lambda h: h + x, lambda h: jnp.where(flag, h, -h),
+                    lambda h: h * (1 + i % 3), lambda h: h @ w, lambda h: h.at[i % WIDTH].add(x),
+                )[op](h)  # fmt: skip
+            out = [(h, x * k, i, h.sum(), flag)[op] for op in row_ops]
             return (h @ m, total + h.sum(0), i + k, ~flag), out
 
         first = (start, jnp.zeros(WIDTH), jnp.int32(0), jnp.bool_(True))

@@ -1,16 +1,16 @@
 """Arrays that are stacked over layers, of which each group of devices has its layers.  Imports jax.
 
-Where the layers divide evenly over groups with equal meshes, a stacked array is one `jax.Array` on the devices of all of
-them: split along dimension 0 over the groups, in the order of their first layers, and in each as its layers are.  A layer
-that is on the group that has its part of the array is put there, and taken from there, without copies between groups;
-others (of stages that do not begin with a layer, of several stages per group) are copied.  Where the layers do not
-divide evenly, or meshes differ, the array is on the group that has the first layer.
+Where the layers divide evenly over groups with equal meshes, a stacked array is one `jax.Array` on the devices of all
+of them: split along dimension 0 over the groups, in the order of their first layers, and in each as its layers are.  A
+layer that is on the group that has its part of the array comes from there without copies between groups; others (of
+stages that do not begin with a layer, of several stages per group) are copied.  Where the layers do not divide evenly,
+or meshes differ, the array is on the group that has the first layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -77,7 +77,7 @@ class LayerStack:
         return jax.ShapeDtypeStruct(self._shape(count), self._dtype, sharding=sharding)
 
     def _at_home(self, layer: int, own: NamedSharding) -> NamedSharding:
-        """The sharding of a layer on the group that has its part of the array: the same as where it is, if that is it."""
+        """The sharding of a layer on the group that has its part of the array: its own if it is on that group."""
         return own if self.layers[layer].group != self.homes[layer] else self._placed[layer]
 
     @cached_property
@@ -95,7 +95,7 @@ class LayerStack:
         programs = []
         for own, part in zip(self._own, self._parts, strict=True):
             out = [self._at_home(i, own) for i in part]
-            split = jax.jit(lambda x, n=len(part): jax.numpy.split(x, n), out_shardings=out)
+            split = jax.jit(partial(jax.numpy.split, indices_or_sections=len(part)), out_shardings=out)
             programs.append(split.lower(self._aval(len(part), own)).compile())
         return programs
 

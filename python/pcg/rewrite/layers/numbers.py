@@ -27,8 +27,8 @@ class Number:
 
     def emit(self) -> ir.Value:
         """As a constant at the insertion point."""
-        attribute = number_attr(self.number, self.type.element_type)
-        return emit.create("stablehlo.constant", [], self.type, value=ir.DenseElementsAttr.get_splat(self.type, attribute))
+        value = ir.DenseElementsAttr.get_splat(self.type, number_attr(self.number, self.type.element_type))
+        return emit.create("stablehlo.constant", [], self.type, value=value)
 
 
 def is_one_integer(type_: ir.Type) -> bool:

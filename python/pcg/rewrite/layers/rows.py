@@ -115,7 +115,7 @@ class Layers:
         op = defining_op(value)
         if op is None or not depth or len(op.results) != 1 or len(op.regions) or value in self._family:
             return None
-        if op.operands and not traits.has(op.name, Trait.SPREADS) and not traits.has(op.name, Trait.PROPAGATES_GENERATOR):
+        if op.operands and not traits.has(op.name, Trait.SPREADS | Trait.PROPAGATES_GENERATOR):
             return None
         rule = rule_for(op)
         for a in rule.strategies(self.mesh):

@@ -103,6 +103,7 @@ class _Rewriting:
         old, (*ops, last) = list(block.arguments), [o.operation for o in block.operations]
         arguments = [layers.count if layers.is_unstacked(a) else 0 for a in old]
         results = [arguments[layers.state[r]] if r in layers.state else 0 for r in range(len(last.operands))]
+        returned = list(last.operands)  # a value may be returned layer by layer, and as a tensor, too
         rows = unstack_arguments(func, arguments)
         self._rows = {a: r for a, r, n in zip(old, rows, arguments, strict=True) if n}
         replaced: list[ir.Operation] = []
@@ -110,7 +111,9 @@ class _Rewriting:
             with ir.InsertionPoint(op), op.location:
                 if self._rewrite(op):
                     replaced.append(op)
-        values = [self._rows[v] if n else [v] for v, n in zip(last.operands, results, strict=True)]
+        values = [
+            self._rows[v] if n else [now] for v, now, n in zip(returned, last.operands, results, strict=True)
+        ]  # fmt: skip
         with ir.InsertionPoint(last), last.location:
             ir.Operation.create(last.name, operands=[v for each in values for v in each])
         last.erase()
@@ -153,8 +156,10 @@ class _Rewriting:
             if result in layers.read_as_tensors:
                 full = emit.concatenate(parts, 0)
                 for use in list(result.uses):
-                    if layers.strategy(use.owner.operation) is None:
-                        use.owner.operation.operands[use.operand_number] = full
+                    reader = use.owner.operation
+                    row = reader.parent.operation == layers.func and layers_read(reader, layers.count) is not None
+                    if layers.strategy(reader) is None and not row:
+                        reader.operands[use.operand_number] = full
 
     def _form(self, op: ir.Operation, a: Assignment, layer: int) -> list[ir.Value]:
         """The op of one layer."""
