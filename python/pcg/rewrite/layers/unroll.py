@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from pcg.ir import shardings
 from pcg.ir.clone import clone_mapped, remap
 from pcg.ir.loops import trip_count
 from pcg.ir.transformation import Transformation, option
@@ -69,14 +70,15 @@ class Unroller:
                 if count is not None:
                     self._unroll(op, count)
                     replaced.append(op)
-                elif changed := [v for v in outer_values(op) if v in self._values]:
-                    if self._evaluate(op):
-                        replaced.append(op)
-                    else:
-                        remap(op, {v: self._emitted(v) for v in changed})
+                    continue
+                changed = [v for v in outer_values(op) if v in self._values]
+                if (changed or op.name == "stablehlo.slice") and self._evaluate(op):
+                    replaced.append(op)
+                else:
+                    remap(op, {v: self._emitted(v) for v in changed})
         for op in reversed(replaced):
             op.erase()
-        if self.iterations:
+        if replaced:
             erase_unused(block)
 
     # -- values --------------------------------------------------------------------------------
@@ -124,7 +126,7 @@ class Unroller:
 
     def _evaluate(self, op: ir.Operation) -> bool:
         """Find the result of an op without one; whether that was possible."""
-        if len(op.results) != 1 or len(op.regions):
+        if len(op.results) != 1 or len(op.regions) or shardings.SPECS in op.attributes:
             return False
         name = op.name
         if name == "stablehlo.dynamic_slice":
@@ -139,15 +141,35 @@ class Unroller:
             self._values[op.results[0]] = found
         return found is not None
 
-    def _computed(self, op: ir.Operation) -> ir.Value | Number | None:
+    def _computed(self, op: ir.Operation) -> ir.Value | Number | Stack | None:
         type_ = op.results[0].type
         if is_one_integer(type_) and op.operands:
             number = computed(op, [self._number(v) for v in op.operands])
             if number is not None:
                 return Number(number, type_)
-        if is_view(op) and isinstance(now := self._now(op.operands[0]), ir.Value):
-            return seen_as(now, type_)
-        return None
+        now = [self._now(v) for v in op.operands]
+        if is_view(op):
+            if isinstance(now[0], Stack) and op.name == "stablehlo.reshape":
+                return now[0].reshaped(type_)
+            return seen_as(now[0], type_) if isinstance(now[0], ir.Value) else None
+        stack = next((x for x in now if isinstance(x, Stack)), None)
+        if stack is None:
+            return None
+        if op.name == "stablehlo.pad":
+            low, high, inner = (
+                list(op.attributes[n]) for n in ("edge_padding_low", "edge_padding_high", "interior_padding")
+            )  # fmt: skip
+            d = stack.dim
+            others = [n for at in (low, high) for i, n in enumerate(at) if i != d]
+            fine = stack is now[0] and not any(inner) and not any(others) and low[d] >= 0 and high[d] >= 0
+            return stack.padded(low[d], high[d], self._emitted(op.operands[1])) if fine else None
+        if op.name != "stablehlo.add":
+            return None
+        a, b = (
+            x if isinstance(x, Stack) and x.dim == stack.dim else Stack.of(self._emitted(v), stack.dim)
+            for v, x in zip(op.operands, now, strict=True)
+        )  # fmt: skip
+        return a.plus(b)
 
     def _starts(self, op: ir.Operation, indices: list[ir.Value], sizes: list[int]) -> list[int] | None:
         """Where a block of these sizes begins in the first operand; None where the program text does not say."""

@@ -49,7 +49,7 @@ class Unstack(Transformation):
         if is_placed(func):
             raise PcgError("the program has layouts already; state is unstacked only before they are chosen", func)
         with module.context:
-            for count in sorted({n for i in state_of(func).values() if (n := _layers_of(func, i)) > 1}):
+            for count in _counts(func):
                 self._unstack(func, count)
 
     def _unstack(self, func: ir.Operation, count: int) -> None:
@@ -82,12 +82,15 @@ class Unstack(Transformation):
         self.remark(func, f"{len(found)} arguments of {count} layers become one for each layer")
 
 
-def _layers_of(func: ir.Operation, argument: int) -> int:
-    """The layers of which a slice reads one of an argument; 0 if there is none."""
-    value = func.regions[0].blocks[0].arguments[argument]
-    count = shape(value)[0] if shape(value) else 0
-    readers = (use.owner.operation for use in value.uses)
-    return count if count and any(layers_read(op, count) is not None for op in readers) else 0
+def _counts(func: ir.Operation) -> list[int]:
+    """The sizes, above 1, of dimension 0 of state, of which a slice reads one index of some value."""
+    block = func.regions[0].blocks[0]
+    state = {shape(block.arguments[i])[:1] for i in state_of(func).values()}
+    found: set[int] = set()
+    for op in [o.operation for o in block.operations]:
+        if op.name == "stablehlo.slice" and (count := shape(op.operands[0])[:1]) in state and count and count[0] > 1:
+            found.update(count if layers_read(op, count[0]) is not None else ())
+    return sorted(found)
 
 
 @dataclass
