@@ -118,3 +118,72 @@ def test_scans(carry_ops: list[int], row_ops: list[int], reverse: bool, length: 
     module, got = after(step, (w, start, rows), "pcg-unroll,pcg-unstack")
     assert not _loops(module)
     assert_trees_close(got, want, rtol=1e-5, slack=1e-6)
+
+
+# -- forms of one model ---------------------------------------------------------------------------------
+
+LAYERS = 4
+
+
+def _layer(h, p):
+    return h + jnp.tanh(h @ p["w"] + p["b"]) @ p["u"], None
+
+
+def _part(p, where):
+    return jax.tree.map(lambda a: a[where], p)
+
+
+def _groups(h, p):
+    pairs = jax.tree.map(lambda a: a.reshape(2, 2, *a.shape[1:]), p)
+    return jax.lax.scan(lambda h, p: jax.lax.scan(_layer, h, p), h, pairs)[0]
+
+
+FORMS = {
+    "fori_loop": lambda h, p: jax.lax.fori_loop(0, LAYERS, lambda i, h: _layer(h, _part(p, i))[0], h),
+    "two at once": lambda h, p: jax.lax.scan(_layer, h, p, unroll=2)[0],
+    "one after another": lambda h, p: jax.lax.scan(_layer, jax.lax.scan(_layer, h, _part(p, np.s_[:1]))[0], _part(p, np.s_[1:]))[0],
+    "groups": _groups,
+}
+
+
+def _momentum(forward):
+    def step(state, x, y):
+        p, v = state
+        value, g = jax.value_and_grad(lambda p: jnp.mean((forward(x, p) - y) ** 2))(p)
+        v = jax.tree.map(lambda v, g: 0.9 * v + g, v, g)
+        return (jax.tree.map(lambda p, v: p - 0.1 * v, p, v), v), value
+
+    return step
+
+
+def test_forms_of_a_scan_become_one_program() -> None:
+    rng = np.random.default_rng(0)
+    p = {k: rng.standard_normal((LAYERS, *s)).astype(np.float32) / 3 for k, s in (("w", (8, 8)), ("u", (8, 8)), ("b", (8,)))}
+    x, y = (rng.standard_normal((5, 8)).astype(np.float32) for _ in range(2))
+    args = (p, jax.tree.map(np.zeros_like, p)), x, y
+    plain = _momentum(lambda h, p: jax.lax.scan(_layer, h, p)[0])
+    want, values = jax.jit(plain)(*args), []
+    for forward in (lambda h, p: jax.lax.scan(_layer, h, p)[0], *FORMS.values()):
+        module, got = after(_momentum(forward), args, "pcg-unroll{nested=true},pcg-unstack,pcg-normalize")
+        assert_trees_close(got, want, rtol=1e-5)
+        values.append(sorted(op.name for op in walk(module.operation)))
+    assert "stablehlo.concatenate" not in values[0]
+    assert all(names == values[0] for names in values)
+
+
+def test_mixed_precision() -> None:
+    """Layers of stacked weights that are converted before the scan are those of the weights."""
+    decoder = Decoder(layers=2)
+    args = decoder.arguments()
+
+    def step(state, *batch):
+        def loss(parameters):
+            return decoder.loss(jax.tree.map(lambda a: a.astype(jnp.bfloat16), parameters), *batch).astype(jnp.float32)
+
+        value, gradients = jax.value_and_grad(loss)(state[0])
+        return (jax.tree.map(lambda p, g: p - 0.1 * g, state[0], gradients), *state[1:]), value
+
+    _, want = after(step, args, "pcg-normalize")
+    module, got = after(step, args, "pcg-unroll,pcg-unstack")
+    assert_trees_close(got, want, rtol=1e-2)
+    assert sum(n == 2 for n in stacked(entry_function(module), STACKED_ARGUMENTS, 0)) == 6

@@ -49,7 +49,7 @@ class Decoder:
     def _layer(self, h: jax.Array, p: Any, key: jax.Array) -> jax.Array:
         x = h * p["scale"] * jax.lax.rsqrt(jnp.mean(h * h, -1, keepdims=True) + 1e-3)
         q, k, v = jnp.split(x @ p["qkv"], 3, -1)
-        scores = jnp.einsum("bqd,bkd->bqk", q, k) / np.sqrt(self.width)
+        scores = jnp.einsum("bqd,bkd->bqk", q, k) / self.width**0.5
         scores = jnp.where(np.tril(np.ones((self.sequence, self.sequence), bool)), scores, -1e9)
         h = h + jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores), v) @ p["out"]
         if self.dropout:

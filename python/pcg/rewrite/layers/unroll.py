@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -60,6 +61,8 @@ class Unroller:
         """Of the loops that are unrolled."""
         self._values: dict[ir.Value, ir.Value | Number | Stack] = {}
         """Value of the original program -> what it is now, if that is another one."""
+        self._results: set[ir.Value] = set()
+        """Results of the loops that are unrolled."""
 
     def run(self, func: ir.Operation) -> None:
         block = func.regions[0].blocks[0]
@@ -111,6 +114,7 @@ class Unroller:
                 self._emit(op)
             carried = [self._now(v) for v in last.operands]
         self._values.update(zip(loop.results, carried, strict=True))
+        self._results.update(loop.results)
         self.iterations.append(count)
 
     def _emit(self, op: ir.Operation) -> None:
@@ -152,18 +156,30 @@ class Unroller:
             if isinstance(now[0], Stack) and op.name == "stablehlo.reshape":
                 return now[0].reshaped(type_)
             return seen_as(now[0], type_) if isinstance(now[0], ir.Value) else None
+        if op.name == "stablehlo.pad":
+            return self._padded(op, now[0])
+        return self._sum(op, now) if op.name == "stablehlo.add" else None
+
+    def _padded(self, op: ir.Operation, now: ir.Value | Number | Stack) -> Stack | None:
+        """The gradient of a slice of a stack: rows of zeros beside those of the slice."""
+        low, high, inner = (
+            list(op.attributes[n]) for n in ("edge_padding_low", "edge_padding_high", "interior_padding")
+        )  # fmt: skip
+        d = now.dim if isinstance(now, Stack) else 0
+        if isinstance(now, Number) or any(inner) or min(low + high, default=0) < 0:
+            return None
+        if any(low[i] or high[i] for i in range(len(low)) if i != d) or not low[d] + high[d]:
+            return None
+        if not isinstance(now, Stack):
+            if op.operands[0] not in self._results:
+                return None
+            now = Stack.of(now, d)
+        return now.padded(low[d], high[d], self._emitted(op.operands[1]))
+
+    def _sum(self, op: ir.Operation, now: Sequence[ir.Value | Number | Stack]) -> Stack | None:
+        """The sum of stacks, one of which has rows of zeros: gradients of several slices of one."""
         stack = next((x for x in now if isinstance(x, Stack)), None)
         if stack is None:
-            return None
-        if op.name == "stablehlo.pad":
-            low, high, inner = (
-                list(op.attributes[n]) for n in ("edge_padding_low", "edge_padding_high", "interior_padding")
-            )  # fmt: skip
-            d = stack.dim
-            others = [n for at in (low, high) for i, n in enumerate(at) if i != d]
-            fine = stack is now[0] and not any(inner) and not any(others) and low[d] >= 0 and high[d] >= 0
-            return stack.padded(low[d], high[d], self._emitted(op.operands[1])) if fine else None
-        if op.name != "stablehlo.add":
             return None
         a, b = (
             x if isinstance(x, Stack) and x.dim == stack.dim else Stack.of(self._emitted(v), stack.dim)
