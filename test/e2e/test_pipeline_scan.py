@@ -10,7 +10,7 @@ from pcg.driver.compile_pipeline import compile_pipeline
 from pcg.frontend import jax_program
 from pcg.layout import Mesh
 from pcg.pipeline.named import named
-from pcg.runtime.layer_stack import AXIS, LayerStack
+from pcg.runtime.layer_stack import AXIS
 from pcg.runtime.pipeline import PipelineExecutable
 from support.scanned import Decoder
 from support.training import assert_trees_close
@@ -36,8 +36,7 @@ def _pipeline(decoder: Decoder, groups: int, devices: int, form: str, chunks: in
 def test_training(decoder: Decoder, groups: int, devices: int, form: str, schedule: str) -> None:
     """Three steps; each takes the arrays that the one before returned."""
     executable = _pipeline(decoder, groups, devices, form, 2 if form == "v" else 1, schedule)
-    stacks = [how[0] for how in executable._arguments if not isinstance(how, str)]
-    assert len(stacks) == 18 and all(isinstance(s, LayerStack) for s in stacks)
+    assert len(executable.stacked_arguments.stacks) == len(executable.stacked_results.stacks) == 18
     step, (state, *batch) = jax.jit(decoder.step), decoder.arguments()
     mine = state
     values = []

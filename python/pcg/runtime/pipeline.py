@@ -24,7 +24,7 @@ from pcg.pipeline.schedule import Schedule
 from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
-from pcg.runtime.layer_stack import LayerStack
+from pcg.runtime.layer_stack import LayerStack, LayerStacks
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class PipelineExecutable:
             self.instructions = lower(self.step, schedule)
             check(self.instructions)
             self._first = [self._first_op(x) for x in program.first]
-            self._arguments = self._stacks(program.arguments, program.stacked_arguments)
-            self._results = self._stacks(program.results, program.stacked_results)
+            self._arguments, self.stacked_arguments = self._stacked(program.arguments, program.stacked_arguments)
+            self._results, self.stacked_results = self._stacked(program.results, program.stacked_results)
             self._joins = {j.target: (j.source, self._division(join, j)) for j in program.joins}
         self._order = [(d, self._action(d, what)) for d, what in global_order(self.instructions)]
 
@@ -80,17 +80,15 @@ class PipelineExecutable:
         source, target = (self.program.values[n] for n in (how.source, how.target))
         return make(self.groups[target.group], source, target, how, self.program.microbatches)
 
-    def _stacks(self, names: Sequence[str], counts: Sequence[int]) -> list[str | tuple[LayerStack, tuple[str, ...]]]:
-        """The value of each argument, or result, of the program; of a stacked one its layers."""
-        found: list[str | tuple[LayerStack, tuple[str, ...]]] = []
+    def _stacked(self, names: Sequence[str], counts: Sequence[int]) -> tuple[list[tuple[str, ...]], LayerStacks]:
+        """The values of each argument, or result, of the program, and those that are stacked, in order."""
         left = iter(names)
-        for count in counts:
-            if not count:
-                found.append(next(left))
-                continue
-            own = tuple(itertools.islice(left, count))
-            found.append((LayerStack([self.program.values[n] for n in own], self.groups), own))
-        return found
+        found = [tuple(itertools.islice(left, count or 1)) for count in counts]
+        values = self.program.values
+        stacks = [
+            LayerStack([values[n] for n in own], self.groups) for own, n in zip(found, counts, strict=True) if n
+        ]  # fmt: skip
+        return found, LayerStacks(stacks)
 
     def _first_op(self, op: Division | FragmentProgram | tuple[str, str]) -> Callable[[dict[str, Any]], None]:
         """What happens before the first microbatch, as a function of the values by name."""
@@ -172,12 +170,12 @@ class PipelineExecutable:
         flat = self._tree.flatten(self._tree.packed(args, kwargs))
         self._tree.check(flat)
         data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)] + list(program.constants)
+        counts = self.program.stacked_arguments
+        layers = iter(self.stacked_arguments.take_apart([x for x, n in zip(data, counts, strict=True) if n]))
         values: dict[str, Any] = {}
-        for how, x in zip(self._arguments, data, strict=True):
-            if isinstance(how, str):
-                values[how] = self._place(x, how)
-            else:
-                values.update(zip(how[1], how[0].take_apart(x), strict=True))
+        for names, x, n in zip(self._arguments, data, counts, strict=True):
+            rows = next(layers) if n else [self._place(x, names[0])]
+            values.update(zip(names, rows, strict=True))
         for act in self._first:
             act(values)
         slots: list[list[Any]] = [[None] * n for n in self.instructions.slots]
@@ -196,15 +194,18 @@ class PipelineExecutable:
         """The result of the step."""
         at = {instance: own[slot] for own, found in zip(slots, self.instructions.results, strict=True)
               for instance, slot in found.items()}  # fmt: skip
+        counts = self.program.stacked_results
+        stacked = [names for names, n in zip(self._results, counts, strict=True) if n]
+        arrays = iter(self.stacked_results.assemble([[at[name, None] for name in names] for names in stacked]))
         out = []
-        for how in self._results:
-            if not isinstance(how, str):
-                out.append(how[0].assemble([at[name, None] for name in how[1]]))
-            elif how in self._joins:
-                source, together = self._joins[how]
+        for names, n in zip(self._results, counts, strict=True):
+            if n:
+                out.append(next(arrays))
+            elif names[0] in self._joins:
+                source, together = self._joins[names[0]]
                 out.append(together(*(at[source, t] for t in range(self.program.microbatches))))
             else:
-                out.append(at[how, None])
+                out.append(at[names[0], None])
         return self._tree.result(out)
 
     # -- by messages ---------------------------------------------------------------------------

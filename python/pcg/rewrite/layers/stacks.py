@@ -55,23 +55,21 @@ class Stack:
 
     def plus(self, other: Stack) -> Stack | None:
         """The sum of two stacks, computed at the insertion point; None where no piece of either is zero."""
-        bounds = sorted({p.start for s in (self, other) for p in s.pieces} | {self.type.shape[self.dim]})
-        pieces, simple = [], False
-        for start, end in itertools.pairwise(bounds):
-            a, b = (next(p for p in s.pieces if p.start <= start < p.end).between(start, end) for s in (self, other))
-            zero = next(((i, p) for i, p in enumerate((a, b)) if is_zero(p.value)), None)
-            simple |= zero is not None
-            if zero is None:
-                pieces.append((start, end, a, b))
-            else:
-                pieces.append((start, end, (b, a)[zero[0]], None))
-        if not simple:
-            return None
-        summed = [
-            a if b is None else Piece(start, end - start, emit.binary("add", self._value(a), self._value(b)))
-            for start, end, a, b in pieces
+        ends = sorted({p.end for s in (self, other) for p in s.pieces})
+        terms = [
+            [next(p for p in s.pieces if p.start <= start < p.end).between(start, end) for s in (self, other)]
+            for start, end in itertools.pairwise([0, *ends])
         ]  # fmt: skip
-        return Stack(self.type, self.dim, tuple(summed))
+        nonzero = [[p for p in pair if not is_zero(p.value)] or pair[:1] for pair in terms]
+        if all(len(pair) == 2 for pair in nonzero):
+            return None
+        pieces = []
+        for pair in nonzero:
+            first, *second = pair
+            for p in second:
+                first = Piece(p.start, p.size, emit.binary("add", self._value(first), self._value(p)))
+            pieces.append(first)
+        return Stack(self.type, self.dim, tuple(pieces))
 
     def reshaped(self, type_: ir.RankedTensorType) -> Stack | None:
         """The stack, of dimension 0, as one of another shape; None where a piece is not one of dimension 0 then.
@@ -199,7 +197,8 @@ def _box(shape: list[int], start: int, end: int) -> tuple[list[int], list[int]] 
         outer = inner * shape[d]
         if start % inner or end % inner or start // outer != (end - 1) // outer:
             continue
-        first, rest = [], start // outer
+        first: list[int] = []
+        rest = start // outer
         for n in reversed(shape[:d]):
             first.insert(0, rest % n)
             rest //= n
