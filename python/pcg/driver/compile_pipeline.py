@@ -53,6 +53,8 @@ def compile_pipeline(
 ) -> PipelineProgram:  # fmt: skip
     """Divide `program`, a training step, into stages, and lower what each group of devices runs.
 
+    Loops over layers are unrolled, and state that is stacked over layers becomes that of each layer.
+
     Args:
       program: of which the loss is a result that is not state, and the batch the first dimension of the data.
       groups: the mesh of each group, with the numbers of its devices among those of all groups.

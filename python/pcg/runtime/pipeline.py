@@ -42,6 +42,9 @@ class Event:
 class PipelineExecutable:
     """A pipelined program, compiled for one argument structure and one set of shapes.
 
+    Arguments and results that are stacked over layers outside are values of single layers inside; how such an array is
+    placed says `pcg.runtime.layer_stack`.
+
     Raises:
       PipelineError: the schedule is not one of this program.
     """

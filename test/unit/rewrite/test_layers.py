@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_mlir import ir
 
+from pcg.ir import emit
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
@@ -15,7 +16,7 @@ from pcg.ir.stablehlo import eval_module
 from pcg.ir.walk import entry_of
 from pcg.rewrite.layers.numbers import number_of
 from pcg.rewrite.layers.signature import _composed
-from pcg.rewrite.layers.stacks import Stack
+from pcg.rewrite.layers.stacks import Stack, block_of
 
 BINARY = ("add", "subtract", "multiply", "divide", "remainder", "minimum", "maximum", "and", "or", "xor")
 TYPES = {"i8": np.int8, "ui8": np.uint8, "i32": np.int32, "ui32": np.uint32}
@@ -64,6 +65,45 @@ def test_a_stack_is_what_was_written_last(updates: list[tuple[int, int]], start:
     with ir.InsertionPoint.at_block_begin(base.owner), ir.Location.unknown(module.context):
         assert list(stack.read(start, start + size).type.shape) == [2, size]
     module.operation.verify()
+
+
+SHAPES = [(24,), (2, 12), (4, 6), (2, 3, 4), (1, 4, 3, 2), (6, 1, 4), (3, 8)]
+
+
+def _box(data: st.DataObject, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    starts = [data.draw(st.integers(0, n - 1)) for n in shape]
+    return [(a, data.draw(st.integers(a + 1, n))) for a, n in zip(starts, shape, strict=True)]
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_blocks_are_those_of_what_they_are_blocks_of(data: st.DataObject) -> None:
+    """A slice of slices, reshapes and concatenations, by the interpreter and by numpy."""
+    module = load_module("func.func @main() { return }", make_context())
+    func, want = entry_of(module), np.arange(24, dtype=np.int32)
+    last = func.regions[0].blocks[0].operations[-1].operation
+    with module.context, ir.InsertionPoint(last), ir.Location.unknown():
+        i32 = ir.IntegerType.get_signless(32)
+        value = emit.iota(emit.tensor([24], i32), 0)
+        for kind in data.draw(st.lists(st.sampled_from(["reshape", "slice", "concatenate"]), max_size=4)):
+            if kind == "reshape":
+                fitting = [s for s in SHAPES if np.prod(s) == want.size] + [(want.size,)]
+                shape = data.draw(st.sampled_from(fitting))
+                value, want = emit.reshape(value, shape), want.reshape(shape)
+            elif kind == "slice":
+                box = _box(data, want.shape)
+                value, want = emit.slice_box(value, *map(list, zip(*box, strict=True))), want[tuple(slice(*b) for b in box)]
+            else:
+                other = emit.binary("add", value, value)
+                d = data.draw(st.integers(0, want.ndim - 1))
+                value, want = emit.concatenate([value, other], d), np.concatenate([want, 2 * want], d)
+        box = _box(data, want.shape)
+        found = block_of(value, *map(list, zip(*box, strict=True)))
+        ir.Operation.create("func.return", operands=[found])
+    last.erase()
+    with module.context:
+        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], [found.type]))
+    np.testing.assert_array_equal(np.array(eval_module(module, [])[0]), want[tuple(slice(*b) for b in box)])
 
 
 @pytest.mark.parametrize(
