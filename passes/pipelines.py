@@ -106,7 +106,9 @@ def auto_parallel(settings: Settings) -> list[Pass]:
 
 def pipelined(settings: Settings, engine: str = "search") -> list[Pass]:
     """A prepared training step to the placed fragments of a pipeline."""
-    names = ("pcg-microbatch", "pcg-assign-stages", "pcg-split-backward", "pcg-outline-stages")
+    names = (
+        "pcg-unroll", "pcg-unstack", "pcg-microbatch", "pcg-assign-stages", "pcg-split-backward", "pcg-outline-stages"
+    )  # fmt: skip
     return _passes(settings, *names, f"pcg-place-stages{{engine={engine}}}", "dist-verify")
 
 

@@ -28,6 +28,7 @@ from pcg.passes import pipelines
 from pcg.passes.pipeline import uncollected
 from pcg.passes.pipelines import Settings
 from pcg.pipeline.placement import placement
+from pcg.rewrite.layers.signature import STACKED_ARGUMENTS, STACKED_RESULTS, stacked
 from pcg.rewrite.microbatch_loop import number
 from pcg.rewrite.staging.assign import stage_number
 from pcg.rewrite.staging.outline import PHASES, mesh_name, phase_of
@@ -44,6 +45,8 @@ def compile_pipeline(
     engine: str = "search", machine: Machine | None = None,
 ) -> PipelineProgram:  # fmt: skip
     """Divide `program`, a training step, into stages, and lower what each group of devices runs.
+
+    Loops over layers are unrolled, and state that is stacked over layers becomes that of each layer.
 
     Args:
       program: of which the loss is a result that is not state, and the batch the first dimension of the data.
@@ -64,9 +67,8 @@ def compile_pipeline(
     module = load_module(program.source, make_context(), program.path or "<program>")
     remarks: list[tuple[str, str, str]] = []
     run(module, pipelines.prepare(Settings(machine)), remarks, {})
-    func = entry_function(module)
     if program.in_tree is not None:
-        mark_state(func, state_of(program))
+        mark_state(entry_function(module), state_of(program))
     for g, mesh in enumerate(groups):
         shardings.set_mesh(module, mesh, mesh_name(g))
     settings = Settings(machine, stages=len(devices), microbatches=microbatches, placement=form)
@@ -76,7 +78,7 @@ def compile_pipeline(
     return PipelineProgram(
         program, microbatches, tuple(groups), devices, reader.values, tuple(reader.fragments),
         tuple(reader.transfers), tuple(reader.first), tuple(reader.joins), tuple(reader.arguments),
-        tuple(reader.results), str(module), tuple(remarks),
+        tuple(reader.results), str(module), tuple(remarks), reader.stacked_arguments, reader.stacked_results,
     )  # fmt: skip
 
 
@@ -97,11 +99,23 @@ class _Reader:
     results: list[str] = field(default_factory=list)
     _name: dict[ir.Value, str] = field(default_factory=dict)
 
+    @property
+    def stacked_arguments(self) -> tuple[int, ...]:
+        return tuple(stacked(self.func, STACKED_ARGUMENTS, len(self.program.arguments)))
+
+    @property
+    def stacked_results(self) -> tuple[int, ...]:
+        return tuple(stacked(self.func, STACKED_RESULTS, len(self.program.results)))
+
     def read(self) -> None:
         block = self.func.regions[0].blocks[0]
         *ops, last = (op.operation for op in block.operations)
-        for argument, leaf in zip(block.arguments, self.program.arguments, strict=True):
-            self.arguments.append(self._add(argument, leaf.name, False))
+        names = (
+            n for leaf, count in zip(self.program.arguments, self.stacked_arguments, strict=True)
+            for n in ([f"{leaf.name}[{i}]" for i in range(count)] or [leaf.name])
+        )  # fmt: skip
+        for argument, name in zip(block.arguments, names, strict=True):
+            self.arguments.append(self._add(argument, name, False))
         needed = self._before(ops)
         for op in ops:
             if op.name == "pcg.stage":

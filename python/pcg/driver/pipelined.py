@@ -87,12 +87,15 @@ class PipelineProgram:
     first: tuple[Division | FragmentProgram | tuple[str, str], ...]
     joins: tuple[Division, ...]
     arguments: tuple[str, ...]
-    """The value of each argument of the program."""
+    """The value of each argument of the program; of one that is stacked over layers, those of its layers."""
     results: tuple[str, ...]
-    """The value of each result; of a join its target."""
+    """The value of each result, or those of its layers; of a join its target."""
     text: str = field(repr=False)
     """The module of placed fragments."""
     remarks: tuple[tuple[str, str, str], ...] = field(repr=False)
+    stacked_arguments: tuple[int, ...] = ()
+    """For each argument of the program the layers of which each is a value, with dimension 0; 0: it is one value."""
+    stacked_results: tuple[int, ...] = ()
 
     def problem(self, transfer: float = 0.0) -> Pipeline:
         """What schedules are made for: estimated seconds, and bytes of activations on a device.

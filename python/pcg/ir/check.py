@@ -148,7 +148,17 @@ class _Check:
                 attr = func.attributes[name]
                 if not isinstance(attr, wanted) or name == "pcg.microbatches" and attr.value < 1:
                     raise PcgError(f"{name} of function '{symbol}' is {_short(attr)}; allowed: {what}", func.location)
+        for name, types in (("pcg.stacked_arguments", inputs), ("pcg.stacked_results", results)):
+            if name in func.attributes:
+                self.counts(func, f"{name} of function '{symbol}'", func.attributes[name], len(types))
         self.ops(func)
+
+    def counts(self, func: ir.Operation, what: str, attr: ir.Attribute, total: int) -> None:
+        """Numbers of values that one each became, 0 for a value that stays: `total` together."""
+        counts = list(attr) if isinstance(attr, ir.DenseI64ArrayAttr) else [-1]
+        if min(counts, default=0) < 0 or sum(n or 1 for n in counts) != total:
+            text = f"allowed: array<i64: ...> of numbers from 0, which, 0 taken for 1, add up to {total}"
+            raise PcgError(f"{what} is {_short(attr)}; {text}", func.location)
 
     def signature(self, func: ir.Operation, what: str, own: ir.DictAttr, type_: ir.Type) -> None:
         """The attributes of one argument or result of a function."""

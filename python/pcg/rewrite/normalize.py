@@ -189,6 +189,13 @@ def _as_splat(op: ir.Operation) -> ir.Value | None:
         return emit.create("stablehlo.constant", [], type_, value=splat)
 
 
+def erase_unused(block: ir.Block) -> None:
+    """Erase the ops of a block whose results nothing reads, and that do nothing else."""
+    for op in [o.operation for o in block.operations][::-1]:
+        if _is_pure(op) and not any(list(r.uses) for r in op.results):
+            op.erase()
+
+
 def _is_pure(op: ir.Operation) -> bool:
     name = op.name
     if name in TERMINATORS or name == "dist.mesh" or traits.has(name, Trait.HOST_IO):

@@ -6,6 +6,7 @@ are free and the values are there, so a call returns before the step is over, as
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import threading
@@ -25,6 +26,7 @@ from pcg.pipeline.schedule import Schedule
 from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
+from pcg.runtime.layer_stack import LayerStack, LayerStacks
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class Event:
 
 class PipelineExecutable:
     """A pipelined program, compiled for one argument structure and one set of shapes.
+
+    Arguments and results that are stacked over layers outside are values of single layers inside; how such an array is
+    placed says `pcg.runtime.layer_stack`.
 
     Raises:
       PipelineError: the schedule is not one of this program.
@@ -60,6 +65,8 @@ class PipelineExecutable:
             self.instructions = lower(self.step, schedule)
             check(self.instructions)
             self._first = [self._first_op(x) for x in program.first]
+            self._arguments, self.stacked_arguments = self._stacked(program.arguments, program.stacked_arguments)
+            self._results, self.stacked_results = self._stacked(program.results, program.stacked_results)
             self._joins = {j.target: (j.source, self._division(join, j)) for j in program.joins}
         self._order = [(d, self._action(d, what)) for d, what in global_order(self.instructions)]
 
@@ -88,6 +95,16 @@ class PipelineExecutable:
     def _division(self, make: Callable[..., Any], how: Division) -> Any:
         source, target = (self.program.values[n] for n in (how.source, how.target))
         return make(self.groups[target.group], source, target, how, self.program.microbatches)
+
+    def _stacked(self, names: Sequence[str], counts: Sequence[int]) -> tuple[list[tuple[str, ...]], LayerStacks]:
+        """The values of each argument, or result, of the program, and those that are stacked, in order."""
+        left = iter(names)
+        found = [tuple(itertools.islice(left, count or 1)) for count in counts]
+        values = self.program.values
+        stacks = [
+            LayerStack([values[n] for n in own], self.groups) for own, n in zip(found, counts, strict=True) if n
+        ]  # fmt: skip
+        return found, LayerStacks(stacks)
 
     def _first_op(self, op: Division | FragmentProgram | tuple[str, str]) -> Callable[[dict[str, Any]], None]:
         """What happens before the first microbatch, as a function of the values by name."""
@@ -168,7 +185,12 @@ class PipelineExecutable:
         flat = self._tree.flatten(self._tree.packed(args, kwargs))
         self._tree.check(flat)
         data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)] + list(program.constants)
-        values = {n: self._place(x, n) for n, x in zip(self.program.arguments, data, strict=True)}
+        counts = self.program.stacked_arguments
+        layers = iter(self.stacked_arguments.take_apart([x for x, n in zip(data, counts, strict=True) if n]))
+        values: dict[str, Any] = {}
+        for names, x, n in zip(self._arguments, data, counts, strict=True):
+            rows = next(layers) if n else [self._place(x, names[0])]
+            values.update(zip(names, rows, strict=True))
         for act in self._first:
             act(values)
         slots: list[list[Any]] = [[None] * n for n in self.instructions.slots]
@@ -187,13 +209,18 @@ class PipelineExecutable:
         """The result of the step."""
         at = {instance: own[slot] for own, found in zip(slots, self.instructions.results, strict=True)
               for instance, slot in found.items()}  # fmt: skip
+        counts = self.program.stacked_results
+        stacked = [names for names, n in zip(self._results, counts, strict=True) if n]
+        arrays = iter(self.stacked_results.assemble([[at[name, None] for name in names] for names in stacked]))
         out = []
-        for name in self.program.results:
-            if name in self._joins:
-                source, together = self._joins[name]
+        for names, n in zip(self._results, counts, strict=True):
+            if n:
+                out.append(next(arrays))
+            elif names[0] in self._joins:
+                source, together = self._joins[names[0]]
                 out.append(together(*(at[source, t] for t in range(self.program.microbatches))))
             else:
-                out.append(at[name, None])
+                out.append(at[names[0], None])
         return self._tree.result(out)
 
     # -- by messages ---------------------------------------------------------------------------

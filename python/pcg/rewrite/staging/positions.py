@@ -18,6 +18,8 @@ from pcg.ir.walk import outer_values
 from pcg.rewrite.backward.dataflow import Dataflow
 from pcg.rewrite.backward.regions import find_regions
 from pcg.rewrite.microbatch_loop import of_microbatches
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 #: Positions at which a value is at hand; None: anywhere.
 _Places = frozenset[int] | None
@@ -96,6 +98,8 @@ class Positions:
         """Where an op of the backward pass, or of the update, can be."""
         known = [(v, p) for v in self._reads[op] if (p := self._places(v)) is not None]
         found: _Places = None
+        if op in self.update and self._spreads_number(op):
+            known = []  # where it is read: to transfer the number takes least
         if known:
             found = frozenset.intersection(*(p for _, p in known))
             if not found and op in self.update:
@@ -104,6 +108,10 @@ class Positions:
             elif not found:
                 found = frozenset({min(max(p) for _, p in known)})
         self._at.update(dict.fromkeys(op.results, found))
+
+    def _spreads_number(self, op: ir.Operation) -> bool:
+        """Whether an op makes a tensor of a 0-d one."""
+        return traits.has(op.name, Trait.SPREADS) and not op.operands[0].type.rank
 
     def _settle(self, forward: set[ir.Operation]) -> None:
         """Choose one place for each op: as early as those that read it allow, so that nothing waits for it."""
@@ -121,6 +129,8 @@ class Positions:
                 chosen = (max(behind) if chosen is None else min(behind)) if behind else max(places)
             elif places is not None and chosen is None:
                 chosen = max(places)
+            elif chosen is None and op in self.update:
+                chosen = len(self.forward) - 1  # only the caller reads what is made of numbers
             self.of[op] = chosen
             if chosen is not None:
                 for v in self._reads[op]:
