@@ -78,6 +78,7 @@ def test_a_decoder_with_dropout_and_tied_embeddings() -> None:
             for name, stages, devices, schedule, microbatches in (
                 ("gpt", 2, 4, "interleaved", 4), ("gpt", 4, 2, "zb-h2", 8), ("gpt", 4, 2, "zb-v", 16),
                 ("bert", 4, 2, "zb-h1", 8), ("bert", 2, 4, "auto", 4), ("bert", 8, 1, "1f1b", 8),
+                ("decoder", 4, 2, "zb-h1", 8), ("decoder", 2, 4, "interleaved", 4), ("decoder", 8, 1, "auto", 8),
                 ("resnet", 8, 1, "zb-h1", 16), ("resnet", 2, 4, "gpipe", 4), ("resnet", 4, 2, "auto", 8),
             )
         ),
@@ -130,6 +131,34 @@ def test_results_are_arguments_of_the_next_step_without_being_placed_again() -> 
     assert devices[-1] == {2, 3}
     again, _, _ = program(new, x)
     assert [{d.id for d in p.sharding.device_set} for p in again] == devices
+
+
+def test_donated_arguments_are_gone_after_the_step() -> None:
+    params, x = arguments()
+    want = jax.tree.leaves(jax.jit(step)(params, x))
+    options = {"microbatches": 2, "schedule": "zb-h1"}
+    program = pcg.compile(step, {"stage": 2}, pipeline=options, donate_argnums=0)
+    fresh = [jnp.asarray(p) for p in params]
+    got = program(fresh, x)
+    assert all(p.is_deleted() for p in fresh)
+    for a, b in zip(jax.tree.leaves(got), want, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    again = program(got[0], x)
+    assert all(p.is_deleted() for p in got[0])
+    assert not any(p.is_deleted() for p in again[0])
+    with pytest.raises(RuntimeError, match=r"params\[0\] was donated to an earlier call"):
+        program(got[0], x)
+    # What is donated does not live on beside what replaces it, and gradients become new parameters in any case.
+    kept = pcg.compile(step, {"stage": 2}, pipeline=options)
+    assert sum(len(f.aliases) for f in program.executable.step.fragments) == len(params)
+    assert peaks(program.executable.instructions) <= peaks(kept.lower(params, x).instructions)
+
+
+def test_a_pipeline_is_no_part_of_another_function() -> None:
+    program = pcg.compile(step, {"stage": 2}, pipeline=2)
+    program.lower(*arguments())
+    with pytest.raises(ValueError, match="is a pipeline, which cannot be part of another jax function"):
+        jax.jit(program)(*arguments())
 
 
 def test_what_a_pipeline_is_made_of_is_explained() -> None:

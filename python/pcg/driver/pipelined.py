@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pcg.driver.program import Program, tensor_bytes
 from pcg.layout import Mesh, ShardSpec
@@ -97,6 +100,46 @@ class PipelineProgram:
     """For each argument of the program the layers of which each is a value, with dimension 0; 0: it is one value."""
     stacked_results: tuple[int, ...] = ()
 
+    @cached_property
+    def donated(self) -> frozenset[str]:
+        """Arguments that the step may free: those that the caller donates, and the layers of stacked ones, which are
+        copies."""
+        found, names = set(), iter(self.arguments)
+        for i, count in enumerate(self.stacked_arguments or (0,) * len(self.arguments)):
+            own = list(itertools.islice(names, count or 1))
+            if count or i in self.program.donated:
+                found.update(own)
+        return frozenset(found)
+
+    @cached_property
+    def aliases(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """By fragment of the update: what it reads for the last time, and writes something of the same form over.
+
+        That are gradients, which nothing reads after the optimizer, and state that the caller donates.
+        """
+        readers = Counter(n for f in self.fragments for n in f.reads)
+        readers.update(source for source, _ in self.transfers)
+        readers.update(self.results)
+        free = self.donated | {n for f in self.fragments for n, _, _ in f.sums}
+        found = {}
+        for f in self.fragments:
+            if f.phase != "update":
+                continue
+            old = [n for n in f.reads if n in free and readers[n] == 1]
+            pairs = []
+            for new in f.writes:
+                form = self._form(new)
+                over = next((n for n in old if self._form(n) == form), None)
+                if over is not None:
+                    old.remove(over)
+                    pairs.append((over, new))
+            found[f.name] = tuple(pairs)
+        return found
+
+    def _form(self, name: str) -> tuple[object, ...]:
+        value = self.values[name]
+        return value.shape, value.element, value.spec
+
     def problem(self, transfer: float = 0.0) -> Pipeline:
         """What schedules are made for: estimated seconds, and bytes of activations on a device.
 
@@ -137,7 +180,7 @@ class PipelineProgram:
         written = {n for f in self.fragments for n in (*f.writes, *(s for s, _, _ in f.sums))}
         written |= {target for _, target in self.transfers}
         there = sorted(ours - written, key=list(self.values).index)
-        kept = {*self.arguments}
+        kept = {*self.arguments} - self.donated
         kinds = {"forward": "F", "backward": "B", "weight": "W", "update": "update"}
         return Step(
             self.microbatches,
@@ -149,7 +192,7 @@ class PipelineProgram:
             tuple(
                 Fragment(
                     f.name, kinds[f.phase], f.stage, f.group, tuple(dict.fromkeys(f.reads)), f.writes,
-                    tuple(s for s, _, _ in f.sums), workspace=workspace.get(f.name, 0),
+                    tuple(s for s, _, _ in f.sums), self.aliases.get(f.name, ()), workspace.get(f.name, 0),
                 )
                 for f in self.fragments
             ),

@@ -11,7 +11,7 @@ from pcg.pipeline.errors import PipelineError
 
 #: The longest stage may take this much longer than that of the most balanced partition, for fewer bytes.  A choice:
 #: less than what profiles of ops are off by.
-SLACK = 0.02
+SLACK = 0.05
 
 
 def partition(

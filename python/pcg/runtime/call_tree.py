@@ -74,6 +74,29 @@ class CallTree:
             return jax.tree.unflatten(self.program.out_tree, out)
         return out[0] if len(out) == 1 else tuple(out)
 
+    def check_donated(self, flat: Sequence[Any]) -> None:
+        """Refuse arrays that cannot be donated: with several devices, XLA's own check ends the process.
+
+        Raises:
+          RuntimeError: an argument was donated before, or deleted.
+          SignatureError: a donated array is passed as two arguments.
+        """
+        if not self.program.donated or len(flat) != len(self.program.inputs):
+            return
+        for i in self.program.donated:
+            if isinstance(flat[i], jax.Array) and flat[i].is_deleted():
+                raise RuntimeError(
+                    f"Array has been deleted with shape={flat[i].dtype}{list(flat[i].shape)}: argument"
+                    f" {self.program.arguments[i].name} was donated to an earlier call; pass what that returned"
+                )
+        if len(set(map(id, flat))) < len(flat):
+            first: dict[int, int] = {}
+            for i, x in enumerate(flat):
+                j = first.setdefault(id(x), i)
+                if j != i and isinstance(x, jax.Array) and not self.program.donated.isdisjoint((i, j)):
+                    one, other = (self.program.arguments[k].name for k in (j, i))
+                    raise SignatureError(f"arguments {one} and {other} are one array, which is donated; pass a copy")
+
     def result(self, out: list[Any]) -> Any:
         """The result of a call, from the tensors of the program's results."""
         for i, leaf in enumerate(self.program.results):

@@ -160,32 +160,9 @@ class Executable:
                     )
                 constants = (self.program.constants,) if self.program.constants else ()
                 return self.jitted(*constants, *self._tree.in_tree(flat))
-            self.check_donated(flat)
+            self._tree.check_donated(flat)
             placed = self._tree.in_tree(self.place(flat))
             return self._run_with_host(placed) if self.calls_host else self.direct(*placed)
-
-    def check_donated(self, flat: Sequence[Any]) -> None:
-        """Refuse arrays that cannot be donated: with several devices, XLA's own check ends the process.
-
-        Raises:
-          RuntimeError: an argument was donated before, or deleted.
-          SignatureError: a donated array is passed as two arguments.
-        """
-        if not self.program.donated or len(flat) != len(self.program.inputs):
-            return
-        for i in self.program.donated:
-            if isinstance(flat[i], jax.Array) and flat[i].is_deleted():
-                raise RuntimeError(
-                    f"Array has been deleted with shape={flat[i].dtype}{list(flat[i].shape)}: argument"
-                    f" {self.program.arguments[i].name} was donated to an earlier call; pass what that returned"
-                )
-        if len(set(map(id, flat))) < len(flat):
-            first: dict[int, int] = {}
-            for i, x in enumerate(flat):
-                j = first.setdefault(id(x), i)
-                if j != i and isinstance(x, jax.Array) and not self.program.donated.isdisjoint((i, j)):
-                    one, other = (self.program.arguments[k].name for k in (j, i))
-                    raise SignatureError(f"arguments {one} and {other} are one array, which is donated; pass a copy")
 
     @property
     def calls_host(self) -> bool:

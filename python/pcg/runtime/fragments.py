@@ -55,11 +55,15 @@ class CompiledFragment:
     """A fragment that is ready to run.
 
     `run` takes the sums over microbatches so far, whose memory it takes over, and what the fragment reads; it returns
-    what that writes, and the sums.  `start` returns the sums before the first microbatch.
+    what that writes, and the sums.  `start` returns the sums before the first microbatch.  It takes over the memory of
+    `donated`, names of what it reads, too.
     """
 
-    def __init__(self, program: FragmentProgram, group: Group, arguments: Sequence[Value]) -> None:
+    def __init__(
+        self, program: FragmentProgram, group: Group, arguments: Sequence[Value], donated: Sequence[str] = ()
+    ) -> None:
         self.program, self.group, self.arguments = program, group, tuple(arguments)
+        self._donated = [i for i, name in enumerate(program.reads) if name in donated]
         mesh = group.mesh
         results = tuple(
             jax.ShapeDtypeStruct(s.local_shape(shape, mesh), np_dtype(ELEMENT_DTYPES[element]))
@@ -105,9 +109,8 @@ class CompiledFragment:
         body.__name__ = body.__qualname__ = p.name
         avals = [*self._sums]
         avals += [self.group.aval(v.shape, v.element, s) for v, s in zip(self.arguments, p.in_specs, strict=True)]
-        jitted = jax.jit(
-            body, in_shardings=shardings[0], out_shardings=shardings[1], donate_argnums=tuple(range(count))
-        )  # fmt: skip
+        donated = (*range(count), *(count + i for i in self._donated))
+        jitted = jax.jit(body, in_shardings=shardings[0], out_shardings=shardings[1], donate_argnums=donated)
         return jitted.lower(*avals)
 
     @property

@@ -24,7 +24,7 @@ from pcg.pipeline.instructions import Free, Instruction, Receive, Run, Send, glo
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.schedule import Schedule
 from pcg.runtime import jax_compat
-from pcg.runtime.call_tree import CallTree, tensor
+from pcg.runtime.call_tree import CallTree, SignatureError, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
 from pcg.runtime.layer_stack import LayerStack, LayerStacks
 
@@ -78,7 +78,8 @@ class PipelineExecutable:
         return self.program.program.has_64_bit and not jax.config.jax_enable_x64
 
     def _compiled(self, f: FragmentProgram) -> CompiledFragment:
-        return CompiledFragment(f, self.groups[f.group], tuple(self.program.values[n] for n in f.reads))
+        donated = [old for old, _ in self.program.aliases.get(f.name, ())]
+        return CompiledFragment(f, self.groups[f.group], [self.program.values[n] for n in f.reads], donated)
 
     def _sharding(self, name: str) -> Any:
         value = self.program.values[name]
@@ -151,6 +152,12 @@ class PipelineExecutable:
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
                 slots[slot] = channels.pop(tag)
+        elif what.buffer in self.program.donated:
+            slot = what.slot
+
+            def act(slots: list[Any], channels: dict[Any, Any]) -> None:
+                slots[slot].delete()
+                slots[slot] = None
         else:
             slot = what.slot
 
@@ -183,14 +190,19 @@ class PipelineExecutable:
         """The slots of all groups, with what is there before the step."""
         program = self.program.program
         flat = self._tree.flatten(self._tree.packed(args, kwargs))
+        if jax_compat.any_traced(flat):
+            raise SignatureError(f"{program.name} is a pipeline, which cannot be part of another jax function")
         self._tree.check(flat)
+        self._tree.check_donated(flat)
         data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)] + list(program.constants)
         counts = self.program.stacked_arguments
         layers = iter(self.stacked_arguments.take_apart([x for x, n in zip(data, counts, strict=True) if n]))
         values: dict[str, Any] = {}
-        for names, x, n in zip(self._arguments, data, counts, strict=True):
+        for i, (names, x, n) in enumerate(zip(self._arguments, data, counts, strict=True)):
             rows = next(layers) if n else [self._place(x, names[0])]
             values.update(zip(names, rows, strict=True))
+            if i in program.donated and isinstance(x, jax.Array) and rows[0] is not x:
+                x.delete()
         for act in self._first:
             act(values)
         slots: list[list[Any]] = [[None] * n for n in self.instructions.slots]
@@ -322,7 +334,7 @@ class _Threads:
             channel = self.channels[what.peer, device]
             own[what.slot] = self._wait(lambda seconds: channel.get(timeout=seconds))
         elif isinstance(what, Free):
-            own[what.slot] = None
+            executable._action(device, what)(own, {})
         else:
             jax.block_until_ready([own[i] for i in what.reads])
             start = time.perf_counter()
