@@ -75,7 +75,7 @@ class Compiled(ByShapes[Executable]):
         fast = self._fast
         if fast is not None and not kwargs and self._is_like_last(leaves := jax.tree.leaves(args)):
             if self._options.donate_argnums:
-                self.executable.check_donated(leaves)
+                self.executable.call_tree.check_donated(leaves)
             try:
                 return fast(*args)
             except (ValueError, TypeError):

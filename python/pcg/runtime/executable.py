@@ -36,7 +36,7 @@ class Executable:
         self.mesh = compilation.mesh
         self.placement = placement.DeviceMesh.of(self.mesh, devices)
         self.jax_mesh = self.placement.user_mesh
-        self._tree = CallTree(program)
+        self.call_tree = CallTree(program)
         self._in = [self._sharding(s, x) for s, x in zip(compilation.in_specs, program.arguments, strict=True)]
         self._out = [self._sharding(s, x) for s, x in zip(compilation.out_specs, program.results, strict=True)]
         self._errors = HostErrors(program.name) if program.callbacks and self.mesh.size > 1 else None
@@ -74,20 +74,20 @@ class Executable:
             constants: Sequence[Any] = ()
             if program.constants:
                 constants, *args = args  # type: ignore[assignment]
-            flat = self._tree.flatten(args)
-            self._tree.check(flat)
+            flat = self.call_tree.flatten(args)
+            self.call_tree.check(flat)
             if any(map(jax_compat.is_typed_by_mesh, flat)):
                 raise SignatureError("arguments on a mesh with explicit axes are moved before the call")
             data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)]
             out = _with_empty(body(*(x for x in [*data, *constants] if x.size)), program.results)
-            return self._tree.result(out)
+            return self.call_tree.result(out)
 
         run.__name__ = run.__qualname__ = program.name
         count = len(program.inputs)
-        shardings = self._tree.in_tree(self._in[:count])
+        shardings = self.call_tree.in_tree(self._in[:count])
         if program.constants:
             shardings, donate = (tuple(self._in[count:]), *shardings), tuple(i + 1 for i in donate)
-        results = self._tree.unflatten(self._out)
+        results = self.call_tree.unflatten(self._out)
         return jax.jit(run, in_shardings=shardings, out_shardings=results, donate_argnums=donate)
 
     def _types(self, leaves: Sequence[Leaf], specs: Sequence[ShardSpec]) -> list[jax.ShapeDtypeStruct]:
@@ -105,7 +105,7 @@ class Executable:
         host.
         """
         with jax_compat.x64(self.needs_x64):
-            types = self._tree.in_tree([_jax_type(x) for x in self.program.inputs])
+            types = self.call_tree.in_tree([_jax_type(x) for x in self.program.inputs])
             if self.program.constants:
                 types = (tuple(map(_jax_type, self.program.arguments[len(self.program.inputs) :])), *types)
             return replicas.compile_lowered(self.jitted.lower(*types))
@@ -149,9 +149,9 @@ class Executable:
         Raises:
           SignatureError: the arguments do not fit; names the first that does not.
         """
-        packed = self._tree.packed(args, kwargs)
+        packed = self.call_tree.packed(args, kwargs)
         with jax_compat.x64(self.needs_x64):
-            flat = self._tree.flatten(packed)
+            flat = self.call_tree.flatten(packed)
             if jax_compat.any_traced(flat):
                 if self.program.ordered:
                     raise SignatureError(
@@ -159,9 +159,9 @@ class Executable:
                         " from call to call; it cannot be part of another jax function"
                     )
                 constants = (self.program.constants,) if self.program.constants else ()
-                return self.jitted(*constants, *self._tree.in_tree(flat))
-            self._tree.check_donated(flat)
-            placed = self._tree.in_tree(self.place(flat))
+                return self.jitted(*constants, *self.call_tree.in_tree(flat))
+            self.call_tree.check_donated(flat)
+            placed = self.call_tree.in_tree(self.place(flat))
             return self._run_with_host(placed) if self.calls_host else self.direct(*placed)
 
     @property
@@ -184,7 +184,7 @@ class Executable:
         Raises:
           SignatureError: one has another shape or dtype than the program was compiled for.
         """
-        self._tree.check(flat)
+        self.call_tree.check(flat)
         return [self._place(x, s) for x, s in zip(flat, self._in[: len(self.program.inputs)], strict=True)]
 
     def _place(self, x: Any, sharding: NamedSharding) -> Any:
@@ -204,12 +204,12 @@ class Executable:
     @property
     def input_shardings(self) -> Any:
         """NamedShardings in the structure of the positional arguments (then a dict of keyword arguments)."""
-        return self._tree.in_tree(self._in[: len(self.program.inputs)])
+        return self.call_tree.in_tree(self._in[: len(self.program.inputs)])
 
     @property
     def output_shardings(self) -> Any:
         """NamedShardings in the structure of the result."""
-        return self._tree.unflatten(self._out)
+        return self.call_tree.unflatten(self._out)
 
     @property
     def replicated(self) -> NamedSharding:
