@@ -57,6 +57,7 @@ class AssignStages(Transformation):
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
             _split(sums)
+            _add_by_stage(func)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
         self.statistics["stages"] += self.stages
@@ -143,3 +144,59 @@ def _split(work: list[ir.Operation]) -> None:
         op.erase()
         add.erase()
         work += [p.owner.operation for p in parts]
+
+
+def _add_by_stage(func: ir.Operation) -> None:
+    """Add the numbers of each stage first, then those of all stages: a norm of all gradients crosses stages once each.
+
+    Only numbers of the update, because other sums are added in the order of the program.
+    """
+    for root in [op.operation for op in func.regions[0].blocks[0].operations]:
+        if not _adds_numbers(root) or any(_adds_numbers(use.owner.operation) for use in root.results[0].uses):
+            continue
+        terms, adds, work = [], [], [root]
+        while work:
+            op = work.pop()
+            if isinstance(op, ir.Value):
+                terms.append(op)
+                continue
+            adds.append(op)
+            for v in reversed(op.operands):
+                source = None if isinstance(v, ir.BlockArgument) else v.owner.operation
+                inner = source is not None and _adds_numbers(source) and len(list(v.uses)) == 1
+                work.append(source if inner else v)
+        stages: dict[int, list[ir.Value]] = {}
+        for v in terms:
+            source = None if isinstance(v, ir.BlockArgument) else v.owner.operation
+            stage = stage_number(source) if source is not None and len(source.operands) else None
+            # A constant that the sum begins with is added on the first stage.
+            stages.setdefault(min(stages, default=0) if stage is None else stage, []).append(v)
+        if len(stages) < 2 or all(len(own) == 1 for own in stages.values()):
+            continue
+        with ir.InsertionPoint(root), root.location:
+            total: ir.Value | None = None
+            for stage, own in sorted(stages.items()):
+                at = {STAGE: emit.i64(stage)}
+                part = own[0]
+                for v in own[1:]:
+                    part = emit.create("stablehlo.add", [part, v], v.type, **at)
+                total = part if total is None else emit.create("stablehlo.add", [total, part], part.type, **at)
+        assert total is not None
+        root.results[0].replace_all_uses_with(total)
+        for op in adds:
+            op.erase()
+
+
+def _adds_numbers(op: ir.Operation) -> bool:
+    """Whether an op adds two numbers of the update."""
+    if op.name != "stablehlo.add" or op.results[0].type.rank:
+        return False
+    return any(_reads_a_sum(v) for v in op.operands)
+
+
+def _reads_a_sum(value: ir.Value, depth: int = 6) -> bool:
+    """Whether a number is computed from a `pcg.batch` in a few steps."""
+    if isinstance(value, ir.BlockArgument) or not depth:
+        return False
+    op = value.owner.operation
+    return op.name == "pcg.batch" or any(_reads_a_sum(v, depth - 1) for v in op.operands)
