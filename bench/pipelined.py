@@ -4,8 +4,8 @@
 
 Per model, mesh (stages x devices per stage) and schedule: the largest relative error of losses and parameters after
 five steps; whether schedules of one placement agree to the bit; the planned peak of memory over what arrays take in a
-run, by group, the extremes; instructions and microseconds per instruction that one thread takes to put a step into the
-queues.
+run, by group, the extremes; microseconds, median, that one thread takes to put the run of a fragment, and a transfer,
+into the queues, beside those of one call of a compiled program of one op on as many devices.
 The machine is made slow, so that layouts inside of stages are really split.
 """
 
@@ -50,20 +50,35 @@ def measure(name: str, mesh: str, schedule: str, microbatches: int):
     planned, there = peaks(executable.instructions), executable.counted(*args)
     ratios = [p / t for p, t in zip(planned, there, strict=True)]
     params, opt_state, _ = got
-    times = []
+    times: dict[str, list[float]] = {}
     for _ in range(5):
-        start = time.perf_counter()
-        out = executable(params, opt_state, args[2])
-        times.append(time.perf_counter() - start)
-        jax.block_until_ready(out)
-    count = sum(map(len, executable.instructions.lists))
+        for kind, found in executable.dispatch_times(params, opt_state, args[2]).items():
+            times.setdefault(kind, []).extend(found)
+        jax.block_until_ready(executable(params, opt_state, args[2]))
+    typical = {kind: 1e6 * statistics.median(found) for kind, found in times.items()}
+    call = 1e6 * one_call(int(mesh.split("x")[1]))
     row = (
         f"{name:8} {mesh:4} {schedule:12} loss {difference(got[2], want[2]):.1e}"
         f" params {difference(got[0], want[0]):.1e}"
-        f" planned/there {min(ratios):.3f}-{max(ratios):.3f} instructions {count:5}"
-        f" {1e6 * statistics.median(times) / count:6.1f} us each, compiled in {seconds:.0f} s"
+        f" planned/there {min(ratios):.3f}-{max(ratios):.3f} us per run {typical['Run']:.0f},"
+        f" transfer {typical['Send']:.0f}, jax.jit call {call:.0f}; compiled in {seconds:.0f} s"
     )
     return got, row
+
+
+def one_call(devices: int) -> float:
+    """Seconds, median, of a call of a compiled program of one op on so many devices."""
+    mesh = jax.sharding.Mesh(jax.devices()[:devices], ("data",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
+    x = jax.device_put(jax.numpy.zeros((64, 64)), sharding)
+    call = jax.jit(lambda a: a + 1).lower(x).compile()
+    times = []
+    for _ in range(200):
+        start = time.perf_counter()
+        y = call(x)
+        times.append(time.perf_counter() - start)
+    jax.block_until_ready(y)
+    return statistics.median(times)
 
 
 def main() -> None:

@@ -250,6 +250,18 @@ class PipelineExecutable:
             events = threads.run()
             return self._end(slots), events
 
+    def dispatch_times(self, *args: Any, **kwargs: Any) -> dict[str, list[float]]:
+        """Seconds that one thread takes for each instruction of a step, by kind ("Run", "Send", ...)."""
+        with jax_compat.x64(self.needs_x64):
+            slots = self._begin(args, kwargs)
+            channels: dict[Any, Any] = {}
+            found: dict[str, list[float]] = {}
+            for (device, act), (_, what) in zip(self._order, global_order(self.instructions), strict=True):
+                start = time.perf_counter()
+                act(slots[device], channels)
+                found.setdefault(type(what).__name__, []).append(time.perf_counter() - start)
+            return found
+
     # -- memory --------------------------------------------------------------------------------
 
     def counted(self, *args: Any, **kwargs: Any) -> tuple[int, ...]:
