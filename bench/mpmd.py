@@ -71,8 +71,8 @@ def clocks(program: PipelineProgram) -> dict[str, Pipeline]:
     """The costs for both sides, by name."""
     equal = Pipeline.uniform(placement("linear", len(program.meshes), 1), program.microbatches, (1.0, 1.0, 1.0, 0.0))
     problem = program.problem()
-    times = ([t * 1e6 for t in part] for part in (problem.forward, problem.backward, problem.weight))
-    return {"equal": equal, "estimated": Pipeline(problem.device, problem.microbatches, *map(tuple, times))}
+    f, b, w = (tuple(t * 1e6 for t in part) for part in (problem.forward, problem.backward, problem.weight))
+    return {"equal": equal, "estimated": Pipeline(problem.device, problem.microbatches, f, b, w)}
 
 
 class Comparison:
