@@ -29,8 +29,8 @@ def _pipeline(decoder: Decoder, groups: int, devices: int, form: str, chunks: in
     [
         (Decoder(), 2, 1, "linear", "1f1b"),
         pytest.param(Decoder(dropout=True, checkpoint=True), 4, 2, "linear", "1f1b", marks=pytest.mark.slow),
-        pytest.param(Decoder(dropout=True), 2, 2, "v", "zb-v", marks=pytest.mark.slow),
-        pytest.param(Decoder(layers=3, checkpoint=True), 2, 1, "linear", "1f1b", marks=pytest.mark.slow),
+        pytest.param(Decoder(dropout=True), 2, 2, "v", "zb-v", marks=pytest.mark.exhaustive),
+        pytest.param(Decoder(layers=3, checkpoint=True), 2, 1, "linear", "1f1b", marks=pytest.mark.exhaustive),
     ],
 )
 def test_training(decoder: Decoder, groups: int, devices: int, form: str, schedule: str) -> None:

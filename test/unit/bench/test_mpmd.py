@@ -65,7 +65,10 @@ def small(name: str) -> staged.Staged:
     return staged.MODELS[name](4, 8, **sizes[name])
 
 
-@pytest.mark.parametrize(("name", "by_stage"), [("mlp", False), ("translator", False), ("translator", True)])
+@pytest.mark.parametrize(
+    ("name", "by_stage"),
+    [("mlp", False), ("translator", True), pytest.param("translator", False, marks=pytest.mark.exhaustive)],
+)
 def test_named_computations_are_the_same_step(name: str, by_stage: bool) -> None:
     model = small(name)
     args = model.values()
