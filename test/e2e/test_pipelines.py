@@ -53,7 +53,7 @@ def check(name: str, stages: int, devices: int, schedule: str, microbatches: int
     return got
 
 
-def test_a_decoder_with_dropout_and_tied_embeddings() -> None:
+def test_a_decoder_with_dropout_and_tied_embeddings(tmp_path: Any) -> None:
     """Schedules of one placement give the same bits: each parameter's gradient is summed in the order of microbatches.
 
     So do threads that wait for messages.
@@ -62,11 +62,14 @@ def test_a_decoder_with_dropout_and_tied_embeddings() -> None:
     assert bits_equal(check("gpt", 2, 2, "zb-h1", 4), first)
     _, args, _ = model("gpt")
     executable = pipelined("gpt", 2, 2, "zb-h1", 4).executable
-    by_messages, events = executable.run_by_messages(*args)
+    by_messages, measured = executable.run_by_messages(*args)
     assert bits_equal(by_messages, executable(*args))
-    runs = sorted((e.name, -1 if e.microbatch is None else e.microbatch) for e in events)
+    runs = sorted(e.about[0] for e in measured.events)
     assert len(runs) == len(set(runs))
-    assert {"forward0", "backward1", "weight0", "update1"} <= {name for name, _ in runs}
+    assert {"Run forward0 of microbatch 0", "Run weight0 of microbatch 3", "Run update1"} <= set(runs)
+    page = tmp_path / "step.html"
+    executable.write_timeline(page, measured)
+    assert "zb-h1, planned" in (text := page.read_text()) and "zb-h1, measured" in text
 
 
 @pytest.mark.parametrize(
@@ -159,6 +162,27 @@ def test_a_pipeline_is_no_part_of_another_function() -> None:
     program.lower(*arguments())
     with pytest.raises(ValueError, match="is a pipeline, which cannot be part of another jax function"):
         jax.jit(program)(*arguments())
+
+
+@pytest.mark.parametrize("strategy", ["dataflow", "auto"])
+def test_layouts_that_the_program_demands_are_kept_inside_of_stages(strategy: str) -> None:
+    def demanding(params: Any, x: Any) -> Any:
+        def loss(p: Any) -> Any:
+            h = pcg.shard(x, (None, "model"))
+            for w in p:
+                h = jnp.tanh(h @ w)
+            return jnp.mean(pcg.shard(h, (None, "model")) ** 2)
+
+        value, grads = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
+
+    args = arguments()
+    options = {"microbatches": 4, "schedule": "1f1b"}
+    program = pcg.compile(demanding, {"stage": 2, "model": 2}, pipeline=options, strategy=strategy)
+    for got, want in zip(jax.tree.leaves(program(*args)), jax.tree.leaves(jax.jit(demanding)(*args)), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
+    specs = {str(v.spec) for v in program.executable.program.values.values()}
+    assert "[-, model]" in specs
 
 
 def test_what_a_pipeline_is_made_of_is_explained() -> None:

@@ -22,6 +22,7 @@ from pcg.pipeline.lowering import lower
 from pcg.pipeline.named import AUTO, NAMED, named
 from pcg.pipeline.progress import memory
 from pcg.pipeline.schedule import Schedule
+from pcg.runtime import jax_compat
 from pcg.runtime.pipeline import PipelineExecutable
 
 
@@ -111,7 +112,8 @@ class Pipelined(ByShapes[PipelineExecutable]):
     ) -> Program:
         assert self._function is not None
         with dividing():
-            return jax_program.trace(self._function, args, kwargs, static=static, donate_argnums=donate)
+            mesh = jax_compat.jax_mesh(self._groups[0], self._devices[: self._groups[0].size])
+            return jax_program.trace(self._function, args, kwargs, static=static, donate_argnums=donate, mesh=mesh)
 
     def _build(self, program: Program, donate: Sequence[int]) -> PipelineExecutable:
         if program.callbacks:

@@ -60,6 +60,13 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(value, ir.BlockArgument) else value.owner.operation
 
 
+def in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
+    """The op of the function's own block that `op` is, or is in."""
+    while op.parent is not None and op.parent.operation != func:
+        op = op.parent.operation
+    return op
+
+
 def captured(op: ir.Operation) -> list[ir.Value]:
     """Values from outside that the regions of an op read, each once, in order."""
     inside: set[ir.Value] = set()

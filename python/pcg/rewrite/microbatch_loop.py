@@ -7,7 +7,7 @@ from torch_mlir import ir
 from pcg.ir import emit
 from pcg.ir.clone import clone_mapped
 from pcg.ir.errors import PcgError
-from pcg.ir.walk import defining_op, outer_values
+from pcg.ir.walk import defining_op, in_block, outer_values
 from pcg.lower.neutral import neutral, scalar
 from pcg.rewrite.microbatches import by_microbatch, starts_at, take
 from pcg.rules import traits
@@ -57,7 +57,7 @@ class MicrobatchLoop:
         for op in reversed(self.ops):
             if op in self.inside or not op.results or op.name == "pcg.batch":
                 continue
-            readers = [_in_block(use.owner.operation, self.func) for r in op.results for use in r.uses]
+            readers = [in_block(use.owner.operation, self.func) for r in op.results for use in r.uses]
             constant = op.name == "stablehlo.constant" and ir.DenseElementsAttr(op.attributes["value"]).is_splat
             cheap = constant or op.name == "stablehlo.iota" or traits.has(op.name, Trait.PROPAGATES_GENERATOR)
             if cheap and readers and all(r in self.inside for r in readers):
@@ -180,13 +180,6 @@ class MicrobatchLoop:
         if outer not in self._arguments:
             self._arguments[outer] = self.body.add_argument(outer.type, value.location)
         return self._arguments[outer]
-
-
-def _in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
-    """The op of the function's block that `op` is, or is in."""
-    while op.parent != func:
-        op = op.parent.operation
-    return op
 
 
 def _constant(n: int) -> ir.Value:

@@ -13,7 +13,7 @@ from pcg.ir.errors import PcgError
 from pcg.ir.locations import place
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.ir.types import number_attr
-from pcg.ir.walk import defining_op, entry, walk
+from pcg.ir.walk import defining_op, entry, in_block, walk
 from pcg.layout import Mesh
 from pcg.machine import ClusterError, Machine
 from pcg.rules.values import is_zero
@@ -102,7 +102,7 @@ def sink_reshards(func: ir.Operation) -> None:
     at = {op: i for i, op in enumerate(ops)}
     for op in reversed(ops):
         if op.name in ("pcg.combine", "pcg.replicate") or (op.name == "pcg.partition" and _of_gathered(op)):
-            readers = [_in_block(use.owner.operation, func) for use in op.results[0].uses]
+            readers = [in_block(use.owner.operation, func) for use in op.results[0].uses]
             first = min(readers, key=lambda o: at[o], default=None)
             if first is not None:
                 op.move_before(first)
@@ -113,13 +113,6 @@ def _of_gathered(op: ir.Operation) -> bool:
     """Whether an operator redistributes an argument, or what was just gathered."""
     source = defining_op(op.operands[0])
     return source is None or source.name in ("pcg.combine", "pcg.replicate")
-
-
-def _in_block(op: ir.Operation, func: ir.Operation) -> ir.Operation:
-    """The op of the function's own block that `op` is in."""
-    while op.parent is not None and op.parent.operation != func:
-        op = op.parent.operation
-    return op
 
 
 def write_copies(read: PlacedSchedule, replay: Replay) -> int:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -27,18 +27,8 @@ from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree, SignatureError, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
 from pcg.runtime.layer_stack import LayerStack, LayerStacks
-
-
-@dataclass(frozen=True)
-class Event:
-    """One run of a fragment as it was measured; times in seconds since the step began."""
-
-    group: int
-    name: str
-    kind: str
-    microbatch: int | None
-    start: float
-    end: float
+from pcg.viz.page.timeline import timeline_page
+from pcg.viz.timeline import Event, Timeline, planned_step
 
 
 class PipelineExecutable:
@@ -237,18 +227,25 @@ class PipelineExecutable:
 
     # -- by messages ---------------------------------------------------------------------------
 
-    def run_by_messages(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Event]]:
+    def run_by_messages(self, *args: Any, **kwargs: Any) -> tuple[Any, Timeline]:
         """Run one step with a thread per group, which waits for what other groups send it.
 
         Each run of a fragment starts when the values that it reads are there, and is waited for.  Returns the result,
-        and when each ran.
+        and when each ran, in seconds since the step began.
         """
         with jax_compat.x64(self.needs_x64):
             slots = self._begin(args, kwargs)
             jax.block_until_ready([x for own in slots for x in own if x is not None])
             threads = _Threads(self, slots)
             events = threads.run()
-            return self._end(slots), events
+            names = tuple(f"device {d}" for d in range(len(self.groups)))
+            return self._end(slots), Timeline(f"{self.schedule.name}, measured", names, events, units=True)
+
+    def write_timeline(self, path: str | Path, *measured: Timeline) -> None:
+        """Write an HTML page with the planned step, and below it, to the same scale, steps as they were measured."""
+        planned = planned_step(self.schedule, self.instructions)
+        page = timeline_page([planned, *measured], self.program.program.name)
+        Path(path).write_text(page, encoding="utf-8")
 
     def dispatch_times(self, *args: Any, **kwargs: Any) -> dict[str, list[float]]:
         """Seconds that one thread takes for each instruction of a step, by kind ("Run", "Send", ...)."""
@@ -309,7 +306,7 @@ class _Threads:
         self.failed: BaseException | None = None
         self.start = time.perf_counter()
 
-    def run(self) -> list[Event]:
+    def run(self) -> tuple[Event, ...]:
         threads = [threading.Thread(target=self._guarded, args=(d,), daemon=True) for d in range(len(self.slots))]
         for t in threads:
             t.start()
@@ -317,7 +314,7 @@ class _Threads:
             t.join()
         if self.failed is not None:
             raise self.failed
-        return sorted(self.events, key=lambda e: (e.start, e.group))
+        return tuple(sorted(self.events, key=lambda e: (e.start, e.device)))
 
     def _guarded(self, device: int) -> None:
         try:
@@ -353,6 +350,8 @@ class _Threads:
             executable._action(device, what)(own, {})
             jax.block_until_ready([own[i] for i in (*what.writes, *what.accumulates)])
             end = time.perf_counter()
-            kind = executable.step.fragment[what.fragment].kind
-            event = Event(device, what.fragment, kind, what.microbatch, start - self.start, end - self.start)
+            f = executable.step.fragment[what.fragment]
+            label = "" if what.microbatch is None else str(what.microbatch)
+            shade = executable.schedule.pipeline.stages_of(device).index(f.stage) if f.varying else 0
+            event = Event(device, label, f.kind, start - self.start, end - self.start, (str(what),), shade)
             self.events.append(event)

@@ -10,7 +10,7 @@ from pcg.ir.clone import remap
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import PHASE, STAGE
 from pcg.ir.transformation import Transformation, option
-from pcg.ir.walk import entry_of
+from pcg.ir.walk import entry_of, in_block
 from pcg.rewrite.backward.barriers import split_barriers, split_fused_gradients
 from pcg.rewrite.backward.copies import Copies, clone_nodes
 from pcg.rewrite.backward.dataflow import contracts
@@ -95,12 +95,10 @@ def recompute(phases: Phases) -> int:
 
 def _readers(value: ir.Value) -> list[ir.Operation]:
     """The ops of the function's block that read a value, in their regions or themselves."""
-    block = value.owner.operation.block
+    func = value.owner.operation.parent.operation
     found: list[ir.Operation] = []
     for use in value.uses:
-        op = use.owner.operation
-        while op.block != block:
-            op = op.parent.operation
+        op = in_block(use.owner.operation, func)
         if op not in found:
             found.append(op)
     return found

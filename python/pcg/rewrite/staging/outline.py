@@ -12,7 +12,7 @@ from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import PHASE, STAGE, create_stage, symbols_used
 from pcg.ir.transformation import Transformation, option
-from pcg.ir.walk import defining_op, entry_of, outer_values
+from pcg.ir.walk import defining_op, entry_of, in_block, outer_values
 from pcg.layout import MeshError
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import FORMS, placement
@@ -321,7 +321,7 @@ class _Outline:
         if i in self.home and self.home[i] != fragment:
             return False
         for use in value.uses:
-            op = _top(use.owner.operation, self.func)
+            op = in_block(use.owner.operation, self.func)
             if op == self.last:
                 leaves = i in self.home or self.returned.get(i) == fragment
             elif op.name == "pcg.batch":
@@ -396,13 +396,6 @@ class _Outline:
         )
         made[0].owner.operation.operands[0].owner.operation.attributes[PHASE] = ir.StringAttr.get("prepare")
         self.at[value, group] = made[0]
-
-
-def _top(op: ir.Operation, func: ir.Operation) -> ir.Operation:
-    """The op of the function's block that `op` is, or is in."""
-    while op.parent != func:
-        op = op.parent.operation
-    return op
 
 
 def _ops(func: ir.Operation) -> list[ir.Operation]:
