@@ -31,12 +31,10 @@ from pcg.pipeline.placement import placement
 from pcg.rewrite.layers.signature import STACKED_ARGUMENTS, STACKED_RESULTS, stacked
 from pcg.rewrite.microbatch_loop import number
 from pcg.rewrite.staging.assign import stage_number
-from pcg.rewrite.staging.outline import PHASES, mesh_name, phase_of
+from pcg.rewrite.staging.fragments import VARYING, phase_of
+from pcg.rewrite.staging.outline import mesh_name
 from pcg.rules.registry import shape
 from pcg.search.read_schedule import ScheduleReader
-
-#: Phases that run once per microbatch.
-_VARYING = PHASES[1:4]
 
 
 @uncollected()
@@ -192,7 +190,7 @@ class _Reader:
                 total = self._add(batch.results[0], f"{name}.sum{i}", False)
                 sums.append((total, i, ir.StringAttr(batch.attributes["kind"]).value))
             only = len(added) == len(readers)
-            outputs.append(None if only else self._add(value, f"{name}.{i}", phase in _VARYING))
+            outputs.append(None if only else self._add(value, f"{name}.{i}", phase in VARYING))
         ins, outs = (shardings.boundary_specs(op, w) for w in (shardings.IN_SPECS, shardings.OUT_SPECS))
         types = tuple((tuple(shape(v)), str(ir.RankedTensorType(v.type).element_type)) for v in _yielded_types(op))
         fragment = FragmentProgram(

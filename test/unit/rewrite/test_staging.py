@@ -17,7 +17,8 @@ from pcg.ir.errors import PcgError
 from pcg.ir.stages import stage_mesh
 from pcg.passes.pipeline import Pipeline
 from pcg.rewrite.staging.assign import stage_number
-from pcg.rewrite.staging.outline import fragments_of, phase_of
+from pcg.rewrite.staging.fragments import phase_of
+from pcg.rewrite.staging.outline import fragments_of
 from support.close import assert_close
 from support.staged import inline, prepared, run
 
