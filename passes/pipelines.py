@@ -7,7 +7,7 @@ imported when a pipeline is made, so that naming one costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pcg.ir.transformation import Bytes
@@ -26,7 +26,8 @@ class Settings:
     that is chosen is made of; `budget`: how many variants of annotations the linter estimates; `jobs`: in how many
     processes candidates are evaluated; `effort`: when a plan is good enough; `explain`: whether anybody reads remarks;
     `exact`: whether rewriting may change no rounding; `substitutions`: whether programs are rewritten by rules;
-    `stages`, `microbatches`, `placement`: of a pipeline, which a program is divided into where there are `stages`.
+    `stages`, `microbatches`, `placement`: of a pipeline, which a program is divided into where there are `stages`; with
+    0 stages all is chosen.
     None leaves the pass its own default.
     """
 
@@ -106,10 +107,14 @@ def auto_parallel(settings: Settings) -> list[Pass]:
 
 def pipelined(settings: Settings, engine: str = "search") -> list[Pass]:
     """A prepared training step to the placed fragments of a pipeline."""
+    choose: list[Pass] = []
+    if settings.stages == 0:
+        choose = _passes(settings, f"pcg-choose-pipeline{{engine={engine}}}")
+        settings = replace(settings, microbatches=0)
     names = (
         "pcg-unroll", "pcg-unstack", "pcg-microbatch", "pcg-assign-stages", "pcg-split-backward", "pcg-outline-stages"
     )  # fmt: skip
-    return _passes(settings, *names, f"pcg-place-stages{{engine={engine}}}", "dist-verify")
+    return [*choose, *_passes(settings, *names, f"pcg-place-stages{{engine={engine}}}", "dist-verify")]
 
 
 def auto_propagate(settings: Settings) -> list[Pass]:

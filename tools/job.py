@@ -71,7 +71,9 @@ class Job:
         )  # fmt: skip
         if args.devices is not None and args.mesh is not None:
             raise UsageError(f"--devices={args.devices} and --mesh={args.mesh} exclude each other")
-        if args.stages is not None and args.microbatches is None:
+        if args.stages == 0 and args.placement is not None:
+            raise UsageError(f"--stages=auto chooses the placement, and --placement={args.placement} is given")
+        if args.stages and args.microbatches is None:
             raise UsageError(f"--stages={args.stages} needs --microbatches")
         self.lint = isinstance(pipeline, list) and "lint" in pipeline
         self.fail_above = _percent(args.lint_fail_above)

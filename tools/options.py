@@ -63,11 +63,13 @@ def parser() -> argparse.ArgumentParser:
     g.add_argument("--no-substitutions", action="store_true", help="do not rewrite the program by rules")
     g.add_argument("--memory-limit", metavar="BYTES", help="bytes per device, such as 16GiB, where a pass has a limit")
     g.add_argument(
-        "--stages", type=integer(1), metavar="N",
+        "--stages", type=_stages, metavar="N|auto",
         help="divide a training step into the stages of a pipeline; axis `stage` of the mesh says on how many groups "
-        "of devices",
+        "of devices. auto: choose groups, their meshes, stages, microbatches and schedule",
     )  # fmt: skip
-    g.add_argument("--microbatches", type=integer(2), metavar="N", help="microbatches of the pipeline")
+    g.add_argument(
+        "--microbatches", type=integer(2), metavar="N", help="microbatches of the pipeline; chosen with --stages=auto"
+    )
     g.add_argument(
         "--placement", choices=FORMS,
         help="which group has which stages; default: linear, or interleaved where groups have several",
@@ -165,3 +167,8 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def flag_suggestions() -> list[str]:
     """All option names without their dashes, for 'did you mean'."""
     return ["export-sdy", *(s.removeprefix("--") for s in parser()._option_string_actions if s.startswith("--"))]
+
+
+def _stages(text: str) -> int:
+    """A number of stages; 0 where it is chosen."""
+    return 0 if text == "auto" else integer(1)(text)

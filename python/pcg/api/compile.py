@@ -26,8 +26,8 @@ def compile(
 ) -> Compiled: ...
 @overload
 def compile(
-    program: Callable[..., Any] | str | bytes | Path, mesh: Any, *, pipeline: PipelineOptions | Mapping[str, Any] | int,
-    **options: Any,
+    program: Callable[..., Any] | str | bytes | Path, mesh: Any, *,
+    pipeline: PipelineOptions | Mapping[str, Any] | int | str, **options: Any,
 ) -> Pipelined: ...  # fmt: skip
 def compile(
     program: Callable[..., Any] | str | bytes | Path,
@@ -42,7 +42,7 @@ def compile(
     devices: Sequence[Any] | None = None,
     cluster: Cluster | str | None = None,
     refine: bool | None = None,
-    pipeline: PipelineOptions | Mapping[str, Any] | int | None = None,
+    pipeline: PipelineOptions | Mapping[str, Any] | int | str | None = None,
     **search: Any,
 ) -> Compiled | Pipelined:
     """Make `program`, written for one device, run on `mesh`.
@@ -87,10 +87,11 @@ def compile(
         becomes 2x8 is then split by `x:(1)2` and `x:(2)4`).  Default: only on meshes of one axis, because a third
         axis makes the search about ten times longer; True: up to four axes.
         Annotated layouts may name such sub-axes in any case.
-      pipeline: makes a pipeline of a training step: `pcg.PipelineOptions`, a dict of them, or the number of
-        microbatches.  Axis "stage" of the mesh (option `axis`) says how many groups of devices there are; `strategy`
-        says how the layouts inside of a stage are found ("auto" is "search", or an engine of dist-propagate), and
-        `memory_limit` limits what a schedule keeps.
+      pipeline: makes a pipeline of a training step: `pcg.PipelineOptions`, a dict of them, the number of microbatches,
+        or "auto".  Axis "stage" of the mesh (option `axis`) says how many groups of devices there are; of a number of
+        devices, or a cluster, groups and their meshes are chosen, and so is the number of microbatches where it is
+        not given.  `strategy` says how the layouts inside of a stage are found ("auto" is "search", or an engine of
+        dist-propagate, or a published scheme), and `memory_limit` limits what a schedule keeps.
       search: further options of the pass `pcg-search` or `dist-propagate` (`machine=...`, `engine="bfs"`).
 
     Returns:
@@ -128,17 +129,16 @@ def compile(
             raise PipelineError(
                 f"strategy {str(strategy)!r:.60} with pipeline=; allowed: auto, {', '.join(PLACEMENT_ENGINES)}"
             )
-        if open_mesh:
-            raise PipelineError(f"mesh {ours} with pipeline=; allowed: a mesh with an axis {divided.axis!r}")
-        ours.along(divided.axis)
+        if not open_mesh:
+            ours.along(divided.axis)
     source = module_source(program)
     limit = None if memory_limit is None else int(Bytes(memory_limit))
     if divided is not None:
         function, loaded = (program, None) if source is None else (None, load_program(source[0], path=source[1]))
         machine = Machine.of(cluster) if cluster is not None else search.get("machine")
         return Pipelined(
-            function, loaded, ours, placed, divided, engine=str(engine), machine=machine, memory_limit=limit,  # type: ignore[arg-type]
-            static_argnums=_numbers(static_argnums), donate_argnums=_numbers(donate_argnums),
+            function, loaded, ours, placed, divided, is_open=open_mesh, engine=str(engine), machine=machine,  # type: ignore[arg-type]
+            memory_limit=limit, static_argnums=_numbers(static_argnums), donate_argnums=_numbers(donate_argnums),
         )  # fmt: skip
     options = CompileOptions(
         strategy, _numbers(donate_argnums), _numbers(static_argnums), in_shardings, out_shardings, limit, search, refine

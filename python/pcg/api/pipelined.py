@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pcg.api.by_shapes import ByShapes
+from pcg.driver.choose_pipeline import ChosenPipeline, choose_pipeline
 from pcg.driver.compile_pipeline import compile_pipeline
 from pcg.driver.pipelined import PipelineProgram
 from pcg.driver.program import Program, ProgramError
@@ -22,6 +23,7 @@ from pcg.pipeline.lowering import lower
 from pcg.pipeline.named import AUTO, NAMED, named
 from pcg.pipeline.progress import memory
 from pcg.pipeline.schedule import Schedule
+from pcg.planning.target import limit_of
 from pcg.runtime import jax_compat
 from pcg.runtime.pipeline import PipelineExecutable
 
@@ -34,8 +36,8 @@ class PipelineOptions:
       PipelineError: an option is none of what is allowed.
     """
 
-    microbatches: int
-    """The batch is divided into so many, which follow each other through the stages."""
+    microbatches: int = 0
+    """The batch is divided into so many, which follow each other through the stages; 0: as many as are fastest."""
     axis: str = "stage"
     """Axis of the mesh along which the groups of devices lie; each group has a mesh of the other axes."""
     schedule: str = "auto"
@@ -46,8 +48,9 @@ class PipelineOptions:
     """What "auto" minimises: "makespan", the time of a step, or "span", that of its busiest group."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.microbatches, bool) or not isinstance(self.microbatches, int) or self.microbatches < 2:
-            raise PipelineError(f"microbatches {self.microbatches!r}; allowed: 2 or more")
+        count = self.microbatches
+        if isinstance(count, bool) or not isinstance(count, int) or count == 1 or count < 0:
+            raise PipelineError(f"microbatches {count!r}; allowed: 2 or more, 0 for the best number")
         if self.schedule not in (AUTO, *NAMED):
             raise PipelineError(f"schedule {self.schedule!r}; allowed: {', '.join((AUTO, *NAMED))}")
         if isinstance(self.chunks, bool) or not isinstance(self.chunks, int) or self.chunks < 0:
@@ -58,11 +61,11 @@ class PipelineOptions:
             raise PipelineError(f"{self.chunks} chunks with {self.schedule}; allowed: 1, or a schedule of several")
 
     @classmethod
-    def of(cls, options: PipelineOptions | Mapping[str, Any] | int) -> PipelineOptions:
-        """Options as such, as a dict, or as a number of microbatches.
+    def of(cls, options: PipelineOptions | Mapping[str, Any] | int | str) -> PipelineOptions:
+        """Options as such, as a dict, as a number of microbatches, or "auto".
 
         Raises:
-          PipelineError: an unknown option, or `microbatches` is missing.
+          PipelineError: an unknown option, or none of these.
         """
         if isinstance(options, cls):
             return options
@@ -70,12 +73,14 @@ class PipelineOptions:
             known = [f.name for f in fields(cls)]
             if unknown := [k for k in options if k not in known]:
                 raise PipelineError(f"pipeline option {unknown[0]!r}; allowed: {', '.join(known)}")
-            if "microbatches" not in options:
-                raise PipelineError("pipeline without microbatches; say how many, as pipeline={'microbatches': 8}")
             return cls(**options)
+        if options == AUTO:
+            return cls()
         if isinstance(options, int):
             return cls(options)
-        raise PipelineError(f"pipeline {options!r:.60}; allowed: pcg.PipelineOptions, a dict of them, or microbatches")
+        raise PipelineError(
+            f"pipeline {options!r:.60}; allowed: pcg.PipelineOptions, a dict of them, microbatches, or 'auto'"
+        )
 
     @property
     def form(self) -> str:
@@ -90,15 +95,18 @@ class Pipelined(ByShapes[PipelineExecutable]):
 
     def __init__(
         self, function: Callable[..., Any] | None, program: Program | None, mesh: Mesh, devices: Sequence[Any],
-        options: PipelineOptions, *, engine: str = "search", machine: Machine | None = None,
+        options: PipelineOptions, *, is_open: bool = False, engine: str = "search", machine: Machine | None = None,
         memory_limit: int | None = None, static_argnums: Sequence[int] = (), donate_argnums: Sequence[int] = (),
     ) -> None:  # fmt: skip
         super().__init__(function, program, static_argnums, donate_argnums)
         self.options, self.mesh = options, mesh
+        self.chosen: ChosenPipeline | None = None
+        """The shape that was chosen for what was compiled last; None where all of it was given."""
         self._devices = list(devices)
-        self._groups = Mesh(mesh.axes).along(options.axis)
+        self._groups = (mesh,) if is_open else mesh.along(options.axis)
+        self._is_open = is_open
         self._engine, self._limit = engine, memory_limit
-        self._machine = machine
+        self._machine = machine or Machine.of_platform(self._devices[0].platform, mesh.size)
 
     def __repr__(self) -> str:
         return f"<pcg.Pipelined {self.__name__} on {self.mesh}>"
@@ -118,17 +126,34 @@ class Pipelined(ByShapes[PipelineExecutable]):
     def _build(self, program: Program, donate: Sequence[int]) -> PipelineExecutable:
         if program.callbacks:
             raise ProgramError(f"{program.name} calls Python functions, which a pipeline cannot; take them out")
-        o, form = self.options, self.options.form
+        o, form, groups, limit = self.options, self.options.form, self._groups, None
         chunks = o.chunks or (1 if form == "linear" else 2)
-        machine = self._machine or Machine.of_platform(self._devices[0].platform, self.mesh.size)
-        found = compile_pipeline(program, self._groups, o.microbatches, form, chunks, self._engine, machine)
-        schedule = self._schedule(found)
-        executable = PipelineExecutable(found, self._devices, schedule)
+        microbatches, name = o.microbatches, o.schedule
+        if self._is_open or not microbatches:
+            chosen = self.chosen = self._choose(program)
+            best, groups = chosen.best, chosen.meshes
+            form, chunks, name = best.method.placement, best.method.chunks, best.method.schedule
+            microbatches = best.microbatches
+            most = limit_of(self._limit, self._machine)
+            limit = None if most is None else int(most - best.kept)
+        found = compile_pipeline(program, groups, microbatches, form, chunks, self._engine, self._machine, limit)
+        executable = PipelineExecutable(found, self._devices, self._schedule(found, name))
         if self._limit is not None:
             check(executable.instructions, self._limit)
         return executable
 
-    def _schedule(self, program: PipelineProgram) -> Schedule:
+    def _choose(self, program: Program) -> ChosenPipeline:
+        """The shape of the pipeline, as far as it is open."""
+        o, fixed = self.options, self._groups[0]
+        return choose_pipeline(
+            program, self._machine, self.mesh.size, self.mesh.device_ids or (),
+            groups=0 if self._is_open else len(self._groups),
+            axes=None if self._is_open else tuple(fixed.axes), microbatches=o.microbatches,
+            schedule="" if o.schedule == AUTO else o.schedule, chunks=o.chunks, objective=o.objective,
+            engine=self._engine, memory_limit=self._limit,
+        )  # fmt: skip
+
+    def _schedule(self, program: PipelineProgram, name: str) -> Schedule:
         """The schedule, with as much memory for activations as the limit leaves.
 
         Raises:
@@ -145,7 +170,7 @@ class Pipelined(ByShapes[PipelineExecutable]):
                     f" {least:.0f} bytes; allowed: {least:.0f} or more, or more stages, or more microbatches"
                 )
             problem = problem.with_limit([self._limit - f for f in fixed])
-        return named(problem, self.options.schedule, self.options.objective)
+        return named(problem, name, self.options.objective)
 
     def as_text(self) -> str:
         """The module of placed fragments that is in use, with transfers between the groups."""
@@ -156,7 +181,7 @@ class Pipelined(ByShapes[PipelineExecutable]):
         from pcg.viz.pipeline import explain
 
         executable = self.executable
-        return explain(executable.program, executable.schedule, executable.instructions)
+        return explain(executable.program, executable.schedule, executable.instructions, self.chosen)
 
 
 def _besides_activations(instructions: Instructions, schedule: Schedule) -> tuple[list[float], float]:

@@ -40,7 +40,7 @@ from pcg.search.read_schedule import ScheduleReader
 @uncollected()
 def compile_pipeline(
     program: Program, groups: Sequence[Mesh], microbatches: int, form: str = "linear", chunks: int = 1,
-    engine: str = "search", machine: Machine | None = None,
+    engine: str = "search", machine: Machine | None = None, memory_limit: int | None = None,
 ) -> PipelineProgram:  # fmt: skip
     """Divide `program`, a training step, into stages, and lower what each group of devices runs.
 
@@ -54,6 +54,7 @@ def compile_pipeline(
       chunks: stages per group.
       engine: how the layouts inside of a stage are found, as in pcg-place-stages.
       machine: what is planned for.
+      memory_limit: bytes per device that a group's programs may need for one microbatch.
 
     Raises:
       PcgError: the program cannot be divided; at the op's location.
@@ -62,14 +63,13 @@ def compile_pipeline(
     if microbatches < 2:
         raise PcgError(f"a pipeline of {microbatches} microbatches; allowed: 2 or more", program.path)
     devices = placement(form, len(groups), chunks)
-    module = load_module(program.source, make_context(), program.path or "<program>")
     remarks: list[tuple[str, str, str]] = []
-    run(module, pipelines.prepare(Settings(machine)), remarks, {})
-    if program.in_tree is not None:
-        mark_state(entry_function(module), state_of(program))
+    module = prepared(program, machine, remarks)
     for g, mesh in enumerate(groups):
         shardings.set_mesh(module, mesh, mesh_name(g))
-    settings = Settings(machine, stages=len(devices), microbatches=microbatches, placement=form)
+    settings = Settings(
+        machine, memory_limit=memory_limit, stages=len(devices), microbatches=microbatches, placement=form
+    )  # fmt: skip
     run(module, pipelines.pipelined(settings, engine), remarks, {})
     reader = _Reader(program, entry_function(module), tuple(groups), machine)
     reader.read()
@@ -78,6 +78,15 @@ def compile_pipeline(
         tuple(reader.transfers), tuple(reader.first), tuple(reader.joins), tuple(reader.arguments),
         tuple(reader.results), str(module), tuple(remarks), reader.stacked_arguments, reader.stacked_results,
     )  # fmt: skip
+
+
+def prepared(program: Program, machine: Machine, remarks: list[tuple[str, str, str]]) -> ir.Module:
+    """The program as passes divide it: normalised, with its state marked."""
+    module = load_module(program.source, make_context(), program.path or "<program>")
+    run(module, pipelines.prepare(Settings(machine)), remarks, {})
+    if program.in_tree is not None:
+        mark_state(entry_function(module), state_of(program))
+    return module
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
+from pcg.baselines.recipe import PLANS
 from pcg.ir import mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_module, stages_of, take_body
@@ -18,6 +19,7 @@ from pcg.layout import Mesh, ShardSpec
 from pcg.lower.processes import devices
 from pcg.machine import Machine
 from pcg.planning import place_fragments
+from pcg.planning.baseline import Baseline
 from pcg.planning.propagation import ENGINES as PROPAGATION
 from pcg.planning.propagation import Propagate
 from pcg.planning.search import Search
@@ -30,14 +32,17 @@ from pcg.rules.registry import shape
 #: Bytes from which a value that comes from another mesh is spread.  A choice: below, latency decides.
 _LARGE = 1 << 16
 #: How layouts can be found.
-ENGINES = (*PROPAGATION, "search")
+ENGINES = (*PROPAGATION, "search", *PLANS)
 
 
 @dataclass
 class PlaceStages(Transformation):
     """Decide all layouts of a program of stages: plan each stage in turn as a program on one mesh."""
 
-    engine: str = option("dataflow", "How the layouts of a stage are found: as in dist-propagate, or search.", ENGINES)
+    engine: str = option(
+        "dataflow", "How the layouts of a stage are found: as in dist-propagate, search, or a plan of pcg-baseline.",
+        ENGINES,
+    )  # fmt: skip
     memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
     spread: bool = option(
         False, "Whether large values come from another mesh in shards over all devices: nothing is transferred twice."
@@ -119,8 +124,13 @@ class PlaceStages(Transformation):
 
     def _run(self, program: ir.Module) -> Search | Propagate:
         """Decide the layouts of a program on one mesh."""
-        decide: Search | Propagate = Search(machine=self.machine, memory_limit=self.memory_limit, progress=False)
-        if self.engine != "search":
+        decide: Search | Propagate = Search(
+            machine=self.machine, memory_limit=self.memory_limit, progress=False, recompute=False, accumulate=False
+        )  # fmt: skip
+        if self.engine in PLANS:
+            Baseline(plan=self.engine).run(program.operation)
+            decide = Propagate(engine="dataflow", machine=self.machine, progress=False)
+        elif self.engine != "search":
             decide = Propagate(engine=self.engine, machine=self.machine, progress=False)
         decide.run(program.operation)
         return decide

@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from pcg.ir import emit
 from pcg.ir.errors import PcgError
+from pcg.ir.pipeline_choice import pipeline_choice
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry
 from pcg.rewrite.microbatch_loop import MicrobatchLoop, has_microbatches
@@ -23,30 +24,38 @@ MICROBATCHES = "pcg.microbatches"
 class Microbatch(Transformation):
     """Let a step work on one microbatch at a time, and accumulate gradients."""
 
-    microbatches: int = option(1, "number of microbatches; the batch must be a multiple of it")
+    microbatches: int = option(
+        1, "number of microbatches; the batch must be a multiple of it; 0: what pcg-choose-pipeline has chosen"
+    )
 
     def run(self, module: ir.Operation) -> None:
         func = entry(module)
-        if self.microbatches < 1:
-            raise PcgError(f"{self.microbatches} microbatches; allowed: 1 or more", module)
-        if func is None or self.microbatches == 1:
+        count = self.microbatches
+        if count == 0:
+            choice = pipeline_choice(module)
+            if choice is None:
+                raise PcgError("the number of microbatches is not chosen; run pcg-choose-pipeline first", module)
+            count = choice.microbatches
+        if count < 1:
+            raise PcgError(f"{count} microbatches; allowed: 1 or more", module)
+        if func is None or count == 1:
             return
         if is_placed(func):
             raise PcgError("the program has layouts already; it runs in microbatches only before they are chosen", func)
         if has_microbatches(func):
             raise PcgError("the program runs in microbatches already: it has a 'pcg.pipeline' op", func)
         state = state_of(func)
-        data, batch = batch_arguments(func, data_of(func, state), self.microbatches)
-        layouts = TemporalLayouts(func, self.microbatches, data, batch)
+        data, batch = batch_arguments(func, data_of(func, state), count)
+        layouts = TemporalLayouts(func, count, data, batch)
         rewriting = Microbatches(layouts)
         rewriting.run()
         with module.context:
-            func.attributes[MICROBATCHES] = emit.i64(self.microbatches)
+            func.attributes[MICROBATCHES] = emit.i64(count)
         self.statistics["values accumulated"] = len(rewriting.accumulated)
         hoisted = f"; {len(layouts.hoisted)} ops run on the whole batch before the loop" if layouts.hoisted else ""
         self.remark(
             func,
-            f"a batch of {batch} runs in {self.microbatches} microbatches; {len(rewriting.accumulated)} values are "
+            f"a batch of {batch} runs in {count} microbatches; {len(rewriting.accumulated)} values are "
             f"added up over them{hoisted}",
         )
 

@@ -100,7 +100,7 @@ class LayerStack:
         """The array of its parts, by group."""
         if len(parts) == 1:
             return next(iter(parts.values()))
-        shards = [s.data for x in parts.values() for s in x.addressable_shards]
+        shards = [s.data for group in self.parts for s in parts[group].addressable_shards]
         return jax.make_array_from_single_device_arrays(self.shape, self.sharding, shards)
 
 
@@ -156,12 +156,13 @@ class LayerStacks:
     def take_apart(self, arrays: Sequence[Any]) -> list[list[jax.Array]]:
         """The layers of arrays, each on its group; the arrays may be anywhere."""
         parts = {stack: stack.parts_of(x) for stack, x in zip(self.stacks, arrays, strict=True)}
-        rows: dict[LayerStack, list[jax.Array]] = {stack: [] for stack in self.stacks}
+        rows: dict[LayerStack, dict[int, jax.Array]] = {stack: {} for stack in self.stacks}
         for group, stacks in self._on.items():
             for stack, found in zip(stacks, self._split[group]([parts[s][group] for s in stacks]), strict=True):
                 layers = stack.parts[group].layers
-                rows[stack] += [_on(x, stack, i, stack.placed[i]) for i, x in zip(layers, found, strict=True)]
-        return [rows[stack] for stack in self.stacks]
+                rows[stack].update((i, _on(x, stack, i, stack.placed[i])) for i, x in zip(layers, found, strict=True))
+        # Groups come in the order of the first stack, layers of another one may lie in another order.
+        return [[rows[stack][i] for i in range(len(stack.layers))] for stack in self.stacks]
 
 
 def _splitting(rows: Sequence[Sequence[jax.ShapeDtypeStruct]]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcg.driver.choose_pipeline import ChosenPipeline
 from pcg.driver.pipelined import PipelineProgram
 from pcg.pipeline.bounds import bounds
 from pcg.pipeline.instructions import Instructions
@@ -12,8 +13,13 @@ from pcg.viz.table import table
 _MIB = 2.0**20
 
 
-def explain(program: PipelineProgram, schedule: Schedule, instructions: Instructions) -> str:
-    """Stages with their times and memory, the schedule beside its bounds, and the memory of each group."""
+def explain(
+    program: PipelineProgram, schedule: Schedule, instructions: Instructions, chosen: ChosenPipeline | None = None
+) -> str:
+    """Stages with their times and memory, the schedule beside its bounds, and the memory of each group.
+
+    `chosen`: how its shape was chosen, if it was.
+    """
     p = schedule.pipeline
     rows = []
     for s, group in enumerate(p.device):
@@ -38,4 +44,7 @@ def explain(program: PipelineProgram, schedule: Schedule, instructions: Instruct
         table(["group", "mesh", "peak MiB per device", "idle in its span"], groups, right=(0, 2, 3)),
     ]
     notes = [text for name, _, text in program.remarks if name in ("pcg-assign-stages", "pcg-split-backward")]
+    if chosen is not None:
+        notes += ["", f"Chosen by estimates of few layers: {chosen.best}"]
+        notes += [f"  instead of {c}" for c in chosen.others]
     return "\n".join([*lines, "", *notes])

@@ -81,11 +81,16 @@ def test_meshes_that_differ() -> None:
 
 
 def test_several_stacks() -> None:
-    """Of layers on different groups, of different shapes; one of them was returned before, the other is new."""
-    stacks = LayerStacks([_stack([0, 0, 1, 1]), _stack([1, 2]), _stack([1, 1, 1])])
+    """Of layers on different groups, in different orders; one of them was returned before, the others are new."""
+    stacks = LayerStacks([_stack([0, 0, 1, 1]), _stack([1, 2]), _stack([1, 1, 1]), _stack([2, 0, 1])])
     arrays = [np.random.default_rng(i).random(s.shape, np.float32) for i, s in enumerate(stacks.stacks)]
     layers = stacks.take_apart(arrays)
-    first, *_ = stacks.assemble(layers)
+    for stack, own in zip(stacks.stacks, layers, strict=True):
+        for i, (layer, v) in enumerate(zip(own, stack.layers, strict=True)):
+            assert layer.sharding.is_equivalent_to(stack.placed[i], 3), (i, v.group)
+    first, *rest = stacks.assemble(layers)
+    for array, x in zip(rest, arrays[1:], strict=True):
+        np.testing.assert_array_equal(array, x)
     for own, again, x in zip(layers, stacks.take_apart([first, *arrays[1:]]), arrays, strict=True):
         np.testing.assert_array_equal(np.concatenate(own), x)
         np.testing.assert_array_equal(np.concatenate(again), x)

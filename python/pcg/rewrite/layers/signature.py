@@ -23,8 +23,9 @@ def stacked(func: ir.Operation, name: str, count: int) -> list[int]:
     return list(ir.DenseI64ArrayAttr(attrs[name])) if name in attrs else [0] * count
 
 
-def unstack_arguments(func: ir.Operation, counts: Sequence[int]) -> list[list[ir.Value]]:
-    """Add the new arguments of a function, `counts[i]` (0: one) for argument i, behind the old ones; returns them.
+def unstack_arguments(func: ir.Operation, counts: Sequence[int], layers: int) -> list[list[ir.Value]]:
+    """Add the new arguments of a function, `counts[i]` of its `layers` (0: one) for argument i, behind the old ones;
+    returns them.
 
     An argument that stays is replaced where it is read; those that do not are for the caller to replace.
     """
@@ -36,7 +37,7 @@ def unstack_arguments(func: ir.Operation, counts: Sequence[int]) -> list[list[ir
             rows.append([block.add_argument(value.type, value.location)])
             value.replace_all_uses_with(rows[-1][0])
             continue
-        type_ = emit.resized(value, 0, value.type.shape[0] // count)
+        type_ = emit.resized(value, 0, value.type.shape[0] // layers)
         rows.append([block.add_argument(type_, ir.Location.name(f"{name}[{i}]")) for i in range(count)])
     return rows
 

@@ -7,16 +7,26 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.ir import shardings
+from pcg.ir import emit, shardings
 from pcg.ir.clone import clone_mapped, remap
 from pcg.ir.loops import trip_count
 from pcg.ir.transformation import Transformation, option
+from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import entry, outer_values, walk
 from pcg.rewrite.layers.numbers import Number, computed, element_of, is_one_integer, number_of
 from pcg.rewrite.layers.stacks import Stack, block_of, is_view, seen_as
 from pcg.rewrite.normalize import erase_unused
 from pcg.rules import traits
+from pcg.rules.custom_call import STAGE_BOUNDARY
 from pcg.rules.traits import Trait
+
+#: On a `pcg.stage_boundary` of a shortened loop: the iterations that are left out there.
+SKIPPED = "pcg.skipped"
+
+
+def kept_layers(count: int, shorten: bool) -> tuple[int, ...]:
+    """The layers, of `count`, that are there: the first and the last one where others are left out."""
+    return (0, count - 1) if shorten and count > 2 else tuple(range(count))
 
 
 @dataclass
@@ -25,6 +35,10 @@ class Unroll(Transformation):
 
     most: int = option(256, "largest trip count of a loop that is unrolled")
     nested: bool = option(False, "unroll loops inside of the unrolled ones, too")
+    shorten: bool = option(
+        False, "leave out all iterations but the first and the last one, with a pcg.stage_boundary around each: what a "
+        "layer costs can be estimated of that; it does not compute the same"
+    )  # fmt: skip
 
     def run(self, module: ir.Operation) -> None:
         func = entry(module)
@@ -91,7 +105,10 @@ class Unroller:
 
     def _emitted(self, value: ir.Value) -> ir.Value:
         """What a value is now, as one that ops can read."""
-        now = self._now(value)
+        return self._as_value(self._now(value))
+
+    @staticmethod
+    def _as_value(now: ir.Value | Number | Stack) -> ir.Value:
         if isinstance(now, Number):
             return now.emit()
         return now.full() if isinstance(now, Stack) else now
@@ -108,14 +125,48 @@ class Unroller:
         body = loop.regions[1].blocks[0]
         *ops, last = [o.operation for o in body.operations]
         carried = [self._now(v) for v in loop.operands]
-        for _ in range(count):
+        kept, flows = kept_layers(count, self.options.shorten), _activation(body)
+        for i in range(count):
+            if self.options.shorten and i in kept:
+                carried = self._marked(flows, carried, count - len(kept) if 0 < i else 0)
             self._values.update(zip(body.arguments, carried, strict=True))
+            if i not in kept:
+                carried = self._counted(ops, last, carried)
+                continue
             for op in ops:
                 self._emit(op)
             carried = [self._now(v) for v in last.operands]
+        if self.options.shorten:
+            carried = self._marked(flows, carried, 0)
         self._values.update(zip(loop.results, carried, strict=True))
         self._results.update(loop.results)
         self.iterations.append(count)
+
+    def _counted(
+        self, ops: Sequence[ir.Operation], last: ir.Operation, carried: Sequence[ir.Value | Number | Stack]
+    ) -> list[ir.Value | Number | Stack]:
+        """What an iteration that is left out carries on: numbers as they are after it, all else as before."""
+        numbers: dict[ir.Value, Number] = {}
+        for op in ops:
+            if len(op.results) == 1 and op.operands and not len(op.regions) and is_one_integer(op.results[0].type):
+                known = [numbers[v].number if v in numbers else self._number(v) for v in op.operands]
+                found = computed(op, known)
+                if found is not None:
+                    numbers[op.results[0]] = Number(found, op.results[0].type)
+        return [numbers.get(v, old) for v, old in zip(last.operands, carried, strict=True)]
+
+    def _marked(
+        self, at: int | None, carried: Sequence[ir.Value | Number | Stack], skipped: int
+    ) -> list[ir.Value | Number | Stack]:
+        """What is carried, number `at` of it through a `pcg.stage_boundary`; `skipped`: how many iterations are left
+        out there."""
+        found = list(carried)
+        if at is not None:
+            value = self._as_value(found[at])
+            name = ir.StringAttr.get(STAGE_BOUNDARY)
+            own = {"call_target_name": name, SKIPPED: emit.i64(skipped)}
+            found[at] = emit.create("stablehlo.custom_call", [value], value.type, **own)
+        return found
 
     def _emit(self, op: ir.Operation) -> None:
         """An op of a body, once more."""
@@ -232,3 +283,13 @@ class Unroller:
             now = Stack.of(self._emitted(target), d)
         return now.updated(self._emitted(row), starts[d])
 
+
+def _activation(body: ir.Block) -> int | None:
+    """The number of the largest tensor that an iteration computes of the last one, rather than writes a row of."""
+    last = body.operations[-1].operation
+    found = [
+        (tensor_bytes(v.type), -i) for i, (v, a) in enumerate(zip(last.operands, body.arguments, strict=True))
+        if v != a and v.type.rank and isinstance(v.type.element_type, ir.FloatType)
+        and not (isinstance(v, ir.OpResult) and v.owner.name == "stablehlo.dynamic_update_slice")
+    ]  # fmt: skip
+    return -max(found)[1] if found else None

@@ -10,7 +10,7 @@ from torch_mlir import ir
 from pcg.ir import emit, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.locations import argument_names
-from pcg.ir.transformation import Transformation
+from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import entry
 from pcg.layout import ShardSpec
 from pcg.lower.collectives import CollectiveBuilder
@@ -19,6 +19,7 @@ from pcg.lower.neutral import scalar
 from pcg.rewrite.layers.rows import Layers, layers_read
 from pcg.rewrite.layers.signature import unstack_arguments, write_signature
 from pcg.rewrite.layers.stacks import block_of
+from pcg.rewrite.layers.unroll import kept_layers
 from pcg.rewrite.microbatches import is_placed
 from pcg.rewrite.normalize import erase_unused
 from pcg.rules import rule_for
@@ -41,6 +42,8 @@ class LayerContext(MeshContext):
 @dataclass
 class Unstack(Transformation):
     """Replace state that is stacked over layers by an argument and a result for each layer."""
+
+    shorten: bool = option(False, "leave out all layers but the first and the last one: after pcg-unroll{shorten}")
 
     def run(self, module: ir.Operation) -> None:
         func = entry(module)
@@ -77,7 +80,7 @@ class Unstack(Transformation):
         found = [a.arg_number for a in arguments if layers.is_unstacked(a)]
         if not found:
             return
-        _Rewriting(layers).run()
+        _Rewriting(layers, kept_layers(count, self.shorten)).run()
         self.statistics["arguments unstacked"] += len(found)
         self.remark(func, f"{len(found)} arguments of {count} layers become one for each layer")
 
@@ -98,24 +101,30 @@ class _Rewriting:
     """Rewrites a function, layer by layer."""
 
     layers: Layers
-    _rows: dict[ir.Value, list[ir.Value]] = field(default_factory=dict)
+    kept: Sequence[int]
+    """The layers that there will be."""
+    _rows: dict[ir.Value, dict[int, ir.Value]] = field(default_factory=dict)
+    """Stacked value -> layer -> its rows."""
 
     def run(self) -> None:
         layers, func = self.layers, self.layers.func
         block = func.regions[0].blocks[0]
         old, (*ops, last) = list(block.arguments), [o.operation for o in block.operations]
-        arguments = [layers.count if layers.is_unstacked(a) else 0 for a in old]
+        arguments = [len(self.kept) if layers.is_unstacked(a) else 0 for a in old]
         results = [arguments[layers.state[r]] if r in layers.state else 0 for r in range(len(last.operands))]
         returned = list(last.operands)  # a value may be returned layer by layer, and as a tensor, too
-        rows = unstack_arguments(func, arguments)
-        self._rows = {a: r for a, r, n in zip(old, rows, arguments, strict=True) if n}
+        rows = unstack_arguments(func, arguments, layers.count)
+        self._rows = {
+            a: dict(zip(self.kept, r, strict=True)) for a, r, n in zip(old, rows, arguments, strict=True) if n
+        }  # fmt: skip
         replaced: list[ir.Operation] = []
         for op in ops:
             with ir.InsertionPoint(op), op.location:
                 if self._rewrite(op):
                     replaced.append(op)
         values = [
-            self._rows[v] if n else [now] for v, now, n in zip(returned, last.operands, results, strict=True)
+            [self._rows[v][i] for i in self.kept] if n else [now]
+            for v, now, n in zip(returned, last.operands, results, strict=True)
         ]  # fmt: skip
         with ir.InsertionPoint(last), last.location:
             ir.Operation.create(last.name, operands=[v for each in values for v in each])
@@ -133,12 +142,14 @@ class _Rewriting:
             self._by_layer(op, strategy)
             return True
         if len(op.results) == 1 and op.results[0] in layers.concatenated:
-            self._rows[op.results[0]] = list(op.operands)
+            self._rows[op.results[0]] = dict(enumerate(op.operands))
             return True
         layer = layers_read(op, layers.count) if len(op.operands) and layers.is_unstacked(op.operands[0]) else None
         if layer is None:
             return False
-        row = self._rows[op.operands[0]][layer]
+        row = self._rows[op.operands[0]].get(layer)
+        if row is None:
+            raise PcgError(f"layer {layer} is read, which is left out", op)
         start, limit = list(op.attributes["start_indices"]), list(op.attributes["limit_indices"])
         first = layer * row.type.shape[0]
         start[0], limit[0] = start[0] - first, limit[0] - first
@@ -147,7 +158,7 @@ class _Rewriting:
 
     def _by_layer(self, op: ir.Operation, a: Assignment) -> None:
         layers, rule = self.layers, rule_for(op)
-        each = [self._form(op, a, i) for i in range(layers.count)]
+        each = [self._form(op, a, i) for i in self.kept]
         for k, (result, parts) in enumerate(zip(op.results, map(list, zip(*each, strict=True)), strict=True)):
             if partial := rule.result_spec(k, a).partial:
                 total = parts[0]
@@ -155,8 +166,10 @@ class _Rewriting:
                     total = emit.create(REDUCERS[partial[0][1]], [total, part], result.type)
                 result.replace_all_uses_with(total)
                 continue
-            self._rows[result] = parts
+            self._rows[result] = dict(zip(self.kept, parts, strict=True))
             if result in layers.read_as_tensors:
+                if len(parts) < layers.count:
+                    raise PcgError("all layers are read as one tensor; allowed with shorten: each by itself", op)
                 full = emit.concatenate(parts, 0)
                 for use in list(result.uses):
                     reader = use.owner.operation

@@ -10,6 +10,7 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import emit
 from pcg.ir.errors import PcgError
+from pcg.ir.pipeline_choice import pipeline_choice
 from pcg.ir.stages import STAGE
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.types import tensor_bytes
@@ -17,10 +18,14 @@ from pcg.ir.walk import entry_of
 from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.pipeline.partition import partition
+from pcg.rewrite.layers.unroll import SKIPPED
 from pcg.rewrite.microbatch_loop import has_microbatches, number
 from pcg.rewrite.staging.positions import Positions
 from pcg.rules.custom_call import STAGE_BOUNDARY, target
 from pcg.search.read_schedule import ScheduleReader
+
+#: On a function whose loops are shortened: by stage, how many like it the program has, one behind the other.
+REPEATS = "pcg.repeats"
 
 
 def stage_number(op: ir.Operation) -> int | None:
@@ -32,41 +37,49 @@ def stage_number(op: ir.Operation) -> int | None:
 class AssignStages(Transformation):
     """Divide a step that runs in microbatches into the stages of a pipeline."""
 
-    stages: int = option(2, "number of stages; with `pcg.stage_boundary` in the program, one more than there are of it")
+    stages: int = option(
+        2, "number of stages; with `pcg.stage_boundary` in the program, one more than there are of it; 0: what "
+        "pcg-choose-pipeline has chosen"
+    )  # fmt: skip
     machine: Machine = field(default_factory=Machine.default)
 
     def run(self, module: ir.Operation) -> None:
         func = entry_of(module)
-        if self.stages < 1:
-            raise PcgError(f"{self.stages} stages; allowed: 1 or more", func)
+        choice = pipeline_choice(module)
+        if not self.stages and choice is None:
+            raise PcgError("the number of stages is not chosen; run pcg-choose-pipeline first", func)
+        stages = self.stages or (choice.stages if choice is not None else 0)
+        if stages < 1:
+            raise PcgError(f"{stages} stages; allowed: 1 or more", func)
         if not has_microbatches(func):
             raise PcgError("the program has no microbatches; run pcg-microbatch first", func)
         positions = Positions(func)
-        if not 1 <= self.stages <= len(positions.forward):
-            text = f"{self.stages} stages for {len(positions.forward)} ops of the forward pass"
+        if not 1 <= stages <= len(positions.forward):
+            text = f"{stages} stages for {len(positions.forward)} ops of the forward pass"
             raise PcgError(f"{text}; allowed: 1 to {len(positions.forward)}", func)
         seconds = self._seconds(func, positions)
-        first = self._boundaries(func, positions, seconds)
+        first = self._boundaries(func, positions, seconds, stages)
         crossing = _crossing(positions)
         with module.context:
             # The hash of an op changes with its attributes: nothing is looked up by an op that has its stage.
             for op in positions.ops:
                 op.attributes[STAGE] = emit.i64(sum(b <= (positions.of[op] or 0) for b in first))
             sums = [op for op in positions.ops if op.name == "pcg.batch" and "kind" in op.attributes]
-            for op in [op for op in positions.ops if _is_boundary(op)]:
+            self._repeats(func, positions)
+            for op in [op for op in positions.ops if is_boundary(op)]:
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
             _split(sums)
             _add_by_stage(func)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
-        self.statistics["stages"] += self.stages
+        self.statistics["stages"] += stages
         moved = sum(crossing[b] for b in first)
         total = sum(each)
         shares = ", ".join(f"{t / total:.1%}" if total else "0%" for t in each)
         self.remark(
             func,
-            f"{self.stages} stages with {shares} of the work of a microbatch; {moved / 2**20:.2f} MiB of a microbatch"
+            f"{stages} stages with {shares} of the work of a microbatch; {moved / 2**20:.2f} MiB of a microbatch"
             " cross their boundaries forward",
         )
 
@@ -80,13 +93,23 @@ class AssignStages(Transformation):
                 seconds[at] += reader.seconds(op)
         return seconds
 
-    def _boundaries(self, func: ir.Operation, positions: Positions, seconds: Sequence[float]) -> tuple[int, ...]:
+    @staticmethod
+    def _repeats(func: ir.Operation, positions: Positions) -> None:
+        """Of a program with fewer layers than it had: write how many each stage stands for."""
+        marks = [op for op in positions.forward if is_boundary(op)]
+        if any(SKIPPED in op.attributes for op in marks):
+            skipped = [number(op.attributes[SKIPPED]) if SKIPPED in op.attributes else 0 for op in marks]
+            func.attributes[REPEATS] = emit.i64s([1 + n for n in (*skipped, 0)])
+
+    def _boundaries(
+        self, func: ir.Operation, positions: Positions, seconds: Sequence[float], stages: int
+    ) -> tuple[int, ...]:
         """The first position of each stage but the first."""
-        marked = [i for i, op in enumerate(positions.forward) if _is_boundary(op)]
+        marked = [i for i, op in enumerate(positions.forward) if is_boundary(op)]
         if not marked:
-            return partition(seconds, _crossing(positions), self.stages)
-        if len(marked) + 1 != self.stages:
-            text = f"{self.stages} stages, but {len(marked)} pcg.stage_boundary"
+            return partition(seconds, _crossing(positions), stages)
+        if len(marked) + 1 != stages:
+            text = f"{stages} stages, but {len(marked)} pcg.stage_boundary"
             raise PcgError(f"{text}; allowed: {len(marked) + 1} stages", positions.forward[marked[0]])
         # The mark itself belongs to the stage that ends there.
         first = tuple(i + 1 for i in marked)
@@ -95,7 +118,8 @@ class AssignStages(Transformation):
         return first
 
 
-def _is_boundary(op: ir.Operation) -> bool:
+def is_boundary(op: ir.Operation) -> bool:
+    """Whether an op is a `pcg.stage_boundary`."""
     return op.name == "stablehlo.custom_call" and target(op) == STAGE_BOUNDARY
 
 

@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
+from pcg.ir.pipeline_choice import pipeline_choice
 from pcg.ir.stages import PHASE, STAGE, create_stage
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of
@@ -30,8 +31,8 @@ class OutlineStages(Transformation):
     """Make programs of the stages of a pipeline: one per phase, with transfers between meshes."""
 
     placement: str = option(
-        "", "which group of devices has which stages, as in pcg-schedule; default: linear, or interleaved where groups "
-        "have several", ("", *FORMS),
+        "", "which group of devices has which stages, as in pcg-schedule; default: what pcg-choose-pipeline has "
+        "chosen, else linear, or interleaved where groups have several", ("", *FORMS),
     )  # fmt: skip
     axis: str = option("stage", "axis of the mesh along which the groups lie; the mesh of a group has its other axes")
 
@@ -44,7 +45,9 @@ class OutlineStages(Transformation):
         if stages % count:
             raise PcgError(f"{stages} stages on {count} groups of devices; allowed: a multiple of the groups", func)
         chunks = stages // count
-        form = self.placement or ("linear" if chunks == 1 else "interleaved")
+        choice = pipeline_choice(module)
+        default = "linear" if chunks == 1 else "interleaved"
+        form = self.placement or (choice.placement if choice is not None else default)
         try:
             groups = placement(form, count, chunks)
         except PipelineError as error:

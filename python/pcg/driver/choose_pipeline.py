@@ -1,0 +1,57 @@
+"""The shape of the pipeline that a training step runs as, where it is not given.  Needs no jax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pcg.driver.compile_pipeline import prepared
+from pcg.driver.decide import run
+from pcg.driver.program import Program
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.passes.pcg_choose_pipeline import ChoosePipelinePass
+from pcg.passes.pipeline import uncollected
+from pcg.planning.choose_pipeline import best_by_groups
+from pcg.planning.pipeline_estimates import Axes, Configuration
+
+
+@dataclass(frozen=True)
+class ChosenPipeline:
+    """A shape, and the best ones of other numbers of groups."""
+
+    best: Configuration
+    others: tuple[Configuration, ...]
+    meshes: tuple[Mesh, ...]
+    """Of the groups."""
+
+
+@uncollected()
+def choose_pipeline(
+    program: Program, machine: Machine, devices: int, device_ids: Sequence[int] = (), *, groups: int = 0,
+    axes: Axes | None = None, microbatches: int = 0, schedule: str = "", chunks: int = 0, objective: str = "makespan",
+    engine: str = "search", memory_limit: int | None = None,
+) -> ChosenPipeline:  # fmt: skip
+    """The shape of the least estimated time of a step.
+
+    Args:
+      program: a training step.
+      machine: what is planned for.
+      devices: how many.
+      device_ids: their numbers on the machine's cluster; empty: 0, 1, ..., or those that it takes for so many.
+      groups, axes, microbatches, schedule, chunks: what is fixed; 0, None or "": it is chosen.
+      objective: "makespan" or "span".
+      engine: how the layouts of a stage are found, as in pcg-place-stages.
+      memory_limit: bytes per device.
+
+    Raises:
+      PcgError: there is none; at the op's location.
+    """
+    chosen = ChoosePipelinePass(
+        devices=devices, groups=groups, microbatches=microbatches, schedule=schedule, chunks=chunks,
+        objective=objective, engine=engine, memory_limit=memory_limit, machine=machine,  # type: ignore[arg-type]
+    )  # fmt: skip
+    chosen.axes, chosen.device_ids = axes, tuple(device_ids)
+    run(prepared(program, machine, []), [chosen], [], {})
+    others = tuple(best_by_groups(chosen.candidates)[1:])
+    return ChosenPipeline(chosen.best, others, chosen.estimator.meshes(chosen.best.groups, chosen.best.axes))

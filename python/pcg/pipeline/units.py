@@ -1,0 +1,127 @@
+"""A training step as a chain of units, such as layers, and what it takes on groups of devices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pcg.pipeline.partition import partition
+from pcg.pipeline.problem import Pipeline
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of the forward pass, with its part of the backward pass and of the state, on a group of devices.
+
+    Times are of one microbatch, in seconds; bytes are those of one device.
+    """
+
+    forward: float
+    backward: float
+    weight: float
+    activation: float
+    """Bytes of a microbatch from its F to its B."""
+    residual: float
+    """The part of it that remains until its W."""
+    state: float
+    """Bytes of parameters, optimizer state and sums of gradients."""
+    crossing: float
+    """Bytes of a microbatch that go on to the next unit."""
+    repeat: int = 1
+    """How many of it there are, one after another."""
+
+    @property
+    def work(self) -> float:
+        return self.forward + self.backward + self.weight
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Units in the order of the forward pass, on a group of `devices`, for steps of `microbatches`."""
+
+    units: tuple[Unit, ...]
+    devices: int
+    microbatches: int
+    once: float
+    """Seconds per byte of state that a step takes besides its microbatches: reductions of gradients, updates."""
+    workspace: float
+    """The most bytes that any program needs besides what it reads."""
+
+    @property
+    def length(self) -> int:
+        return sum(u.repeat for u in self.units)
+
+    @property
+    def work(self) -> float:
+        """Seconds of all units, of one microbatch."""
+        return sum(u.work * u.repeat for u in self.units)
+
+    @property
+    def state(self) -> float:
+        return sum(u.state * u.repeat for u in self.units)
+
+    def divided(self, groups: Sequence[int], transfer: Transfer, split: bool = True) -> Divided:
+        """The chain in stages, `groups[s]` the group of devices of stage s: balanced, as `partition` does it.
+
+        Args:
+          split: whether W may be run some time after its B; else it is part of it.
+
+        Raises:
+          PipelineError: there are fewer units than stages.
+        """
+        chain = [u for u in self.units for _ in range(u.repeat)]
+        before = [0.0, *(u.crossing for u in chain[:-1])]
+        first = partition([u.work for u in chain], before, len(groups))
+        stages = [chain[a:b] for a, b in itertools.pairwise((0, *first, len(chain)))]
+        state = [0.0] * (max(groups) + 1)
+        for group, own in zip(groups, stages, strict=True):
+            state[group] += sum(u.state for u in own)
+        latency = max((transfer.seconds(before[b]) for b in first), default=0.0)
+        least = self.work * 1e-9 or 1e-12
+        forward, backward, weight, activation, residual = (
+            [sum(getattr(u, name) for u in own) for own in stages]
+            for name in ("forward", "backward", "weight", "activation", "residual")
+        )
+        workspace = self.workspace
+        if not split:
+            backward = [b + w for b, w in zip(backward, weight, strict=True)]
+            workspace += max(residual)
+            weight = residual = [0.0] * len(stages)
+        activation = [max(a, r, 1.0) for a, r in zip(activation, residual, strict=True)]
+        problem = Pipeline(
+            tuple(groups), self.microbatches, tuple(max(t, least) for t in forward),
+            tuple(max(t, least) for t in backward), tuple(weight), latency, tuple(activation), tuple(residual),
+        )  # fmt: skip
+        fixed = tuple(x + workspace for x in state)
+        return Divided(problem, fixed, max(state) * self.once, tuple(map(len, stages)))
+
+    @property
+    def each_once(self) -> float:
+        """Bytes per device of one of each unit."""
+        return sum(u.state + u.activation + u.residual for u in self.units) + self.workspace
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Copies between two groups: seconds of a size, in bytes per device."""
+
+    latency: float
+    per_byte: float
+
+    def seconds(self, size: float) -> float:
+        return self.latency + self.per_byte * size if size else 0.0
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A chain in stages."""
+
+    problem: Pipeline
+    """Without limits of memory."""
+    fixed: tuple[float, ...]
+    """By group: bytes on a device besides activations: state, sums of gradients, and workspace of a program."""
+    once: float
+    """Seconds before and after the microbatches, on the group that needs most."""
+    lengths: tuple[int, ...]
+    """Units by stage."""

@@ -1,0 +1,202 @@
+"""How many stages a pipeline has, on which mesh each runs, in how many microbatches, and with which schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+
+from pcg.ir import shardings
+from pcg.ir.errors import PcgError
+from pcg.ir.pipeline_choice import PipelineChoice, set_pipeline_choice
+from pcg.ir.transformation import Bytes, Transformation, option
+from pcg.ir.walk import entry_of, walk
+from pcg.machine import Machine
+from pcg.pipeline.automatic import OBJECTIVES
+from pcg.pipeline.named import AUTO, NAMED
+from pcg.planning.pipeline_estimates import Axes, Configuration, Method, PipelineEstimator
+from pcg.planning.place_stages import ENGINES
+from pcg.planning.progress import Progress
+from pcg.planning.target import limit_of
+from pcg.rewrite.staging.assign import is_boundary
+from pcg.rewrite.staging.outline import mesh_name
+from pcg.rewrite.temporal import batch_arguments
+from pcg.search.roles import data_of, state_of
+
+#: Axes of the mesh of a group.  Either may split anything: the names say which lies on the faster links.
+_OUTER, _INNER = "data", "model"
+#: Devices of the second axis, at most.  A choice: as many as have fast links between them in most clusters.
+_MOST_INNER = 8
+#: What is tried where nothing is said.
+METHODS = (
+    Method(AUTO), Method(AUTO, 2), Method("1f1b", split=False), Method("interleaved", 2, False),
+    Method("interleaved", 4, False),
+)  # fmt: skip
+#: What takes so much longer than the best in any case is not scheduled, and what does by so much more not varied: it
+#: would have to become much faster with another number of microbatches.  Choices.
+_NEAR, _VARIED = 1.1, 1.2
+#: Larger numbers of microbatches that are tried where a shape does not fit.  A choice.
+_MORE = 3
+#: Microbatches per group to begin with.  A choice: then little is idle.
+_PER_GROUP = 4
+
+
+@dataclass
+class ChoosePipeline(Transformation):
+    """Choose the shape of a pipeline: groups of devices, the mesh of each, microbatches, placement and schedule."""
+
+    devices: int = option(0, "number of devices; default: those of the cluster, else of the module's dist.mesh")
+    groups: int = option(0, "number of groups of devices, one behind the other; 0: the best")
+    microbatches: int = option(0, "number of microbatches; 0: the best")
+    schedule: str = option("", "schedule, as in pcg-schedule; default: the best", ("", AUTO, *NAMED))
+    chunks: int = option(0, "stages per group; 0: the best, or what the schedule needs")
+    objective: str = option("makespan", "what a step takes: its makespan, or the longest span of a group", OBJECTIVES)
+    engine: str = option("search", "how the layouts of a stage are found, as in pcg-place-stages", ENGINES)
+    memory_limit: Bytes | None = option(
+        None, "bytes per device that a pipeline may need; default: what a device of the cluster, if any, has"
+    )
+    progress: bool = option(True, "show progress on stderr when the search takes longer than two seconds")
+    machine: Machine = field(default_factory=Machine.default)
+    axes: Axes | None = field(default_factory=lambda: None)
+    """Axes of the mesh of each group, where they are fixed."""
+    device_ids: tuple[int, ...] = ()
+    """Numbers of the devices on the cluster, in the order of the groups; empty: those that it takes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.candidates: list[Configuration] = []
+        """All that were estimated and fit, the best first."""
+
+    @property
+    def best(self) -> Configuration:
+        return self.candidates[0]
+
+    def run(self, module: ir.Operation) -> None:
+        module = module.operation
+        func = entry_of(module)
+        if marked := [op for op in walk(func) if is_boundary(op)]:
+            text = "pcg.stage_boundary says where stages end"
+            raise PcgError(f"{text}; allowed: without it, or with a number of stages", marked[0])
+        count = self._devices(module)
+        limit = limit_of(self.memory_limit, self.machine)
+        self.estimator = PipelineEstimator(
+            module, self.machine, count, self.engine, limit, self.objective, self.device_ids
+        )  # fmt: skip
+        counts = self._microbatches(func)
+        with Progress(self.progress) as progress:
+            shapes = self._shapes(count, func)
+            for n, (groups, axes) in enumerate(shapes, 1):
+                progress(f"pipelines: shape {n} of {len(shapes)}, {len(self.candidates)} candidates")
+                self._climb(groups, axes, counts)
+        if not self.candidates:
+            within = f" within {limit / 2**30:.2f} GiB per device" if limit is not None else ""
+            text = f"no pipeline on {count} devices{within}"
+            raise PcgError(f"{text}; allowed: more devices, more memory, or more microbatches", func)
+        self.candidates.sort(key=lambda c: c.seconds)
+        self._write(module)
+        self.statistics["profiles"] += len(self.estimator.profiles)
+        self.statistics["candidates"] += len(self.candidates)
+        self.remark(func, f"{self.best}; no schedule of these stages takes less than {1e3 * self.best.bound:.3f} ms")
+        for other in best_by_groups(self.candidates)[1:6]:
+            self.remark(func, f"instead of {other}")
+
+    # -- what there is -------------------------------------------------------------------------
+
+    def _devices(self, module: ir.Operation) -> int:
+        mesh, cluster = shardings.mesh_of(module), self.machine.cluster
+        found = self.devices or (len(cluster.devices) if cluster else 0) or (mesh.size if mesh else 0)
+        if found < 1:
+            raise PcgError("there are no devices to plan a pipeline for; give --cluster, --devices or --mesh", module)
+        if cluster and found > len(cluster.devices):
+            raise PcgError(f"{found} devices; allowed: up to those of the cluster, {len(cluster.devices)}", module)
+        return found
+
+    def _microbatches(self, func: ir.Operation) -> list[int]:
+        """The numbers of microbatches that are possible."""
+        batch = batch_arguments(func, data_of(func, state_of(func)), 1)[1]
+        counts = [m for m in _divisors(batch) if m > 1]
+        if not counts:
+            raise PcgError(f"a batch of {batch} cannot be divided; allowed: 2 examples or more", func)
+        if self.microbatches and self.microbatches not in counts:
+            text = f"{self.microbatches} microbatches of a batch of {batch}"
+            raise PcgError(f"{text}; allowed: {', '.join(map(str, counts))}", func)
+        return [self.microbatches] if self.microbatches else counts
+
+    def _shapes(self, count: int, func: ir.Operation) -> list[tuple[int, Axes]]:
+        """(groups, axes of the mesh of each), beginning with as many groups as devices in each."""
+        if self.groups and count % self.groups:
+            raise PcgError(f"{self.groups} groups of {count} devices; allowed: a divisor of the devices", func)
+        found = [
+            (groups, axes) for groups in ([self.groups] if self.groups else _divisors(count))
+            for axes in ([self.axes] if self.axes is not None else _meshes(count // groups))
+        ]  # fmt: skip
+        return sorted(found, key=lambda s: (len(s[1]), abs(s[0] ** 2 - count)))
+
+    def _methods(self) -> Sequence[Method]:
+        if not self.schedule:
+            found = [m for m in METHODS if not self.chunks or m.chunks == self.chunks]
+            return found or [Method(AUTO, self.chunks)]
+        form = Method(self.schedule).placement
+        return [Method(self.schedule, self.chunks or (1 if form == "linear" else 2))]
+
+    # -- search --------------------------------------------------------------------------------
+
+    def _climb(self, groups: int, axes: Axes, counts: Sequence[int]) -> None:
+        """Estimate a shape; take more microbatches, and fewer, as long as that is faster, or more until it fits."""
+        start = min(range(len(counts)), key=lambda i: abs(counts[i] - _PER_GROUP * groups))
+        first = self._add(groups, axes, counts[start])
+        for step in (1, -1):
+            i, before = start + step, first
+            while 0 <= i < len(counts):
+                fits = before < float("inf")
+                if before > self._fastest * _VARIED if fits else (step < 0 or i - start > _MORE):
+                    break
+                found = self._add(groups, axes, counts[i])
+                if fits and found >= before:
+                    break
+                i, before = i + step, found
+
+    @property
+    def _fastest(self) -> float:
+        return min((c.seconds for c in self.candidates), default=float("inf"))
+
+    def _add(self, groups: int, axes: Axes, microbatches: int) -> float:
+        """Add what is fast of a shape; seconds of the best of it, or what it takes at least; infinite: none fits."""
+        found, least = self.estimator.estimate(groups, axes, microbatches, self._methods(), self._fastest * _NEAR)
+        self.candidates += found
+        return least
+
+    # -- result --------------------------------------------------------------------------------
+
+    def _write(self, module: ir.Operation) -> None:
+        """Declare the meshes of the groups, and say what the passes behind this one take."""
+        c = self.best
+        with module.context:
+            for op in [op.operation for op in module.regions[0].blocks[0].operations]:
+                if op.name == "dist.mesh":
+                    op.erase()
+            for g, mesh in enumerate(self.estimator.meshes(c.groups, c.axes)):
+                shardings.set_mesh(module, mesh, mesh_name(g))
+            m = c.method
+            set_pipeline_choice(module, PipelineChoice(c.stages, c.microbatches, m.placement, m.schedule))
+
+
+def best_by_groups(found: Sequence[Configuration]) -> list[Configuration]:
+    """The best of each number of groups, in order."""
+    best: dict[int, Configuration] = {}
+    for c in found:
+        best.setdefault(c.groups, c)
+    return list(best.values())
+
+
+def _meshes(size: int) -> Iterator[Axes]:
+    """Meshes of one and of two axes."""
+    yield ((_OUTER, size),)
+    for inner in _divisors(size):
+        if 1 < inner < size and inner <= _MOST_INNER:
+            yield (_OUTER, size // inner), (_INNER, inner)
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]

@@ -1,0 +1,180 @@
+"""What the layers of a training step cost on a group of devices: two of them planned, with what is around them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch_mlir import ir
+
+from pcg.cost import CostModel
+from pcg.ir import shardings
+from pcg.ir.clone import clone_module
+from pcg.ir.stages import inputs_of, outputs_of, stage_module
+from pcg.ir.types import tensor_bytes
+from pcg.ir.walk import defining_op, entry_of
+from pcg.layout import Mesh
+from pcg.machine import Machine
+from pcg.pipeline.units import Chain, Unit
+from pcg.planning.place_stages import PlaceStages
+from pcg.rewrite.accumulate import Microbatch
+from pcg.rewrite.backward.split import SplitBackward
+from pcg.rewrite.layers.unroll import Unroll
+from pcg.rewrite.layers.unstack import Unstack
+from pcg.rewrite.staging.assign import REPEATS, AssignStages, is_boundary, stage_number
+from pcg.rewrite.staging.fragments import VARYING, phase_of
+from pcg.rewrite.staging.outline import OutlineStages, fragments_of, mesh_name
+from pcg.rewrite.staging.positions import Positions
+from pcg.rules.registry import shape
+from pcg.search.read_schedule import ScheduleReader
+
+#: Stages that a program without loops over layers is divided into, to be profiled.  A choice: twice the groups that
+#: are common, so that stages can be made of them.
+_UNITS = 32
+
+
+@dataclass
+class Profiler:
+    """Plans parts of a prepared training step on meshes, and reads what they cost.
+
+    Raises:
+      PcgError: the step cannot be divided; at the op's location.
+    """
+
+    module: ir.Operation
+    machine: Machine
+    engine: str = "search"
+    _short: ir.Module | None = None
+    _divided: dict[int, ir.Module] = field(default_factory=dict)
+    """By number of microbatches: the program of few layers, in units."""
+
+    def run(self, mesh: Mesh, microbatches: int, memory_limit: float) -> Chain:
+        """The units on a group with this mesh.
+
+        Args:
+          mesh: of the group, with the numbers of its devices.
+          microbatches: the batch is a multiple of it.
+          memory_limit: bytes per device that the units, each planned once, may need.
+        """
+        with self.module.context, self.module.location:
+            module = clone_module(self._in_units(microbatches)).operation
+            shardings.set_mesh(module, mesh, mesh_name(0))
+            OutlineStages(placement="interleaved").run(module)
+            PlaceStages(engine=self.engine, machine=self.machine, memory_limit=int(memory_limit)).run(module)
+            return _Reader(entry_of(module), mesh, self.machine, microbatches).read()
+
+    def _in_units(self, microbatches: int) -> ir.Module:
+        """The program of few layers in so many microbatches, with the unit and phase of each op."""
+        if microbatches not in self._divided:
+            if self._short is None:
+                self._short = clone_module(self.module)
+                Unroll(shorten=True).run(self._short.operation)
+                Unstack(shorten=True).run(self._short.operation)
+            copy = clone_module(self._short)
+            module, func = copy.operation, entry_of(copy.operation)
+            Microbatch(microbatches=microbatches).run(module)
+            AssignStages(stages=_stages(func), machine=self.machine).run(module)
+            SplitBackward().run(module)
+            self._divided[microbatches] = copy
+        return self._divided[microbatches]
+
+
+def _stages(func: ir.Operation) -> int:
+    """The number of units: those that the boundaries of layers make, or any, where there are no loops over layers."""
+    forward = Positions(func).forward
+    return 1 + sum(map(is_boundary, forward)) if any(map(is_boundary, forward)) else min(_UNITS, len(forward))
+
+
+@dataclass
+class _Reader:
+    """Reads placed fragments of one group, whose stages are the units."""
+
+    func: ir.Operation
+    mesh: Mesh
+    machine: Machine
+    microbatches: int
+    _seconds: dict[tuple[str, int], float] = field(default_factory=lambda: defaultdict(float))
+    """By phase and unit."""
+    _reads: dict[tuple[str, int], set[ir.Value]] = field(default_factory=lambda: defaultdict(set))
+    _writes: dict[tuple[str, int], set[ir.Value]] = field(default_factory=lambda: defaultdict(set))
+    _bytes: dict[ir.Value, float] = field(default_factory=dict)
+    """On one device."""
+    _varying: set[ir.Value] = field(default_factory=set)
+    """One for each microbatch."""
+    _once: float = 0.0
+    _workspace: float = 0.0
+
+    def read(self) -> Chain:
+        for fragment in fragments_of(self.func):
+            self._fragment(fragment)
+        count = 1 + max(unit for _, unit in self._seconds)
+        repeats = list(ir.DenseI64ArrayAttr(self.func.attributes[REPEATS])) if REPEATS in self.func.attributes else []
+        units = [self._unit(u, count, (repeats or [1] * count)[u]) for u in range(count)]
+        state = sum(u.state for u in units)
+        return Chain(
+            tuple(units), self.mesh.size, self.microbatches, self._once / state if state else 0.0, self._workspace
+        )  # fmt: skip
+
+    def _fragment(self, op: ir.Operation) -> None:
+        phase, unit = phase_of(op), stage_number(op)
+        inner = stage_module(op, self.mesh)
+        reader = ScheduleReader(CostModel(self.machine, self.mesh), entry_of(inner))
+        schedule = reader.read().schedule
+        seconds = schedule.seconds
+        ins = shardings.boundary_specs(op, shardings.IN_SPECS)
+        outs = shardings.boundary_specs(op, shardings.OUT_SPECS)
+        pairs = [*zip(inputs_of(op), ins, strict=True), *zip(outputs_of(op), outs, strict=True)]
+        for value, spec in pairs:
+            if value is not None and spec is not None:
+                self._bytes[value] = tensor_bytes(value.type, spec.local_shape(shape(value), self.mesh))
+        read = {v for v in inputs_of(op)}
+        self._workspace = max(self._workspace, schedule.peak() - sum(self._bytes[v] for v in read))
+        if phase not in VARYING:
+            self._once += seconds
+            return
+        assert unit is not None
+        self._seconds[phase, unit] += seconds
+        self._reads[phase, unit] |= read
+        written = {v for v in outputs_of(op) if v is not None}
+        self._writes[phase, unit] |= written
+        self._varying |= written
+        self._varying |= {v for v in read if (source := defining_op(v)) is not None and source.name == "pcg.pipeline"}
+
+    def _size(self, values: Iterable[ir.Value]) -> float:
+        return sum(self._bytes[v] for v in values)
+
+    def _unit(self, u: int, count: int, repeat: int) -> Unit:
+        forward, backward, weight = VARYING
+        own = (self._reads[forward, u] | self._writes[forward, u]) & self._varying
+        behind = self._reads[backward, u] | self._reads[weight, u]
+        final = self._reads[weight, u] & self._varying & (own | self._writes[backward, u])
+        activation, residual = self._size(own & behind), self._size(final)
+        before = {v for w in range(u + 1) for v in self._writes[forward, w]}
+        crossing = self._size(before & {v for w in range(u + 1, count) for v in self._reads[forward, w]})
+        return Unit(
+            self._seconds[forward, u], self._seconds[backward, u], self._seconds[weight, u],
+            activation, residual, self._state(u), crossing, repeat,
+        )  # fmt: skip
+
+    def _state(self, u: int) -> float:
+        """Bytes of the parameters of a unit, of the optimizer's state of them, and of the sums of their gradients."""
+        read = [{v for p in VARYING for v in self._reads[p, w]} - self._varying for w in range(u + 1)]
+        first = read[u] - set().union(*read[:u])  # what several units read is there once, and copied to the others
+        parameters = {v for v in read[u] if isinstance(v, ir.BlockArgument)}
+        sums = [
+            v for p in VARYING for v in self._writes[p, u]
+            if any(use.owner.name == "pcg.batch" and "kind" in use.owner.attributes for use in v.uses)
+        ]  # fmt: skip
+        moments = self._moments * self._size(parameters & first)
+        return self._size(read[u]) + self._size(sums) + moments
+
+    @cached_property
+    def _moments(self) -> float:
+        """Bytes of state that only the update reads, per byte of parameters."""
+        read = {v for reads in self._reads.values() for v in reads}
+        parameters = [v for v in read if isinstance(v, ir.BlockArgument)]
+        others = [v for v in self._bytes if isinstance(v, ir.BlockArgument) and v not in read]
+        total = self._size(parameters)
+        return self._size(others) / total if total else 0.0

@@ -1,0 +1,164 @@
+"""The shape of a pipeline: what estimates of few layers say beside plans of all, and the search."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import pytest
+
+import pcg
+from bench.pipelined_models import bert_step
+from examples import llama
+from pcg.driver.choose_pipeline import choose_pipeline
+from pcg.driver.compile_pipeline import compile_pipeline, prepared
+from pcg.driver.pipelined import FragmentProgram
+from pcg.driver.program import Program
+from pcg.frontend import jax_program
+from pcg.ir import shardings
+from pcg.ir.errors import PcgError
+from pcg.ir.pipeline_choice import pipeline_choice
+from pcg.layout import Mesh
+from pcg.machine import Cluster, Machine
+from pcg.passes.pcg_choose_pipeline import ChoosePipelinePass
+from pcg.passes.pipeline import Pipeline
+from pcg.pipeline.lowering import lower
+from pcg.pipeline.named import named
+from pcg.pipeline.progress import peaks
+from pcg.pipeline.units import Transfer
+from pcg.planning.choose_pipeline import best_by_groups
+from pcg.planning.pipeline_estimates import Method, PipelineEstimator
+
+MACHINE = Machine.default()
+MESH = Mesh.of({"stage": 2, "data": 2}, range(4))
+
+
+@cache
+def _program(layers: int = 6, remat: bool = True) -> Program:
+    """A decoder of which only shapes are needed, large enough that latencies do not count most."""
+    sizes = {"hidden": 1024, "ffn": 2048, "vocab": 4096, "seq": 512, "batch": 16}
+    step, args = llama.shapes("small", layers=layers, scan=True, remat=remat, **sizes)
+    return jax_program.trace(step, args, {})
+
+
+@pytest.mark.parametrize("remat", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_two_layers_say_what_six_take(remat: bool) -> None:
+    """The estimate for two groups beside the plan of the program with all its layers: times, bytes, the schedule."""
+    program = _program(6, remat)
+    estimator = PipelineEstimator(prepared(program, MACHINE, []).operation, MACHINE, 4)
+    estimator.estimate(2, (("data", 2),), 4, [Method("zb-h1")])
+    (chain,) = estimator.profiles.values()
+    assert chain is not None and [u.repeat for u in chain.units] == [1, 5, 1, 1]
+    planned = compile_pipeline(program, MESH.along("stage"), 4, machine=MACHINE)
+    problem, divided = planned.problem(), chain.divided((0, 1), Transfer(0.0, 0.0))
+    total = sum(problem.forward) + sum(problem.backward) + sum(problem.weight)
+    assert chain.work == pytest.approx(total, rel=0.1)
+    # The real partition may cut inside of a layer.
+    schedule, ours = named(problem, "zb-h1"), named(divided.problem, "zb-h1")
+    assert ours.makespan == pytest.approx(schedule.makespan, rel=0.15)
+    outside = [f for f in (*planned.first, *planned.fragments) if isinstance(f, FragmentProgram)]
+    once = [sum(f.seconds for f in outside if f.phase in ("prepare", "update") and f.group == g) for g in range(2)]
+    assert divided.once == pytest.approx(max(once), rel=0.3)
+    memory = max(f + p for f, p in zip(divided.fixed, ours.peaks(), strict=True))
+    assert memory == pytest.approx(max(peaks(lower(planned.step(), schedule))), rel=0.3)
+
+
+def test_layers_that_are_not_left_out() -> None:
+    """A loop of two layers has no others; the units are the same."""
+    costs = []
+    for layers in (2, 6):
+        module = prepared(_program(layers), MACHINE, [])
+        estimator = PipelineEstimator(module.operation, MACHINE, 2)
+        estimator.estimate(1, (("data", 2),), 4, [Method("1f1b")])
+        costs.append(next(iter(estimator.profiles.values())))
+    few, many = costs
+    assert few is not None and many is not None
+    assert [u.repeat for u in few.units] == [1, 1, 1, 1]
+    for a, b in zip(few.units, many.units, strict=True):
+        assert a.work == pytest.approx(b.work, rel=0.05)
+        assert a.activation == b.activation and a.residual == b.residual
+        assert a.state == pytest.approx(b.state)
+
+
+def _choose(**options: Any) -> ChoosePipelinePass:
+    module = prepared(_program(), MACHINE, [])
+    chosen = ChoosePipelinePass(machine=options.pop("machine", MACHINE), **{"devices": 2, "progress": False} | options)
+    Pipeline([chosen]).run(module)
+    return chosen
+
+
+def test_the_best_of_all() -> None:
+    chosen = _choose()
+    assert chosen.best.seconds == min(c.seconds for c in chosen.candidates)
+    assert {c.groups for c in best_by_groups(chosen.candidates)} == {1, 2}
+    for c in chosen.candidates:
+        assert c.bound <= c.seconds * (1 + 1e-9)
+        assert c.groups * math.prod(size for _, size in c.axes) == 2
+
+
+@pytest.mark.parametrize("fixed", [{"microbatches": 4, "groups": 2}, {"microbatches": 2, "chunks": 2, "schedule": "zb-v"}])
+def test_what_is_fixed_stays(fixed: dict[str, Any]) -> None:
+    for c in _choose(**fixed).candidates:
+        m = c.method
+        said = {"groups": c.groups, "microbatches": c.microbatches, "schedule": m.schedule, "chunks": m.chunks}
+        assert fixed.items() <= said.items()
+
+
+def test_memory() -> None:
+    """With less memory another pipeline is chosen, which needs no more of it, and is not faster."""
+    fixed = {"microbatches": 8, "groups": 2}
+    free = _choose(**fixed)
+    limit = int(0.9 * free.best.memory)
+    tight = _choose(memory_limit=limit, **fixed)
+    assert all(c.memory <= limit for c in tight.candidates)
+    assert tight.best.seconds >= free.best.seconds * (1 - 1e-9)
+    with pytest.raises(PcgError, match=r"no pipeline on 2 devices within 0.00 GiB per device; allowed: more"):
+        _choose(memory_limit=20000, **fixed)
+
+
+def test_on_a_cluster() -> None:
+    """Groups have the devices of the cluster, one node behind the other."""
+    module = prepared(_program(), MACHINE, [])
+    machine = Machine.of(Cluster.preset("dgx-h100", nodes=2))
+    chosen = ChoosePipelinePass(machine=machine, groups=2, microbatches=4, schedule="1f1b", progress=False)
+    chosen.axes = (("data", 8),)
+    Pipeline([chosen]).run(module)
+    assert chosen.estimator.meshes(2, chosen.best.axes)[1].device_ids == tuple(range(8, 16))
+    assert pipeline_choice(module) == (2, 4, "linear", "1f1b")
+    assert list(shardings.meshes_of(module.operation)) == ["group0", "group1"]
+
+
+def test_a_program_without_loops() -> None:
+    step, args = bert_step(layers=2, batch=8)
+    program = jax_program.trace(step, args, {})
+    chosen = choose_pipeline(program, MACHINE, 2, groups=2, microbatches=2, schedule="1f1b")
+    assert chosen.best.groups == 2 and [m.size for m in chosen.meshes] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"groups": 3}, "3 groups of 2 devices; allowed: a divisor"),
+        ({"microbatches": 3}, "3 microbatches of a batch of 16; allowed: 2, 4, 8, 16"),
+        ({"devices": 0}, "no devices to plan a pipeline for; give --cluster, --devices or --mesh"),
+        ({"devices": 9, "machine": Machine.of(Cluster.preset("dgx-h100", nodes=1))}, "9 devices; allowed: up to .* 8"),
+    ],
+)
+def test_errors(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(PcgError, match=text):
+        _choose(**options)
+
+
+def test_marks_are_refused() -> None:
+    def step(w: Any, x: Any) -> Any:
+        import jax
+
+        loss, grad = jax.value_and_grad(lambda w: (pcg.stage_boundary(x @ w[0]) @ w[1]).sum())(w)
+        return [a - g for a, g in zip(w, grad, strict=True)], loss
+
+    import numpy as np
+
+    w = [np.ones((4, 4), np.float32)] * 2
+    with pytest.raises(PcgError, match="pcg.stage_boundary says where stages end; allowed: without it"):
+        pcg.compile(step, 2, pipeline="auto").lower(w, np.ones((8, 4), np.float32))
