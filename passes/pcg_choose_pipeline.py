@@ -26,8 +26,8 @@ class ChoosePipelinePass(ChoosePipeline, Pass):
     ```mlir
     module attributes {pcg.pipeline_choice = {microbatches = 8 : i64, placement = "linear", schedule = "auto",
                                               stages = 2 : i64}} {
-      dist.mesh @group0 ["data" = 4] {device_ids = [0, 1, 2, 3]}
-      dist.mesh @group1 ["data" = 4] {device_ids = [4, 5, 6, 7]}
+      "dist.mesh"() {sym_name = "group0", value = #dist.process_mesh<["data"], [4], [0, 1, 2, 3]>} : () -> ()
+      "dist.mesh"() {sym_name = "group1", value = #dist.process_mesh<["data"], [4], [4, 5, 6, 7]>} : () -> ()
       func.func @main(...) {
     ```
     """

@@ -194,6 +194,31 @@ def test_what_a_pipeline_is_made_of_is_explained() -> None:
     assert "pcg.stage" in program.as_text()
 
 
+@pytest.mark.parametrize(
+    ("mesh", "options"), [(2, "auto"), ({"stage": 2, "data": 2}, {"schedule": "1f1b"}), (4, {"microbatches": 4})]
+)
+def test_what_is_not_given_is_chosen(mesh: Any, options: Any) -> None:
+    args = arguments(batch=16)
+    program = pcg.compile(step, mesh, pipeline=options)
+    for got, want in zip(jax.tree.leaves(program(*args)), jax.tree.leaves(jax.jit(step)(*args)), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
+    best = program.chosen.best
+    assert program.executable.program.microbatches == best.microbatches
+    assert len(program.executable.program.placement) == best.stages
+    assert f"Chosen by estimates of few layers: {best}" in program.explain()
+    if isinstance(mesh, dict):
+        assert (best.groups, best.axes, best.method.schedule) == (2, (("data", 2),), "1f1b")
+
+
+def test_a_published_scheme_inside_of_stages() -> None:
+    args = arguments()
+    program = pcg.compile(step, {"stage": 2, "model": 2}, pipeline=4, strategy="megatron")
+    for got, want in zip(jax.tree.leaves(program(*args)), jax.tree.leaves(jax.jit(step)(*args)), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
+    state = [v for n, v in program.executable.program.values.items() if n in program.executable.program.arguments]
+    assert any("model" in str(v.spec) for v in state)
+
+
 def test_options_that_cannot_be_are_named() -> None:
     with pytest.raises(pcg.PipelineError, match=r"schedule 'zb-h3'; allowed: auto, gpipe"):
         pcg.PipelineOptions(4, schedule="zb-h3")
@@ -201,14 +226,14 @@ def test_options_that_cannot_be_are_named() -> None:
         pcg.compile(step, {"stage": 2}, pipeline=1)
     with pytest.raises(pcg.PipelineError, match="pipeline option 'micro'; allowed: microbatches, "):
         pcg.compile(step, {"stage": 2}, pipeline={"micro": 4})
-    with pytest.raises(pcg.PipelineError, match="pipeline without microbatches"):
-        pcg.compile(step, {"stage": 2}, pipeline={"schedule": "1f1b"})
+    with pytest.raises(pcg.PipelineError, match="pipeline 'best'; allowed: pcg.PipelineOptions, .* or 'auto'"):
+        pcg.compile(step, {"stage": 2}, pipeline="best")
     with pytest.raises(pcg.PipelineError, match="3 chunks with 1f1b; allowed: 1, "):
         pcg.PipelineOptions(4, schedule="1f1b", chunks=3)
     with pytest.raises(pcg.PipelineError, match="in_shardings with pipeline=; allowed: without it"):
         pcg.compile(step, {"stage": 2}, pipeline=4, in_shardings=(None, None))
-    with pytest.raises(pcg.PipelineError, match="strategy 'megatron' with pipeline=; allowed: auto, "):
-        pcg.compile(step, {"stage": 2}, pipeline=4, strategy="megatron")
+    with pytest.raises(pcg.PipelineError, match="strategy 'unity' with pipeline=; allowed: auto, "):
+        pcg.compile(step, {"stage": 2}, pipeline=4, strategy="unity")
     with pytest.raises(MeshError, match="mesh data=2 has no axis 'stage'; its axes: data"):
         pcg.compile(step, {"data": 2}, pipeline=4)
     with pytest.raises(PcgError, match="a batch of 8 does not divide into 3 microbatches"):

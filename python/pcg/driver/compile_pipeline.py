@@ -19,6 +19,7 @@ from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
 from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_module
+from pcg.ir.transformation import Bytes
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.fuse_collectives import FuseCollectives
@@ -67,8 +68,9 @@ def compile_pipeline(
     module = prepared(program, machine, remarks)
     for g, mesh in enumerate(groups):
         shardings.set_mesh(module, mesh, mesh_name(g))
+    limit = None if memory_limit is None else Bytes(memory_limit)
     settings = Settings(
-        machine, memory_limit=memory_limit, stages=len(devices), microbatches=microbatches, placement=form
+        machine, memory_limit=limit, stages=len(devices), microbatches=microbatches, placement=form
     )  # fmt: skip
     run(module, pipelines.pipelined(settings, engine), remarks, {})
     reader = _Reader(program, entry_function(module), tuple(groups), machine)

@@ -33,5 +33,6 @@ def pipeline_choice(module: ir.Operation) -> PipelineChoice | None:
     if _CHOICE not in module.operation.attributes:
         return None
     said = ir.DictAttr(module.operation.attributes[_CHOICE])
-    numbers = (int(ir.IntegerAttr(said[name]).value) for name in ("stages", "microbatches"))
-    return PipelineChoice(*numbers, *(ir.StringAttr(said[name]).value for name in ("placement", "schedule")))
+    stages, microbatches = (int(ir.IntegerAttr(said[name]).value) for name in ("stages", "microbatches"))
+    placement, schedule = (str(ir.StringAttr(said[name]).value) for name in ("placement", "schedule"))
+    return PipelineChoice(stages, microbatches, placement, schedule)

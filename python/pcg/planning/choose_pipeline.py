@@ -97,7 +97,7 @@ class ChoosePipeline(Transformation):
         self._write(module)
         self.statistics["profiles"] += len(self.estimator.profiles)
         self.statistics["candidates"] += len(self.candidates)
-        self.remark(func, f"{self.best}; no schedule of these stages takes less than {1e3 * self.best.bound:.3f} ms")
+        self.remark(func, f"{self.best}; no schedule of these stages takes less than {1e3 * self.best.bound:.4g} ms")
         for other in best_by_groups(self.candidates)[1:6]:
             self.remark(func, f"instead of {other}")
 

@@ -75,7 +75,7 @@ class Configuration:
         chunks = f" with {self.method.chunks} stages each ({self.method.placement})" if self.method.chunks > 1 else ""
         return (
             f"{groups} of {inner}{chunks}, {self.microbatches} microbatches, {self.method.schedule}:"
-            f" {1e3 * self.seconds:.3f} ms, {self.memory / 2**20:.1f} MiB per device"
+            f" {1e3 * self.seconds:.4g} ms, {self.memory / 2**20:.1f} MiB per device"
         )
 
 

@@ -13,6 +13,7 @@ from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.clone import clone_module
 from pcg.ir.stages import inputs_of, outputs_of, stage_module
+from pcg.ir.transformation import Bytes
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import Mesh
@@ -62,7 +63,7 @@ class Profiler:
             module = clone_module(self._in_units(microbatches)).operation
             shardings.set_mesh(module, mesh, mesh_name(0))
             OutlineStages(placement="interleaved").run(module)
-            PlaceStages(engine=self.engine, machine=self.machine, memory_limit=int(memory_limit)).run(module)
+            PlaceStages(engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit))).run(module)
             return _Reader(entry_of(module), mesh, self.machine, microbatches).read()
 
     def _in_units(self, microbatches: int) -> ir.Module:

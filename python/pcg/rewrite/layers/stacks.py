@@ -104,9 +104,14 @@ class Stack:
     def read(self, start: int, end: int) -> ir.Value:
         """The indices from `start` to `end`, computed at the insertion point; no op where they are one value."""
         found = [p.between(start, end) for p in self.pieces if p.start < end and p.end > start]
-        values = [self._value(p) for p in found]
-        if len(values) == 1:
-            return values[0]
+        if len(found) == 1:
+            return self._value(found[0])
+        # Rows that nothing was written to are rows like the others, for who looks for them.
+        row = math.gcd(*(p.size for p in found))
+        values = [
+            v for p in found for n in [p.size // row if is_zero(p.value) else 1]
+            for v in [self._value(p.between(p.start, p.start + p.size // n))] * n
+        ]  # fmt: skip
         return emit.concatenate([v for x in values for v in self._concatenated(x)], self.dim)
 
     def _concatenated(self, value: ir.Value) -> list[ir.Value]:
