@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,17 +11,20 @@ import numpy as np
 
 from pcg.kernels.native import Floats, Ints
 from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, shapes, smaller
-from pcg.pipeline.bounds import bounds
+from pcg.pipeline.bounds import Chain, bounds
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.improve_kernels import FLOATS, INTEGERS, improve
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
+from pcg.pipeline.round_kernels import round_schedule
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.timing_kernels import OTHERS, fits, time_orders, value
 
 OBJECTIVES = ("span", "makespan")
 #: More W than ever wait.
 _ANY = 1 << 40
+#: How often schedules in rounds are improved by how long devices were idle.
+_ROUNDS = 4
 #: By which share of its length the first steps of the local search may make a schedule longer.
 _TEMPERATURE = 0.003
 #: From how many tasks on less is tried.  Measured: 24,576 tasks (32 stages, 256 microbatches) take 0.7 s.
@@ -43,9 +47,9 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(400_000, 300_000, 2_000_000, 2),
-    "default": Effort(4_000_000, 6_000_000, 30_000_000, 12),
-    "thorough": Effort(30_000_000, 30_000_000, 400_000_000, 12),
+    "quick": Effort(400_000, 150_000, 6_000_000, 2),
+    "default": Effort(3_000_000, 1_500_000, 90_000_000, 4),
+    "thorough": Effort(20_000_000, 20_000_000, 1_500_000_000, 8),
 }
 
 
@@ -107,11 +111,14 @@ class _Search:
         #: (objective, value, order): the best of different values.
         self.best: list[tuple[float, float, Ints]] = []
         #: How many schedules a task of the effort is.
-        self.share = min(1.0, _LARGE / n) ** 0.75 / n
+        self.share = min(1.0, _LARGE / n) ** 1.5 / n
 
     def run(self) -> Schedule:
         p = self.p
-        for _ in self._values(list(_all_rules())[: self._count(0.25)]):
+        self._rounds()
+        if self.best and self._optimal:
+            return self._result()
+        for _ in self._values(list(_all_rules())[: self._count(0.1)]):
             if self._optimal:
                 return self._result()
         chosen = self._blocks()
@@ -142,15 +149,15 @@ class _Search:
 
     def _blocks(self) -> list[Block]:
         """Of the shapes that are best for a smaller pipeline, as many blocks as the effort allows."""
-        every = [b for shape in shapes(self.p) for b in blocks(self.p, shape, 2)]
+        every = [b for shape in shapes(self.p) for b in blocks(self.p, shape, ranking=True)]
         budget = self.effort.rules * self.share * self.p.tasks
-        small = _Search(smaller(self.p, 0.5 * budget / len(every)), OBJECTIVES[self.barrier], self.effort)
+        small = _Search(smaller(self.p, 0.75 * budget / len(every)), OBJECTIVES[self.barrier], self.effort)
         found: dict[Shape, float] = {}
-        for n, value in small._values(every):
+        for n, length in small._values(every):
             shape = every[n].shape
-            found[shape] = min(value, found.get(shape, value))
+            found[shape] = min(length, found.get(shape, length))
         best = sorted(found, key=lambda shape: found[shape])
-        return [b for shape in best for b in blocks(self.p, shape)][: self._count(0.25)]
+        return [b for shape in best for b in blocks(self.p, shape)][: self._count(0.15)]
 
     @property
     def _optimal(self) -> bool:
@@ -166,6 +173,32 @@ class _Search:
             r.later_first, r.patience, r.fill, r.squeeze, r.backlog, self.order, a.offset, *self.space, self.last,
         )  # fmt: skip
         return n == p.tasks
+
+    def _rounds(self) -> None:
+        """Schedules in rounds; again with what each device is idle less than others as long as that is better."""
+        p, a = self.p, self.p.arrays
+        begin, rooms = np.empty(p.devices), []
+        for q in (p, self.equal):
+            chain = Chain(q)
+            first = np.array([chain.backward[max(p.stages_of(d))] for d in range(p.devices)])
+            begin = first if q is p else begin
+            forward = [sum(q.forward[s] for s in p.stages_of(d)) for d in range(p.devices)]
+            # So many F come to a stage before the first B comes to its device.
+            wanted = [(first[d] - chain.forward[s]) / forward[d] for s, d in enumerate(p.device)]
+            rooms.append(np.ceil(np.array(wanted) - 1e-9))
+        rooms.append(np.ones(p.stages))
+        _, _, done, pending, place, free, idle, used = self.space
+        for room, fill_b, fill_f in itertools.product(rooms, (1, 0), (1, 0)):
+            least, allowed = math.inf, np.zeros(p.devices)
+            for _ in range(_ROUNDS):
+                n = round_schedule(
+                    a.device, a.own, a.first, a.duration, a.change, room, a.limit, p.transfer, p.microbatches, begin,
+                    fill_b, fill_f, allowed, self.order, a.offset, done, pending, place, free, idle, used,
+                    self.end, self.at,
+                )  # fmt: skip
+                if n < p.tasks or (found := self._add()) >= least:
+                    break
+                least, allowed = found, idle.max() - idle
 
     def _keys(self, block: Block) -> _Keys:
         shape = block.shape

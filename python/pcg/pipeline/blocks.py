@@ -27,6 +27,7 @@ _FILLING = (
 )  # fmt: skip
 #: How many places of a turn are tried within a period.
 _PLACES = 12
+_TURNS = 3
 
 Spread = tuple[float, float, float, float]
 
@@ -45,6 +46,8 @@ class Shape:
     change: float
     stretch: float
     """How far apart microbatches are: times the work of a device; where memory is short it is idle in between."""
+    turn: int = 0
+    """How many of the pauses between F and B that collide least are left out; negative: there are no pauses."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,22 @@ def shapes(p: Pipeline) -> Iterator[Shape]:
     for equal, stretch in itertools.product((True, False), _STRETCH):
         for spread in itertools.product(apart, other, other, apart):
             yield Shape(equal, spread, spread, 1.0, stretch)
-        for (far, close), change in itertools.product(_CHANGING, _CHANGES) if several else ():
-            yield Shape(equal, (far, 1.0, far, 1.0), (close, 1.0, close, 1.0), change, stretch)
+            if several and equal:
+                yield Shape(equal, spread, spread, 1.0, stretch, -1)
+        if not several:
+            continue
+        for far in apart:
+            for turn in range(1, _TURNS):
+                yield Shape(equal, (far, 1.0, far, 1.0), (far, 1.0, far, 1.0), 1.0, stretch, turn)
+        for (far, close), change, turn in itertools.product(_CHANGING, _CHANGES, range(_TURNS)):
+            yield Shape(equal, (far, 1.0, far, 1.0), (close, 1.0, close, 1.0), change, stretch, turn)
 
 
-def blocks(p: Pipeline, shape: Shape, fillings: int | None = None) -> Iterator[Block]:
-    """All of a shape, or those with the first fillings, which tell best which shapes are good ones."""
+def blocks(p: Pipeline, shape: Shape, ranking: bool = False) -> Iterator[Block]:
+    """All of a shape, or those that tell best which shapes are good ones."""
     grouped = range(3) if p.stages > p.devices and p.device[p.devices] == 0 else range(1)  # interleaved
-    for group, filling in itertools.product(grouped, _FILLING[:fillings]):
+    fillings = (_FILLING[0 if shape.equal else 1],) if ranking else _FILLING
+    for group, filling in itertools.product(grouped, fillings):
         yield Block(shape, group, *filling)
 
 
@@ -103,7 +114,7 @@ def offsets(p: Pipeline, shape: Shape) -> Floats:
                 now += (apart[c > 0] if away else 1.0) * (p.forward[s - 1] + p.hop(s - 1))
             key[s] = now
         if c > 0:
-            now += _pause(p, key, chunk, list(range(chunk[0])), period(p, shape))
+            now += _pause(p, key, chunk, list(range(chunk[0])), period(p, shape), min(shape.turn, 0))
     now += p.forward[-1]
     for c, chunk in reversed(list(enumerate(chunks))):
         for s in reversed(chunk):
@@ -114,12 +125,15 @@ def offsets(p: Pipeline, shape: Shape) -> Floats:
             key[stages + s] = now
         rows = [stages + s for s in chunk]
         others = [*range(stages), *range(rows[-1] + 1, 2 * stages)]
-        now += _pause(p, key, rows, others, period(p, shape))
+        now += _pause(p, key, rows, others, period(p, shape), shape.turn if c == len(chunks) - 1 else min(shape.turn, 0))
     return key
 
 
-def _pause(p: Pipeline, key: Floats, rows: list[int], others: list[int], every: float) -> float:
-    """By how much `rows`, whose keys it changes, are put off so that they collide least with `others`."""
+def _pause(p: Pipeline, key: Floats, rows: list[int], others: list[int], every: float, skipped: int) -> float:
+    """By how much `rows`, whose keys it changes, are put off so that they collide least with `others`; of equal pauses
+    the shortest one.  Some may be skipped."""
+    if skipped < 0:
+        return 0.0
     duration, device = p.arrays.duration, np.tile(p.arrays.device, 2)
     one, two = np.nonzero(device[rows][:, None] == device[others][None, :])
     a, b = np.array(rows)[one], np.array(others)[two]
@@ -127,7 +141,7 @@ def _pause(p: Pipeline, key: Floats, rows: list[int], others: list[int], every: 
     # How long the second one is behind the first one, within a period, and so how long both are at work.
     behind = (key[b] - key[a] - pauses[:, None]) % every
     both = np.maximum(duration[a] - behind, 0.0) + np.maximum(duration[b] - (every - behind), 0.0)
-    pause = float(pauses[np.argmin(both.sum(1).round(9))])
+    pause = float(pauses[np.argsort(both.sum(1).round(9), kind="stable")[skipped]])
     key[rows] += pause
     return pause
 
