@@ -27,7 +27,6 @@ from pcg.tools import arguments
 from pcg.viz.page.timeline import timeline_page
 from pcg.viz.timeline import planned, write_trace
 
-
 #: Work of --exact without a number.
 _WORK = 30.0
 
@@ -98,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
         help="how much auto tries; a number of steps, so that a schedule is the same every time",
     )  # fmt: skip
     p.add_argument(
-        "--exact", type=arguments.number(1e-3), nargs="?", const=_WORK, metavar="WORK",
+        "--exact", type=arguments.real(zero=False), nargs="?", const=_WORK, metavar="WORK",
         help="then let CP-SAT improve the schedule of a small pipeline until it is proved to be the best one, or for so"
         f" much work (default {_WORK:g}; one is about a second, counted in steps); needs OR-tools: pcg[exact]",
     )  # fmt: skip

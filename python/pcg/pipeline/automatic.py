@@ -213,8 +213,8 @@ class _Search:
     def _arguments(self, k: _Keys) -> tuple:
         a, b = k.like.arrays, k.block
         return (
-            a.device, a.own, a.first, a.duration, a.change, a.reserve if b.reserved else self.no_reserve, a.limit, k.like.transfer,
-            self.p.microbatches, k.key, k.group, k.period, k.spacing, b.backfill, b.fill, b.squeeze,
+            a.device, a.own, a.first, a.duration, a.change, a.reserve if b.reserved else self.no_reserve, a.limit,
+            k.like.transfer, self.p.microbatches, k.key, k.group, k.period, k.spacing, b.backfill, b.fill, b.squeeze,
             self.order, a.offset, *self.space,
         )  # fmt: skip
 

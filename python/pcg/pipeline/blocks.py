@@ -25,9 +25,10 @@ _FILLING = (
     (0, 1.0, 1.0, False), (1, 1.0, 0.0, True), (0, 1.0, 1.0, True), (1, 0.5, 0.0, True), (1, 1.0, 0.0, False),
     (0, 0.0, 0.0, False),
 )  # fmt: skip
-#: How many places of a turn are tried within a period.
+#: How many pauses are tried within a period.
 _PLACES = 12
-_TURNS = 3
+#: How many of the pauses between F and B are tried that collide least.
+_PAUSES = 3
 
 Spread = tuple[float, float, float, float]
 
@@ -46,7 +47,7 @@ class Shape:
     change: float
     stretch: float
     """How far apart microbatches are: times the work of a device; where memory is short it is idle in between."""
-    turn: int = 0
+    skipped: int = 0
     """How many of the pauses between F and B that collide least are left out; negative: there are no pauses."""
 
 
@@ -76,10 +77,10 @@ def shapes(p: Pipeline) -> Iterator[Shape]:
         if not several:
             continue
         for far in apart:
-            for turn in range(1, _TURNS):
-                yield Shape(equal, (far, 1.0, far, 1.0), (far, 1.0, far, 1.0), 1.0, stretch, turn)
-        for (far, close), change, turn in itertools.product(_CHANGING, _CHANGES, range(_TURNS)):
-            yield Shape(equal, (far, 1.0, far, 1.0), (close, 1.0, close, 1.0), change, stretch, turn)
+            for skipped in range(1, _PAUSES):
+                yield Shape(equal, (far, 1.0, far, 1.0), (far, 1.0, far, 1.0), 1.0, stretch, skipped)
+        for (far, close), change, skipped in itertools.product(_CHANGING, _CHANGES, range(_PAUSES)):
+            yield Shape(equal, (far, 1.0, far, 1.0), (close, 1.0, close, 1.0), change, stretch, skipped)
 
 
 def blocks(p: Pipeline, shape: Shape, ranking: bool = False) -> Iterator[Block]:
@@ -105,7 +106,7 @@ def offsets(p: Pipeline, shape: Shape) -> Floats:
     stages, d = p.stages, p.devices
     near = int(shape.change * d)
     key, now = np.zeros(2 * stages), 0.0
-    chunks = [list(range(c, c + d)) for c in range(0, stages, d)]
+    chunks = [list(range(c, min(c + d, stages))) for c in range(0, stages, d)]
     for c, chunk in enumerate(chunks):
         for s in chunk:
             if s > 0:
@@ -114,7 +115,7 @@ def offsets(p: Pipeline, shape: Shape) -> Floats:
                 now += (apart[c > 0] if away else 1.0) * (p.forward[s - 1] + p.hop(s - 1))
             key[s] = now
         if c > 0:
-            now += _pause(p, key, chunk, list(range(chunk[0])), period(p, shape), min(shape.turn, 0))
+            now += _pause(p, key, chunk, list(range(chunk[0])), period(p, shape), min(shape.skipped, 0))
     now += p.forward[-1]
     for c, chunk in reversed(list(enumerate(chunks))):
         for s in reversed(chunk):
@@ -125,7 +126,8 @@ def offsets(p: Pipeline, shape: Shape) -> Floats:
             key[stages + s] = now
         rows = [stages + s for s in chunk]
         others = [*range(stages), *range(rows[-1] + 1, 2 * stages)]
-        now += _pause(p, key, rows, others, period(p, shape), shape.turn if c == len(chunks) - 1 else min(shape.turn, 0))
+        skipped = shape.skipped if c == len(chunks) - 1 else min(shape.skipped, 0)
+        now += _pause(p, key, rows, others, period(p, shape), skipped)
     return key
 
 

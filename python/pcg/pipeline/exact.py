@@ -9,7 +9,6 @@ from typing import Any
 
 from pcg.pipeline.bounds import Chain, bounds
 from pcg.pipeline.errors import PipelineError
-from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.timing_kernels import BW, SLACK, B, F, W
 

@@ -280,8 +280,10 @@ def _retime(
 
 
 @kernel
-def _take_back(order: Ints, a: int, b: int, low: int, length: int, count: int, ints: IntRows, floats: FloatRows) -> None:
-    """Undo a change: the task at b goes back to a, and KEPT and WAS hold what else there was."""
+def _take_back(
+    order: Ints, a: int, b: int, low: int, length: int, count: int, ints: IntRows, floats: FloatRows
+) -> None:  # fmt: skip
+    """Undo a change: the task at b goes back to a, and KEPT and WAS have what else there was."""
     for n in range(count):
         floats[START, ints[CHANGED, n]] = floats[WAS, n]
     for n in range(length):

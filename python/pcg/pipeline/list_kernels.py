@@ -92,8 +92,8 @@ def _with_w(
 def list_schedule(
     device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float,
     microbatches: int, alternate: int, later_first: int, patience: float, fill: float, squeeze: float, backlog: int,
-    order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats, wake: Floats,
-    used: Floats, last: Ints,
+    order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,
+    wake: Floats, used: Floats, last: Ints,
 ) -> int:  # fmt: skip
     """An order by rules that each device follows when it is free, from what has started anywhere by then.
 
@@ -224,8 +224,8 @@ def search_keys(
     device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float,
     microbatches: int, key: Floats, group: int, period: float, spacing: float, backfill: int, fill: float,
     squeeze: float, order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints,
-    place: Ints, free: Floats, wake: Floats, used: Floats, actual: Floats, actual_hop: float, barrier: int, steps: int, seed: int, start: Floats,
-    end: Floats, at: Ints, tried: Floats,
+    place: Ints, free: Floats, wake: Floats, used: Floats, actual: Floats, actual_hop: float, barrier: int,
+    steps: int, seed: int, start: Floats, end: Floats, at: Ints, tried: Floats,
 ) -> float:  # fmt: skip
     """Local search over the keys of `keyed_schedule`: `key` becomes the best, whose value is returned.
 

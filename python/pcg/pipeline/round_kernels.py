@@ -121,8 +121,8 @@ def _warm_up(
                 need = used[d] + change[s]
                 for n in range(k + 1, first[d + 1]):
                     need += max(wanted[own[n]] - done[own[n]], 0.0) * change[own[n]]
-                late = i > 0 and start + duration[s] > begin[d] * (1.0 + SLACK)
-                if late or (i > 0 and need > limit[d] * (1.0 + SLACK)):
+                delays = i > 0 and start + duration[s] > begin[d] * (1.0 + SLACK)
+                if delays or (i > 0 and need > limit[d] * (1.0 + SLACK)):
                     continue
                 # An F of the first microbatch that is on its way is waited for.
                 coming = NEVER
@@ -148,9 +148,9 @@ def round_schedule(
     microbatches: int, begin: Floats, fill_b: int, fill_f: int, allowed: Floats, order: Ints, offset: Ints,
     done: Ints, pending: Ints, place: Ints, free: Floats, idle: Floats, used: Floats, end: Floats, chosen: Ints,
 ) -> int:  # fmt: skip
-    """An order in which devices take turns: one B each, then one F each, after a warm-up of F until `begin`.
+    """An order in rounds: every device does one B, then every one does one F, after a warm-up of F until `begin`.
 
-    A device waits for the F or B of its turn, after those W for which there is time.  It does one more W before a B
+    A device waits for the F or B that it is to do, after those W for which there is time.  It does one more W before a B
     (`fill_b`) or F (`fill_f`) where it would be idle for longer than it is `allowed` to be, and than any other is so
     far.  Results and work space as in `list_schedule`; `end` has an entry per F, B and W, `idle`, which gets how long
     each device is idle after its first task, and `chosen` one per device.
@@ -169,13 +169,13 @@ def round_schedule(
     total, before = 0, -1
     while total > before:
         before = total
-        for turn in range(2):
-            kind = 1 - turn
+        for n in range(2):
+            kind = 1 - n
             for d in range(devices):
                 chosen[d] = _chosen(d, kind, device, own, first, hop, m, done, end)
-            for n in range(stages):
+            for k in range(stages):
                 # Along the way of a microbatch, so that what one device waits for is done by another before it.
-                s = n if kind == 0 else stages - 1 - n
+                s = k if kind == 0 else stages - 1 - k
                 d, row = device[s], kind * stages + s
                 if chosen[d] != row:
                     continue
