@@ -12,8 +12,9 @@ import numpy as np
 from pcg.kernels.native import Floats, Ints
 from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, shapes, smaller
 from pcg.pipeline.bounds import Chain, bounds
+from pcg.pipeline.change_kernels import FLOATS, INTEGERS
 from pcg.pipeline.errors import PipelineError
-from pcg.pipeline.improve_kernels import FLOATS, INTEGERS, improve
+from pcg.pipeline.improve_kernels import improve
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.round_kernels import round_schedule

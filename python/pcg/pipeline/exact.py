@@ -43,7 +43,7 @@ def exact(start: Schedule, objective: str, work: float) -> Exact:
     bound, order = model.solve(work)
     best = start
     if order is not None:
-        found = Schedule(p, order, "exact")
+        found = Schedule(p, tuple(order), "exact")
         if found.exceeded() is None and found.objective(objective) < start.objective(objective) * (1 - SLACK):
             best = found
     return Exact(best, min(max(least, bound), best.objective(objective)))

@@ -150,10 +150,10 @@ def round_schedule(
 ) -> int:  # fmt: skip
     """An order in rounds: every device does one B, then every one does one F, after a warm-up of F until `begin`.
 
-    A device waits for the F or B that it is to do, after those W for which there is time.  It does one more W before a B
-    (`fill_b`) or F (`fill_f`) where it would be idle for longer than it is `allowed` to be, and than any other is so
-    far.  Results and work space as in `list_schedule`; `end` has an entry per F, B and W, `idle`, which gets how long
-    each device is idle after its first task, and `chosen` one per device.
+    A device waits for the F or B that it is to do, after those W for which there is time.  It does one more W before
+    a B (`fill_b`) or F (`fill_f`) where it would be idle for longer than it is `allowed` to be, and than any other is
+    so far.  Results and work space as in `list_schedule`; `end` has an entry per F, B and W, `idle`, which gets how
+    long each device is idle after its first task, and `chosen` one per device.
     """
     devices, stages, m = len(offset) - 1, len(device), microbatches
     done[:] = 0
