@@ -8,6 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from pcg.driver.checked_json import At, document
 from pcg.kernels.native import load_all
 from pcg.pipeline import automatic, schedule
 from pcg.pipeline.automatic import EFFORTS, OBJECTIVES
-from pcg.pipeline.bounds import bounds
+from pcg.pipeline.bounds import Bounds, bounds
 from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.exact import exact
 from pcg.pipeline.named import AUTO, NAMED, named
 from pcg.pipeline.placement import FORMS, placement
 from pcg.pipeline.problem import Pipeline
@@ -25,6 +27,9 @@ from pcg.tools import arguments
 from pcg.viz.page.timeline import timeline_page
 from pcg.viz.timeline import planned, write_trace
 
+#: Work of --exact without a number.
+_WORK = 30.0
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; returns its exit status: 0 done, 2 there is no such schedule."""
@@ -32,10 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         load_all(automatic, schedule)  # the first time on a machine they are compiled, which takes longer than a search
         begin = time.perf_counter()
-        found = [(form, named(p, args.schedule, args.objective, args.effort)) for form, p in _pipelines(args)]
+        found = [(form, *_scheduled(p, args)) for form, p in _pipelines(args)]
         seconds = time.perf_counter() - begin
-        form, best = min(found, key=lambda f: f[1].objective(args.objective))
-        report = _report(form, best, args.objective, seconds)
+        form, best, bound = min(found, key=lambda f: f[1].objective(args.objective))
+        report = _report(form, best, bound, args.objective, seconds)
         _write(best, args.timeline, args.trace)
     except PipelineError as error:
         return arguments.fail("pcg-schedule", str(error))
@@ -91,6 +96,11 @@ def parser() -> argparse.ArgumentParser:
         "--effort", choices=tuple(EFFORTS), default="default",
         help="how much auto tries; a number of steps, so that a schedule is the same every time",
     )  # fmt: skip
+    p.add_argument(
+        "--exact", type=arguments.real(zero=False), nargs="?", const=_WORK, metavar="WORK",
+        help="then let CP-SAT improve the schedule of a small pipeline until it is proved to be the best one, or for so"
+        f" much work (default {_WORK:g}; one is about a second, counted in steps); needs OR-tools: pcg[exact]",
+    )  # fmt: skip
     p.add_argument("--json", action="store_true", help="print one JSON object")
     p.add_argument("--timeline", metavar="FILE", help="write an HTML page with the schedule to scale and its memory")
     p.add_argument(
@@ -98,6 +108,17 @@ def parser() -> argparse.ArgumentParser:
         help="write the schedule as a trace that ui.perfetto.dev opens, where a unit of time is a millisecond",
     )  # fmt: skip
     return p
+
+
+def _scheduled(p: Pipeline, args: argparse.Namespace) -> tuple[Schedule, Bounds]:
+    """The schedule of a pipeline, and lower bounds of any."""
+    if args.exact and args.schedule != AUTO:
+        raise PipelineError(f"--exact with --schedule {args.schedule}; allowed: --schedule {AUTO}")
+    found, least = named(p, args.schedule, args.objective, args.effort), bounds(p)
+    if args.exact:
+        improved = exact(found, args.objective, args.exact)
+        found, least = improved.schedule, replace(least, **{args.objective: improved.bound})
+    return found, least
 
 
 def _write(s: Schedule, page: str | None, trace: str | None) -> None:
@@ -180,9 +201,8 @@ def _read(doc: At, device: tuple[int, ...], microbatches: int) -> Pipeline:
     return Pipeline(device, microbatches, f, b, w, transfer, activation, residual)
 
 
-def _report(form: str, s: Schedule, objective: str, seconds: float) -> dict[str, Any]:
-    p, bound = s.pipeline, bounds(s.pipeline)
-    work = max(p.work)
+def _report(form: str, s: Schedule, bound: Bounds, objective: str, seconds: float) -> dict[str, Any]:
+    p, work = s.pipeline, max(s.pipeline.work)
     return {
         "schedule": s.name,
         "placement": form,
@@ -193,6 +213,8 @@ def _report(form: str, s: Schedule, objective: str, seconds: float) -> dict[str,
         "makespan": s.makespan,
         "bound_span": bound.span,
         "bound_makespan": bound.makespan,
+        "proved_span": s.span <= bound.span * (1 + 1e-9),
+        "proved_makespan": s.makespan <= bound.makespan * (1 + 1e-9),
         "work": work,
         "bubble_rate_span": 1 - work / s.span,
         "bubble_rate_makespan": 1 - work / s.makespan,
@@ -208,9 +230,10 @@ def _report(form: str, s: Schedule, objective: str, seconds: float) -> dict[str,
 def _text(r: dict[str, Any]) -> str:
     lines = [f"{r['schedule']}, {r['placement']} placement, {r['microbatches']} microbatches, {r['seconds']:.2f} s"]
     for name in ("span", "makespan"):
-        above = 100 * (r[name] / r["bound_" + name] - 1)
+        above = f"{100 * (r[name] / r['bound_' + name] - 1):.2f}% above it"
         lines.append(
-            f"{name} {r[name]:g}, lower bound {r['bound_' + name]:g} ({above:.2f}% above it),"
+            f"{name} {r[name]:g}, lower bound {r['bound_' + name]:g}"
+            f" ({'so it is the least' if r['proved_' + name] else above}),"
             f" bubble {100 * r['bubble_rate_' + name]:.2f}%"
         )
     for d, (order, peak, limit) in enumerate(zip(r["order"], r["peak_memory"], r["memory_limit"], strict=True)):

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 from pcg.kernels.native import Floats, Ints
-from pcg.pipeline.bounds import bounds
+from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, shapes, smaller
+from pcg.pipeline.bounds import Chain, bounds
+from pcg.pipeline.change_kernels import FLOATS, INTEGERS
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.improve_kernels import improve
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
+from pcg.pipeline.round_kernels import round_schedule
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.timing_kernels import OTHERS, fits, time_orders, value
 
 OBJECTIVES = ("span", "makespan")
+#: More W than ever wait.
 _ANY = 1 << 40
+#: How often schedules in rounds are improved by how long devices were idle.
+_ROUNDS = 4
 #: By which share of its length the first steps of the local search may make a schedule longer.
 _TEMPERATURE = 0.003
-#: From how many tasks on less is tried.  Measured: 24,576 tasks (32 stages, 256 microbatches) take 0.7 s.
+#: From how many tasks on less is tried.  Measured: 24,576 tasks (32 stages, 256 microbatches) take 0.2 to 1 s.
 _LARGE = 8_000
-#: Devices of the pipeline that rules and building blocks are ranked with where not all can be tried.
-_FEW = 4
-#: How many times its own time after the task before it a task of a building block begins, on another device.
-_APART = (1.0, 2.0, 3.0)
-_STRETCH = (1.0, 1.3, 1.6)
-#: Of keyed schedules: backfill, fill, squeeze, whether room is reserved for later chunks, and how many W may wait.
-_FILLING = (
-    (0, 1.0, 1.0, False, _ANY), (1, 1.0, 0.0, False, _ANY), (0, 0.0, 0.0, False, 1), (0, 0.0, 0.0, False, _ANY),
-    (0, 1.0, 1.0, True, _ANY), (1, 0.5, 0.0, True, _ANY), (1, 1.0, 0.0, True, _ANY), (0, 0.0, 0.0, True, 1),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,9 +48,9 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(400_000, 300_000, 2_000_000, 2),
-    "default": Effort(4_000_000, 6_000_000, 30_000_000, 12),
-    "thorough": Effort(30_000_000, 30_000_000, 400_000_000, 12),
+    "quick": Effort(400_000, 150_000, 6_000_000, 2),
+    "default": Effort(3_000_000, 1_500_000, 90_000_000, 4),
+    "thorough": Effort(20_000_000, 20_000_000, 1_500_000_000, 8),
 }
 
 
@@ -70,39 +66,16 @@ class _Rules:
     backlog: int = _ANY
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A building block: how far apart the F and B of a microbatch are, and how schedules are made of it."""
-
-    equal: bool
-    """Made as if all F, B and W took the same time."""
-    apart: tuple[float, float, float, float]
-    """When F of the first chunk and of others, and B of others and of the first one, begin: how many times its own
-    time after the task before, on another device."""
-    stretch: float
-    """How far apart microbatches are: times the work of a device; where memory is short it is idle in between."""
-    grouped: int
-    """Microbatches go through a chunk one by one (0), or as many as devices, close to each other (1) or not (2)."""
-    backfill: int
-    fill: float
-    squeeze: float
-    reserved: bool
-    backlog: int
-
-
 @dataclass(frozen=True, eq=False)
 class _Keys:
     """A building block as `keyed_schedule` reads it, for the times of the pipeline `like`."""
 
-    block: _Block
+    block: Block
     like: Pipeline
     key: Floats
     group: int
     period: float
     spacing: float
-
-
-_C = TypeVar("_C", _Rules, _Block)
 
 
 def automatic(p: Pipeline, objective: str = "span", effort: str = "default") -> Schedule:
@@ -134,47 +107,58 @@ class _Search:
         )  # fmt: skip
         self.last: Ints = np.empty(d, np.int64)
         self.no_reserve: Floats = np.zeros(s)
-        self.equal = replace(p, forward=(1.0,) * s, backward=(1.0,) * s, weight=(1.0,) * s, transfer=0.0)
+        self.equal = equal_times(p)
+        self.keys: dict[Shape, Floats] = {}
         #: (objective, value, order): the best of different values.
         self.best: list[tuple[float, float, Ints]] = []
-        #: Of the effort, per schedule; a task is put in order after a look at all devices and stages.
-        share = min(1.0, _LARGE / n) ** 0.75 / n
-        self.timed, self.listed = share, share * 16 / (d + s)
+        #: How many schedules a task of the effort is.
+        self.share = min(1.0, _LARGE / n) ** 1.5 / n
 
     def run(self) -> Schedule:
         p = self.p
-        count = max(int(self.effort.rules * self.listed), 6)
-        for _ in self._values(self._some(list(_all_rules()), count)):
+        self._rounds()
+        if self.best and self._optimal:
+            return self._result()
+        for _ in self._values(list(_all_rules())[: self._count(0.1)]):
             if self._optimal:
                 return self._result()
-        blocks = self._some(list(_all_blocks(p)), count)
-        ranked = []
-        for n, found in self._values(blocks):
+        chosen = self._blocks()
+        different: dict[float, int] = {}
+        for n, found in self._values(chosen):
             if self._optimal:
                 return self._result()
-            ranked.append((found, n))
+            different.setdefault(round(found / self.bound, 9), n)
         if not self.best:
             raise PipelineError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
-        ranked = sorted(ranked)[: self.effort.starts]
-        for n, (_, number) in enumerate(ranked):
-            self._search_keys(blocks[number], int(self.effort.keys * self.listed / len(ranked)), n)
+        ranked = sorted(different.items())[: self.effort.starts]
+        for seed, (_, n) in enumerate(ranked):
+            self._search_keys(chosen[n], int(self.effort.keys * self.share / len(ranked)), seed)
             if self._optimal:
                 return self._result()
         self._improve()
         return self._result()
 
-    def _values(self, choices: Sequence[_Rules | _Block]) -> Iterator[tuple[int, float]]:
+    def _values(self, choices: Sequence[_Rules | Block]) -> Iterator[tuple[int, float]]:
         """The value of the schedule of each choice that makes one, by its number; the best are kept."""
         for n, choice in enumerate(choices):
             if self._listed(choice) if isinstance(choice, _Rules) else self._keyed(self._keys(choice)):
                 yield n, self._add()
 
-    def _some(self, choices: list[_C], count: int) -> list[_C]:
-        """As many choices as are tried: those that are best for a smaller pipeline, if not all."""
-        if count >= len(choices):
-            return choices
-        small = _Search(_reduced(self.p), OBJECTIVES[self.barrier], self.effort)
-        return [choices[n] for n, _ in sorted(small._values(choices), key=lambda v: v[::-1])][:count]
+    def _count(self, part: float) -> int:
+        """How many schedules a part of the effort for rules allows."""
+        return max(int(self.effort.rules * self.share * part), 6)
+
+    def _blocks(self) -> list[Block]:
+        """Of the shapes that are best for a smaller pipeline, as many blocks as the effort allows."""
+        every = [b for shape in shapes(self.p) for b in blocks(self.p, shape, ranking=True)]
+        budget = self.effort.rules * self.share * self.p.tasks
+        small = _Search(smaller(self.p, 0.75 * budget / len(every)), OBJECTIVES[self.barrier], self.effort)
+        found: dict[Shape, float] = {}
+        for n, length in small._values(every):
+            shape = every[n].shape
+            found[shape] = min(length, found.get(shape, length))
+        best = sorted(found, key=lambda shape: found[shape])
+        return [b for shape in best for b in blocks(self.p, shape)][: self._count(0.15)]
 
     @property
     def _optimal(self) -> bool:
@@ -186,31 +170,61 @@ class _Search:
     def _listed(self, r: _Rules) -> bool:
         p, a = self.p, self.p.arrays
         n = list_schedule(
-            a.device, a.duration, a.change, a.reserve, a.limit, p.transfer, p.microbatches, r.alternate, r.later_first,
-            r.patience, r.fill, r.squeeze, r.backlog, self.order, a.offset, *self.space, self.last,
+            a.device, a.own, a.first, a.duration, a.change, a.reserve, a.limit, p.transfer, p.microbatches, r.alternate,
+            r.later_first, r.patience, r.fill, r.squeeze, r.backlog, self.order, a.offset, *self.space, self.last,
         )  # fmt: skip
         return n == p.tasks
 
-    def _keys(self, block: _Block) -> _Keys:
-        p = self.equal if block.equal else self.p
-        work = max(p.work) / p.microbatches
+    def _rounds(self) -> None:
+        """Schedules in rounds; again with what each device is idle less than others as long as that is better."""
+        p, a = self.p, self.p.arrays
+        begin, rooms = np.empty(p.devices), []
+        for q in (p, self.equal):
+            chain = Chain(q)
+            first = np.array([chain.backward[max(p.stages_of(d))] for d in range(p.devices)])
+            begin = first if q is p else begin
+            forward = [sum(q.forward[s] for s in p.stages_of(d)) for d in range(p.devices)]
+            # So many F come to a stage before the first B comes to its device.
+            wanted = [(first[d] - chain.forward[s]) / forward[d] for s, d in enumerate(p.device)]
+            rooms.append(np.ceil(np.array(wanted) - 1e-9))
+        rooms.append(np.ones(p.stages))
+        _, _, done, pending, place, free, idle, used = self.space
+        for room, fill_b, fill_f in itertools.product(rooms, (1, 0), (1, 0)):
+            least, allowed = math.inf, np.zeros(p.devices)
+            for _ in range(_ROUNDS):
+                n = round_schedule(
+                    a.device, a.own, a.first, a.duration, a.change, room, a.limit, p.transfer, p.microbatches, begin,
+                    fill_b, fill_f, allowed, self.order, a.offset, done, pending, place, free, idle, used,
+                    self.end, self.at,
+                )  # fmt: skip
+                if n < p.tasks or (found := self._add()) >= least:
+                    break
+                least, allowed = found, idle.max() - idle
+
+    def _keys(self, block: Block) -> _Keys:
+        shape = block.shape
+        p = self.equal if shape.equal else self.p
+        key = self.keys.get(shape)
+        if key is None:
+            key = self.keys[shape] = offsets(p, shape)
         group = p.devices if block.grouped else 1
-        spacing = (0.0, max(p.forward), work)[block.grouped]
-        return _Keys(block, p, _offsets(p, block.apart), group, work * block.stretch, spacing)
+        spacing = (0.0, max(p.forward), max(p.work) / p.microbatches)[block.grouped]
+        return _Keys(block, p, key, group, period(p, shape), spacing)
 
     def _arguments(self, k: _Keys) -> tuple:
         a, b = k.like.arrays, k.block
         return (
-            a.device, a.duration, a.change, a.reserve if b.reserved else self.no_reserve, a.limit, k.like.transfer,
-            self.p.microbatches, k.key, k.group, k.period, k.spacing, b.backfill, b.fill, b.squeeze, b.backlog,
+            a.device, a.own, a.first, a.duration, a.change, a.reserve if b.reserved else self.no_reserve, a.limit,
+            k.like.transfer, self.p.microbatches, k.key, k.group, k.period, k.spacing, b.backfill, b.fill, b.squeeze,
             self.order, a.offset, *self.space,
         )  # fmt: skip
 
     def _keyed(self, k: _Keys) -> bool:
         return keyed_schedule(*self._arguments(k)) == self.p.tasks
 
-    def _search_keys(self, block: _Block, steps: int, seed: int) -> None:
+    def _search_keys(self, block: Block, steps: int, seed: int) -> None:
         a, k = self.p.arrays, self._keys(block)
+        k = replace(k, key=k.key.copy())
         search_keys(
             *self._arguments(k), a.duration, self.p.transfer, self.barrier, steps, seed + 1, self.start, self.end,
             self.at, np.empty_like(k.key),
@@ -242,15 +256,16 @@ class _Search:
     def _improve(self) -> None:
         """Local search from each of the best, then again from the best of all."""
         p, a = self.p, self.p.arrays
-        where, (found, work) = np.empty(len(self.start), np.int64), np.empty((2, p.tasks), np.int64)
+        memory, ints, floats = np.empty(p.tasks), np.empty((INTEGERS, p.tasks), np.int64), np.empty((FLOATS, p.tasks))
         starts = [order for _, _, order in self.best]
-        steps = int(self.effort.orders * self.timed / (2 * len(starts)))
+        # In a large pipeline more of it is what repeats, which changes of single tasks hardly improve.
+        budget = int(self.effort.orders * self.share * min(p.tasks, _LARGE) / (2 * len(starts)))
         for n in range(2 * len(starts)):
             self.order = (starts[n] if n < len(starts) else self.best[0][2]).copy()
             improve(
                 self.order, a.offset, a.device, a.duration, a.change, a.limit, p.transfer, p.microbatches, self.barrier,
-                steps, _TEMPERATURE if n % 2 == 0 else _TEMPERATURE / 4, n + 1, self.start, self.end, self.at,
-                self.free, where, found, work,
+                budget, _TEMPERATURE if n % 2 == 0 else _TEMPERATURE / 4, n + 1, self.at, memory, ints, floats,
+                np.empty(1, np.int64),
             )  # fmt: skip
             self._add()
             if self._optimal:
@@ -263,50 +278,3 @@ def _all_rules() -> Iterator[_Rules]:
     ):
         yield _Rules(alternate, later, patience, fill, squeeze)
         yield _Rules(alternate, later, patience, fill, squeeze, 2)
-
-
-def _all_blocks(p: Pipeline) -> Iterator[_Block]:
-    """Those whose F and B go from device to device at once, or so much later that more memory is used."""
-    several = p.stages > p.devices
-    apart = _APART if several else (1.0, 1.5, 2.0, 3.0, 4.0)
-    other = apart if several else (1.0,)
-    grouped = range(3) if several and p.device[p.devices] == 0 else range(1)  # interleaved
-    for equal, spread, stretch, group, filling in itertools.product(
-        (True, False), itertools.product(apart, other, other, apart), _STRETCH, grouped, _FILLING
-    ):
-        yield _Block(equal, spread, stretch, group, *filling)
-
-
-def _reduced(p: Pipeline) -> Pipeline:
-    """A smaller pipeline to choose rules and building blocks with: few devices, at equal distances of this one's, with
-    as much less memory and as many fewer microbatches, or fewer still."""
-    devices = min(p.devices, _FEW)
-    chosen = [d * p.devices // devices for d in range(devices)]
-    of = {d: n for n, d in enumerate(chosen)}
-    stages = [s for s, d in enumerate(p.device) if d in of]
-    forward, backward, weight, activation, residual = (
-        tuple(values[s] for s in stages) for values in (p.forward, p.backward, p.weight, p.activation, p.residual)
-    )
-    microbatches = min(max(p.microbatches * devices // p.devices, 2), 3 * devices)
-    small = Pipeline(
-        tuple(of[p.device[s]] for s in stages), microbatches, forward, backward, weight,
-        p.transfer, activation, residual,
-    )  # fmt: skip
-    limits = zip(small.least_memory, (p.limit[d] for d in chosen), strict=True)
-    return small.with_limit([max(least, limit * devices / p.devices) for least, limit in limits])
-
-
-def _offsets(p: Pipeline, apart: tuple[float, float, float, float]) -> Floats:
-    """When F and B of one microbatch begin, by kind and stage."""
-    stages, key, now = p.stages, np.zeros(2 * p.stages), 0.0
-    for s in range(1, stages):
-        away = p.device[s] != p.device[s - 1]
-        now += (apart[s >= p.devices] if away else 1.0) * (p.forward[s - 1] + p.hop(s - 1))
-        key[s] = now
-    now += p.forward[-1]
-    key[2 * stages - 1] = now
-    for s in reversed(range(stages - 1)):
-        away = p.device[s] != p.device[s + 1]
-        now += (apart[3 - (s >= p.devices)] if away else 1.0) * (p.backward[s + 1] + p.hop(s))
-        key[stages + s] = now
-    return key

@@ -29,7 +29,7 @@ def bounds(p: Pipeline) -> Bounds:
     - The memory that microbatches occupy for how long, by what the device has.
     """
     spans, makespans = [], []
-    chain = _Chain(p)
+    chain = Chain(p)
     for d in range(p.devices):
         stages = p.stages_of(d)
         first = chain.forward[stages[0]]
@@ -41,7 +41,7 @@ def bounds(p: Pipeline) -> Bounds:
     return Bounds(max(spans), max(makespans))
 
 
-class _Chain:
+class Chain:
     """When one microbatch that nothing delays begins its F and its B on every stage."""
 
     def __init__(self, p: Pipeline) -> None:
@@ -53,7 +53,7 @@ class _Chain:
             self.backward[s] = self.backward[s + 1] + p.backward[s + 1] + p.hop(s)
 
 
-def _jobs(p: Pipeline, chain: _Chain, stages: list[int], zero: float, behind: list[int] | range) -> list[_Job]:
+def _jobs(p: Pipeline, chain: Chain, stages: list[int], zero: float, behind: list[int] | range) -> list[_Job]:
     """The tasks of a device: when each can begin, how long it takes, and what must follow it on stages `behind`."""
     ends = [chain.backward[s] + p.backward[s] + p.weight[s] for s in range(p.stages)]
     found = []
@@ -95,7 +95,7 @@ def _jackson(jobs: list[_Job]) -> float:
     return most
 
 
-def _idle_before(p: Pipeline, chain: _Chain, d: int, stages: list[int]) -> float:
+def _idle_before(p: Pipeline, chain: Chain, d: int, stages: list[int]) -> float:
     """How long the device is idle, after its first task, before its first B at the earliest."""
     until = min(chain.backward[s] for s in stages) - chain.forward[stages[0]]
     room, busy = p.limit[d], 0.0
@@ -109,7 +109,7 @@ def _idle_before(p: Pipeline, chain: _Chain, d: int, stages: list[int]) -> float
     return max(0.0, until - busy)
 
 
-def _by_memory(p: Pipeline, chain: _Chain, d: int, stages: list[int]) -> float:
+def _by_memory(p: Pipeline, chain: Chain, d: int, stages: list[int]) -> float:
     occupied = sum(
         p.activation[s] * (chain.backward[s] + p.backward[s] - chain.forward[s]) + p.residual[s] * p.weight[s]
         for s in stages

@@ -90,10 +90,10 @@ def _with_w(
 
 @kernel
 def list_schedule(
-    device: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float, microbatches: int,
-    alternate: int, later_first: int, patience: float, fill: float, squeeze: float, backlog: int, order: Ints,
-    offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats, wake: Floats,
-    used: Floats, last: Ints,
+    device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float,
+    microbatches: int, alternate: int, later_first: int, patience: float, fill: float, squeeze: float, backlog: int,
+    order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,
+    wake: Floats, used: Floats, last: Ints,
 ) -> int:  # fmt: skip
     """An order by rules that each device follows when it is free, from what has started anywhere by then.
 
@@ -119,9 +119,8 @@ def list_schedule(
         slack = SLACK * (1.0 + now)
         soon = now + slack
         f, f_at, b, b_at, blocked = -1, NEVER, -1, NEVER, False
-        for s in range(stages):
-            if device[s] != d:
-                continue
+        for k in range(first[d], first[d + 1]):
+            s = own[k]
             i = done[s]
             if i < known[s]:
                 if used[d] + change[s] + reserve[s] > limit[d] * (1.0 + SLACK):
@@ -162,10 +161,10 @@ def list_schedule(
 
 @kernel
 def keyed_schedule(
-    device: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float, microbatches: int,
-    key: Floats, group: int, period: float, spacing: float, backfill: int, fill: float, squeeze: float, backlog: int,
-    order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,
-    wake: Floats, used: Floats,
+    device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float,
+    microbatches: int, key: Floats, group: int, period: float, spacing: float, backfill: int, fill: float,
+    squeeze: float, order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints,
+    place: Ints, free: Floats, wake: Floats, used: Floats,
 ) -> int:  # fmt: skip
     """An order in which every device does its F and B by keys, and W between them: a building block, repeated.
 
@@ -185,9 +184,8 @@ def keyed_schedule(
         soon = now + slack
         row, at, least, blocked = -1, NEVER, NEVER, False
         other, other_key = -1, NEVER
-        for s in range(stages):
-            if device[s] != d:
-                continue
+        for k in range(first[d], first[d + 1]):
+            s = own[k]
             for r in range(s, 2 * stages, stages):
                 i = done[r]
                 if i >= m:
@@ -195,20 +193,22 @@ def keyed_schedule(
                 if r < stages and used[d] + change[s] + reserve[s] > limit[d] * (1.0 + SLACK):
                     blocked = True
                     continue
-                g = i // group
-                own = key[r] + g * (group * period) + (i - g * group) * spacing
+                when = key[r] + i * period
+                if group > 1:
+                    g = i // group
+                    when = key[r] + g * (group * period) + (i - g * group) * spacing
                 there = max(now, arrival[r * m + i]) if i < known[r] else NEVER
-                if own < least:
-                    least, row, at = own, r, there
-                if there <= soon and own < other_key:
-                    other_key, other = own, r
+                if when < least:
+                    least, row, at = when, r, there
+                if there <= soon and when < other_key:
+                    other_key, other = when, r
         gap = at - now
         if at > soon and other >= 0 and backfill > 0 and duration[other] <= gap + slack:
             row, at, gap = other, now, 0.0
         if at > soon:
             row = -1
         share = squeeze if blocked else fill
-        row = _with_w(d, row, gap, share, backlog, slack, m, duration, offset, pending, place)
+        row = _with_w(d, row, gap, share, len(order), slack, m, duration, offset, pending, place)
         if row < 0:
             wake[d] = at if at > soon else NEVER
             continue
@@ -221,11 +221,11 @@ def keyed_schedule(
 
 @kernel
 def search_keys(
-    device: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float, microbatches: int,
-    key: Floats, group: int, period: float, spacing: float, backfill: int, fill: float, squeeze: float, backlog: int,
-    order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,
-    wake: Floats, used: Floats, actual: Floats, actual_hop: float, barrier: int, steps: int, seed: int, start: Floats,
-    end: Floats, at: Ints, tried: Floats,
+    device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, reserve: Floats, limit: Floats, hop: float,
+    microbatches: int, key: Floats, group: int, period: float, spacing: float, backfill: int, fill: float,
+    squeeze: float, order: Ints, offset: Ints, arrival: Floats, known: Ints, done: Ints, pending: Ints,
+    place: Ints, free: Floats, wake: Floats, used: Floats, actual: Floats, actual_hop: float, barrier: int,
+    steps: int, seed: int, start: Floats, end: Floats, at: Ints, tried: Floats,
 ) -> float:  # fmt: skip
     """Local search over the keys of `keyed_schedule`: `key` becomes the best, whose value is returned.
 
@@ -244,17 +244,17 @@ def search_keys(
             change_by = duration[0] * 0.25 * (1 << (draw % 5))
             if (draw >> 3) % 2 == 0:
                 change_by = -change_by
-            first = (draw >> 8) % rows
-            until = first + 1
+            begin = (draw >> 8) % rows
+            until = begin + 1
             if (draw >> 4) % 4 == 2:
                 until = rows
             elif (draw >> 4) % 4 == 3:
-                until = first + 1 + (draw >> 20) % (rows - first)
-            for r in range(first, until):
+                until = begin + 1 + (draw >> 20) % (rows - begin)
+            for r in range(begin, until):
                 tried[r] += change_by
         n = keyed_schedule(
-            device, duration, change, reserve, limit, hop, microbatches, tried, group, period, spacing, backfill, fill,
-            squeeze, backlog, order, offset, arrival, known, done, pending, place, free, wake, used,
+            device, own, first, duration, change, reserve, limit, hop, microbatches, tried, group, period, spacing,
+            backfill, fill, squeeze, order, offset, arrival, known, done, pending, place, free, wake, used,
         )  # fmt: skip
         if n < len(order):
             continue

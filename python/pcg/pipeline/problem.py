@@ -153,6 +153,10 @@ class Arrays:
             sum(p.activation[t] for t in range(s + 1, p.stages) if p.device[t] == p.device[s]) for s in range(p.stages)
         ]
         self.reserve: Floats = np.array(later, float)
+        #: The stages of device d are `own[first[d]:first[d + 1]]`.
+        own = [p.stages_of(d) for d in range(p.devices)]
+        self.own: Ints = np.array([s for stages in own for s in stages], np.int64)
+        self.first: Ints = np.cumsum([0, *(len(stages) for stages in own)]).astype(np.int64)
         counts = [3 * p.microbatches * p.device.count(d) for d in range(p.devices)]
         #: Where the tasks of each device begin in an order of all.
         self.offset: Ints = np.cumsum([0, *counts]).astype(np.int64)

@@ -91,10 +91,22 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert Schedule.parse(pipeline, found["order"]).span == 27 and found["bound_span"] == 27
     status, out, _ = run(capsys, "--costs", "1,1,1,0", "--memory-limit", "4", "--chunks", "2")
     assert out.splitlines()[0].startswith("automatic, v placement, 8 microbatches,")
-    assert out.splitlines()[1] == "span 24, lower bound 24 (0.00% above it), bubble 0.00%"
+    assert out.splitlines()[1] == "span 24, lower bound 24 (so it is the least), bubble 0.00%"
     status, out, _ = run(capsys, "--costs", "1,1,1,0", "--schedule", "zb-h1", "--objective", "makespan")
-    assert "makespan 27, lower bound 27 (0.00% above it), bubble 11.11%" in out
+    assert "makespan 27, lower bound 27 (so it is the least), bubble 11.11%" in out
     assert "device 3: memory 2.5: F0 B0 F1 B1 F2 B2 F3 B3 W0 F4" in out
+
+
+def test_exact_schedules(capsys: pytest.CaptureFixture[str]) -> None:
+    """The solver proves more than the bounds do."""
+    argv = ["--microbatches", "4", "--costs", "1,1,1,0", "--placement", "v", "--memory-limit", "2", "--effort", "quick", "--json"]
+    known = json.loads(run(capsys, *argv)[1])
+    status, out, _ = run(capsys, *argv, "--exact")
+    found = json.loads(out)
+    assert status == 0 and found["span"] == found["bound_span"] == 17.5 and found["proved_span"]
+    assert known["bound_span"] < 17.5 and not known["proved_span"]
+    pipeline = Pipeline.uniform(tuple(found["device_of_stage"]), 4, (1, 1, 1, 0), limit=2)
+    assert Schedule.parse(pipeline, found["order"]).span == 17.5
 
 
 def test_costs_of_stages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -139,6 +151,8 @@ def test_costs_of_stages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
         (["--costs", "1,1,1,0", "--memory-limit", "4,4"], "limits of 2 devices; allowed: one per device, 4"),
         (["--costs", "1,1,1,0", "--schedule", "x"], "argument --schedule: invalid choice: 'x' (choose from"),
         (["--costs", "1,1,1,0", "--schedule", "zb-h1", "--chunks", "2"], "a linear placement of 2 chunks per device"),
+        (["--costs", "1,1,1,0", "--exact", "0"], "argument --exact: '0'; allowed: a finite number above 0"),
+        (["--costs", "1,1,1,0", "--exact", "--schedule", "1f1b"], "--exact with --schedule 1f1b; allowed: --schedule auto"),
         (["--stage-costs", "/nowhere.json"], "/nowhere.json: No such file"),
         ([], "one of the arguments --costs --stage-costs is required"),
     ],
