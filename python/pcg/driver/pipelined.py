@@ -99,6 +99,10 @@ class PipelineProgram:
     stacked_arguments: tuple[int, ...] = ()
     """For each argument of the program the layers of which each is a value, with dimension 0; 0: it is one value."""
     stacked_results: tuple[int, ...] = ()
+    predicted: tuple[str, ...] = ()
+    """Numbers of the update that wait for several groups, and on which the state of each of them depends."""
+    unread: tuple[tuple[str, str, bool], ...] = ()
+    """(one of them, another one that is a predicate, its value for which no state depends on the first one)."""
 
     @cached_property
     def donated(self) -> frozenset[str]:
