@@ -18,7 +18,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.ir.stages import PREDICTED, UNREAD, inputs_of, outputs_of, stage_mesh, stage_module
+from pcg.ir.stages import PREDICTED, UNREAD, WAITS, inputs_of, outputs_of, stage_mesh, stage_module
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import Mesh, ShardSpec
 from pcg.lower.fuse_collectives import FuseCollectives
@@ -210,7 +210,7 @@ class _Reader:
                     self.predicted[n] = value_name
         fragment = FragmentProgram(
             name, phase, place, group, tuple(self._name[v] for v in inputs_of(op)), tuple(outputs), tuple(sums),
-            made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds,
+            made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds, WAITS in op.attributes,
         )  # fmt: skip
         if phase == "prepare":
             self.first.append(fragment)

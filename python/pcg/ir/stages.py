@@ -15,6 +15,8 @@ from pcg.layout import Mesh
 PHASE, STAGE = "pcg.phase", "pcg.stage"
 #: On a `pcg.stage` of the update: pairs of a result and the number that it has among those that are predicted.
 PREDICTED = "pcg.predicted"
+#: On a `pcg.stage` of the update: it depends on what is predicted.
+WAITS = "pcg.waits"
 #: On the function: triples of a predicted number, a predicted predicate, and the value of that for which no state depends on
 #: the first one.
 UNREAD = "pcg.unread"

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import PHASE, PREDICTED, STAGE, UNREAD, create_stage
+from pcg.ir.stages import PHASE, PREDICTED, STAGE, UNREAD, WAITS, create_stage
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import MeshError
@@ -153,6 +153,8 @@ class _Outline(Fragments):
             if fragment.phase in VARYING:
                 stage.attributes[STAGE] = emit.i64(fragment.place)
             numbers = {v: n for n, v in enumerate(self.predictions.values)}
+            if fragment.predicted:
+                stage.attributes[WAITS] = ir.UnitAttr.get()
             if own := [(i, numbers[v]) for i, v in enumerate(outputs) if v in numbers]:
                 stage.attributes[PREDICTED] = ir.DenseI64ArrayAttr.get([n for pair in own for n in pair])
         self.at.update(((v, group), r) for v, r in zip(outputs, made, strict=True))
