@@ -49,8 +49,8 @@ class PipelineOptions:
     """What "auto" minimises: "makespan", the time of a step, or "span", that of its busiest group; default: span where
     steps follow each other without a barrier."""
     updates: str = SYNCHRONOUS
-    """How steps of `Pipelined.steps` follow each other: "synchronous"; "post-validated", the same numbers without waiting
-    for norms of all gradients; "2bw", gradients of parameters that are one version old."""
+    """How steps of `Pipelined.steps` follow each other: "synchronous"; "post-validated", the same numbers without
+    waiting for norms of all gradients; "2bw", gradients of parameters that are one version old."""
     confirmations: int = 2
     """Post-validation: steps in a row with the same clip and checks, before those of the next step are predicted."""
 
@@ -135,14 +135,14 @@ class Pipelined(ByShapes[PipelineExecutable]):
         if self._signature is None:
             raise PipelineError("steps of a module; allowed: of a function, whose parameters have names")
         try:
-            given = self._signature.bind_partial(*state, **more).arguments
+            initial = self._signature.bind_partial(*state, **more).arguments
         except TypeError as error:
             raise PipelineError(f"steps of {self.__name__}{self._signature}: {error}") from None
         kinds = {p.kind for p in self._signature.parameters.values()}
         if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
             raise PipelineError(f"steps of {self.__name__}{self._signature}; allowed: a function without * and **")
         static = self._static_positions(len(self._signature.parameters))
-        return Steps(self._signature, self._executable, static, given, batches, self.options.confirmations)
+        return Steps(self._signature, self._executable, static, initial, batches, self.options.confirmations)
 
     def _trace(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Mapping[int, Any], donate: Sequence[int]
@@ -196,7 +196,7 @@ class Pipelined(ByShapes[PipelineExecutable]):
         from pcg.viz.pipeline import explain
 
         executable = self.executable
-        return explain(executable.program, executable.schedule, executable.steady)
+        return explain(executable.program, executable.schedule, executable.steady, executable.instructions)
 
 
 def _besides_activations(instructions: Instructions, schedule: Schedule) -> tuple[list[float], float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,14 +26,13 @@ class Steps(Iterator[Any]):
     """
 
     def __init__(
-        self, signature: inspect.Signature, compiled: Compile, static: Collection[int], given: Mapping[str, Any],
+        self, signature: inspect.Signature, compiled: Compile, static: Collection[int], initial: Mapping[str, Any],
         batches: Iterable[Any], confirmations: int,
     ) -> None:  # fmt: skip
         self._signature, self._compile, self._static = signature, compiled, static
-        self._given, self._batches, self._confirmations = dict(given), iter(batches), confirmations
-        self._missing = [
-            p.name for p in signature.parameters.values() if p.name not in given and p.default is inspect.Parameter.empty
-        ]
+        self._initial, self._batches, self._confirmations = dict(initial), iter(batches), confirmations
+        parameters = signature.parameters.values()
+        self._missing = [p.name for p in parameters if p.name not in initial and p.default is p.empty]
         self._sequence: StepSequence | None = None
         self._executable: PipelineExecutable | None = None
         self._found: list[list[Any]] = []
@@ -50,12 +50,12 @@ class Steps(Iterator[Any]):
         It waits for what is not decided about that step; more steps may follow.
         """
         if self._sequence is None:
-            state = self._given
+            state = self._initial
         else:
             values, found = self._sequence.finish()
             self._found += found
             state = self._state(values)
-        names = [n for n in self._given if self._is_dynamic(n)]
+        names = [n for n in self._initial if self._is_dynamic(n)]
         return state[names[0]] if len(names) == 1 else tuple(state[n] for n in names)
 
     def __iter__(self) -> Steps:
@@ -112,8 +112,9 @@ class Steps(Iterator[Any]):
             text = f"{len(batch)} values" if isinstance(batch, tuple | list) else f"a {type(batch).__name__}"
             names = ", ".join(self._missing) or "nothing"
             raise PipelineError(f"a batch of {text}; allowed: a tuple with {names}")
-        values |= self._given
-        return inspect.BoundArguments(self._signature, {n: values[n] for n in self._signature.parameters if n in values})  # type: ignore[arg-type]
+        values |= self._initial
+        ordered = OrderedDict((n, values[n]) for n in self._signature.parameters if n in values)
+        return inspect.BoundArguments(self._signature, ordered)
 
     def _owners(self, program: Program) -> list[str]:
         """The parameter of each input."""
@@ -133,12 +134,12 @@ class Steps(Iterator[Any]):
         """
         state = {*state_of(program).values()}
         for i, name in enumerate(self._owners(program)):
-            if name in self._given and i not in state:
+            if name in self._initial and i not in state:
                 raise PipelineError(
                     f"argument {program.inputs[i].name} is no state: no result of {program.name} is its next value;"
                     " allowed in steps: state, and batches with everything else"
                 )
-            if name not in self._given and i in state:
+            if name not in self._initial and i in state:
                 raise PipelineError(
                     f"argument {program.inputs[i].name} is state of {program.name}, and comes with each batch; allowed:"
                     f" steps({name}=..., batches=...)"
@@ -152,7 +153,7 @@ class Steps(Iterator[Any]):
         args, kwargs = jax.tree.unflatten(program.in_tree, flat)
         names = [n for i, n in enumerate(self._signature.parameters) if i not in self._static and n not in kwargs]
         found = dict(zip(names, args, strict=False)) | kwargs
-        return {n: found[n] for n in self._given if self._is_dynamic(n)}
+        return {n: found[n] for n in self._initial if self._is_dynamic(n)}
 
     def _output(self, values: Sequence[Any]) -> Any:
         """The results of a step without its state."""

@@ -210,7 +210,8 @@ class _Reader:
                     self.predicted[n] = value_name
         fragment = FragmentProgram(
             name, phase, place, group, tuple(self._name[v] for v in inputs_of(op)), tuple(outputs), tuple(sums),
-            made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds, WAITS in op.attributes,
+            made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds,
+            WAITS in op.attributes,
         )  # fmt: skip
         if phase == "prepare":
             self.first.append(fragment)

@@ -12,7 +12,15 @@ from functools import cached_property
 from pcg.driver.program import Program, tensor_bytes
 from pcg.driver.state import state_of
 from pcg.layout import Mesh, ShardSpec
-from pcg.pipeline.overlap import POST_VALIDATED, SYNCHRONOUS, TWO_VERSIONS, Overlap, Update, post_validated, two_versions
+from pcg.pipeline.overlap import (
+    POST_VALIDATED,
+    SYNCHRONOUS,
+    TWO_VERSIONS,
+    Overlap,
+    Update,
+    post_validated,
+    two_versions,
+)  # fmt: skip
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.step import Buffer, Fragment, Step, Transfer
 
@@ -126,8 +134,8 @@ class PipelineProgram:
         """By fragment of the update: what it reads for the last time, and writes something of the same form over.
 
         That are gradients, which nothing reads after the optimizer, and state that the caller donates.  With
-        post-validation state is not written over, and nothing by what waits; with two versions of the parameters no state
-        that is read before all fragments.
+        post-validation state is not written over, and nothing by what waits; with two versions of the parameters no
+        state that is read before all fragments.
         """
         readers = Counter(n for f in self.fragments for n in f.reads)
         readers.update(source for source, _ in self.transfers)
@@ -157,7 +165,10 @@ class PipelineProgram:
         """What is read before all fragments of the step."""
         found: set[str] = set()
         for op in self.first:
-            found.update((op.source,) if isinstance(op, Division) else op.reads if isinstance(op, FragmentProgram) else op[:1])
+            if isinstance(op, FragmentProgram):
+                found.update(op.reads)
+            else:
+                found.add(op.source if isinstance(op, Division) else op[0])
         return frozenset(found)
 
     @cached_property

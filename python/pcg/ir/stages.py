@@ -17,8 +17,8 @@ PHASE, STAGE = "pcg.phase", "pcg.stage"
 PREDICTED = "pcg.predicted"
 #: On a `pcg.stage` of the update: it depends on what is predicted.
 WAITS = "pcg.waits"
-#: On the function: triples of a predicted number, a predicted predicate, and the value of that for which no state depends on
-#: the first one.
+#: On the function: triples of a predicted number, a predicted predicate, and the value of that for which no state
+#: depends on the first one.
 UNREAD = "pcg.unread"
 
 

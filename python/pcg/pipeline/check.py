@@ -172,7 +172,8 @@ class _Values:
 
     def _verdict(self, what: Verdict) -> None:
         if self.decided or what.buffers != self.verdict:
-            self._fail(f"a verdict with {', '.join(what.buffers)}; allowed: one with {', '.join(self.verdict) or 'nothing'}")
+            allowed = ", ".join(self.verdict) or "none"
+            self._fail(f"a verdict with {', '.join(what.buffers)}; allowed: one with {allowed}")
         if self.backward:
             self._fail("a verdict after the first B or W")
         if len(what.slots) != len(what.buffers):

@@ -74,10 +74,10 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Find out whether the update of the step before was right: the device's numbers of it are those that were predicted.
+    """Find out whether the update of the step before was right: its numbers are those that were predicted.
 
-    If not, all devices drop what they have done of this step, restore what was there before that update, run it with the
-    right numbers, and begin this step again.
+    If not, all devices drop what they have done of this step, restore what was there before that update, run it with
+    the right numbers, and begin this step again.
     """
 
     buffers: tuple[str, ...]

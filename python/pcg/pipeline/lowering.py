@@ -20,8 +20,9 @@ def lower(step: Step, schedule: Schedule, capacity: int = CAPACITY) -> Instructi
     """The instructions of a step by a schedule.
 
     Each device does F, B and W in the order of the schedule, prepare fragments before them and update fragments after
-    them; deferred fragments, and the verdict on the step before, come before its first B.  What the schedule has and the step has not (W of a stage without parameters) is left out; BW of a stage with
-    a fragment each for B and W are both.  Values are freed after their last reader, kept arguments and results never.
+    them; deferred fragments, and the verdict on the step before, come before its first B.  What the schedule has and
+    the step has not (W of a stage without parameters) is left out; BW of a stage with a fragment each for B and W are
+    both.  Values are freed after their last reader, kept arguments and results never.
 
     Raises PipelineError where the schedule is one of other microbatches, devices or stages, splits what the step does
     not, or runs something before what it reads; and where something writes over what is read after it.

@@ -114,7 +114,8 @@ def _depths(step: Step) -> dict[str, int]:
     there: dict[str, int] = dict.fromkeys(step.sums, 0)
     for f in step.sequence:
         if f.kind == UPDATE:
-            depth[f.name] = max((there[source.get(n, n)] + (n in source) for n in f.reads if source.get(n, n) in there), default=0)
+            hops = (there[source.get(n, n)] + (n in source) for n in f.reads if source.get(n, n) in there)
+            depth[f.name] = max(hops, default=0)
             there.update(dict.fromkeys(f.writes, depth[f.name]))
     return depth
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pcg.pipeline.step import DEFERRED, UPDATE, Buffer, Fragment, Step, Transfer
+from pcg.pipeline.step import DEFERRED, UPDATE, Fragment, Step, Transfer
 
 #: How steps follow each other.
 SYNCHRONOUS, POST_VALIDATED, TWO_VERSIONS = UPDATES = ("synchronous", "post-validated", "2bw")
@@ -75,21 +75,26 @@ class Update:
         return self.source.get(name, name)
 
     @cached_property
-    def late(self) -> dict[str, Fragment]:
+    def deferred(self) -> dict[str, Fragment]:
         """The fragments that wait, by name."""
         return {f.name: f for f in self.step.sequence if f.name in self.waiting}
 
     @cached_property
     def written(self) -> frozenset[str]:
         """What those write."""
-        return frozenset(n for f in self.late.values() for n in f.writes)
+        return frozenset(n for f in self.deferred.values() for n in f.writes)
+
+    @cached_property
+    def waited_for(self) -> tuple[str, ...]:
+        """The numbers that those do not compute themselves."""
+        return tuple(n for n in self.numbers if n not in self.written)
 
     @cached_property
     def read(self) -> tuple[str, ...]:
         """What those read besides the numbers and what they write: of a copy of state the state."""
         arguments = set(self.state.values())
         found = []
-        for f in self.late.values():
+        for f in self.deferred.values():
             for n in f.reads:
                 origin = self.origin(n)
                 if origin not in self.written and origin not in self.numbers:
@@ -99,8 +104,8 @@ class Update:
     def finish(self) -> Step:
         """The fragments that wait, alone."""
         step = self.step
-        fragments = tuple(replace(f, kind=UPDATE) for f in self.late.values())
-        used = {n for f in fragments for n in f.reads} | self.written | {*self.read, *self.numbers}
+        fragments = tuple(replace(f, kind=UPDATE) for f in self.deferred.values())
+        used = {n for f in fragments for n in f.reads} | self.written | {*self.read, *self.waited_for}
         transfers = []
         for t in step.transfers:
             if t.source in self.written and t.target in step.results:
@@ -108,7 +113,7 @@ class Update:
             if t.target in used and t.target not in self.read:
                 transfers.append(t)
         there = self.written | {t.target for t in transfers}
-        arguments = (*self.read, *self.numbers)
+        arguments = (*self.read, *self.waited_for)
         over = {old for f in fragments for old, _ in f.aliases}
         return Step(
             step.microbatches, step.devices, tuple(b for b in step.buffers if b.name in used), fragments,
@@ -158,9 +163,9 @@ def post_validated(update: Update) -> Overlap:
     What the update reads, and the state, are there until the verdict of the next step: nothing writes over them.
     """
     step, numbers = update.step, update.numbers
-    guessed = {n: predicted(n) for f in update.late.values() for n in f.reads if update.origin(n) in numbers}
+    guessed = {n: predicted(n) for f in update.deferred.values() for n in f.reads if update.origin(n) in numbers}
     fragments = [
-        replace(f, reads=tuple(guessed.get(n, n) for n in f.reads)) if f.name in update.late else f
+        replace(f, reads=tuple(guessed.get(n, n) for n in f.reads)) if f.name in update.deferred else f
         for f in step.fragments
     ]
     kept = dict.fromkeys([*update.read, *(a for a in update.state.values() if a in step.buffer)])
@@ -179,7 +184,7 @@ def post_validated(update: Update) -> Overlap:
     )  # fmt: skip
     carried = {before(n): n for n in (*kept, *numbers)}
     carried |= {a: r for r, a in update.state.items() if a in step.buffer}
-    return Overlap(made, update.finish(), carried, {}, {n: before(n) for n in (*update.read, *numbers)})
+    return Overlap(made, update.finish(), carried, {}, {n: before(n) for n in (*update.read, *update.waited_for)})
 
 
 def two_versions(update: Update, single: Collection[str], early: Collection[str]) -> Overlap:
@@ -224,14 +229,14 @@ class _TwoVersions:
         changed = {a for a, r in self.result.items() if a != r}
         return {a for a in changed & self.read if a not in self.single and a not in self.waits}
 
-    def late(self, name: str) -> str:
+    def of_deferred(self, name: str) -> str:
         """What a fragment reads that waits, of the step before."""
         origin = self.update.origin(name)
         return name if origin in self.waits or origin in self.older else before(name)
 
     def of_update(self, name: str) -> str:
-        """What the part of the update reads that does not wait: the newest versions, but of a number that the microbatches
-        read and whose own update waits (a scale of the loss) what they have read."""
+        """What the part of the update reads that does not wait: the newest versions, but of a number that the
+        microbatches read and whose own update waits (a scale of the loss) what they have read."""
         origin = self.update.origin(name)
         if origin in self.waits and origin in self.single & self.read:
             return name
@@ -250,10 +255,10 @@ class _TwoVersions:
 
     def fragment(self, f: Fragment) -> Fragment:
         u = self.update
-        if f.name in u.late:
+        if f.name in u.deferred:
             return replace(
-                f, kind=DEFERRED, reads=tuple(map(self.late, f.reads)), writes=tuple(map(before, f.writes)),
-                aliases=tuple((self.late(old), before(new)) for old, new in f.aliases),
+                f, kind=DEFERRED, reads=tuple(map(self.of_deferred, f.reads)), writes=tuple(map(before, f.writes)),
+                aliases=tuple((self.of_deferred(old), before(new)) for old, new in f.aliases),
             )  # fmt: skip
         if f.kind != UPDATE:
             return f
@@ -269,16 +274,16 @@ class _TwoVersions:
         copies |= {
             newest(t.target): before(u.origin(self.result[t.source])) for t in step.transfers if t.source in self.waits
         }  # fmt: skip
-        old = [n for n in u.read if self.late(n) != n]
+        old = [n for n in u.read if self.of_deferred(n) != n]
         buffers = {before(b.name): b.name for b in step.buffers} | {newest(b.name): b.name for b in step.buffers}
         made = u.assembled(
-            fragments, {t: s for t, s in copies.items() if t not in map(before, (*old, *u.numbers))}, buffers,
-            (*step.arguments, *map(newest, self.older), *map(before, (*old, *u.numbers))),
+            fragments, {t: s for t, s in copies.items() if t not in map(before, (*old, *u.waited_for))}, buffers,
+            (*step.arguments, *map(newest, self.older), *map(before, (*old, *u.waited_for))),
             {*u.others, *map(newest, self.older), *(n for n in old if n in step.arguments)},
             [*(before(n) if u.origin(n) in u.written else n for n in step.results),
-             *(n for n in old if n not in step.arguments), *u.numbers],
+             *(n for n in old if n not in step.arguments), *u.waited_for],
         )  # fmt: skip
-        carried = {before(n): n for n in (*old, *u.numbers)}
+        carried = {before(n): n for n in (*old, *u.waited_for)}
         begun = {}
         for a, r in self.result.items():
             if a in self.waits:
@@ -289,7 +294,7 @@ class _TwoVersions:
                 begun[newest(a)] = a
             else:
                 carried[a] = r
-        finishing = {n: self.late(n) for n in u.read} | {n: before(n) for n in u.numbers}
+        finishing = {n: self.of_deferred(n) for n in u.read} | {n: before(n) for n in u.waited_for}
         return Overlap(made, u.finish(), carried, begun, finishing)
 
 

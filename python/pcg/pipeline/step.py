@@ -97,7 +97,8 @@ class Step:
                 raise PipelineError(f"buffer {b.name} on device {b.device}; allowed: 0 to {self.devices - 1}")
             if b.bytes < 0:
                 raise PipelineError(f"buffer {b.name} of {b.bytes} bytes; allowed: 0 or more")
-        for name, names in (("arguments", self.arguments), ("donated", self.donated), ("results", self.results), ("verdict", self.verdict)):
+        for name in ("arguments", "donated", "results", "verdict"):
+            names = getattr(self, name)
             _unique(name, names)
             self._known(name, names)
         if other := [n for n in self.donated if n not in self.arguments]:

@@ -20,7 +20,17 @@ import jax
 
 from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram
 from pcg.pipeline.check import check
-from pcg.pipeline.instructions import Free, Instance, Instruction, Instructions, Receive, Run, Send, Verdict, global_order
+from pcg.pipeline.instructions import (
+    Free,
+    Instance,
+    Instruction,
+    Instructions,
+    Receive,
+    Run,
+    Send,
+    Verdict,
+    global_order,
+)  # fmt: skip
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.overlap import value_of
 from pcg.pipeline.schedule import Schedule
@@ -268,8 +278,9 @@ class PipelineExecutable:
         """Arguments as the caller has them, from values by name; None where there is none."""
         leaves, counts = self.program.program.inputs, self.program.stacked_arguments
         stacked = [names for names, n in zip(self.argument_values, counts, strict=True) if n]
-        known = all(n in values for names in stacked for n in names)
-        arrays = iter(self.stacked_arguments.assemble([[values[n] for n in names] for names in stacked]) if known else ())
+        rows = [[values.get(n) for n in names] for names in stacked]
+        known = all(x is not None for own in rows for x in own)
+        arrays = iter(self.stacked_arguments.assemble(rows) if known else ())
         found = []
         for leaf, names, n in zip(leaves, self.argument_values, counts, strict=False):
             x = next(arrays, None) if n else values.get(names[0])

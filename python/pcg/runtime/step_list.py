@@ -40,7 +40,7 @@ class StepList:
                 self.parts[device in waiting].append((device, what, act))
 
     def run(
-        self, part: int, slots: list[list[Any]], channels: Values, done: Mapping[str, Any] | None = None,
+        self, part: int, slots: list[list[Any]], channels: dict[Any, Any], done: Mapping[str, Any] | None = None,
         peaks: list[int] | None = None,
     ) -> None:  # fmt: skip
         """Dispatch a part.

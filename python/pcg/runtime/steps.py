@@ -48,7 +48,7 @@ class StepSequence:
         for r in self.output_numbers:
             if self.program.stacked_results and self.program.stacked_results[r]:
                 text = f"result {leaves[r].name} is stacked over layers and no state"
-                raise PipelineError(f"{text}; allowed in steps: results that are state, and others that are not stacked")
+                raise PipelineError(f"{text}; allowed in steps: stacked results that are state")
         self._outputs = [executable.result_values[r][0] for r in self.output_numbers]
         self._next = {a: r for r, a in self.program.state.items()}
         self._single = StepList(executable, executable.instructions)
@@ -106,8 +106,7 @@ class _Overlapped(StepSequence):
         self.overlap = executable.overlap
         self._between = StepList(executable, executable.between)
         self._finishing = StepList(executable, executable.finishing)
-        late = {*self.overlap.finish.results}
-        self._late = [n for n in self._outputs if n in late]
+        self._undecided = [n for n in self._outputs if n in self.overlap.finish.results]
         self._carried: Values = {}
         """What the next step takes over of the last one: there is none, or nothing is left to do of it, if empty."""
         self._pending: dict[Instance, Any] = {}
@@ -163,7 +162,7 @@ class PostValidated(_Overlapped):
         self._state = {a: carried.pop(a) for a in self._next}
         self._carried = carried
         self.statistics.predicted += 1
-        if self._late:
+        if self._undecided:
             self._pending = at
         else:
             found.append(self._output(at))
@@ -244,10 +243,10 @@ class TwoVersions(_Overlapped):
         at = self._between.after(slots)
         found: list[Output] = []
         if self._pending:
-            done = {(n, None): at[before(n), None] for n in self._late}
+            done = {(n, None): at[before(n), None] for n in self._undecided}
             found.append(self._output(self._pending | done))
         self._done, self._carried = None, self._carry(at)
-        if self._late:
+        if self._undecided:
             self._pending = at
         else:
             found.append(self._output(at))

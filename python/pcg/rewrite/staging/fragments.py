@@ -111,7 +111,7 @@ class Fragments:
                     raise PcgError(f"'{op.name}' op has no stage; run pcg-assign-stages first", op)
                 group = self.groups[stage]
                 number = level = 0
-                speculates = any(r in self.predictions.needed for r in op.results)
+                speculates = any(r in self.predictions.needed and r not in predicted for r in op.results)
                 for v in read:
                     r, p, g = rounds[v]
                     if speculates and v in predicted:
@@ -128,7 +128,7 @@ class Fragments:
         group: dict[ir.Operation, int] = {}
         for i, op in enumerate(self.ops):
             stage = stage_number(op)
-            if stage is None or self.inside[i] or op.name == "pcg.pipeline" or (op.results and op.results[0] in self.free):
+            if stage is None or self.inside[i] or op.name == "pcg.pipeline" or any(r in self.free for r in op.results):
                 continue
             if op.name != "pcg.batch" and any(v in found for v in self.reads[i]):
                 ops.append(op)
@@ -208,7 +208,8 @@ class Fragments:
             needs[fragment] = found - {fragment}
 
         def key(f: Fragment) -> tuple[int, int, int, int]:
-            return PHASES.index(f.phase), f.predicted, f.round, -f.place if f.phase in ("backward", "weight") else f.place
+            place = -f.place if f.phase in ("backward", "weight") else f.place
+            return PHASES.index(f.phase), f.predicted, f.round, place
 
         order: list[Fragment] = []
         left = sorted(needs, key=key)

@@ -53,18 +53,15 @@ class Predictions:
     values: list[ir.Value] = field(default_factory=list)
     """What is to be predicted."""
     needed: set[ir.Value] = field(default_factory=set)
-    """What state depends on."""
+    """What state depends on, other than by what is predicted."""
 
     def __post_init__(self) -> None:
         self._groups: dict[ir.Value, frozenset[int]] = {v: frozenset({g}) for v, g in self.sums.items()}
         for op in self.ops:
             found = frozenset().union(*(self._groups.get(v, frozenset()) for v in _reads(op)))
             self._groups.update(dict.fromkeys(op.results, found))
-        state, wide = set(self.state), set()
-        self.needed |= state
+        state, wide = set(self.state), set[ir.Value]()
         for op in reversed(self.ops):
-            if any(r in self.needed for r in op.results):
-                self.needed.update(_reads(op))
             if any(r in state or r in wide for r in op.results if not _is_number(r)):
                 wide.update(v for v in _reads(op) if not _is_number(v))
         found_values: dict[ir.Value, None] = {}
@@ -78,6 +75,10 @@ class Predictions:
                             found_values.update(dict.fromkeys(self._resolve(v)))
         order = {r: i for i, op in enumerate(self.ops) for r in op.results}
         self.values = sorted((v for v in found_values if v in order), key=order.__getitem__)
+        self.needed |= state
+        for op in reversed(self.ops):
+            if any(r in self.needed and r not in found_values for r in op.results):
+                self.needed.update(_reads(op))
 
     def _others(self, value: ir.Value, group: int) -> bool:
         """Whether a value depends on other groups than one."""
