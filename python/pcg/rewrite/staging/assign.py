@@ -58,6 +58,7 @@ class AssignStages(Transformation):
                 op.erase()
             _split(sums)
             _add_by_stage(func)
+            _merge_numbers(func)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
         self.statistics["stages"] += self.stages
@@ -185,6 +186,35 @@ def _add_by_stage(func: ir.Operation) -> None:
         root.results[0].replace_all_uses_with(total)
         for op in adds:
             op.erase()
+
+
+def _merge_numbers(func: ir.Operation) -> None:
+    """Compute equal numbers of the update once: a comparison of the norm that is written for every parameter."""
+    updates: set[ir.Value] = set()
+    equal: dict[ir.Value, ir.Value] = {}
+    seen: dict[tuple[object, ...], ir.Value] = {}
+    for op in [op.operation for op in func.regions[0].blocks[0].operations]:
+        if op.name == "pcg.batch":
+            updates.update(op.results)
+        reads = list(op.operands)
+        is_update = any(v in updates for v in reads)
+        if is_update:
+            updates.update(op.results)
+        if not op.name.startswith("stablehlo.") or len(op.regions) or len(op.results) != 1 or op.results[0].type.rank:
+            continue
+        if not is_update and op.name != "stablehlo.constant":
+            continue
+        attributes = tuple(sorted((n, str(op.attributes[n])) for n in op.attributes if n != STAGE))
+        key = (op.name, *(equal.get(v, v) for v in reads), attributes, str(op.results[0].type))
+        first = seen.setdefault(key, op.results[0])
+        if first == op.results[0]:
+            continue
+        if is_update:
+            op.results[0].replace_all_uses_with(first)
+            updates.discard(op.results[0])
+            op.erase()
+        else:
+            equal[op.results[0]] = first
 
 
 def _adds_numbers(op: ir.Operation) -> bool:
