@@ -154,7 +154,7 @@ def _with_verdict(step: Step, device: int, chain: list[Timed]) -> list[Timed]:
 def _add_arguments(
     step: Step, schedule: Schedule, chains: list[list[Timed]], runs: Sequence[Sequence[tuple[Time, Time, Run]]]
 ) -> None:
-    """Sends of arguments: of those that are one per step first.
+    """Sends of arguments: of those that are one per step with the first microbatch, unless they are needed before it.
 
     Others are before the last run that the schedule starts no later than the value has to leave, and before all to the
     same device that are needed there after it: they would be received before it.
@@ -164,16 +164,24 @@ def _add_arguments(
         for start, _, run in found:
             for instance in _reads(step, run):
                 needed.setdefault(instance, start)
+    for chain in chains:
+        for timed in chain:
+            if isinstance(timed.what, Verdict):
+                for instance in _reads(step, timed.what):
+                    needed[instance] = min(needed.get(instance, timed.at), timed.at)
 
     def need(send: Send) -> Time:
         phase, time = needed.get((_target(step, send), send.microbatch), (DURING, math.inf))
         return phase, time - schedule.pipeline.transfer
 
+    first = [min((start for start, _, _ in found if start[0] == DURING), default=(DURING, 0.0)) for found in runs]
     sends: list[list[Timed]] = [[] for _ in chains]
     for name in step.arguments:
         for i in step.instances(name):
             for send in _sends(step, name, i):
-                sends[step.buffer[name].device].append(Timed((BEFORE, -1.0) if i is None else need(send), send))
+                device = step.buffer[name].device
+                at = need(send) if i is not None else min(need(send), first[device])
+                sends[device].append(Timed(at, send))
     for device, chain in enumerate(chains):
         places = [n for n, timed in enumerate(chain) if isinstance(timed.what, Run)]
         starts = [chain[n].at for n in places]

@@ -59,6 +59,7 @@ class AssignStages(Transformation):
             _split(sums)
             _add_by_stage(func)
             _merge_numbers(func)
+            _follow(func)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
         self.statistics["stages"] += self.stages
@@ -186,6 +187,27 @@ def _add_by_stage(func: ir.Operation) -> None:
         root.results[0].replace_all_uses_with(total)
         for op in adds:
             op.erase()
+
+
+def _follow(func: ir.Operation) -> None:
+    """Compute numbers of the update from other ones on the last stage that has one of those.
+
+    A sum over all stages goes from the first one to the last one, where the next step begins last as well.
+    """
+    stages: dict[ir.Value, int] = {}  # of numbers of the update
+    updates: set[ir.Value] = set()
+    for op in [op.operation for op in func.regions[0].blocks[0].operations]:
+        if op.name != "pcg.batch" and not any(v in updates for v in op.operands):
+            continue
+        updates.update(op.results)
+        stage = stage_number(op)
+        if stage is None or len(op.results) != 1 or op.results[0].type.rank:
+            continue
+        read = [stages[v] for v in op.operands if v in stages]
+        if read and op.name.startswith("stablehlo.") and not len(op.regions):
+            stage = max(read)
+            op.attributes[STAGE] = emit.i64(stage)
+        stages[op.results[0]] = stage
 
 
 def _merge_numbers(func: ir.Operation) -> None:
