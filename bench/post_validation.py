@@ -6,9 +6,9 @@ The model is a chain of dense layers with AdamW, a scale of the loss, a clip by 
 gradients are finite. Per mesh (stages x devices per stage) and schedule: makespan and span of the schedule; then for
 each form of updates the planned time of a step between others (instructions of several steps, one after another on each
 group, with the estimated times of fragments; transfers take none), the planned peak of memory, the time of a step,
-medians of rounds in which the three are measured in turn, and how many predictions were wrong when one step
-is clipped. CPU devices share the cores of the machine, so that an idle device costs nothing: wall times show what driving
-the steps costs, not bubbles.
+medians of rounds in which the three are measured in turn, and how many predictions were wrong when one step is clipped.
+CPU devices share the cores of the machine, so that an idle device costs nothing: wall times show what driving the steps
+costs, not bubbles.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def planned(executable, steps: int = 12) -> float:
     found = executable.steady
     times = {f.name: f.seconds for f in executable.program.fragments}
     left = [deque((n, what) for n in range(steps) for what in own) for own in found.lists]
-    now, there = [0.0] * len(left), {}
+    now = [0.0] * len(left)
+    there: dict[tuple[int, int], float] = {}
     ends = [0.0] * steps
     while any(left):
         for d, own in enumerate(left):

@@ -89,8 +89,8 @@ def timed_runs(step: Step, schedule: Schedule, device: int) -> list[tuple[Time, 
         else:
             add(stages.get((s, kind)), i, start, end)
     behind = next((n for n, (_, _, run) in enumerate(found) if _is_behind(step, run)), len(found))
-    at = found[behind][0] if behind < len(found) else (AFTER, -1.0)
-    found[behind:behind] = [(at, at, Run(f.name, None)) for _, f in numbered if f.kind == DEFERRED]
+    then = found[behind][0] if behind < len(found) else (AFTER, -1.0)
+    found[behind:behind] = [(then, then, Run(f.name, None)) for _, f in numbered if f.kind == DEFERRED]
     depth = _depths(step)
     updates = [(depth[f.name], n, f) for n, f in numbered if f.kind == UPDATE]
     for hops, n, f in sorted(updates, key=lambda u: u[:2]):

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import queue
-import threading
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +19,6 @@ import jax
 from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram
 from pcg.pipeline.check import check
 from pcg.pipeline.instructions import (
-    Free,
     Instance,
     Instruction,
     Instructions,
@@ -39,8 +36,9 @@ from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree, SignatureError, returned, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
 from pcg.runtime.layer_stack import LayerStack, LayerStacks
+from pcg.runtime.messages import Threads
 from pcg.viz.page.timeline import timeline_page
-from pcg.viz.timeline import Event, Timeline, planned_step
+from pcg.viz.timeline import Timeline, planned_step
 
 
 class PipelineExecutable:
@@ -309,7 +307,7 @@ class PipelineExecutable:
         with jax_compat.x64(self.needs_x64):
             slots = self._begin(args, kwargs)
             jax.block_until_ready([x for own in slots for x in own if x is not None])
-            threads = _Threads(self, slots)
+            threads = Threads(self, slots)
             events = threads.run()
             names = tuple(f"device {d}" for d in range(len(self.groups)))
             return self._end(slots), Timeline(f"{self.schedule.name}, measured", names, events, units=True)
@@ -377,66 +375,3 @@ def _bytes(arrays: Sequence[Any]) -> int:
         for shard in x.addressable_shards:
             total[shard.device] = total.get(shard.device, 0) + shard.data.nbytes
     return max(total.values(), default=0)
-
-
-class _Threads:
-    """A thread per group, with a channel between every two of them."""
-
-    def __init__(self, executable: PipelineExecutable, slots: list[list[Any]]) -> None:
-        self.executable, self.slots = executable, slots
-        capacity = executable.instructions.capacity
-        count = range(len(slots))
-        self.channels = {(a, b): queue.Queue[Any](capacity) for a in count for b in count if a != b}
-        self.events: list[Event] = []
-        self.failed: BaseException | None = None
-        self.start = time.perf_counter()
-
-    def run(self) -> tuple[Event, ...]:
-        threads = [threading.Thread(target=self._guarded, args=(d,), daemon=True) for d in range(len(self.slots))]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        if self.failed is not None:
-            raise self.failed
-        return tuple(sorted(self.events, key=lambda e: (e.start, e.device)))
-
-    def _guarded(self, device: int) -> None:
-        try:
-            with jax_compat.x64(self.executable.needs_x64):
-                for what in self.executable.instructions.lists[device]:
-                    self._do(device, what)
-        except BaseException as error:  # the caller gets it
-            self.failed = self.failed or error
-
-    def _wait(self, act: Callable[[float], Any]) -> Any:
-        """Put into, or take from, a channel; give up when another group has failed."""
-        while True:
-            try:
-                return act(0.1)
-            except (queue.Full, queue.Empty):
-                if self.failed is not None:
-                    raise RuntimeError("another group of devices has failed") from self.failed
-
-    def _do(self, device: int, what: Instruction) -> None:
-        executable, own = self.executable, self.slots[device]
-        if isinstance(what, Send):
-            value = executable.copying(executable.step, what)(own[what.slot])
-            channel = self.channels[device, what.peer]
-            self._wait(lambda seconds: channel.put(value, timeout=seconds))
-        elif isinstance(what, Receive):
-            channel = self.channels[what.peer, device]
-            own[what.slot] = self._wait(lambda seconds: channel.get(timeout=seconds))
-        elif isinstance(what, Free):
-            executable.action(executable.step, what)(own, {})
-        else:
-            jax.block_until_ready([own[i] for i in what.reads])
-            start = time.perf_counter()
-            executable.action(executable.step, what)(own, {})
-            jax.block_until_ready([own[i] for i in (*what.writes, *what.accumulates)])
-            end = time.perf_counter()
-            f = executable.step.fragment[what.fragment]
-            label = "" if what.microbatch is None else str(what.microbatch)
-            shade = executable.schedule.pipeline.stages_of(device).index(f.stage) if f.varying else 0
-            event = Event(device, label, f.kind, start - self.start, end - self.start, (str(what),), shade)
-            self.events.append(event)
