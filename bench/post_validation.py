@@ -14,6 +14,7 @@ costs, not bubbles.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import os
 import statistics
@@ -37,14 +38,15 @@ LIMIT = 0.5
 SLOW = Machine(DeviceKind("slow", {}, 1e8, 1e8, 1e12), Link(bandwidth=1e9, latency=1e-9))
 
 
-def train(params, state, batch):
+def train(stages: int, params, state, batch):
     """(parameters, state, loss) of a step."""
 
     def loss(p):
+        each = len(p) // stages
         h, y = batch
         for i, (w, b) in enumerate(p):
             h = h + jnp.tanh(h @ w + b)
-            h = pcg.stage_boundary(h) if i % 2 and i < len(p) - 1 else h
+            h = pcg.stage_boundary(h) if (i + 1) % each == 0 and i < len(p) - 1 else h
         return jnp.mean((h - y) ** 2) * state["scale"]
 
     value, g = jax.value_and_grad(loss)(params)
@@ -136,7 +138,8 @@ def main() -> None:
         for updates in UPDATES:
             options = {"microbatches": o.microbatches, "schedule": schedule, "updates": updates}
             programs[updates] = pcg.compile(
-                train, axes, pipeline=options, strategy="dataflow", donate_argnums=(0, 1), machine=SLOW
+                functools.partial(train, stages), axes, pipeline=options,
+                strategy="dataflow", donate_argnums=(0, 1), machine=SLOW
             )  # fmt: skip
             programs[updates].lower(*args, values[0])
         times: dict[str, list[float]] = {updates: [] for updates in UPDATES}

@@ -6,6 +6,7 @@ are free and the values are there, so a call returns before the step is over, as
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import time
@@ -307,7 +308,10 @@ class PipelineExecutable:
         with jax_compat.x64(self.needs_x64):
             slots = self._begin(args, kwargs)
             jax.block_until_ready([x for own in slots for x in own if x is not None])
-            threads = Threads(self, slots)
+            threads = Threads(
+                self.instructions, self.schedule, slots, functools.partial(self.action, self.step),
+                functools.partial(self.copying, self.step), self.needs_x64,
+            )  # fmt: skip
             events = threads.run()
             names = tuple(f"device {d}" for d in range(len(self.groups)))
             return self._end(slots), Timeline(f"{self.schedule.name}, measured", names, events, units=True)
