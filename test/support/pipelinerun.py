@@ -6,7 +6,17 @@ import random
 from collections import deque
 from collections.abc import Sequence
 
-from pcg.pipeline.instructions import Free, Instance, Instruction, Instructions, Receive, Run, Send, global_order
+from pcg.pipeline.instructions import (
+    Free,
+    Instance,
+    Instruction,
+    Instructions,
+    Receive,
+    Run,
+    Send,
+    Verdict,
+    global_order,
+)
 from pcg.pipeline.step import Step
 
 Results = dict[Instance, int]
@@ -61,6 +71,8 @@ class Devices:
             for name, slot in zip(f.accumulates, what.accumulates, strict=True):
                 assert what.begins == (slot not in slots)
                 slots[slot] = slots.get(slot, 0) + _value(f.name, name, inputs)
+        elif isinstance(what, Verdict):
+            assert all(slot in slots for slot in what.slots)
         elif isinstance(what, Send):
             self.channels.setdefault((device, what.peer), deque()).append((what.tag, slots[what.slot]))
         elif isinstance(what, Receive):

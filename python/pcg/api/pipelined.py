@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pcg.api.by_shapes import ByShapes
+from pcg.api.steps import Steps
 from pcg.driver.choose_pipeline import ChosenPipeline, choose_pipeline
 from pcg.driver.compile_pipeline import compile_pipeline
 from pcg.driver.pipelined import PipelineProgram
@@ -21,6 +23,7 @@ from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.instructions import Instructions, Run
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.named import AUTO, NAMED, named
+from pcg.pipeline.overlap import SYNCHRONOUS, UPDATES
 from pcg.pipeline.progress import memory
 from pcg.pipeline.schedule import Schedule
 from pcg.planning.target import limit_of
@@ -44,8 +47,14 @@ class PipelineOptions:
     """As in `pcg-schedule`: "1f1b", "zb-h1", ..., or "auto": the best that is found within the memory limit."""
     chunks: int = 0
     """Stages of each group; 0: two where the schedule needs several, else one."""
-    objective: str = "makespan"
-    """What "auto" minimises: "makespan", the time of a step, or "span", that of its busiest group."""
+    objective: str = ""
+    """What "auto" minimises: "makespan", the time of a step, or "span", that of its busiest group; default: span where
+    steps follow each other without a barrier."""
+    updates: str = SYNCHRONOUS
+    """How steps of `Pipelined.steps` follow each other: "synchronous"; "post-validated", the same numbers without
+    waiting for norms of all gradients; "2bw", gradients of parameters that are one version old."""
+    confirmations: int = 2
+    """Post-validation: steps in a row with the same clip and checks, before those of the next step are predicted."""
 
     def __post_init__(self) -> None:
         count = self.microbatches
@@ -55,8 +64,14 @@ class PipelineOptions:
             raise PipelineError(f"schedule {self.schedule!r}; allowed: {', '.join((AUTO, *NAMED))}")
         if isinstance(self.chunks, bool) or not isinstance(self.chunks, int) or self.chunks < 0:
             raise PipelineError(f"chunks {self.chunks!r}; allowed: 1 or more, 0 for what the schedule needs")
+        if not self.objective:
+            object.__setattr__(self, "objective", "makespan" if self.updates == SYNCHRONOUS else "span")
         if self.objective not in OBJECTIVES:
             raise PipelineError(f"objective {self.objective!r}; allowed: {', '.join(OBJECTIVES)}")
+        if self.updates not in UPDATES:
+            raise PipelineError(f"updates {self.updates!r}; allowed: {', '.join(UPDATES)}")
+        if isinstance(self.confirmations, bool) or not isinstance(self.confirmations, int) or self.confirmations < 1:
+            raise PipelineError(f"confirmations {self.confirmations!r}; allowed: 1 or more")
         if self.chunks > 1 and self.form == "linear":
             raise PipelineError(f"{self.chunks} chunks with {self.schedule}; allowed: 1, or a schedule of several")
 
@@ -115,6 +130,28 @@ class Pipelined(ByShapes[PipelineExecutable]):
         args, kwargs = self._bind(args, kwargs)
         return self._executable(args, kwargs).call(self._dynamic(args), kwargs)
 
+    def steps(self, *state: Any, batches: Iterable[Any], **more: Any) -> Steps:
+        """Train: an iterator over the results that are not state, with the state after them as `.state`.
+
+        Args:
+          state: the arguments of the function that a step returns the next values of, in its order or by name.
+          batches: the other arguments of each step: one, or a tuple of them.
+
+        Raises:
+          PipelineError: an argument that is not state, or a batch that does not fit.
+        """
+        if self._signature is None:
+            raise PipelineError("steps of a module; allowed: of a function, whose parameters have names")
+        try:
+            initial = self._signature.bind_partial(*state, **more).arguments
+        except TypeError as error:
+            raise PipelineError(f"steps of {self.__name__}{self._signature}: {error}") from None
+        kinds = {p.kind for p in self._signature.parameters.values()}
+        if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+            raise PipelineError(f"steps of {self.__name__}{self._signature}; allowed: a function without * and **")
+        static = self._static_positions(len(self._signature.parameters))
+        return Steps(self._signature, self._executable, static, initial, batches, self.options.confirmations)
+
     def _trace(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Mapping[int, Any], donate: Sequence[int]
     ) -> Program:
@@ -137,9 +174,10 @@ class Pipelined(ByShapes[PipelineExecutable]):
             most = limit_of(self._limit, self._machine)
             limit = None if most is None else int(most - best.kept)
         found = compile_pipeline(program, groups, microbatches, form, chunks, self._engine, self._machine, limit)
+        found = replace(found, updates=o.updates)
         executable = PipelineExecutable(found, self._devices, self._schedule(found, name))
         if self._limit is not None:
-            check(executable.instructions, self._limit)
+            check(executable.steady, self._limit)
         return executable
 
     def _choose(self, program: Program) -> ChosenPipeline:
@@ -162,7 +200,9 @@ class Pipelined(ByShapes[PipelineExecutable]):
         problem = program.problem()
         if self._limit is not None:
             free = named(problem, AUTO, self.options.objective)
-            fixed, once = _besides_activations(lower(program.step(), free), free)
+            step = program.step()
+            overlap = program.overlap(step)
+            fixed, once = _besides_activations(lower(overlap.step if overlap else step, free), free)
             least = max(max(f + m for f, m in zip(fixed, problem.least_memory, strict=True)), once)
             if least > self._limit:
                 raise PipelineError(
@@ -181,7 +221,8 @@ class Pipelined(ByShapes[PipelineExecutable]):
         from pcg.viz.pipeline import explain
 
         executable = self.executable
-        return explain(executable.program, executable.schedule, executable.instructions, self.chosen)
+        own = executable.instructions
+        return explain(executable.program, executable.schedule, executable.steady, own, self.chosen)
 
 
 def _besides_activations(instructions: Instructions, schedule: Schedule) -> tuple[list[float], float]:

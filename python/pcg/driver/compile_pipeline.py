@@ -18,7 +18,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, stage_module
+from pcg.ir.stages import PREDICTED, UNREAD, WAITS, inputs_of, outputs_of, stage_mesh, stage_module
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import Mesh, ShardSpec
@@ -79,6 +79,7 @@ def compile_pipeline(
         program, microbatches, tuple(groups), devices, reader.values, tuple(reader.fragments),
         tuple(reader.transfers), tuple(reader.first), tuple(reader.joins), tuple(reader.arguments),
         tuple(reader.results), str(module), tuple(remarks), reader.stacked_arguments, reader.stacked_results,
+        tuple(name for _, name in sorted(reader.predicted.items())), reader.unread,
     )  # fmt: skip
 
 
@@ -106,6 +107,7 @@ class _Reader:
     joins: list[Division] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
+    predicted: dict[int, str] = field(default_factory=dict)
     _name: dict[ir.Value, str] = field(default_factory=dict)
 
     @property
@@ -115,6 +117,14 @@ class _Reader:
     @property
     def stacked_results(self) -> tuple[int, ...]:
         return tuple(stacked(self.func, STACKED_RESULTS, len(self.program.results)))
+
+    @property
+    def unread(self) -> tuple[tuple[str, str, bool], ...]:
+        if UNREAD not in self.func.attributes:
+            return ()
+        found = [int(n) for n in ir.DenseI64ArrayAttr(self.func.attributes[UNREAD])]
+        triples = zip(found[::3], found[1::3], found[2::3], strict=True)
+        return tuple((self.predicted[n], self.predicted[p], bool(value)) for n, p, value in triples)
 
     def read(self) -> None:
         block = self.func.regions[0].blocks[0]
@@ -204,9 +214,15 @@ class _Reader:
             outputs.append(None if only else self._add(value, f"{name}.{i}", phase in VARYING))
         ins, outs = (shardings.boundary_specs(op, w) for w in (shardings.IN_SPECS, shardings.OUT_SPECS))
         types = tuple((tuple(shape(v)), str(ir.RankedTensorType(v.type).element_type)) for v in _yielded_types(op))
+        if PREDICTED in op.attributes:
+            pairs = [int(n) for n in ir.DenseI64ArrayAttr(op.attributes[PREDICTED])]
+            for result, n in zip(pairs[::2], pairs[1::2], strict=True):
+                if (value_name := outputs[result]) is not None:
+                    self.predicted[n] = value_name
         fragment = FragmentProgram(
             name, phase, place, group, tuple(self._name[v] for v in inputs_of(op)), tuple(outputs), tuple(sums),
             made.operation.get_asm(print_generic_op_form=True), _all(ins), _all(outs), types, seconds,
+            WAITS in op.attributes,
         )  # fmt: skip
         if phase == "prepare":
             self.first.append(fragment)

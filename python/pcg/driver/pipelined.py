@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from pcg.driver.program import Program, tensor_bytes
+from pcg.driver.state import state_of
 from pcg.layout import Mesh, ShardSpec
+from pcg.pipeline.overlap import (
+    POST_VALIDATED,
+    SYNCHRONOUS,
+    TWO_VERSIONS,
+    Overlap,
+    Update,
+    post_validated,
+    two_versions,
+)  # fmt: skip
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.step import Buffer, Fragment, Step, Transfer
 
@@ -54,6 +65,8 @@ class FragmentProgram:
     """(shape, element type) of each result, over all devices of the group."""
     seconds: float = 0.0
     """Estimated time of one run."""
+    waits: bool = False
+    """Whether it depends on numbers that are predicted."""
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -99,31 +112,42 @@ class PipelineProgram:
     stacked_arguments: tuple[int, ...] = ()
     """For each argument of the program the layers of which each is a value, with dimension 0; 0: it is one value."""
     stacked_results: tuple[int, ...] = ()
+    predicted: tuple[str, ...] = ()
+    """Numbers of the update that wait for several groups, and on which the state of each of them depends."""
+    unread: tuple[tuple[str, str, bool], ...] = ()
+    """(one of them, another one that is a predicate, its value for which no state depends on the first one)."""
+    updates: str = SYNCHRONOUS
+    """How steps follow each other, one of `pcg.pipeline.overlap.UPDATES`."""
 
     @cached_property
     def donated(self) -> frozenset[str]:
         """Arguments that the step may free: those that the caller donates, and the layers of stacked ones, which are
         copies."""
-        found, names = set(), iter(self.arguments)
-        for i, count in enumerate(self.stacked_arguments or (0,) * len(self.arguments)):
-            own = list(itertools.islice(names, count or 1))
-            if count or i in self.program.donated:
-                found.update(own)
-        return frozenset(found)
+        counts = self.stacked_arguments or (0,) * len(self.arguments)
+        owned = (
+            own for i, own in enumerate(_grouped(self.arguments, counts)) if counts[i] or i in self.program.donated
+        )
+        return frozenset(n for own in owned for n in own)
 
     @cached_property
     def aliases(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
         """By fragment of the update: what it reads for the last time, and writes something of the same form over.
 
-        That are gradients, which nothing reads after the optimizer, and state that the caller donates.
+        That are gradients, which nothing reads after the optimizer, and state that the caller donates.  With
+        post-validation state is not written over, and nothing by what waits; with two versions of the parameters no
+        state that is read before all fragments.
         """
         readers = Counter(n for f in self.fragments for n in f.reads)
         readers.update(source for source, _ in self.transfers)
         readers.update(self.results)
         free = self.donated | {n for f in self.fragments for n, _, _ in f.sums}
+        if self.updates == POST_VALIDATED:
+            free -= {*self.arguments}
+        elif self.updates == TWO_VERSIONS:
+            free -= self.early
         found = {}
         for f in self.fragments:
-            if f.phase != "update":
+            if f.phase != "update" or (f.waits and self.updates == POST_VALIDATED):
                 continue
             old = [n for n in f.reads if n in free and readers[n] == 1]
             pairs = []
@@ -135,6 +159,40 @@ class PipelineProgram:
                     pairs.append((over, new))
             found[f.name] = tuple(pairs)
         return found
+
+    @property
+    def early(self) -> frozenset[str]:
+        """What is read before all fragments of the step."""
+        found: set[str] = set()
+        for op in self.first:
+            if isinstance(op, FragmentProgram):
+                found.update(op.reads)
+            else:
+                found.add(op.source if isinstance(op, Division) else op[0])
+        return frozenset(found)
+
+    @cached_property
+    def state(self) -> Mapping[str, str]:
+        """Result -> the argument whose next value it is, of both the value, or those of its layers."""
+        if self.program.in_tree is None:
+            return {}
+        arguments, results = (
+            _grouped(names, counts or (0,) * len(names))
+            for names, counts in ((self.arguments, self.stacked_arguments), (self.results, self.stacked_results))
+        )
+        pairs = [(results[r], arguments[a]) for r, a in state_of(self.program).items()]
+        return {n: a for new, old in pairs if len(new) == len(old) for n, a in zip(new, old, strict=True)}
+
+    def overlap(self, step: Step) -> Overlap | None:
+        """Steps that follow each other as `updates` says; None where each one is by itself."""
+        waiting = frozenset(f.name for f in self.fragments if f.waits)
+        update = Update(step, self.predicted, waiting, self.state)
+        if self.updates == POST_VALIDATED and waiting:
+            return post_validated(update)
+        if self.updates == TWO_VERSIONS:
+            single = [n for n in self.arguments if math.prod(self.values[n].shape) == 1]
+            return two_versions(update, single, self.early)
+        return None
 
     def _form(self, name: str) -> tuple[object, ...]:
         value = self.values[name]
@@ -182,6 +240,7 @@ class PipelineProgram:
         there = sorted(ours - written, key=list(self.values).index)
         kept = {*self.arguments} - self.donated
         kinds = {"forward": "F", "backward": "B", "weight": "W", "update": "update"}
+        results.update(dict.fromkeys(self.predicted if self.updates == POST_VALIDATED else ()))
         return Step(
             self.microbatches,
             len(self.meshes),
@@ -201,3 +260,9 @@ class PipelineProgram:
             tuple(n for n in there if n not in kept and n not in results),
             tuple(results),
         )  # fmt: skip
+
+
+def _grouped(names: Sequence[str], counts: Sequence[int]) -> list[tuple[str, ...]]:
+    """The values of each argument, or result; `counts`: its layers, of which each is one, or 0."""
+    left = iter(names)
+    return [tuple(itertools.islice(left, count or 1)) for count in counts]

@@ -13,6 +13,13 @@ from pcg.layout import Mesh
 
 #: On ops, and on the `pcg.stage` that was made of them: their phase, and the number of their stage in a pipeline.
 PHASE, STAGE = "pcg.phase", "pcg.stage"
+#: On a `pcg.stage` of the update: pairs of a result and the number that it has among those that are predicted.
+PREDICTED = "pcg.predicted"
+#: On a `pcg.stage` of the update: it depends on what is predicted.
+WAITS = "pcg.waits"
+#: On the function: triples of a predicted number, a predicted predicate, and the value of that for which no state
+#: depends on the first one.
+UNREAD = "pcg.unread"
 
 
 def stages_of(func: ir.Operation) -> list[ir.Operation]:

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pcg.pipeline.errors import PipelineError
-from pcg.pipeline.instructions import Instance, Instruction, Instructions, Receive, Run, Send
+from pcg.pipeline.instructions import Instance, Instruction, Instructions, Receive, Run, Send, Verdict
 from pcg.pipeline.progress import Progress, memory
-from pcg.pipeline.step import PREPARE, UPDATE
+from pcg.pipeline.step import DEFERRED, PREPARE, UPDATE
 
 
 def check(instructions: Instructions, memory_limit: int | Sequence[int] | None = None) -> None:
     """Raises PipelineError, with device, place in its list and instruction, unless
 
     - each fragment runs once per microbatch, or once: prepare fragments before all others of their device, update
-      fragments after them;
+      fragments after them, deferred fragments before the first B or W;
+    - the verdict on the step before is once on each device that has something of it, before the first B or W;
     - what an instruction uses is there, in the slot that it names, and what it writes goes to an empty slot, once;
     - sums are read when all microbatches are in them;
     - two devices do the transfers between them in one order, and no device waits for ever;
@@ -131,6 +132,8 @@ class _Values:
         self.runs: Counter[tuple[str, int | None]] = Counter()
         self.terms: Counter[str] = Counter()
         self.phase = PREPARE
+        self.verdict = tuple(n for n in self.step.verdict if self.step.buffer[n].device == device)
+        self.decided = self.backward = False
         self.at = f"device {device}, before its first instruction"
         step = self.step
         for name in step.arguments:
@@ -152,6 +155,8 @@ class _Values:
         self.at = _where(self.device, place, what)
         if isinstance(what, Run):
             self._run(what)
+        elif isinstance(what, Verdict):
+            self._verdict(what)
         elif isinstance(what, Send):
             self._use((what.buffer, what.microbatch), what.slot)
         elif isinstance(what, Receive):
@@ -161,7 +166,21 @@ class _Values:
             self._use(instance, what.slot, complete=False)
             if instance in self.kept:
                 self._fail(f"{_text(instance)} is there after the step, so it is not freed")
+            if instance[0] in self.verdict and not self.decided:
+                self._fail(f"{_text(instance)} is there until the verdict on the step before, so it is not freed")
             self._remove(instance)
+
+    def _verdict(self, what: Verdict) -> None:
+        if self.decided or what.buffers != self.verdict:
+            allowed = ", ".join(self.verdict) or "none"
+            self._fail(f"a verdict with {', '.join(what.buffers)}; allowed: one with {allowed}")
+        if self.backward:
+            self._fail("a verdict after the first B or W")
+        if len(what.slots) != len(what.buffers):
+            self._fail(f"{len(what.slots)} slots for {', '.join(what.buffers)}")
+        for name, slot in zip(what.buffers, what.slots, strict=True):
+            self._use((name, None), slot)
+        self.decided = True
 
     def _run(self, what: Run) -> None:
         f = self.step.fragment.get(what.fragment)
@@ -171,6 +190,12 @@ class _Values:
         phase = f.kind if f.kind in (PREPARE, UPDATE) else "microbatches"
         if self.phase != phase and (phase == PREPARE or self.phase == UPDATE):
             self._fail(f"a fragment of kind {f.kind} after one of {self.phase}")
+        if f.kind == DEFERRED and self.backward:
+            self._fail("a deferred fragment after the first B or W")
+        if f.kind in ("B", "W", "BW", UPDATE):
+            if self.verdict and not self.decided:
+                self._fail("it runs before the verdict on the step before")
+            self.backward = True
         self.phase = phase
         if what.microbatch not in (range(self.step.microbatches) if f.varying else (None,)):
             self._fail(f"it runs once per {'microbatch' if f.varying else 'step'}")
@@ -223,6 +248,8 @@ class _Values:
     def end(self) -> None:
         """Everything has run, and what is there is what should be."""
         self.at = f"device {self.device}, after its last instruction"
+        if self.verdict and not self.decided:
+            self._fail("the verdict on the step before is not there")
         for f in self.step.fragments:
             for i in range(self.step.microbatches) if f.varying else (None,):
                 if f.device == self.device and not self.runs[f.name, i]:

@@ -72,7 +72,23 @@ class Free:
         return f"Free {self.buffer}{_of(self.microbatch)}"
 
 
-Instruction = Run | Send | Receive | Free
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Find out whether the update of the step before was right: its numbers are those that were predicted.
+
+    If not, all devices drop what they have done of this step, restore what was there before that update, run it with
+    the right numbers, and begin this step again.
+    """
+
+    buffers: tuple[str, ...]
+    """The numbers, and all that the update of the step before has read."""
+    slots: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return "Verdict on the step before"
+
+
+Instruction = Run | Send | Receive | Free | Verdict
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 from pcg.pipeline.errors import PipelineError
-from pcg.pipeline.instructions import Free, Instance, Instruction, Instructions, Receive, Run, Send
+from pcg.pipeline.instructions import Free, Instance, Instruction, Instructions, Receive, Run, Send, Verdict
 from pcg.pipeline.ordering import Placed, ordered
 from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.step import Step
@@ -20,8 +20,9 @@ def lower(step: Step, schedule: Schedule, capacity: int = CAPACITY) -> Instructi
     """The instructions of a step by a schedule.
 
     Each device does F, B and W in the order of the schedule, prepare fragments before them and update fragments after
-    them.  What the schedule has and the step has not (W of a stage without parameters) is left out; BW of a stage with
-    a fragment each for B and W are both.  Values are freed after their last reader, kept arguments and results never.
+    them; deferred fragments, and the verdict on the step before, come before its first B.  What the schedule has and
+    the step has not (W of a stage without parameters) is left out; BW of a stage with a fragment each for B and W are
+    both.  Values are freed after their last reader, kept arguments and results never.
 
     Raises PipelineError where the schedule is one of other microbatches, devices or stages, splits what the step does
     not, or runs something before what it reads; and where something writes over what is read after it.
@@ -72,6 +73,8 @@ def _uses(step: Step, what: Instruction) -> Iterator[Instance]:
     if isinstance(what, Run):
         f = step.fragment[what.fragment]
         yield from (step.instance(n, what.microbatch) for n in (*f.reads, *f.writes, *f.accumulates))
+    elif isinstance(what, Verdict):
+        yield from ((n, None) for n in what.buffers)
     else:
         yield what.buffer, what.microbatch
 
@@ -114,6 +117,9 @@ def _slotted(step: Step, order: Iterator[tuple[int, Instruction]], capacity: int
         elif isinstance(what, Send):
             slot = slots[device][what.buffer, what.microbatch]
             lists[device].append(Send(what.buffer, what.microbatch, what.peer, what.tag, slot))
+        elif isinstance(what, Verdict):
+            found_slots = tuple(slots[device][n, None] for n in what.buffers)
+            lists[device].append(Verdict(what.buffers, found_slots))
         else:
             slot = slots[device].pop((what.buffer, what.microbatch))
             heapq.heappush(free[device], slot)

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pcg.pipeline.errors import PipelineError
-from pcg.pipeline.instructions import Instance, Receive, Run, Send
+from pcg.pipeline.instructions import Instance, Receive, Run, Send, Verdict
 from pcg.pipeline.schedule import Schedule
-from pcg.pipeline.step import PREPARE, UPDATE, Fragment, Step
+from pcg.pipeline.step import DEFERRED, PREPARE, UPDATE, Fragment, Step
 
-Placed = tuple[int, Run | Send | Receive]
+Placed = tuple[int, Run | Send | Receive | Verdict]
 #: Phases of a step, and (phase, time); before and after the microbatches time is a number of the fragment.
 BEFORE, DURING, AFTER = 0, 1, 2
 Time = tuple[int, float]
@@ -28,7 +28,7 @@ class Timed:
     """A run or a send of a device, and when the schedule has it."""
 
     at: Time
-    what: Run | Send
+    what: Run | Send | Verdict
 
 
 def ordered(step: Step, schedule: Schedule, capacity: int) -> list[Placed]:
@@ -41,7 +41,7 @@ def ordered(step: Step, schedule: Schedule, capacity: int) -> list[Placed]:
     Raises PipelineError where the schedule has not what the step needs, or runs it before what it reads.
     """
     runs = [timed_runs(step, schedule, d) for d in range(step.devices)]
-    chains = [_with_sends(step, found) for found in runs]
+    chains = [_with_verdict(step, d, _with_sends(step, found)) for d, found in enumerate(runs)]
     _add_arguments(step, schedule, chains, runs)
     return _with_receives(step, _merged(step, chains), capacity)
 
@@ -88,10 +88,36 @@ def timed_runs(step: Step, schedule: Schedule, device: int) -> list[tuple[Time, 
             skip = True
         else:
             add(stages.get((s, kind)), i, start, end)
-    for n, f in numbered:
-        if f.kind == UPDATE:
-            found.append(((AFTER, n), (AFTER, n), Run(f.name, None)))
+    behind = next((n for n, (_, _, run) in enumerate(found) if _is_behind(step, run)), len(found))
+    then = found[behind][0] if behind < len(found) else (AFTER, -1.0)
+    found[behind:behind] = [(then, then, Run(f.name, None)) for _, f in numbered if f.kind == DEFERRED]
+    depth = _depths(step)
+    updates = [(depth[f.name], n, f) for n, f in numbered if f.kind == UPDATE]
+    for hops, n, f in sorted(updates, key=lambda u: u[:2]):
+        time = hops + n / len(step.fragments)
+        found.append(((AFTER, time), (AFTER, time), Run(f.name, None)))
     return found
+
+
+def _is_behind(step: Step, run: Run) -> bool:
+    """Whether it comes behind what is left to do of the step before."""
+    return step.fragment[run.fragment].kind in ("B", "W", "BW", UPDATE)
+
+
+def _depths(step: Step) -> dict[str, int]:
+    """Of each update fragment: how many transfers, one behind another, it waits for after the microbatches.
+
+    A device first runs what waits for few.
+    """
+    source = {t.target: t.source for t in step.transfers}
+    depth: dict[str, int] = {}
+    there: dict[str, int] = dict.fromkeys(step.sums, 0)
+    for f in step.sequence:
+        if f.kind == UPDATE:
+            hops = (there[source.get(n, n)] + (n in source) for n in f.reads if source.get(n, n) in there)
+            depth[f.name] = max(hops, default=0)
+            there.update(dict.fromkeys(f.writes, depth[f.name]))
+    return depth
 
 
 def _sends(step: Step, name: str, microbatch: int | None) -> Iterator[Send]:
@@ -113,10 +139,22 @@ def _with_sends(step: Step, runs: Sequence[tuple[Time, Time, Run]]) -> list[Time
     return found
 
 
+def _with_verdict(step: Step, device: int, chain: list[Timed]) -> list[Timed]:
+    """With the verdict on the step before, behind the forward passes that the device begins with."""
+    buffers = tuple(n for n in step.verdict if step.buffer[n].device == device)
+    if not buffers:
+        return chain
+    place = next(
+        (n for n, t in enumerate(chain) if isinstance(t.what, Run) and _is_behind(step, t.what)), len(chain)
+    )  # fmt: skip
+    at = chain[place].at if place < len(chain) else (AFTER, math.inf)
+    return [*chain[:place], Timed(at, Verdict(buffers)), *chain[place:]]
+
+
 def _add_arguments(
     step: Step, schedule: Schedule, chains: list[list[Timed]], runs: Sequence[Sequence[tuple[Time, Time, Run]]]
 ) -> None:
-    """Sends of arguments: of those that are one per step first.
+    """Sends of arguments: of those that are one per step with the first microbatch, unless they are needed before it.
 
     Others are before the last run that the schedule starts no later than the value has to leave, and before all to the
     same device that are needed there after it: they would be received before it.
@@ -126,16 +164,24 @@ def _add_arguments(
         for start, _, run in found:
             for instance in _reads(step, run):
                 needed.setdefault(instance, start)
+    for chain in chains:
+        for timed in chain:
+            if isinstance(timed.what, Verdict):
+                for instance in _reads(step, timed.what):
+                    needed[instance] = min(needed.get(instance, timed.at), timed.at)
 
     def need(send: Send) -> Time:
         phase, time = needed.get((_target(step, send), send.microbatch), (DURING, math.inf))
         return phase, time - schedule.pipeline.transfer
 
+    first = [min((start for start, _, _ in found if start[0] == DURING), default=(DURING, 0.0)) for found in runs]
     sends: list[list[Timed]] = [[] for _ in chains]
     for name in step.arguments:
         for i in step.instances(name):
             for send in _sends(step, name, i):
-                sends[step.buffer[name].device].append(Timed((BEFORE, -1.0) if i is None else need(send), send))
+                device = step.buffer[name].device
+                at = need(send) if i is not None else min(need(send), first[device])
+                sends[device].append(Timed(at, send))
     for device, chain in enumerate(chains):
         places = [n for n, timed in enumerate(chain) if isinstance(timed.what, Run)]
         starts = [chain[n].at for n in places]
@@ -153,22 +199,22 @@ def _add_arguments(
         chains[device] = [t for n in range(len(chain) + 1) for t in (*before.get(n, ()), *chain[n : n + 1])]
 
 
-def _merged(step: Step, chains: Sequence[Sequence[Timed]]) -> list[tuple[int, Run | Send]]:
+def _merged(step: Step, chains: Sequence[Sequence[Timed]]) -> list[tuple[int, Run | Send | Verdict]]:
     """All by time, but none before what it reads is there."""
     there: set[Instance] = {(n, i) for n in step.arguments for i in step.instances(n)}
     waiting: dict[Instance, list[int]] = {}
     at = [0] * len(chains)
     heap: list[tuple[Time, int]] = []
-    found: list[tuple[int, Run | Send]] = []
+    found: list[tuple[int, Run | Send | Verdict]] = []
 
-    def missing(run: Run) -> Instance | None:
-        return next((instance for instance in _reads(step, run) if instance not in there), None)
+    def missing(what: Run | Verdict) -> Instance | None:
+        return next((instance for instance in _reads(step, what) if instance not in there), None)
 
     def look(d: int) -> None:
         """Add what a device does next to what may be next, if all that it reads is there."""
         if at[d] < len(chains[d]):
             timed = chains[d][at[d]]
-            absent = missing(timed.what) if isinstance(timed.what, Run) else None
+            absent = None if isinstance(timed.what, Send) else missing(timed.what)
             if absent is None:
                 heapq.heappush(heap, (timed.at, d))
             else:
@@ -183,6 +229,8 @@ def _merged(step: Step, chains: Sequence[Sequence[Timed]]) -> list[tuple[int, Ru
         if isinstance(what, Run):
             f = step.fragment[what.fragment]
             new = [(n, what.microbatch) for n in f.writes] + [(n, None) for n in f.accumulates]
+        elif isinstance(what, Verdict):
+            new = []
         else:
             new = [(_target(step, what), what.microbatch)]
         there.update(new)
@@ -194,7 +242,7 @@ def _merged(step: Step, chains: Sequence[Sequence[Timed]]) -> list[tuple[int, Ru
     for d, chain in enumerate(chains):
         if at[d] < len(chain):
             what = chain[at[d]].what
-            assert isinstance(what, Run)
+            assert not isinstance(what, Send)
             absent = missing(what)
             assert absent is not None
             name, i = absent
@@ -203,7 +251,7 @@ def _merged(step: Step, chains: Sequence[Sequence[Timed]]) -> list[tuple[int, Ru
     return found
 
 
-def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacity: int) -> list[Placed]:
+def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send | Verdict]], capacity: int) -> list[Placed]:
     """The order with a receive for every send, each as far back as it may be.
 
     Where the channel would be full, that is before what the device runs at that time.
@@ -211,7 +259,7 @@ def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacit
     reader: dict[Instance, int] = {}
     running: list[list[int]] = [[] for _ in range(step.devices)]  # places of runs
     for place, (device, what) in enumerate(merged):
-        if isinstance(what, Run):
+        if not isinstance(what, Send):
             running[device].append(place)
             for instance in _reads(step, what):
                 reader.setdefault(instance, place)
@@ -221,7 +269,7 @@ def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacit
     before: dict[int, list[Placed]] = {}
     for place in reversed(range(len(merged))):
         device, what = merged[place]
-        if isinstance(what, Run):
+        if not isinstance(what, Send):
             continue
         name = _target(step, what)
         bounds = [reader.get((name, what.microbatch), len(merged))]
@@ -244,8 +292,10 @@ def _with_receives(step: Step, merged: Sequence[tuple[int, Run | Send]], capacit
     ]
 
 
-def _reads(step: Step, run: Run) -> Iterator[Instance]:
-    return (step.instance(name, run.microbatch) for name in step.fragment[run.fragment].reads)
+def _reads(step: Step, what: Run | Verdict) -> Iterator[Instance]:
+    if isinstance(what, Verdict):
+        return ((name, None) for name in what.buffers)
+    return (step.instance(name, what.microbatch) for name in step.fragment[what.fragment].reads)
 
 
 def _target(step: Step, send: Send) -> str:

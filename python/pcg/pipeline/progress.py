@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from pcg.pipeline.instructions import Instruction, Instructions, Receive, Run, Send
+from pcg.pipeline.instructions import Free, Instruction, Instructions, Receive, Run, Send
 
 
 class Progress:
@@ -91,7 +91,7 @@ def memory(instructions: Instructions, device: int) -> list[int]:
             found.append(now + flying)
             if isinstance(what, Receive):
                 now, flying = now + size[what.buffer], flying - size[what.buffer]
-            elif not isinstance(what, Send):
+            elif isinstance(what, Free):
                 now -= size[what.buffer]
         progress.advance(device)
         first = (what.peer,) if isinstance(what, Send | Receive) else ()

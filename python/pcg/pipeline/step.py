@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.schedule import KINDS
 
-PREPARE, UPDATE = "prepare", "update"
+PREPARE, DEFERRED, UPDATE = "prepare", "deferred", "update"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Fragment:
     """A compiled program.
 
     `F`, `B`, `W` and `BW` run once per microbatch, `prepare` once before the first microbatch, `update` once after the
-    last.
+    last, `deferred` once behind the forward passes that a device begins with: what is left to do of the step before.
     """
 
     name: str
@@ -84,6 +84,8 @@ class Step:
     """Arguments that the step may free or write over; the others belong to the caller."""
     results: tuple[str, ...] = ()
     """Buffers that are there after the step."""
+    verdict: tuple[str, ...] = ()
+    """Buffers that are there until it is known whether the update of the step before was right."""
 
     def __post_init__(self) -> None:
         if self.microbatches < 1 or self.devices < 1:
@@ -95,7 +97,8 @@ class Step:
                 raise PipelineError(f"buffer {b.name} on device {b.device}; allowed: 0 to {self.devices - 1}")
             if b.bytes < 0:
                 raise PipelineError(f"buffer {b.name} of {b.bytes} bytes; allowed: 0 or more")
-        for name, names in (("arguments", self.arguments), ("donated", self.donated), ("results", self.results)):
+        for name in ("arguments", "donated", "results", "verdict"):
+            names = getattr(self, name)
             _unique(name, names)
             self._known(name, names)
         if other := [n for n in self.donated if n not in self.arguments]:
@@ -157,8 +160,8 @@ class Step:
 
     def _check_fragment(self, f: Fragment) -> None:
         where = f"fragment {f.name}"
-        if f.kind not in (*KINDS, PREPARE, UPDATE):
-            raise PipelineError(f"{where} is of kind {f.kind!r}; allowed: {', '.join((*KINDS, PREPARE, UPDATE))}")
+        if f.kind not in (kinds := (*KINDS, PREPARE, DEFERRED, UPDATE)):
+            raise PipelineError(f"{where} is of kind {f.kind!r}; allowed: {', '.join(kinds)}")
         if not 0 <= f.device < self.devices:
             raise PipelineError(f"{where} on device {f.device}; allowed: 0 to {self.devices - 1}")
         if f.workspace < 0:
@@ -242,6 +245,9 @@ class Step:
                 if source.get(n, n) in after:
                     when = "which is there after all microbatches"
                     raise PipelineError(f"fragment {f.name} ({f.kind}) reads {n}, {when}")
+        for n in self.verdict:
+            if source.get(n, n) not in self.arguments:
+                raise PipelineError(f"the verdict on the step before needs {n}; allowed: arguments, and copies of them")
 
 
 def _unique(where: str, names: Iterable[str]) -> None:

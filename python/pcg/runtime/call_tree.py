@@ -99,14 +99,7 @@ class CallTree:
 
     def result(self, out: list[Any]) -> Any:
         """The result of a call, from the tensors of the program's results."""
-        for i, leaf in enumerate(self.program.results):
-            if leaf.key:
-                out[i] = jax.random.wrap_key_data(out[i], impl=leaf.key)
-            elif leaf.empty:
-                out[i] = np.zeros(leaf.shape, jax.dtypes.float0)
-            elif leaf.weak:
-                out[i] = jax_compat.weakened(out[i])
-        return self.unflatten(out)
+        return self.unflatten([returned(x, leaf) for x, leaf in zip(out, self.program.results, strict=True)])
 
 
 def tensor(x: Any, leaf: Leaf) -> Any:
@@ -114,6 +107,15 @@ def tensor(x: Any, leaf: Leaf) -> Any:
     if leaf.empty:
         return jax.numpy.zeros(leaf.shape, bool)
     return jax.random.key_data(x) if leaf.key else x
+
+
+def returned(x: Any, leaf: Leaf) -> Any:
+    """A result, from the tensor of it."""
+    if leaf.key:
+        return jax.random.wrap_key_data(x, impl=leaf.key)
+    if leaf.empty:
+        return np.zeros(leaf.shape, jax.dtypes.float0)
+    return jax_compat.weakened(x) if leaf.weak else x
 
 
 def _same_dtype(dtype: Any, leaf: Leaf) -> bool:

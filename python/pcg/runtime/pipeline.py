@@ -6,12 +6,11 @@ are free and the values are there, so a call returns before the step is over, as
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
-import queue
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,27 @@ import jax
 
 from pcg.driver.pipelined import Division, FragmentProgram, PipelineProgram
 from pcg.pipeline.check import check
-from pcg.pipeline.instructions import Free, Instruction, Receive, Run, Send, global_order
+from pcg.pipeline.instructions import (
+    Instance,
+    Instruction,
+    Instructions,
+    Receive,
+    Run,
+    Send,
+    Verdict,
+    global_order,
+)  # fmt: skip
 from pcg.pipeline.lowering import lower
+from pcg.pipeline.overlap import value_of
 from pcg.pipeline.schedule import Schedule
+from pcg.pipeline.step import Step
 from pcg.runtime import jax_compat
-from pcg.runtime.call_tree import CallTree, SignatureError, tensor
+from pcg.runtime.call_tree import CallTree, SignatureError, returned, tensor
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
 from pcg.runtime.layer_stack import LayerStack, LayerStacks
+from pcg.runtime.messages import Threads
 from pcg.viz.page.timeline import timeline_page
-from pcg.viz.timeline import Event, Timeline, planned_step
+from pcg.viz.timeline import Timeline, planned_step
 
 
 class PipelineExecutable:
@@ -54,11 +65,19 @@ class PipelineExecutable:
             self.step = program.step({name: c.workspace for name, c in self.compiled.items()})
             self.instructions = lower(self.step, schedule)
             check(self.instructions)
-            self._first = [self._first_op(x) for x in program.first]
-            self._arguments, self.stacked_arguments = self._stacked(program.arguments, program.stacked_arguments)
-            self._results, self.stacked_results = self._stacked(program.results, program.stacked_results)
+            self.overlap = program.overlap(self.step)
+            self.between = None if self.overlap is None else lower(self.overlap.step, schedule)
+            self.finishing = None if self.overlap is None else lower(self.overlap.finish, schedule)
+            self.steady = self.between or self.instructions
+            """The instructions of a step between others."""
+            for listed in (self.between, self.finishing):
+                if listed is not None:
+                    check(listed)
+            self.first = [self._first_op(x) for x in program.first]
+            self.argument_values, self.stacked_arguments = self._stacked(program.arguments, program.stacked_arguments)
+            self.result_values, self.stacked_results = self._stacked(program.results, program.stacked_results)
             self._joins = {j.target: (j.source, self._division(join, j)) for j in program.joins}
-        self._order = [(d, self._action(d, what)) for d, what in global_order(self.instructions)]
+        self._order = [(d, self.action(self.step, what)) for d, what in global_order(self.instructions)]
 
     # -- what is compiled ----------------------------------------------------------------------
 
@@ -121,8 +140,13 @@ class PipelineExecutable:
 
     # -- running -------------------------------------------------------------------------------
 
-    def _action(self, device: int, what: Instruction) -> Callable[[list[Any], dict[Any, Any]], None]:
-        """An instruction as a function of the slots of its device and of the channels, for one thread."""
+    def action(
+        self, step: Step, what: Instruction, deletes: bool = True
+    ) -> Callable[[list[Any], dict[Any, Any]], None]:
+        """An instruction as a function of the slots of its device and of the channels, for one thread.
+
+        `deletes`: what is donated is gone for its caller as well.
+        """
         if isinstance(what, Run):
             compiled = self.compiled[what.fragment]
             run, start, begins = compiled.run, compiled.start, what.begins
@@ -133,7 +157,7 @@ class PipelineExecutable:
                 for slot, x in zip(writes, run(*before, *[slots[i] for i in reads]), strict=True):
                     slots[slot] = x
         elif isinstance(what, Send):
-            copy, tag, slot = self._copying(what.buffer, self._target(what)), what.tag, what.slot
+            copy, tag, slot = self.copying(step, what), what.tag, what.slot
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
                 channels[tag] = copy(slots[slot])
@@ -142,7 +166,9 @@ class PipelineExecutable:
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
                 slots[slot] = channels.pop(tag)
-        elif what.buffer in self.program.donated:
+        elif isinstance(what, Verdict):
+            raise TypeError("a verdict is no action of one step")
+        elif deletes and what.buffer in self.program.donated:
             slot = what.slot
 
             def act(slots: list[Any], channels: dict[Any, Any]) -> None:
@@ -156,9 +182,10 @@ class PipelineExecutable:
 
         return act
 
-    def _target(self, what: Send) -> str:
-        """The name that a value has where it goes."""
-        return self.step.transfers[what.tag // self.step.microbatches].target
+    def copying(self, step: Step, what: Send) -> Callable[[Any], Any]:
+        """What copies a value to where it is sent."""
+        transfer = step.transfers[what.tag // step.microbatches]
+        return self._copying(value_of(transfer.source), value_of(transfer.target))
 
     def call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run one step: check the arguments, place those that are elsewhere, dispatch.
@@ -178,30 +205,58 @@ class PipelineExecutable:
 
     def _begin(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[list[Any]]:
         """The slots of all groups, with what is there before the step."""
+        flat = self.flat(args, kwargs)
+        self._tree.check_donated(flat)
+        values = self.named(flat)
+        for i, x in enumerate(flat):
+            placed = values[self.argument_values[i][0]]
+            if i in self.program.program.donated and isinstance(x, jax.Array) and placed is not x:
+                x.delete()
+        for act in self.first:
+            act(values)
+        return self.filled(self.instructions, values)
+
+    def flat(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments of a call, checked, as a list.
+
+        Raises:
+          SignatureError: they do not fit.
+        """
         program = self.program.program
         flat = self._tree.flatten(self._tree.packed(args, kwargs))
         if jax_compat.any_traced(flat):
             raise SignatureError(f"{program.name} is a pipeline, which cannot be part of another jax function")
         self._tree.check(flat)
-        self._tree.check_donated(flat)
+        return flat
+
+    def named(self, flat: Sequence[Any], without: Container[str] = ()) -> dict[str, Any]:
+        """Arguments where the step has them, by name; `without`: those that are not needed."""
+        program = self.program.program
         data = [tensor(x, leaf) for x, leaf in zip(flat, program.inputs, strict=True)] + list(program.constants)
         counts = self.program.stacked_arguments
-        layers = iter(self.stacked_arguments.take_apart([x for x, n in zip(data, counts, strict=True) if n]))
         values: dict[str, Any] = {}
-        for i, (names, x, n) in enumerate(zip(self._arguments, data, counts, strict=True)):
-            rows = next(layers) if n else [self._place(x, names[0])]
-            values.update(zip(names, rows, strict=True))
-            if i in program.donated and isinstance(x, jax.Array) and rows[0] is not x:
-                x.delete()
-        for act in self._first:
-            act(values)
-        slots: list[list[Any]] = [[None] * n for n in self.instructions.slots]
-        for own, places in zip(slots, self.instructions.places, strict=True):
+        stacks = []
+        for names, x, n in zip(self.argument_values, data, counts, strict=True):
+            if n:
+                stacks.append((names, x))
+            elif names[0] not in without:
+                values[names[0]] = self.place(x, names[0])
+        if any(n not in without for names, _ in stacks for n in names):
+            for (names, _), rows in zip(stacks, self.stacked_arguments.take_apart([x for _, x in stacks]), strict=True):
+                values.update((n, row) for n, row in zip(names, rows, strict=True) if n not in without)
+        return values
+
+    @staticmethod
+    def filled(instructions: Instructions, values: Mapping[str, Any]) -> list[list[Any]]:
+        """The slots of all groups with values; what has none is None."""
+        slots: list[list[Any]] = [[None] * n for n in instructions.slots]
+        for own, places in zip(slots, instructions.places, strict=True):
             for (name, microbatch), slot in places.items():
-                own[slot] = values[name] if microbatch is None else values[name][microbatch]
+                own[slot] = values.get(name) if microbatch is None else values[name][microbatch]
         return slots
 
-    def _place(self, x: Any, name: str) -> Any:
+    def place(self, x: Any, name: str) -> Any:
+        """An array on the group of a value, in its layout."""
         sharding = self._sharding(name)
         if isinstance(x, jax.Array) and x.sharding.is_equivalent_to(sharding, x.ndim):
             return x
@@ -209,21 +264,38 @@ class PipelineExecutable:
 
     def _end(self, slots: Sequence[Sequence[Any]]) -> Any:
         """The result of the step."""
-        at = {instance: own[slot] for own, found in zip(slots, self.instructions.results, strict=True)
-              for instance, slot in found.items()}  # fmt: skip
+        at = there_after(self.instructions, slots)
         counts = self.program.stacked_results
-        stacked = [names for names, n in zip(self._results, counts, strict=True) if n]
+        stacked = [names for names, n in zip(self.result_values, counts, strict=True) if n]
         arrays = iter(self.stacked_results.assemble([[at[name, None] for name in names] for names in stacked]))
-        out = []
-        for names, n in zip(self._results, counts, strict=True):
-            if n:
-                out.append(next(arrays))
-            elif names[0] in self._joins:
-                source, together = self._joins[names[0]]
-                out.append(together(*(at[source, t] for t in range(self.program.microbatches))))
-            else:
-                out.append(at[names[0], None])
+        out: list[Any] = []
+        for names, n in zip(self.result_values, counts, strict=True):
+            out.append(next(arrays) if n else self.result(names[0], at))
         return self._tree.result(out)
+
+    def outside(self, values: Mapping[str, Any]) -> list[Any]:
+        """Arguments as the caller has them, from values by name; None where there is none."""
+        leaves, counts = self.program.program.inputs, self.program.stacked_arguments
+        stacked = [names for names, n in zip(self.argument_values, counts, strict=True) if n]
+        rows = [[values.get(n) for n in names] for names in stacked]
+        known = all(x is not None for own in rows for x in own)
+        arrays = iter(self.stacked_arguments.assemble(rows) if known else ())
+        found = []
+        for leaf, names, n in zip(leaves, self.argument_values, counts, strict=False):
+            x = next(arrays, None) if n else values.get(names[0])
+            found.append(None if x is None else returned(x, leaf))
+        return found
+
+    def unflatten(self, out: Sequence[Any]) -> Any:
+        """Results as the program returns them."""
+        return self._tree.unflatten(out)
+
+    def result(self, name: str, at: Mapping[Instance, Any]) -> Any:
+        """A result that is not stacked, from what is there after a step."""
+        if name not in self._joins:
+            return at[name, None]
+        source, together = self._joins[name]
+        return together(*(at[source, t] for t in range(self.program.microbatches)))
 
     # -- by messages ---------------------------------------------------------------------------
 
@@ -236,7 +308,10 @@ class PipelineExecutable:
         with jax_compat.x64(self.needs_x64):
             slots = self._begin(args, kwargs)
             jax.block_until_ready([x for own in slots for x in own if x is not None])
-            threads = _Threads(self, slots)
+            threads = Threads(
+                self.instructions, self.schedule, slots, functools.partial(self.action, self.step),
+                functools.partial(self.copying, self.step), self.needs_x64,
+            )  # fmt: skip
             events = threads.run()
             names = tuple(f"device {d}" for d in range(len(self.groups)))
             return self._end(slots), Timeline(f"{self.schedule.name}, measured", names, events, units=True)
@@ -270,15 +345,27 @@ class PipelineExecutable:
             slots = self._begin(args, kwargs)
             channels: dict[Any, Any] = {}
             peaks = [0] * len(slots)
-            listed = list(global_order(self.instructions))
-            for (device, act), (_, what) in zip(self._order, listed, strict=True):
+            for (device, act), (_, what) in zip(self._order, global_order(self.instructions), strict=True):
                 act(slots[device], channels)
-                extra = self.compiled[what.fragment].workspace if isinstance(what, Run) else 0
-                for d, group in enumerate(self.groups):
-                    arrays = [x for x in slots[d] if x is not None]
-                    arrays += [x for x in channels.values() if _is_on(x, group)]
-                    peaks[d] = max(peaks[d], _bytes(arrays) + (extra if d == device else 0))
+                self.count(device, what, slots, channels, peaks)
             return tuple(peaks)
+
+    def count(
+        self, device: int, what: Instruction, slots: Sequence[Sequence[Any]], channels: Mapping[Any, Any],
+        peaks: list[int],
+    ) -> None:  # fmt: skip
+        """Raise `peaks`, by group, to the bytes that are there after an instruction."""
+        extra = self.compiled[what.fragment].workspace if isinstance(what, Run) else 0
+        for d, group in enumerate(self.groups):
+            arrays = [x for x in slots[d] if x is not None]
+            arrays += [x for x in channels.values() if x is not None and _is_on(x, group)]
+            peaks[d] = max(peaks[d], _bytes(arrays) + (extra if d == device else 0))
+
+
+def there_after(instructions: Instructions, slots: Sequence[Sequence[Any]]) -> dict[Instance, Any]:
+    """What is there after a step."""
+    pairs = zip(slots, instructions.results, strict=True)
+    return {instance: own[slot] for own, found in pairs for instance, slot in found.items()}
 
 
 def _is_on(x: Any, group: Group) -> bool:
@@ -292,66 +379,3 @@ def _bytes(arrays: Sequence[Any]) -> int:
         for shard in x.addressable_shards:
             total[shard.device] = total.get(shard.device, 0) + shard.data.nbytes
     return max(total.values(), default=0)
-
-
-class _Threads:
-    """A thread per group, with a channel between every two of them."""
-
-    def __init__(self, executable: PipelineExecutable, slots: list[list[Any]]) -> None:
-        self.executable, self.slots = executable, slots
-        capacity = executable.instructions.capacity
-        count = range(len(slots))
-        self.channels = {(a, b): queue.Queue[Any](capacity) for a in count for b in count if a != b}
-        self.events: list[Event] = []
-        self.failed: BaseException | None = None
-        self.start = time.perf_counter()
-
-    def run(self) -> tuple[Event, ...]:
-        threads = [threading.Thread(target=self._guarded, args=(d,), daemon=True) for d in range(len(self.slots))]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        if self.failed is not None:
-            raise self.failed
-        return tuple(sorted(self.events, key=lambda e: (e.start, e.device)))
-
-    def _guarded(self, device: int) -> None:
-        try:
-            with jax_compat.x64(self.executable.needs_x64):
-                for what in self.executable.instructions.lists[device]:
-                    self._do(device, what)
-        except BaseException as error:  # the caller gets it
-            self.failed = self.failed or error
-
-    def _wait(self, act: Callable[[float], Any]) -> Any:
-        """Put into, or take from, a channel; give up when another group has failed."""
-        while True:
-            try:
-                return act(0.1)
-            except (queue.Full, queue.Empty):
-                if self.failed is not None:
-                    raise RuntimeError("another group of devices has failed") from self.failed
-
-    def _do(self, device: int, what: Instruction) -> None:
-        executable, own = self.executable, self.slots[device]
-        if isinstance(what, Send):
-            value = executable._copying(what.buffer, executable._target(what))(own[what.slot])
-            channel = self.channels[device, what.peer]
-            self._wait(lambda seconds: channel.put(value, timeout=seconds))
-        elif isinstance(what, Receive):
-            channel = self.channels[what.peer, device]
-            own[what.slot] = self._wait(lambda seconds: channel.get(timeout=seconds))
-        elif isinstance(what, Free):
-            executable._action(device, what)(own, {})
-        else:
-            jax.block_until_ready([own[i] for i in what.reads])
-            start = time.perf_counter()
-            executable._action(device, what)(own, {})
-            jax.block_until_ready([own[i] for i in (*what.writes, *what.accumulates)])
-            end = time.perf_counter()
-            f = executable.step.fragment[what.fragment]
-            label = "" if what.microbatch is None else str(what.microbatch)
-            shade = executable.schedule.pipeline.stages_of(device).index(f.stage) if f.varying else 0
-            event = Event(device, label, f.kind, start - self.start, end - self.start, (str(what),), shade)
-            self.events.append(event)

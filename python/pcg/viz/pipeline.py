@@ -6,6 +6,7 @@ from pcg.driver.choose_pipeline import ChosenPipeline
 from pcg.driver.pipelined import PipelineProgram
 from pcg.pipeline.bounds import bounds
 from pcg.pipeline.instructions import Instructions
+from pcg.pipeline.overlap import POST_VALIDATED, SYNCHRONOUS
 from pcg.pipeline.progress import peaks
 from pcg.pipeline.schedule import Schedule
 from pcg.viz.table import table
@@ -14,10 +15,12 @@ _MIB = 2.0**20
 
 
 def explain(
-    program: PipelineProgram, schedule: Schedule, instructions: Instructions, chosen: ChosenPipeline | None = None
-) -> str:
+    program: PipelineProgram, schedule: Schedule, instructions: Instructions, single: Instructions | None = None,
+    chosen: ChosenPipeline | None = None,
+) -> str:  # fmt: skip
     """Stages with their times and memory, the schedule beside its bounds, and the memory of each group.
 
+    `single`: the instructions of a step that overlaps no other one, where `instructions` are of one that does.
     `chosen`: how its shape was chosen, if it was.
     """
     p = schedule.pipeline
@@ -43,8 +46,24 @@ def explain(
         "",
         table(["group", "mesh", "peak MiB per device", "idle in its span"], groups, right=(0, 2, 3)),
     ]
+    if program.updates != SYNCHRONOUS:
+        lines += ["", _overlap(program, instructions, single or instructions)]
     notes = [text for name, _, text in program.remarks if name in ("pcg-assign-stages", "pcg-split-backward")]
     if chosen is not None:
         notes += ["", f"Chosen by estimates of few layers: {chosen.best}"]
         notes += [f"  instead of {c}" for c in chosen.others]
     return "\n".join([*lines, "", *notes])
+
+
+def _overlap(program: PipelineProgram, instructions: Instructions, single: Instructions) -> str:
+    """How steps follow each other, and what memory that takes."""
+    count = len(program.predicted)
+    if not count:
+        what = "no number of all groups on which state depends, so nothing waits"
+    elif program.updates == POST_VALIDATED:
+        groups = ", ".join(f"{n} on group {program.values[n].group}" for n in program.predicted)
+        what = f"{count} {'number is' if count == 1 else 'numbers are'} predicted ({groups})"
+    else:
+        what = f"{count} {'number of all groups is' if count == 1 else 'numbers of all groups are'} waited for"
+    more = max(a - b for a, b in zip(peaks(instructions), peaks(single), strict=True))
+    return f"Updates {program.updates}: {what}; at most {more / _MIB:.2f} MiB per device more than one step by itself"

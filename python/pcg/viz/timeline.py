@@ -22,6 +22,7 @@ KINDS = {
     "BW": "backward pass that is not split",
     "prepare": "before all microbatches",
     "update": "after all microbatches",
+    "deferred": "what is left to do of the step before",
 }
 
 

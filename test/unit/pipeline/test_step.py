@@ -50,7 +50,7 @@ def test_a_step() -> None:
         ({"results": ("w",)}, "results: there is no buffer 'w'"),
         ({"results": ("z", "z")}, "results: 'z' is there 2 times"),
         ({"donated": ("z",)}, "z is donated and no argument; allowed: arguments"),
-        (fragment("F0", kind="G"), "fragment F0 is of kind 'G'; allowed: F, B, W, BW, prepare, update"),
+        (fragment("F0", kind="G"), "fragment F0 is of kind 'G'; allowed: F, B, W, BW, prepare, deferred, update"),
         (fragment("F0", device=5), "fragment F0 on device 5; allowed: 0 to 1"),
         (fragment("F0", workspace=-1), "fragment F0 has a workspace of -1 bytes; allowed: 0 or more"),
         (fragment("F0", reads=("x", "x")), "fragment F0: 'x' is there 2 times"),

@@ -71,6 +71,8 @@ class AssignStages(Transformation):
                 op.erase()
             _split(sums)
             _add_by_stage(func)
+            _merge_numbers(func)
+            _follow(func)
         ends = [0, *first, len(seconds)]
         each = [sum(seconds[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
         self.statistics["stages"] += stages
@@ -209,6 +211,56 @@ def _add_by_stage(func: ir.Operation) -> None:
         root.results[0].replace_all_uses_with(total)
         for op in adds:
             op.erase()
+
+
+def _follow(func: ir.Operation) -> None:
+    """Compute numbers of the update from other ones on the last stage that has one of those.
+
+    A sum over all stages goes from the first one to the last one, where the next step begins last as well.
+    """
+    stages: dict[ir.Value, int] = {}  # of numbers of the update
+    updates: set[ir.Value] = set()
+    for op in [op.operation for op in func.regions[0].blocks[0].operations]:
+        if op.name != "pcg.batch" and not any(v in updates for v in op.operands):
+            continue
+        updates.update(op.results)
+        stage = stage_number(op)
+        if stage is None or len(op.results) != 1 or op.results[0].type.rank:
+            continue
+        read = [stages[v] for v in op.operands if v in stages]
+        if read and op.name.startswith("stablehlo.") and not len(op.regions):
+            stage = max(read)
+            op.attributes[STAGE] = emit.i64(stage)
+        stages[op.results[0]] = stage
+
+
+def _merge_numbers(func: ir.Operation) -> None:
+    """Compute equal numbers of the update once: a comparison of the norm that is written for every parameter."""
+    updates: set[ir.Value] = set()
+    equal: dict[ir.Value, ir.Value] = {}
+    seen: dict[tuple[object, ...], ir.Value] = {}
+    for op in [op.operation for op in func.regions[0].blocks[0].operations]:
+        if op.name == "pcg.batch":
+            updates.update(op.results)
+        reads = list(op.operands)
+        is_update = any(v in updates for v in reads)
+        if is_update:
+            updates.update(op.results)
+        if not op.name.startswith("stablehlo.") or len(op.regions) or len(op.results) != 1 or op.results[0].type.rank:
+            continue
+        if not is_update and op.name != "stablehlo.constant":
+            continue
+        attributes = tuple(sorted((n, str(op.attributes[n])) for n in op.attributes if n != STAGE))
+        key = (op.name, *(equal.get(v, v) for v in reads), attributes, str(op.results[0].type))
+        first = seen.setdefault(key, op.results[0])
+        if first == op.results[0]:
+            continue
+        if is_update:
+            op.results[0].replace_all_uses_with(first)
+            updates.discard(op.results[0])
+            op.erase()
+        else:
+            equal[op.results[0]] = first
 
 
 def _adds_numbers(op: ir.Operation) -> bool:

@@ -14,9 +14,11 @@ from pcg.ir.walk import in_block, outer_values
 from pcg.rewrite.backward.phases import ORDER
 from pcg.rewrite.microbatch_loop import of_microbatches
 from pcg.rewrite.staging.assign import stage_number
+from pcg.rewrite.staging.predictions import Predictions, Unread
 from pcg.rules import traits
 from pcg.rules.traits import Trait
 from pcg.rules.values import free_values
+from pcg.search.roles import state_of
 
 #: What a `pcg.stage` does: "prepare" (once, before the microbatches), "forward", "backward", "weight" (gradients of
 #: parameters; these three once per microbatch), or "update" (once, after them).
@@ -32,7 +34,9 @@ class Fragment(NamedTuple):
     place: int
     """The stage; of what runs once per step the group, which may have several stages."""
     round: int = 0
-    """Of updates: how often what it reads has come from another group."""
+    """Of updates: how often what it reads has come from another group, where it reads no number that is predicted."""
+    predicted: int = 0
+    """Of updates: how many of the predicted numbers that it depends on depend on each other."""
 
 
 def phase_of(op: ir.Operation) -> str:
@@ -64,6 +68,7 @@ class Fragments:
         self.free = free_values(self.block)
         inside = of_microbatches(self.func)
         self.inside = [op in inside for op in self.ops]
+        self.predictions = self._predictions()
         self.home: dict[int, Fragment] = {}
         """By number of the op: its fragment; of those before the microbatches none, they go where they are read."""
         self.returned: dict[int, Fragment] = {}
@@ -81,14 +86,15 @@ class Fragments:
 
     def _fragments(self) -> None:
         """The fragments of the ops that have a stage."""
-        rounds: dict[ir.Value, tuple[int, int]] = {}  # of values of the update: (round, group)
+        rounds: dict[ir.Value, tuple[int, int, int]] = {}  # of values of the update: (round, predicted, group)
+        predicted = set(self.predictions.values)
         for i, op in enumerate(self.ops):
             stage = stage_number(op)
             if op.name in ("pcg.pipeline", "pcg.batch"):
                 if op.name == "pcg.batch":
                     if stage is None:
                         raise PcgError("'pcg.batch' op has no stage; run pcg-assign-stages first", op)
-                    rounds[op.results[0]] = 0, self.groups[stage]
+                    rounds[op.results[0]] = 0, 0, self.groups[stage]
                 continue
             if op.results and op.results[0] in self.free:
                 continue
@@ -100,13 +106,44 @@ class Fragments:
                         " and pcg-split-backward first", op,
                     )  # fmt: skip
                 self.home[i] = Fragment(phase, stage)
-            elif read := [rounds[v] for v in self.reads[i] if v in rounds]:
+            elif read := [v for v in self.reads[i] if v in rounds]:
                 if stage is None:
                     raise PcgError(f"'{op.name}' op has no stage; run pcg-assign-stages first", op)
                 group = self.groups[stage]
-                number = max(r + (g != group) for r, g in read)
-                self.home[i] = Fragment("update", group, number)
-                rounds.update(dict.fromkeys(op.results, (number, group)))
+                number = level = 0
+                speculates = any(r in self.predictions.needed and r not in predicted for r in op.results)
+                for v in read:
+                    r, p, g = rounds[v]
+                    if speculates and v in predicted:
+                        level = max(level, p + 1)
+                    else:
+                        number, level = max(number, r + (g != group)), max(level, p)
+                self.home[i] = Fragment("update", group, number, level)
+                rounds.update(dict.fromkeys(op.results, (number, level, group)))
+
+    def _predictions(self) -> Predictions:
+        """The numbers on which the updates of several groups wait."""
+        found: dict[ir.Value, int] = {}
+        ops: list[ir.Operation] = []
+        group: dict[ir.Operation, int] = {}
+        for i, op in enumerate(self.ops):
+            stage = stage_number(op)
+            if stage is None or self.inside[i] or op.name == "pcg.pipeline" or any(r in self.free for r in op.results):
+                continue
+            if op.name != "pcg.batch" and any(v in found for v in self.reads[i]):
+                ops.append(op)
+                group[op] = self.groups[stage]
+            elif op.name != "pcg.batch":
+                continue
+            found.update(dict.fromkeys(op.results, self.groups[stage]))
+        sums = {v: g for v, g in found.items() if v.owner.operation.name == "pcg.batch"}
+        return Predictions(ops, group, sums, [self.last.operands[r] for r in state_of(self.func)])
+
+    def unread(self) -> list[Unread]:
+        """Which predicted numbers do not matter for which values of others."""
+        return self.predictions.unread(
+            lambda op: self.home[self.index[op.results[0]]].predicted > 0, list(self.last.operands)
+        )  # fmt: skip
 
     def _light(self, i: int) -> bool:
         """Whether an op is repeated in each fragment that reads it rather than kept for all microbatches."""
@@ -170,8 +207,9 @@ class Fragments:
                         found.add(self.home.get(j, Fragment("prepare", self.group(fragment))))
             needs[fragment] = found - {fragment}
 
-        def key(f: Fragment) -> tuple[int, int, int]:
-            return PHASES.index(f.phase), f.round, -f.place if f.phase in ("backward", "weight") else f.place
+        def key(f: Fragment) -> tuple[int, int, int, int]:
+            place = -f.place if f.phase in ("backward", "weight") else f.place
+            return PHASES.index(f.phase), f.predicted, f.round, place
 
         order: list[Fragment] = []
         left = sorted(needs, key=key)

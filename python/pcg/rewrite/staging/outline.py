@@ -10,7 +10,7 @@ from torch_mlir import ir
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.pipeline_choice import pipeline_choice
-from pcg.ir.stages import PHASE, STAGE, create_stage
+from pcg.ir.stages import PHASE, PREDICTED, STAGE, UNREAD, WAITS, create_stage
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import MeshError
@@ -93,7 +93,7 @@ class _Outline(Fragments):
 
     def run(self) -> None:
         homes = self._argument_homes()
-        state = state_of(self.func)
+        state, unread = state_of(self.func), self.unread()
         with ir.InsertionPoint(self.last):
             for a, group in zip(self.block.arguments, homes, strict=True):
                 self.at[a, group] = a
@@ -110,6 +110,8 @@ class _Outline(Fragments):
                 group = homes[state[r]] if r in state else self._any_group(value)
                 self.last.operands[r] = self._get(value, group)
                 names.append(mesh_name(group))
+        if unread:
+            self.func.attributes[UNREAD] = ir.DenseI64ArrayAttr.get([int(n) for each in unread for n in each])
         for op in reversed(self.ops):
             op.erase()
         mesh_names.set_signature_meshes(self.func, "arg_attrs", [mesh_name(g) for g in homes])
@@ -153,6 +155,11 @@ class _Outline(Fragments):
             stage.attributes[PHASE] = ir.StringAttr.get(fragment.phase)
             if fragment.phase in VARYING:
                 stage.attributes[STAGE] = emit.i64(fragment.place)
+            numbers = {v: n for n, v in enumerate(self.predictions.values)}
+            if fragment.predicted:
+                stage.attributes[WAITS] = ir.UnitAttr.get()
+            if own := [(i, numbers[v]) for i, v in enumerate(outputs) if v in numbers]:
+                stage.attributes[PREDICTED] = ir.DenseI64ArrayAttr.get([n for pair in own for n in pair])
         self.at.update(((v, group), r) for v, r in zip(outputs, made, strict=True))
 
     def _step(self, i: int) -> bool:
