@@ -46,7 +46,7 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
     return p.with_limit([least * factor for least in p.least_memory])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(pipelines(), st.sampled_from(OBJECTIVES))
 def test_any_pipeline(p: Pipeline, objective: str) -> None:
     s = automatic(p, objective, "quick")  # Schedule checks that it is one
@@ -114,13 +114,13 @@ def _never_longer(cases: list) -> None:
 
 def test_as_short_as_published_schedules() -> None:
     """With the same placement and memory."""
-    _never_longer(REFERENCES["grid"][5::80])
+    _never_longer(REFERENCES["grid"][5::240])
 
 
-@pytest.mark.parametrize("every", ["4", "8"])
-def test_as_short_as_published_v_schedules(every: str) -> None:
-    """On as many devices, with all sorts of limits."""
-    _never_longer([case for case in REFERENCES["grid"] if case[3] == "v" and case[0] == int(every)][7::40])
+@pytest.mark.parametrize("devices", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_as_short_as_published_v_schedules(devices: int) -> None:
+    """With all sorts of limits."""
+    _never_longer([case for case in REFERENCES["grid"] if case[3] == "v" and case[0] == devices][7::80])
 
 
 @pytest.mark.slow

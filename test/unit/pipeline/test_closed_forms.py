@@ -80,7 +80,7 @@ def test_zb_v_has_no_bubble_in_a_span_and_the_memory_of_1f1b(p: int, m: int) -> 
     assert max(s.peaks()) <= p
 
 
-@pytest.mark.parametrize("p, m", [(4, 8), (4, 16), (8, 24)])
+@pytest.mark.parametrize("p, m", [(4, 8), pytest.param(4, 16, marks=pytest.mark.slow), pytest.param(8, 24, marks=pytest.mark.slow)])
 def test_low_memory_schedules(p: int, m: int) -> None:
     one, half, least = (made(name, p, m, (1, 1, 1, 0)) for name in ("1f1b", "v-half", "v-min"))
     assert max(half.peaks()) <= (p + 2) // 2 and max(least.peaks()) <= (p + 4) // 3

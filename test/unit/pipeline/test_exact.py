@@ -71,7 +71,7 @@ def least(p: Pipeline, objective: str) -> float:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(pipelines(), st.sampled_from(OBJECTIVES), st.booleans())
 def test_the_least_of_all_orders(p: Pipeline, objective: str, good: bool) -> None:
     start = automatic(p, objective, "quick")

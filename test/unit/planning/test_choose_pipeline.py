@@ -89,7 +89,7 @@ def _choose(**options: Any) -> ChoosePipelinePass:
 
 
 def test_the_best_of_all() -> None:
-    chosen = _choose()
+    chosen = _choose(microbatches=4)
     assert chosen.best.seconds == min(c.seconds for c in chosen.candidates)
     assert {c.groups for c in best_by_groups(chosen.candidates)} == {1, 2}
     for c in chosen.candidates:
