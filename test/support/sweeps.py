@@ -1,7 +1,8 @@
-"""Which cases of long parametrised tests run by default; all others are marked `slow`.
+"""Which cases of long parametrised tests run by default, which are marked `slow`, and which `exhaustive`.
 
 A sweep is here if it takes seconds and its cases run mostly the same lines.  The cases that stay are chosen so that
-what tells cases apart (op, element type, kind of layout, engine, mesh) occurs in one of them; `.ci/run` runs all.
+what tells cases apart (op, element type, kind of layout, engine, mesh) occurs in one of them.  `.ci/run` runs the
+others, but of sweeps that take minutes those only that have something of their own.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/substitute/test_program_rules.py::test_a_wrong_variant_is_refuted_and_not_proved": 3,
     "unit/substitute/test_rounding.py::test_no_known_rule_that_is_exact_differs_in_float32": (),
     "unit/solve/test_network.py::test_starts_are_never_beaten_by_the_answer": (),
-    "unit/test_docs.py::test_page": ("docs/overview.md-13",),
+    "unit/test_docs.py::test_page": ("docs/overview.md",),
     "unit/test_docs.py::test_first_command_of_the_readme": (),
     "unit/test_extending.py::test_extension": ("add-a-device-preset",),
     "unit/test_fuzz_files.py::test_damaged_files": ("mlir", "run", "plan", "profile", "cluster", "contest"),
@@ -121,11 +122,29 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/solve/test_network.py::test_solve_is_deterministic": (),
 }  # fmt: skip
 
+#: Test of `DEFAULT` -> which of the cases that do not run by default `.ci/run` runs, in the same form; all others are
+#: run by hand.  Of other tests it runs all that are not `exhaustive` where they are written.
+SLOW: dict[str, tuple[str, ...] | int] = {
+    # Dropout in a scan, convolutions, causal attention, loops, other libraries' programs, layers that are pipelined.
+    "e2e/test_models.py::test_searched_plan_trains_like_one_device": ("bert_scan", "resnet", "gpt", "lstm", "flax_model"),
+    "e2e/test_models.py::test_data_parallel_by_propagation_trains_like_one_device": ("resnet", "gpt"),
+    # Every kind of plan, model and split of tables.
+    "e2e/test_baselines.py::test_training_is_that_of_one_device": (
+        "transformer-data", "transformer-megatron-zero1", "scanned-zero3", "clicks-dlrm-rows", "clicks-megatron",
+        "stacked-dlrm-whole", "few-dlrm-whole", "mixture-experts", "mixture-experts-megatron-zero1",
+    ),
+    "e2e/test_zoo.py::test_searched_plan_trains_like_one_device": (
+        "xdl", "dlrm", "candle_uno", "transformer_unity", "resnext50", "llama3_8b", "mixtral_8x7b",
+    ),
+    # Another test runs these pages with all of their sections.
+    "unit/test_docs.py::test_page": (),
+}  # fmt: skip
+
 
 def mark(items: Iterable[pytest.Item]) -> list[str]:
-    """Mark what does not run by default as `slow`; `items` are of whole files, so that all cases are there.
+    """Mark what does not run by default as `slow` or `exhaustive`; `items` are of whole files, so that all are there.
 
-    Returns the tests and cases of `DEFAULT` that are in none of those files.
+    Returns the tests and cases of `DEFAULT` and `SLOW` that are in none of those files.
     """
     found: dict[str, list[tuple[str, pytest.Item]]] = {}
     files = set()
@@ -135,13 +154,19 @@ def mark(items: Iterable[pytest.Item]) -> list[str]:
         test = f"{path}::{name.partition('[')[0]}"
         if test in DEFAULT:
             found.setdefault(test, []).append((item.callspec.id if hasattr(item, "callspec") else "", item))
-    absent = [test for test in DEFAULT if test.partition("::")[0] in files and test not in found]
+    absent = [test for test in (*DEFAULT, *SLOW) if test.partition("::")[0] in files and test not in found]
     for test, cases in found.items():
-        kept = DEFAULT[test]
-        ids = [case for case, _ in cases]
-        stay = set(ids[::kept] if isinstance(kept, int) else kept)
-        absent += [f"{test}[{case}]" for case in sorted(stay - set(ids))]
+        stay, unknown = _chosen(DEFAULT[test], [case for case, _ in cases])
+        others = [c for c, item in cases if c not in stay and item.get_closest_marker("exhaustive") is None]
+        swept, unknown_too = _chosen(SLOW.get(test, 1), others)
+        absent += [f"{test}[{case}]" for case in unknown + unknown_too]
         for case, item in cases:
             if case not in stay:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.slow if case in swept else pytest.mark.exhaustive)
     return absent
+
+
+def _chosen(which: tuple[str, ...] | int, ids: list[str]) -> tuple[set[str], list[str]]:
+    """The cases that are meant, and those of them that there are not."""
+    chosen = set(ids[::which] if isinstance(which, int) else which)
+    return chosen, sorted(chosen - set(ids))
