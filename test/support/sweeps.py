@@ -97,6 +97,20 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/test_fuzz.py::test_results_stay": 6,
     "unit/test_fuzz.py::test_results_stay_with_ops_that_only_xla_runs": 4,
     # Properties of whole plans that take seconds each; quicker tests of the same code are beside them.
+    "unit/planning/test_drafts.py::test_of_a_large_program_the_fastest_are_simulated": ("mlp",),
+    "unit/planning/test_drafts.py::test_higher_tensor_degrees_are_tried_while_lower_ones_are_not_hopeless": ("wide-want0",),
+    "unit/planning/test_drafts.py::test_zero_variants_that_are_left_out_are_not_the_fastest": ("wide", "mlp"),
+    "unit/planning/test_choose_mesh.py::test_what_bounds_exclude_is_never_chosen": tuple(
+        f"mlp.mlir-preset:{c}" for c in ("summit:nodes=2,sockets=2,gpus=3", "dgx-h100:2", "summit:nodes=3,sockets=2,gpus=2")
+    ) + ("transformer_step.mlir-preset:summit:nodes=3,sockets=2,gpus=2",),
+    "unit/planning/test_baseline_choice.py::test_the_search_is_never_slower_than_a_baseline": ("False",),
+    "unit/planning/test_graph_timing.py::test_as_of_the_lowered_program": ("mlp", "dlrm", "scanned"),
+    "unit/bench/test_mpmd.py::test_named_computations_are_the_same_step": ("mlp-False",),
+    # Of these there are quicker ones that make schedules of every form and compare them with optima.
+    "unit/pipeline/test_automatic.py::test_as_short_as_published_schedules": (),
+    "unit/pipeline/test_automatic.py::test_as_short_as_all_optima": (),
+    "unit/pipeline/test_automatic.py::test_as_short_as_more_published_schedules": (),
+    "unit/pipeline/test_closed_forms.py::test_low_memory_schedules": ("4-8",),
     "e2e/test_rediscovery.py::test_optimizer_state_is_sharded_when_memory_is_the_limit": (),
     "e2e/test_memory.py::test_copies_stay_apart_and_save_memory": (),
     "e2e/test_alternatives.py::test_so_it_does_with_given_layouts": (),
@@ -136,6 +150,15 @@ SLOW: dict[str, tuple[str, ...] | int] = {
     "e2e/test_zoo.py::test_searched_plan_trains_like_one_device": (
         "xdl", "dlrm", "candle_uno", "transformer_unity", "resnext50", "llama3_8b", "mixtral_8x7b",
     ),
+    # Models that are written like others.
+    "e2e/test_examples.py::test_program_is_read_and_normalised": 2,
+    "e2e/test_examples.py::test_shapes_are_those_of_the_arguments": 2,
+    "unit/lower/test_any_plan.py::test_results_stay": 2,
+    "unit/lower/test_halo.py::test_convolution": 2,
+    "unit/lower/test_uneven.py::test_every_uneven_strategy": 2,
+    # Minutes of searching.
+    "unit/pipeline/test_automatic.py::test_as_short_as_all_optima": 4,
+    "unit/pipeline/test_automatic.py::test_as_short_as_more_published_schedules": 4,
     # Another test runs these pages with all of their sections.
     "unit/test_docs.py::test_page": (),
 }  # fmt: skip
@@ -161,8 +184,10 @@ def mark(items: Iterable[pytest.Item]) -> list[str]:
         swept, unknown_too = _chosen(SLOW.get(test, 1), others)
         absent += [f"{test}[{case}]" for case in unknown + unknown_too]
         for case, item in cases:
-            if case not in stay:
-                item.add_marker(pytest.mark.slow if case in swept else pytest.mark.exhaustive)
+            if case in stay:
+                continue
+            item.own_markers[:] = [m for m in item.own_markers if m.name != "slow"]  # as the test has it
+            item.add_marker(pytest.mark.slow if case in swept else pytest.mark.exhaustive)
     return absent
 
 
