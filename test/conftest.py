@@ -31,6 +31,9 @@ if "PCG_TEST_USERS_EMITTERS" not in os.environ and metadata.version("jaxlib").st
 for _flag, _value in _XLA.items():
     if _flag not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --{_flag}={_value}".strip()
+# Some hundred processes import the same modules, and compiling these takes longer than most tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
 
 _EXCLUDED = {"Inputs", "unit", "support"}
@@ -76,6 +79,12 @@ def _start_tools(config: pytest.Config) -> None:
         server = toolserver.Server(address)
         os.environ[toolserver.ADDRESS] = address
         config.add_cleanup(lambda: (os.environ.pop(toolserver.ADDRESS, None), server.close()))
+
+
+@pytest.fixture(scope="session")
+def tools(request: pytest.FixtureRequest) -> None:
+    """`toolserver.client` is of a process that has imported the tools."""
+    _start_tools(request.config)
 
 
 class LitFile(pytest.File):

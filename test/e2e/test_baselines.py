@@ -32,16 +32,9 @@ MODELS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "few": ("unity_dlrm", {"tables": (64,) * 4, "stacked": True}, ("dlrm-whole",)),
     "mixture": ("moe", {}, ("experts", "experts-zero3", "experts-megatron-zero1")),
 }  # fmt: skip
-#: Cases that XLA compiles in a few seconds; the others run with `-m slow`.
-QUICK = {("clicks", "dlrm"), ("stacked", "dlrm-whole"), ("few", "dlrm-whole"), ("mixture", "experts-megatron-zero1")}
 
 
-def cases() -> list[Any]:
-    every = [(model, plan) for model, (_, _, plans) in MODELS.items() for plan in plans]
-    return [case if case in QUICK else pytest.param(*case, marks=pytest.mark.exhaustive) for case in every]
-
-
-@pytest.mark.parametrize(("model", "plan"), cases())
+@pytest.mark.parametrize(("model", "plan"), [(model, plan) for model, (_, _, plans) in MODELS.items() for plan in plans])
 def test_training_is_that_of_one_device(model: str, plan: str) -> None:
     module, overrides, _ = MODELS[model]
     step, args = importlib.import_module(f"examples.{module}").make("small", **overrides)

@@ -15,7 +15,9 @@ from jax.sharding import PartitionSpec as P
 
 import pcg
 from examples import unity_mlp
+from support import toolserver
 
+pytestmark = pytest.mark.usefixtures("tools")
 MESH = {"data": 2, "model": 4}
 X = jax.ShapeDtypeStruct((8, 16), jnp.float32)
 GOOD = """module {
@@ -42,15 +44,13 @@ def fails(run: Any, *words: str) -> None:
         assert word in text, f"{word!r} is not in: {text}"
 
 
-def opt(source: str, *flags: str) -> subprocess.CompletedProcess[str]:
-    """Run pcg-opt on text from standard input."""
-    program = Path(sys.executable).with_name("pcg-opt")
-    return subprocess.run([str(program), *flags, "-"], input=source, capture_output=True, text=True, timeout=120)
+def opt_fails(source: str, flags: tuple[str, ...], place: str, *words: str, program: str = "") -> None:
+    """pcg-opt exits with an error whose first line has the place and all words, and no traceback.
 
-
-def opt_fails(source: str, flags: tuple[str, ...], place: str, *words: str) -> None:
-    """pcg-opt exits with an error whose first line has the place and all words, and no traceback."""
-    done = opt(source, *flags)
+    `program`: the installed one; by default that of the server of tools.
+    """
+    command = [program] if program else toolserver.client("pcg.tools.pcg_opt")
+    done = subprocess.run([*command, *flags, "-"], input=source, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert "Traceback" not in done.stderr, done.stderr
     first = done.stderr.splitlines()[0]
@@ -63,7 +63,8 @@ AUTO = ("--auto-parallel", "--mesh", "data=2,model=4")
 
 
 def test_not_mlir() -> None:
-    opt_fails("this is not a program\n", AUTO, ":1:1", "error:")
+    installed = str(Path(sys.executable).with_name("pcg-opt"))
+    opt_fails("this is not a program\n", AUTO, ":1:1", "error:", program=installed)
     fails(lambda: pcg.compile("this is not a program", MESH), "1:1")
 
 

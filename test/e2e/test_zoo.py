@@ -29,10 +29,6 @@ STEPS = 5
 LONG = {"inception_v3", "unet"}
 #: Tiny models whose step XLA takes more than five seconds to compile, or that are others, scanned.
 COMPILED_SLOWLY = {"inception_v3", "inception_v3_unity", "unet", "evoformer", "gpt3_13b", "llama3_70b"}
-#: Tiny models whose search, lowering and compilation for eight devices take less than that.
-SEARCHED_QUICKLY = {
-    "mlp", "xdl", "dlrm", "dlrm_default", "dlrm_criteo", "candle_uno", "candle_uno_ecp", "transformer_unity",
-}  # fmt: skip
 STACKED = ["gpt3_1.3b", "llama3_8b", "mixtral_8x7b", "vit_h14", "evoformer"]
 
 
@@ -41,8 +37,8 @@ def quickly(function: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     return jax.jit(function).lower(*args).compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
-def slow_if(names: set[str]) -> list[Any]:
-    """Every model; those in `names` are only run with `-m slow`."""
+def all_but(names: set[str]) -> list[Any]:
+    """Every model; those in `names` run by hand."""
     return [pytest.param(name, marks=pytest.mark.exhaustive) if name in names else name for name in ZOO]
 
 
@@ -60,7 +56,7 @@ def test_parameters_are_as_many_as_published(name: str) -> None:
     assert parameters(params) == pytest.approx(entry.published, rel=0.01)
 
 
-@pytest.mark.parametrize("name", slow_if(LONG))
+@pytest.mark.parametrize("name", all_but(LONG))
 def test_full_size_is_traced_from_shapes(name: str) -> None:
     args, text = lowered(name)
     results = jax.eval_shape(ZOO[name].shapes()[0], *args)
@@ -109,7 +105,7 @@ def test_work_of_a_scanned_step_counts_every_layer() -> None:
     assert work(text).products == pytest.approx(expected, rel=0.02)
 
 
-@pytest.mark.parametrize("name", slow_if(COMPILED_SLOWLY))
+@pytest.mark.parametrize("name", all_but(COMPILED_SLOWLY))
 def test_tiny_model_learns_one_batch(name: str) -> None:
     step, args = ZOO[name].make_tiny()
     params, _, losses = train(quickly(step, *args), args, STEPS)
@@ -210,7 +206,7 @@ def plan_matches_one_device(entry: Entry, steps: int = STEPS, rtol: float | None
     assert_close(got[2], want[2], 2e-5)
 
 
-@pytest.mark.parametrize("name", slow_if(set(ZOO) - SEARCHED_QUICKLY))
+@pytest.mark.parametrize("name", ZOO)
 def test_searched_plan_trains_like_one_device(name: str) -> None:
     """Normalising a few small values over and over amplifies rounding in the tiny Inception-v3.
 

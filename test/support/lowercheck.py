@@ -95,20 +95,22 @@ def check(
         arguments = list(main.regions[0].blocks[0].arguments)
         given = inputs if inputs is not None else [None] * len(arguments)
         values = [random_value(a.type, rng) if g is None else g for a, g in zip(arguments, given, strict=True)]
-        want = run(str(plain), values)
+        original = str(plain)
+        want = run(original, values)
         local = lower(text, fuse)
-        assert "dist." not in str(local) and '"pcg.' not in str(local).partition("{\n")[2], str(local)
-        emulated = ir.Module.parse(str(local))
+        lowered = str(local)
+        assert "dist." not in lowered and '"pcg.' not in lowered.partition("{\n")[2], lowered
+        emulated = ir.Module.parse(lowered)
         EmulatePass(check_replicas=True).run(emulated.operation)
         emulated.operation.verify()
         assert not collectives(emulated)
         *got, agree = run(str(emulated), values)
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
-            np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"result {i}\n{local}")
-        assert bool(agree), f"replicas differ\n{local}"
+            np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol, err_msg=f"result {i}\n{lowered}")
+        assert bool(agree), f"replicas differ\n{lowered}"
         if _sampled(text, local) if devices is None else devices:
-            _check_devices(local, str(plain), values, want, rtol)
-        return collectives(local), str(local)
+            _check_devices(local, original, values, want, rtol)
+        return collectives(local), lowered
 
 
 def _sampled(text: str, local: ir.Module) -> bool:

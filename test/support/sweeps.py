@@ -1,7 +1,8 @@
-"""Which cases of long parametrised tests run by default; all others are marked `slow`.
+"""Which cases of long parametrised tests run by default, which are marked `slow`, and which `exhaustive`.
 
 A sweep is here if it takes seconds and its cases run mostly the same lines.  The cases that stay are chosen so that
-what tells cases apart (op, element type, kind of layout, engine, mesh) occurs in one of them; `.ci/run` runs all.
+what tells cases apart (op, element type, kind of layout, engine, mesh) occurs in one of them.  `.ci/run` runs the
+others, but of sweeps that take minutes those only that have something of their own.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/substitute/test_program_rules.py::test_a_wrong_variant_is_refuted_and_not_proved": 3,
     "unit/substitute/test_rounding.py::test_no_known_rule_that_is_exact_differs_in_float32": (),
     "unit/solve/test_network.py::test_starts_are_never_beaten_by_the_answer": (),
-    "unit/test_docs.py::test_page": ("docs/overview.md-13",),
+    "unit/test_docs.py::test_page": ("docs/overview.md",),
     "unit/test_docs.py::test_first_command_of_the_readme": (),
     "unit/test_extending.py::test_extension": ("add-a-device-preset",),
     "unit/test_fuzz_files.py::test_damaged_files": ("mlir", "run", "plan", "profile", "cluster", "contest"),
@@ -96,6 +97,28 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/test_fuzz.py::test_results_stay": 6,
     "unit/test_fuzz.py::test_results_stay_with_ops_that_only_xla_runs": 4,
     # Properties of whole plans that take seconds each; quicker tests of the same code are beside them.
+    "unit/planning/test_drafts.py::test_of_a_large_program_the_fastest_are_simulated": ("mlp",),
+    "unit/planning/test_drafts.py::test_higher_tensor_degrees_are_tried_while_lower_ones_are_not_hopeless": ("wide-want0",),
+    "unit/planning/test_drafts.py::test_zero_variants_that_are_left_out_are_not_the_fastest": ("wide", "mlp"),
+    "unit/planning/test_choose_mesh.py::test_what_bounds_exclude_is_never_chosen": tuple(
+        f"mlp.mlir-preset:{c}" for c in ("summit:nodes=2,sockets=2,gpus=3", "dgx-h100:2", "summit:nodes=3,sockets=2,gpus=2")
+    ) + ("transformer_step.mlir-preset:summit:nodes=3,sockets=2,gpus=2",),
+    "unit/planning/test_baseline_choice.py::test_the_search_is_never_slower_than_a_baseline": ("False",),
+    "unit/planning/test_graph_timing.py::test_as_of_the_lowered_program": ("mlp", "dlrm", "scanned"),
+    "unit/bench/test_mpmd.py::test_named_computations_are_the_same_step": ("mlp-False",),
+    "unit/search/test_axis_groups.py::test_a_plan_is_as_good_as_that_of_the_exact_search": (
+        "a=2,b=2,c=2-transformer_step.mlir", "a=2,b=2-mlp.mlir",
+    ),
+    # Donated arguments or not, by turns.
+    "unit/search/test_lifespans.py::test_the_peak_is_that_of_the_simulator": (
+        "bert-donated0", "candle_uno-donated1", "dlrm-donated0", "inception-donated1", "llama-donated0", "moe-donated1",
+        "resnext-donated0", "unity_mlp-donated1", "vit-donated0",
+    ),
+    # Of these there are quicker ones that make schedules of every form and compare them with optima.
+    "unit/pipeline/test_automatic.py::test_as_short_as_published_schedules": (),
+    "unit/pipeline/test_automatic.py::test_as_short_as_all_optima": (),
+    "unit/pipeline/test_automatic.py::test_as_short_as_more_published_schedules": (),
+    "unit/pipeline/test_closed_forms.py::test_low_memory_schedules": ("4-8",),
     "e2e/test_rediscovery.py::test_optimizer_state_is_sharded_when_memory_is_the_limit": (),
     "e2e/test_memory.py::test_copies_stay_apart_and_save_memory": (),
     "e2e/test_alternatives.py::test_so_it_does_with_given_layouts": (),
@@ -121,11 +144,38 @@ DEFAULT: dict[str, tuple[str, ...] | int] = {
     "unit/solve/test_network.py::test_solve_is_deterministic": (),
 }  # fmt: skip
 
+#: Test of `DEFAULT` -> which of the cases that do not run by default `.ci/run` runs, in the same form; all others are
+#: run by hand.  Of other tests it runs all that are not `exhaustive` where they are written.
+SLOW: dict[str, tuple[str, ...] | int] = {
+    # Dropout in a scan, convolutions, causal attention, loops, other libraries' programs, layers that are pipelined.
+    "e2e/test_models.py::test_searched_plan_trains_like_one_device": ("bert_scan", "resnet", "gpt", "lstm", "flax_model"),
+    "e2e/test_models.py::test_data_parallel_by_propagation_trains_like_one_device": ("resnet", "gpt"),
+    # Every kind of plan, model and split of tables.
+    "e2e/test_baselines.py::test_training_is_that_of_one_device": (
+        "transformer-data", "transformer-megatron-zero1", "scanned-zero3", "clicks-dlrm-rows", "clicks-megatron",
+        "stacked-dlrm-whole", "few-dlrm-whole", "mixture-experts", "mixture-experts-megatron-zero1",
+    ),
+    "e2e/test_zoo.py::test_searched_plan_trains_like_one_device": (
+        "xdl", "dlrm", "candle_uno", "transformer_unity", "resnext50", "llama3_8b", "mixtral_8x7b",
+    ),
+    # Models that are written like others.
+    "e2e/test_examples.py::test_program_is_read_and_normalised": 2,
+    "e2e/test_examples.py::test_shapes_are_those_of_the_arguments": 2,
+    "unit/lower/test_any_plan.py::test_results_stay": 2,
+    "unit/lower/test_halo.py::test_convolution": 2,
+    "unit/lower/test_uneven.py::test_every_uneven_strategy": 2,
+    # Minutes of searching.
+    "unit/pipeline/test_automatic.py::test_as_short_as_all_optima": 4,
+    "unit/pipeline/test_automatic.py::test_as_short_as_more_published_schedules": 4,
+    # Another test runs these pages with all of their sections.
+    "unit/test_docs.py::test_page": (),
+}  # fmt: skip
+
 
 def mark(items: Iterable[pytest.Item]) -> list[str]:
-    """Mark what does not run by default as `slow`; `items` are of whole files, so that all cases are there.
+    """Mark what does not run by default as `slow` or `exhaustive`; `items` are of whole files, so that all are there.
 
-    Returns the tests and cases of `DEFAULT` that are in none of those files.
+    Returns the tests and cases of `DEFAULT` and `SLOW` that are in none of those files.
     """
     found: dict[str, list[tuple[str, pytest.Item]]] = {}
     files = set()
@@ -135,13 +185,21 @@ def mark(items: Iterable[pytest.Item]) -> list[str]:
         test = f"{path}::{name.partition('[')[0]}"
         if test in DEFAULT:
             found.setdefault(test, []).append((item.callspec.id if hasattr(item, "callspec") else "", item))
-    absent = [test for test in DEFAULT if test.partition("::")[0] in files and test not in found]
+    absent = [test for test in (*DEFAULT, *SLOW) if test.partition("::")[0] in files and test not in found]
     for test, cases in found.items():
-        kept = DEFAULT[test]
-        ids = [case for case, _ in cases]
-        stay = set(ids[::kept] if isinstance(kept, int) else kept)
-        absent += [f"{test}[{case}]" for case in sorted(stay - set(ids))]
+        stay, unknown = _chosen(DEFAULT[test], [case for case, _ in cases])
+        others = [c for c, item in cases if c not in stay and item.get_closest_marker("exhaustive") is None]
+        swept, unknown_too = _chosen(SLOW.get(test, 1), others)
+        absent += [f"{test}[{case}]" for case in unknown + unknown_too]
         for case, item in cases:
-            if case not in stay:
-                item.add_marker(pytest.mark.slow)
+            if case in stay:
+                continue
+            item.own_markers[:] = [m for m in item.own_markers if m.name != "slow"]  # as the test has it
+            item.add_marker(pytest.mark.slow if case in swept else pytest.mark.exhaustive)
     return absent
+
+
+def _chosen(which: tuple[str, ...] | int, ids: list[str]) -> tuple[set[str], list[str]]:
+    """The cases that are meant, and those of them that there are not."""
+    chosen = set(ids[::which] if isinstance(which, int) else which)
+    return chosen, sorted(chosen - set(ids))

@@ -44,6 +44,8 @@ _NEVER = {
 }  # fmt: skip
 _OUTSIDE = re.compile(r"^declare ([^@\n]*)@((?:NRT|numba|Py)\w+)\(([^)\n]*)\).*$", re.M)
 _ENTRY = "entry"
+#: Of all kernels that were loaded.  They stay: each of them would free the one target machine that all have.
+_ENGINES: list[Any] = []
 #: Where an array object has the address of its elements, in words: behind what every object has.  The C interface of
 #: numpy (`PyArrayObject_fields`), which extensions are compiled against; `__array_interface__` takes 1 us.
 _DATA = object.__basicsize__ // ctypes.sizeof(ctypes.c_void_p)
@@ -194,7 +196,7 @@ def _loaded(code: bytes, signature: Any) -> Callable[..., Any]:
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     found: Callable[..., Any] = signature(engine.get_function_address(_ENTRY))
-    found.engine = engine  # type: ignore[attr-defined]  # what it calls lives as long as this
+    _ENGINES.append(engine)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pcg.kernels import native
 from pcg.kernels.native import Flags, FloatRows, Floats, IntRows, Ints, kernel
 from pcg.kernels.paths import shortest
 
@@ -88,12 +90,7 @@ import loops, numpy as np
 assert loops.least(np.array([3.0, 1.5, 2.0])) == 1.5
 sys.exit("numba" in sys.modules)
 """
-
-
-def test_machine_code_is_kept_until_its_source_changes(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    beside, cache = tmp_path / "__pycache__", tmp_path / "cache" / "pcg" / "kernels"
-    source = """from __future__ import annotations
+_LOOPS = """from __future__ import annotations
 import numpy as np
 from pcg.kernels.native import Floats, kernel
 
@@ -104,18 +101,45 @@ def least(values: Floats) -> float:
         found = min(found, v)
     return found
 """
-    (tmp_path / "loops.py").write_text(source)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Names of the kernels that numba compiles, as it does."""
+    names = []
+    monkeypatch.setattr(native, "_object", lambda k, make=native._object: names.append(k.function.__name__) or make(k))
+    return names
+
+
+def imported(directory, name):
+    """A module as a new process has it."""
+    spec = importlib.util.spec_from_file_location(name, directory / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_process_that_finds_machine_code_does_not_import_numba(tmp_path):
+    (tmp_path / "loops.py").write_text(_LOOPS)
+    command = [sys.executable, "-c", _PROGRAM.format(str(tmp_path))]
+    assert [subprocess.run(command, check=False).returncode for _ in range(2)] == [1, 0]
+
+
+def test_machine_code_is_kept_until_its_source_changes(tmp_path, monkeypatch, compiled):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    beside, cache = tmp_path / "__pycache__", tmp_path / "cache" / "pcg" / "kernels"
+    (tmp_path / "loops.py").write_text(_LOOPS)
 
     def compiles() -> bool:
-        status = subprocess.run([sys.executable, "-c", _PROGRAM.format(str(tmp_path))], check=False).returncode
-        assert status in (0, 1)
-        return bool(status)
+        compiled.clear()
+        assert imported(tmp_path, "loops").least(np.array([3.0, 1.5, 2.0])) == 1.5
+        return compiled == ["least"]
 
     assert compiles() and not compiles()
     (kept,) = beside.glob("loops.least.*")
     kept.write_bytes(kept.read_bytes()[:-1])  # damaged
     assert compiles() and not compiles()
-    (tmp_path / "loops.py").write_text(source.replace("np.inf", "1e300"))
+    (tmp_path / "loops.py").write_text(_LOOPS.replace("np.inf", "1e300"))
     assert compiles() and not compiles()
     assert not cache.exists()
     beside.rename(tmp_path / "other")
@@ -127,15 +151,16 @@ def least(values: Floats) -> float:
     assert compiles() and compiles()  # kept nowhere
 
 
-def test_machine_code_changes_with_what_it_calls(tmp_path, monkeypatch):
+def test_machine_code_changes_with_what_it_calls(tmp_path, monkeypatch, compiled):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     head = "from __future__ import annotations\nfrom pcg.kernels.native import kernel\n"
     (tmp_path / "outer.py").write_text(
         head + "from inner import more\n\n@kernel\ndef twice_more(n: int) -> int:\n    return 2 * more(n)\n"
     )
-    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import outer; print(outer.twice_more(5))"
-    for added, found in ((1, 12), (1, 12), (20, 50)):
+    for added, found, makes in ((1, 12, True), (1, 12, False), (20, 50, True)):
         (tmp_path / "inner.py").write_text(head + f"\n@kernel\ndef more(n: int) -> int:\n    return n + {added}\n")
-        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        assert int(run.stdout) == found
+        monkeypatch.setitem(sys.modules, "inner", imported(tmp_path, "inner"))
+        compiled.clear()
+        assert imported(tmp_path, "outer").twice_more(5) == found
+        assert compiled == ["twice_more"] * makes
     assert len(list((tmp_path / "__pycache__").glob("outer.twice_more.*"))) == 2
