@@ -52,8 +52,8 @@ def measure(name: str, mesh: str, schedule: str, microbatches: int):
     params, opt_state, _ = got
     times: dict[str, list[float]] = {}
     for _ in range(5):
-        for kind, found in executable.dispatch_times(params, opt_state, args[2]).items():
-            times.setdefault(kind, []).extend(found)
+        for d in executable.dispatched(params, opt_state, args[2]):
+            times.setdefault(type(d.what).__name__, []).append(d.seconds)
         jax.block_until_ready(executable(params, opt_state, args[2]))
     typical = {kind: 1e6 * statistics.median(found) for kind, found in times.items()}
     call = 1e6 * one_call(int(mesh.split("x")[1]))

@@ -35,6 +35,7 @@ from pcg.pipeline.schedule import Schedule
 from pcg.pipeline.step import Step
 from pcg.runtime import jax_compat
 from pcg.runtime.call_tree import CallTree, SignatureError, returned, tensor
+from pcg.runtime.dispatch import Dispatch, Watch
 from pcg.runtime.fragments import CompiledFragment, Group, divide, join
 from pcg.runtime.layer_stack import LayerStack, LayerStacks
 from pcg.runtime.messages import Threads
@@ -322,17 +323,17 @@ class PipelineExecutable:
         page = timeline_page([planned, *measured], self.program.program.name)
         Path(path).write_text(page, encoding="utf-8")
 
-    def dispatch_times(self, *args: Any, **kwargs: Any) -> dict[str, list[float]]:
-        """Seconds that one thread takes for each instruction of a step, by kind ("Run", "Send", ...)."""
+    def dispatched(self, *args: Any, **kwargs: Any) -> list[Dispatch]:
+        """Run one step; when each instruction was dispatched, and when the values of runs were there."""
         with jax_compat.x64(self.needs_x64):
             slots = self._begin(args, kwargs)
             channels: dict[Any, Any] = {}
-            found: dict[str, list[float]] = {}
+            watch = Watch(len(self.groups))
             for (device, act), (_, what) in zip(self._order, global_order(self.instructions), strict=True):
                 start = time.perf_counter()
                 act(slots[device], channels)
-                found.setdefault(type(what).__name__, []).append(time.perf_counter() - start)
-            return found
+                watch.note(device, what, start, slots[device])
+            return watch.result()
 
     # -- memory --------------------------------------------------------------------------------
 
