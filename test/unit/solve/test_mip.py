@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.solve.mip import Rows
@@ -24,6 +24,7 @@ def minimise(cost, rows):
     return program.minimise(np.array(cost, dtype=float), np.zeros(n), np.ones(n), n, gap=0.0, nodes=1000)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_it_finds_the_least_cost(data):
     n = data.draw(st.integers(1, 5))
