@@ -106,9 +106,9 @@ def main() -> None:
             longest.append(max(d.done or 0.0 for d in found))
         print(f"width {width}, {rows} rows: us, median: {medians(every)}")
         busy = statistics.median(longest) / (runs / args.repeat / args.stages)
-        print(f"  a step of {1e3 * statistics.median(longest):.1f} ms, {1e3 * busy:.2f} ms per run of a device;", end=" ")
-        print(f"{len(late)} of {runs} runs came after their device had done all before them", end="")
-        print(f", by {1e6 * max(late):.0f} us at most" if late else "")
+        print(f"  a step of {1e3 * statistics.median(longest):.1f} ms, {1e3 * busy:.2f} ms per run of a device")
+        most = f", by {1e6 * max(late):.0f} us at most" if late else ""
+        print(f"  {len(late)} of {runs} runs came after their device had done all before them{most}")
     if args.trace:
         with open(args.trace, "w", encoding="utf-8") as out:
             out.write(timeline_page([timeline(executable, found)], "dispatch"))

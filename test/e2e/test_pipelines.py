@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ import pcg
 from bench.pipelined_models import MODELS, bits_equal, trained
 from pcg.ir.errors import PcgError
 from pcg.layout import MeshError
+from pcg.pipeline.instructions import Run, global_order
 from pcg.pipeline.progress import peaks
 from support.training import SLOW_DEVICES, assert_trees_close, assert_updates_close
 
@@ -183,6 +185,16 @@ def test_layouts_that_the_program_demands_are_kept_inside_of_stages(strategy: st
         np.testing.assert_allclose(got, want, atol=1e-6)
     specs = {str(v.spec) for v in program.executable.program.values.values()}
     assert "[-, model]" in specs
+
+
+def test_dispatches_are_noted() -> None:
+    program = pcg.compile(step, {"stage": 2}, pipeline={"microbatches": 4, "schedule": "zb-h1"})
+    executable = program.lower(*arguments())
+    found = executable.dispatched(*arguments())
+    assert [d.what for d in found] == [what for _, what in global_order(executable.instructions)]
+    assert all(a.start <= a.end <= b.start for a, b in itertools.pairwise(found))
+    forward = [d for d in found if isinstance(d.what, Run) and d.what.writes]
+    assert forward and all(d.done is not None for d in forward)
 
 
 def test_what_a_pipeline_is_made_of_is_explained() -> None:
