@@ -84,10 +84,10 @@ class ChoosePipeline(Transformation):
             module, self.machine, count, self.engine, limit, self.objective, self.device_ids
         )  # fmt: skip
         counts = self._microbatches(func)
-        with Progress(self.progress) as progress:
+        with Progress(self.progress, "pcg-choose-pipeline") as progress:
             shapes = self._shapes(count, func)
             for n, (groups, axes) in enumerate(shapes, 1):
-                progress(f"pipelines: shape {n} of {len(shapes)}, {len(self.candidates)} candidates")
+                progress(f"shape {n} of {len(shapes)}, {len(self.candidates)} candidates")
                 self._climb(groups, axes, counts)
         if not self.candidates:
             within = f" within {limit / 2**30:.2f} GiB per device" if limit is not None else ""
