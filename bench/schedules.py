@@ -21,17 +21,18 @@ REFERENCES = Path(__file__).resolve().parents[1] / "test" / "unit" / "pipeline" 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="of the cases, each this many-th")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--effort", default="default")
     args = parser.parse_args()
     references = json.loads(REFERENCES.read_text())
     cases = [
         (form, objective, p, m, costs, chunks, memory * (1 + 1e-5), best)
-        for p, m, costs, form, chunks, memory, *both in references["grid"][:: args.every]
+        for p, m, costs, form, chunks, memory, *both in references["grid"][args.first :: args.every]
         for objective, best in zip(("span", "makespan"), both, strict=True)
     ]
     cases += [
         ("optimum", objective, p, m, costs, 1, limit or math.inf, best)
-        for objective, p, m, costs, limit, best in references["optima"][:: args.every]
+        for objective, p, m, costs, limit, best in references["optima"][args.first :: args.every]
     ]
     ratios, seconds = defaultdict(list), []
     for kind, objective, p, m, costs, chunks, memory, best in cases:
