@@ -103,7 +103,7 @@ def main() -> None:
     p.add_argument("--nodes", type=int, default=8)
     p.add_argument("--devices", type=int, default=64)
     p.add_argument("--batch", type=int, help="sequences of a step")
-    p.add_argument("--no-sweep", action="store_true")
+    p.add_argument("--no-sweep", action="store_true", help="only choose")
     args = p.parse_args()
     cluster = Cluster.preset(args.cluster, nodes=args.nodes).take(args.devices)
     machine = Machine.of(cluster)

@@ -60,7 +60,7 @@ class ChoosePipeline(Transformation):
     machine: Machine = field(default_factory=Machine.default)
     axes: Axes | None = field(default_factory=lambda: None)
     """Axes of the mesh of each group, where they are fixed."""
-    device_ids: tuple[int, ...] = ()
+    device_ids: tuple[int, ...] = field(default_factory=tuple)
     """Numbers of the devices on the cluster, in the order of the groups; empty: those that it takes."""
 
     def __post_init__(self) -> None:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from torch_mlir import ir
 
 from pcg.ir.walk import outer_values
+from pcg.rules import traits
+from pcg.rules.traits import Trait
 
 #: Ops of which many operands have one result: where a prediction is likely to be right.
 _SATURATING = frozenset(
@@ -22,7 +24,6 @@ _SATURATING = frozenset(
         "round_nearest_afz", "round_nearest_even",
     )
 )  # fmt: skip
-_FORWARDING = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"})
 
 
 class Unread(NamedTuple):
@@ -119,7 +120,7 @@ class Predictions:
                 continue
             same = {predicate}
             for op in self.ops:
-                if op.name in _FORWARDING and op.operands[0] in same:
+                if traits.has(op.name, Trait.SPREADS) and op.operands[0] in same:
                     if str(ir.RankedTensorType(op.results[0].type).element_type) == "i1":
                         same.update(op.results)
             for n, value in enumerate(self.values):
