@@ -2,7 +2,7 @@
 
   python -m bench.pipeline_search                              GPT-3 13B and Llama-3 70B on 64 H100s
   python -m bench.pipeline_search --models gpt3_13b --batch 256
-  python -m bench.pipeline_search --models bert_large --cluster summit --nodes 8 --devices 48 --ladder
+  python -m bench.pipeline_search --models bert_large --cluster summit --nodes 16 --devices 96 --no-sweep
 
 Two searches see the same program, cluster and cost model:
 
@@ -12,8 +12,8 @@ Two searches see the same program, cluster and cost model:
   optimizer's state over the data axis, as its distributed optimizer has it), under 1F1B and interleaved 1F1B with two
   and four stages per group.
 
-`--ladder` prints what each kind of parallelism adds (Unity, OSDI'22, figure 15a): data parallelism, all layouts on one
-group without those that split attention heads, with them, and pipelines.
+The best of each number of groups is printed, too: what pipelines add to all layouts on one group (Unity, OSDI'22,
+figure 15a).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from pcg.ir.parse import load_module
 from pcg.machine import Cluster, Machine
 from pcg.passes.pcg_choose_pipeline import ChoosePipelinePass
 from pcg.passes.pipeline import Pipeline, uncollected
+from pcg.planning.choose_pipeline import best_by_groups
 from pcg.planning.pipeline_estimates import Axes, Configuration, Method, PipelineEstimator
 
 #: Sequences of a step: those of the models' publications where 64 devices take them.
@@ -112,10 +113,11 @@ def main() -> None:
         with uncollected():
             module = load(model, args.devices, batch)
             print(f"{model}, {batch} sequences, {args.devices} devices of {cluster.name}", flush=True)
-            start = time.perf_counter()
+            start, worked = time.perf_counter(), time.process_time()
             ours = best(module, machine, args.devices)
-            seconds = time.perf_counter() - start
-            print(f"  chosen in {seconds:.0f} s: {ours}; {batch / ours.seconds:.2f} sequences/s", flush=True)
+            seconds, worked = time.perf_counter() - start, time.process_time() - worked
+            print(f"  chosen in {seconds:.0f} s, {worked:.0f} s of processor time: {ours};", end=" ")
+            print(f"{batch / ours.seconds:.2f} sequences/s", flush=True)
             if args.no_sweep:
                 continue
             module = load(model, args.devices, batch)
@@ -134,7 +136,7 @@ def best(module: ir.Module, machine: Machine, devices: int) -> Configuration:
     """What pcg-choose-pipeline chooses."""
     chosen = ChoosePipelinePass(devices=devices, machine=machine)
     Pipeline([chosen]).run(module)
-    for c in chosen.candidates[:6]:
+    for c in best_by_groups(chosen.candidates):
         print(f"    {c}")
     return chosen.best
 
