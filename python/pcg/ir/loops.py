@@ -13,6 +13,8 @@ ASSUMED_ITERATIONS = 10
 #: How often an op runs per step at most, as it is counted: a nest of loops that says more counts as this.  At a
 #: nanosecond each that is thirty years; the product of the trip counts itself may be beyond any float.
 MOST_RUNS = 10**18
+#: On an op: how often it runs in a step (see `runs_of`).
+RUNS = "pcg.runs"
 
 
 def assumed_iterations(op: ir.Operation, runs: float = 1) -> int:
@@ -75,3 +77,8 @@ def _constant(value: ir.Value, loop: ir.Operation, block: ir.Block | None) -> in
             continue
         return None
     return None
+
+
+def runs_of(op: ir.Operation) -> int:
+    """How often an op runs beside others of its block that run once: as often as there are microbatches."""
+    return int(ir.IntegerAttr(op.attributes[RUNS]).value) if RUNS in op.attributes else 1

@@ -47,6 +47,8 @@ class Chain:
     """Seconds per byte of state that a step takes besides its microbatches: reductions of gradients, updates."""
     workspace: float
     """The most bytes that any program needs besides what it reads."""
+    planned: float = 0.0
+    """Bytes that the plan of one of each unit needs, as its search counts them; 0: it was not searched for."""
 
     @property
     def length(self) -> int:
@@ -94,12 +96,11 @@ class Chain:
             tuple(max(t, least) for t in backward), tuple(weight), latency, tuple(activation), tuple(residual),
         )  # fmt: skip
         fixed = tuple(x + workspace for x in state)
-        return Divided(problem, fixed, max(state) * self.once, tuple(map(len, stages)))
+        return Divided(problem, tuple(state), fixed, max(state) * self.once, tuple(map(len, stages)))
 
-    @property
-    def each_once(self) -> float:
-        """Bytes per device of one of each unit."""
-        return sum(u.state + u.activation + u.residual for u in self.units) + self.workspace
+    def planned_with(self, share: float) -> float:
+        """Bytes that a plan of one of each unit needs whose state takes a share of what it takes in this one."""
+        return self.planned - (1 - share) * sum(u.state for u in self.units)
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,10 @@ class Divided:
 
     problem: Pipeline
     """Without limits of memory."""
+    state: tuple[float, ...]
+    """By group: bytes of parameters, optimizer state and sums of gradients on a device."""
     fixed: tuple[float, ...]
-    """By group: bytes on a device besides activations: state, sums of gradients, and workspace of a program."""
+    """By group: bytes on a device besides activations: state, and workspace of a program."""
     once: float
     """Seconds before and after the microbatches, on the group that needs most."""
     lengths: tuple[int, ...]

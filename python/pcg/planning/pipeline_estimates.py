@@ -20,7 +20,7 @@ from pcg.search.outcome import DoesNotFit
 
 #: The axis of a mesh along which the groups of devices lie.
 STAGE_AXIS = "stage"
-#: How often a plan is tried again with less memory, and which share of what is left it may then need.  Choices.
+#: How often a plan is tried again with less memory, and which share of what is left for state it may take.  Choices.
 _TRIES, _SHARE = 3, 0.95
 #: More bytes than any device has.
 _UNLIMITED = 1e18
@@ -151,11 +151,15 @@ class PipelineEstimator:
         for _ in range(_TRIES):
             if chain is None or self.limit is None:
                 return chain
-            need = min((_needs(chain, groups, m) for m in suitable(methods, groups, chain)), default=0.0)
-            if need <= self.limit:
+            needs = [_needs(chain, groups, m) for m in suitable(methods, groups, chain)]
+            state, rest = min(needs, key=sum, default=(0.0, 0.0))
+            if state + rest <= self.limit:
                 return chain
-            # What one of each unit takes, which the plan is of, changes as what all of them take.
-            chain = self._profile(mesh, axes, microbatches, chain.each_once * self.limit / need * _SHARE)
+            share = (self.limit - rest) / state * _SHARE if state else 0.0
+            if share <= 0 or not chain.planned:
+                return None
+            # The plan is of one of each unit, whose state changes as that of all of them.
+            chain = self._profile(mesh, axes, microbatches, chain.planned_with(share))
         return None
 
     def _profile(self, mesh: Mesh, axes: Axes, microbatches: int, limit: float) -> Chain | None:
@@ -186,8 +190,9 @@ def suitable(methods: Sequence[Method], groups: int, chain: Chain) -> list[Metho
     return [m for m in methods if groups * m.chunks <= chain.length and (groups > 1 or m.chunks == 1)]
 
 
-def _needs(chain: Chain, groups: int, method: Method) -> float:
-    """Bytes on a device with as few activations as a schedule can keep."""
+def _needs(chain: Chain, groups: int, method: Method) -> tuple[float, float]:
+    """Bytes on the device that needs most, with as few activations as a schedule can keep: of state, and others."""
     own = placement(method.placement, groups, method.chunks)
     divided = chain.divided(own, Transfer(0.0, 0.0), method.split)
-    return max(f + a for f, a in zip(divided.fixed, divided.problem.least_memory, strict=True))
+    found = zip(divided.state, divided.fixed, divided.problem.least_memory, strict=True)
+    return max(((s, f - s + a) for s, f, a in found), key=sum)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from torch_mlir import ir
@@ -63,8 +63,9 @@ class Profiler:
             module = clone_module(self._in_units(microbatches)).operation
             shardings.set_mesh(module, mesh, mesh_name(0))
             OutlineStages(placement="interleaved").run(module)
-            PlaceStages(engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit))).run(module)
-            return _Reader(entry_of(module), mesh, self.machine, microbatches).read()
+            place = PlaceStages(engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit)))
+            place.run(module)
+            return replace(_Reader(entry_of(module), mesh, self.machine, microbatches).read(), planned=place.peak)
 
     def _in_units(self, microbatches: int) -> ir.Module:
         """The program of few layers in so many microbatches, with the unit and phase of each op."""

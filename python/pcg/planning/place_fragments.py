@@ -9,9 +9,12 @@ from torch_mlir import ir
 
 from pcg.ir import mesh_names, shardings
 from pcg.ir.clone import clone_mapped
+from pcg.ir.loops import RUNS
 from pcg.ir.stages import inputs_of, outputs_of, stage_mesh, yielded
 from pcg.ir.walk import defining_op, walk
 from pcg.layout import Mesh, ShardSpec
+from pcg.rewrite.accumulate import MICROBATCHES
+from pcg.rewrite.staging.fragments import VARYING, phase_of
 from pcg.rules.registry import shape
 from pcg.search.roles import STATE, state_of
 
@@ -92,6 +95,8 @@ class StageProgram:
         }
         for view in list(block.operations)[:-2]:
             copy = mesh_free(clone_mapped(view.operation, values))
+            if phase_of(fragment) in VARYING:
+                copy.attributes[RUNS] = self.func.attributes[MICROBATCHES]
             self._copies.append((view.operation, copy))
         for inner, outer in zip(yielded(fragment), outputs_of(fragment), strict=True):
             if outer is not None:

@@ -49,6 +49,11 @@ class PlaceStages(Transformation):
     )
     machine: Machine = field(default_factory=Machine.default)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.peak = 0.0
+        """Bytes per device that a search counts, of the program on one mesh that needs most."""
+
     def run(self, module: ir.Operation) -> None:
         func = entry_of(module)
         if self.engine not in ENGINES:
@@ -133,6 +138,8 @@ class PlaceStages(Transformation):
         elif self.engine != "search":
             decide = Propagate(engine=self.engine, machine=self.machine, progress=False)
         decide.run(program.operation)
+        if isinstance(decide, Search) and decide.outcome is not None:
+            self.peak = max(self.peak, decide.outcome.peak_bytes)
         return decide
 
     def _insert(self, stage: ir.Operation, program: ir.Module) -> None:

@@ -11,8 +11,9 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.constants import constant_bytes
-from pcg.ir.loops import assumed_iterations, trip_count
+from pcg.ir.loops import RUNS, assumed_iterations, runs_of, trip_count
 from pcg.ir.shardings import CONSTRAINTS
+from pcg.ir.stages import PHASE, STAGE
 from pcg.rules import rule_for, traits
 from pcg.rules.registry import BRANCHES
 from pcg.rules.traits import Trait
@@ -56,7 +57,7 @@ class StructureReader:
             found.values[arg] = Source(node)
             self._define(node, 0, arg)
             if uses(arg) > 1:
-                layout = self._layout_node(arg, (node, 0), 1.0)
+                layout = self._layout_node(arg, (node, 0), _redistributions(arg))
                 self._arguments[layout] = node
                 self.spans.back((layout, 0), frozenset({(node, 0)}))
         found.data = [found.arguments[i] for i in data_of(func, state)]
@@ -116,19 +117,20 @@ class StructureReader:
         ops = [op.operation for op in block.operations]
         for op in ops[:-1]:
             self.spans.clock += 1
+            own = times * runs_of(op)
             if op.name == "stablehlo.while":
-                self._while(op, times)
+                self._while(op, own)
             elif op.name in BRANCHES:
-                self._branches(op, times)
+                self._branches(op, own)
             elif op.name == "stablehlo.optimization_barrier":
-                self._barrier(op, times)
+                self._barrier(op, own)
             elif op.name in CONSTRAINTS:
-                self._constraint(op, times)
+                self._constraint(op, own)
             elif self.choices.is_free(op, self.found.values):
                 self.found.free.append(op)
                 self.found.values[op.results[0]] = Source(-1, free=True)
             else:
-                self._op(op, times)
+                self._op(op, own)
         self.spans.clock += 1
         return list(ops[-1].operands)
 
@@ -279,3 +281,13 @@ class StructureReader:
         for node, result in zip(nodes, op.results, strict=True):
             self.found.values[result] = Source(node)
         self.found.carries.append((op, nodes))
+
+
+def _redistributions(argument: ir.Value) -> float:
+    """How often an argument gets another layout per step: once, but in each microbatch by each program of a pipeline
+    that reads it."""
+    readers = [use.owner.operation for use in argument.uses]
+    programs = {
+        (str(op.attributes[PHASE]), str(op.attributes[STAGE])): runs_of(op) for op in readers if RUNS in op.attributes
+    }  # fmt: skip
+    return float(max(1, sum(programs.values())))
