@@ -35,7 +35,7 @@ METHODS = (
 )  # fmt: skip
 #: What takes so much longer than the best in any case is not scheduled, and what does by so much more not varied: it
 #: would have to become much faster with another number of microbatches.  Choices.
-_NEAR, _VARIED = 1.1, 1.2
+_NEAR, _VARIED = 1.05, 1.1
 #: Larger numbers of microbatches that are tried where a shape does not fit.  A choice.
 _MORE = 3
 #: Microbatches per group to begin with.  A choice: then little is idle.

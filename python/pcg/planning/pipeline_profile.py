@@ -63,7 +63,9 @@ class Profiler:
             module = clone_module(self._in_units(microbatches)).operation
             shardings.set_mesh(module, mesh, mesh_name(0))
             OutlineStages(placement="interleaved").run(module)
-            place = PlaceStages(engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit)))
+            place = PlaceStages(
+                engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit)), effort="quick"
+            )  # fmt: skip
             place.run(module)
             return replace(_Reader(entry_of(module), mesh, self.machine, microbatches).read(), planned=place.peak)
 

@@ -22,7 +22,7 @@ from pcg.planning import place_fragments
 from pcg.planning.baseline import Baseline
 from pcg.planning.propagation import ENGINES as PROPAGATION
 from pcg.planning.propagation import Propagate
-from pcg.planning.search import Search
+from pcg.planning.search import EFFORT, Search
 from pcg.propagate import ENGINES as LOCAL
 from pcg.reshard.cross import same_split
 from pcg.rewrite.insert_reshards import InsertReshards
@@ -44,6 +44,7 @@ class PlaceStages(Transformation):
         ENGINES,
     )  # fmt: skip
     memory_limit: Bytes | None = option(None, "Bytes per device that each searched stage may need.")
+    effort: str = EFFORT
     spread: bool = option(
         False, "Whether large values come from another mesh in shards over all devices: nothing is transferred twice."
     )
@@ -130,7 +131,8 @@ class PlaceStages(Transformation):
     def _run(self, program: ir.Module) -> Search | Propagate:
         """Decide the layouts of a program on one mesh."""
         decide: Search | Propagate = Search(
-            machine=self.machine, memory_limit=self.memory_limit, progress=False, recompute=False, accumulate=False
+            machine=self.machine, memory_limit=self.memory_limit, progress=False, recompute=False, accumulate=False,
+            effort=self.effort,
         )  # fmt: skip
         if self.engine in PLANS:
             Baseline(plan=self.engine).run(program.operation)
