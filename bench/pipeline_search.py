@@ -76,11 +76,11 @@ def sweep(module: ir.Module, machine: Machine, devices: int, batch: int) -> tupl
     """All published shapes that fit, the fastest first, and how many there are."""
     found: list[Configuration] = []
     count = 0
+    engines = {
+        e: PipelineEstimator(module.operation, machine, devices, e, machine.device.memory)
+        for e in (*PLANS, "data", "zero1")
+    }  # fmt: skip
     for plan in PLANS:
-        engines = {
-            e: PipelineEstimator(module.operation, machine, devices, e, machine.device.memory)
-            for e in (plan, "data", "zero1")
-        }  # fmt: skip
         for groups, axes in shapes(devices):
             data = dict(axes).get("data", 1)
             tensor = dict(axes).get("model", 1)

@@ -12,7 +12,7 @@ class ChoosePipelinePass(ChoosePipeline, Pass):
     first one.  The units are divided into stages, balanced by their time, and scheduled.  What does not fit into the
     memory of a device is planned again with less; what still does not fit is no candidate.
 
-    For every shape the number of microbatches is doubled and halved as long as that is faster.  The best shape is
+    For every shape, more microbatches are tried, and fewer, as long as that is faster.  The best shape is
     written onto the module: the meshes @group0, @group1, ... and numbers for pcg-microbatch{microbatches=0},
     pcg-assign-stages{stages=0} and pcg-outline-stages.  A remark says what it takes, further ones what the best of
     other numbers of groups take.

@@ -18,7 +18,7 @@ from pcg.ir import shardings
 from pcg.ir.context import make_context
 from pcg.ir.errors import PcgError
 from pcg.ir.parse import load_module
-from pcg.ir.stages import PREDICTED, UNREAD, WAITS, inputs_of, outputs_of, stage_mesh, stage_module
+from pcg.ir.stages import PREDICTED, UNREAD, WAITS, inputs_of, outputs_of, stage_mesh, stage_module, stage_number
 from pcg.ir.transformation import Bytes
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import Mesh, ShardSpec
@@ -31,7 +31,6 @@ from pcg.passes.pipelines import Settings
 from pcg.pipeline.placement import placement
 from pcg.rewrite.layers.signature import STACKED_ARGUMENTS, STACKED_RESULTS, stacked
 from pcg.rewrite.microbatch_loop import number
-from pcg.rewrite.staging.assign import stage_number
 from pcg.rewrite.staging.fragments import VARYING, phase_of
 from pcg.rewrite.staging.outline import mesh_name
 from pcg.rules.registry import shape

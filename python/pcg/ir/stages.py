@@ -22,6 +22,11 @@ WAITS = "pcg.waits"
 UNREAD = "pcg.unread"
 
 
+def stage_number(op: ir.Operation) -> int | None:
+    """The stage of a pipeline that an op is of; None where it has none."""
+    return int(ir.IntegerAttr(op.attributes[STAGE]).value) if STAGE in op.attributes else None
+
+
 def stages_of(func: ir.Operation) -> list[ir.Operation]:
     """The stages of a function, in program order."""
     return [op.operation for op in func.regions[0].blocks[0].operations if op.operation.name == "pcg.stage"]

@@ -23,7 +23,7 @@ class Unit:
     activation: float
     """Bytes of a microbatch from its F to its B."""
     residual: float
-    """The part of it that remains until its W."""
+    """Bytes from its B to its W; more than `activation` where B rematerialises what W reads."""
     state: float
     """Bytes of parameters, optimizer state and sums of gradients."""
     crossing: float
@@ -38,10 +38,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class Chain:
-    """Units in the order of the forward pass, on a group of `devices`, for steps of `microbatches`."""
+    """Units in the order of the forward pass, on a group of devices, for steps of `microbatches`."""
 
     units: tuple[Unit, ...]
-    devices: int
     microbatches: int
     once: float
     """Seconds per byte of state that a step takes besides its microbatches: reductions of gradients, updates."""
@@ -96,7 +95,7 @@ class Chain:
             tuple(max(t, least) for t in backward), tuple(weight), latency, tuple(activation), tuple(residual),
         )  # fmt: skip
         fixed = tuple(x + workspace for x in state)
-        return Divided(problem, tuple(state), fixed, max(state) * self.once, tuple(map(len, stages)))
+        return Divided(problem, tuple(state), fixed, max(state) * self.once)
 
     def planned_with(self, share: float) -> float:
         """Bytes that a plan of one of each unit needs whose state takes a share of what it takes in this one."""
@@ -126,5 +125,3 @@ class Divided:
     """By group: bytes on a device besides activations: state, and workspace of a program."""
     once: float
     """Seconds before and after the microbatches, on the group that needs most."""
-    lengths: tuple[int, ...]
-    """Units by stage."""

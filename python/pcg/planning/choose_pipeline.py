@@ -148,14 +148,17 @@ class ChoosePipeline(Transformation):
         first = self._add(groups, axes, counts[start])
         for step in (1, -1):
             i, before = start + step, first
-            while 0 <= i < len(counts):
-                fits = before < float("inf")
-                if before > self._fastest * _VARIED if fits else (step < 0 or i - start > _MORE):
-                    break
+            while 0 <= i < len(counts) and self._is_promising(before, i - start):
                 found = self._add(groups, axes, counts[i])
-                if fits and found >= before:
+                if before < float("inf") and found >= before:
                     break
                 i, before = i + step, found
+
+    def _is_promising(self, seconds: float, more: int) -> bool:
+        """Whether another number of microbatches, so many places away, is tried behind one that takes `seconds`."""
+        if seconds == float("inf"):  # it does not fit: smaller microbatches need less
+            return 0 < more <= _MORE
+        return seconds <= self._fastest * _VARIED
 
     @property
     def _fastest(self) -> float:

@@ -20,8 +20,8 @@ from pcg.search.outcome import DoesNotFit
 
 #: The axis of a mesh along which the groups of devices lie.
 STAGE_AXIS = "stage"
-#: How often a plan is tried again with less memory, and which share of what is left for state it may take.  Choices.
-_TRIES, _SHARE = 3, 0.95
+#: How often a plan is tried, each time with less memory, and which share of what is left its state may take.  Choices.
+_TRIES, _SHARE = 4, 0.95
 #: More bytes than any device has.
 _UNLIMITED = 1e18
 #: Sizes in bytes of the messages that a transfer's latency and rate are read off.
@@ -147,8 +147,9 @@ class PipelineEstimator:
         self, mesh: Mesh, axes: Axes, groups: int, microbatches: int, methods: Sequence[Method]
     ) -> Chain | None:
         """The units, planned so that they fit; None where they do not."""
-        chain = self._profile(mesh, axes, microbatches, 0.0)
+        limit = 0.0
         for _ in range(_TRIES):
+            chain = self._profile(mesh, axes, microbatches, limit)
             if chain is None or self.limit is None:
                 return chain
             needs = [_needs(chain, groups, m) for m in suitable(methods, groups, chain)]
@@ -159,7 +160,7 @@ class PipelineEstimator:
             if share <= 0 or not chain.planned:
                 return None
             # The plan is of one of each unit, whose state changes as that of all of them.
-            chain = self._profile(mesh, axes, microbatches, chain.planned_with(share))
+            limit = chain.planned_with(share)
         return None
 
     def _profile(self, mesh: Mesh, axes: Axes, microbatches: int, limit: float) -> Chain | None:

@@ -12,7 +12,8 @@ from torch_mlir import ir
 from pcg.cost import CostModel
 from pcg.ir import shardings
 from pcg.ir.clone import clone_module
-from pcg.ir.stages import inputs_of, outputs_of, stage_module
+from pcg.ir.errors import PcgError
+from pcg.ir.stages import inputs_of, outputs_of, stage_module, stage_number
 from pcg.ir.transformation import Bytes
 from pcg.ir.types import tensor_bytes
 from pcg.ir.walk import defining_op, entry_of
@@ -24,7 +25,7 @@ from pcg.rewrite.accumulate import Microbatch
 from pcg.rewrite.backward.split import SplitBackward
 from pcg.rewrite.layers.unroll import Unroll
 from pcg.rewrite.layers.unstack import Unstack
-from pcg.rewrite.staging.assign import REPEATS, AssignStages, is_boundary, stage_number
+from pcg.rewrite.staging.assign import REPEATS, AssignStages, is_boundary
 from pcg.rewrite.staging.fragments import VARYING, phase_of
 from pcg.rewrite.staging.outline import OutlineStages, fragments_of, mesh_name
 from pcg.rewrite.staging.positions import Positions
@@ -47,7 +48,6 @@ class Profiler:
     module: ir.Operation
     machine: Machine
     engine: str = "search"
-    _short: ir.Module | None = None
     _divided: dict[int, ir.Module] = field(default_factory=dict)
     """By number of microbatches: the program of few layers, in units."""
 
@@ -69,14 +69,23 @@ class Profiler:
             place.run(module)
             return replace(_Reader(entry_of(module), mesh, self.machine, microbatches).read(), planned=place.peak)
 
+    @cached_property
+    def _unrolled(self) -> ir.Module:
+        """The program of few layers; of all where something reads all layers of a tensor at once."""
+        copy = clone_module(self.module)
+        try:
+            Unroll(shorten=True).run(copy.operation)
+            Unstack(shorten=True).run(copy.operation)
+        except PcgError:
+            copy = clone_module(self.module)
+            Unroll().run(copy.operation)
+            Unstack().run(copy.operation)
+        return copy
+
     def _in_units(self, microbatches: int) -> ir.Module:
         """The program of few layers in so many microbatches, with the unit and phase of each op."""
         if microbatches not in self._divided:
-            if self._short is None:
-                self._short = clone_module(self.module)
-                Unroll(shorten=True).run(self._short.operation)
-                Unstack(shorten=True).run(self._short.operation)
-            copy = clone_module(self._short)
+            copy = clone_module(self._unrolled)
             module, func = copy.operation, entry_of(copy.operation)
             Microbatch(microbatches=microbatches).run(module)
             AssignStages(stages=_stages(func), machine=self.machine).run(module)
@@ -117,9 +126,7 @@ class _Reader:
         repeats = list(ir.DenseI64ArrayAttr(self.func.attributes[REPEATS])) if REPEATS in self.func.attributes else []
         units = [self._unit(u, count, (repeats or [1] * count)[u]) for u in range(count)]
         state = sum(u.state for u in units)
-        return Chain(
-            tuple(units), self.mesh.size, self.microbatches, self._once / state if state else 0.0, self._workspace
-        )  # fmt: skip
+        return Chain(tuple(units), self.microbatches, self._once / state if state else 0.0, self._workspace)
 
     def _fragment(self, op: ir.Operation) -> None:
         phase, unit = phase_of(op), stage_number(op)

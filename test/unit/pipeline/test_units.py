@@ -13,13 +13,12 @@ LAYER = Unit(1.0, 2.0, 1.0, 10.0, 4.0, 100.0, 8.0, repeat=8)
 
 
 def _chain(*units: Unit, microbatches: int = 8, workspace: float = 0.0) -> Chain:
-    return Chain(units, 1, microbatches, 0.01, workspace)
+    return Chain(units, microbatches, 0.01, workspace)
 
 
 def test_equal_stages() -> None:
     divided = _chain(LAYER).divided(placement("linear", 4, 1), Transfer(0.5, 0.25))
     p = divided.problem
-    assert divided.lengths == (2, 2, 2, 2)
     assert (p.forward, p.backward, p.weight) == ((2.0,) * 4, (4.0,) * 4, (2.0,) * 4)
     assert (p.activation, p.residual) == ((20.0,) * 4, (8.0,) * 4)
     assert p.transfer == 0.5 + 8.0 * 0.25
@@ -48,7 +47,7 @@ def test_the_head_counts_for_the_balance() -> None:
     head = Unit(3.0, 6.0, 3.0, 10.0, 4.0, 100.0, 0.0)
     divided = _chain(LAYER, head).divided(placement("linear", 2, 1), Transfer(0, 0))
     assert max(divided.problem.work) == 8 * 24.0  # of 44, and layers of 4
-    assert sum(divided.lengths) == 9 and sum(divided.fixed) == 900.0
+    assert sum(divided.problem.forward) == 11.0 and sum(divided.fixed) == 900.0
 
 
 def test_stages_of_a_group_add_up() -> None:

@@ -6,6 +6,9 @@ import math
 from functools import cache
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import pcg
@@ -81,8 +84,8 @@ def test_layers_that_are_not_left_out() -> None:
         assert a.state == pytest.approx(b.state)
 
 
-def _choose(**options: Any) -> ChoosePipelinePass:
-    module = prepared(_program(), MACHINE, [])
+def _choose(program: Program | None = None, **options: Any) -> ChoosePipelinePass:
+    module = prepared(program or _program(), MACHINE, [])
     chosen = ChoosePipelinePass(machine=options.pop("machine", MACHINE), **{"devices": 2, "progress": False} | options)
     Pipeline([chosen]).run(module)
     return chosen
@@ -129,6 +132,27 @@ def test_on_a_cluster() -> None:
     assert list(shardings.meshes_of(module.operation)) == ["group0", "group1"]
 
 
+def test_layers_that_are_read_as_one_tensor() -> None:
+    """Such a program cannot be estimated by two of its layers: it is planned with all of them."""
+
+    def step(w: Any, m: Any, x: Any) -> Any:
+        def loss(w: Any) -> Any:
+            h, _ = jax.lax.scan(lambda h, a: (jnp.tanh(h @ a), None), x, w)
+            return (h * h).sum()
+
+        value, grad = jax.value_and_grad(loss)(w)
+        return w - 0.1 * grad, 0.9 * m + grad, value, grad.sum((1, 2))
+
+    w, x = jax.ShapeDtypeStruct((4, 8, 8), jnp.float32), jax.ShapeDtypeStruct((8, 8), jnp.float32)
+    program = jax_program.trace(step, (w, w, x), {})
+    module = prepared(program, MACHINE, [])
+    estimator = PipelineEstimator(module.operation, MACHINE, 2)
+    estimator.estimate(2, (("data", 1),), 2, [Method("1f1b")])
+    (chain,) = estimator.profiles.values()
+    assert chain is not None and chain.length == len(chain.units) > 4
+    assert [c.groups for c in _choose(program, groups=2, microbatches=2).candidates]
+
+
 def test_a_program_without_loops() -> None:
     step, args = bert_step(layers=2, batch=8)
     program = jax_program.trace(step, args, {})
@@ -152,12 +176,8 @@ def test_errors(options: dict[str, Any], text: str) -> None:
 
 def test_marks_are_refused() -> None:
     def step(w: Any, x: Any) -> Any:
-        import jax
-
         loss, grad = jax.value_and_grad(lambda w: (pcg.stage_boundary(x @ w[0]) @ w[1]).sum())(w)
         return [a - g for a, g in zip(w, grad, strict=True)], loss
-
-    import numpy as np
 
     w = [np.ones((4, 4), np.float32)] * 2
     with pytest.raises(PcgError, match="pcg.stage_boundary says where stages end; allowed: without it"):

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import pcg
 from pcg.driver.module_program import entry_function
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import stage_mesh
+from pcg.ir.stages import stage_mesh, stage_number
 from pcg.passes.pipeline import Pipeline
-from pcg.rewrite.staging.assign import stage_number
 from pcg.rewrite.staging.fragments import phase_of
 from pcg.rewrite.staging.outline import fragments_of
 from support.close import assert_close

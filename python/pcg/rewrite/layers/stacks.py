@@ -108,10 +108,10 @@ class Stack:
             return self._value(found[0])
         # Rows that nothing was written to are rows like the others, for who looks for them.
         row = math.gcd(*(p.size for p in found))
-        values = [
-            v for p in found for n in [p.size // row if is_zero(p.value) else 1]
-            for v in [self._value(p.between(p.start, p.start + p.size // n))] * n
-        ]  # fmt: skip
+        values: list[ir.Value] = []
+        for p in found:
+            count = p.size // row if is_zero(p.value) else 1
+            values += [self._value(p.between(p.start, p.start + p.size // count))] * count
         return emit.concatenate([v for x in values for v in self._concatenated(x)], self.dim)
 
     def _concatenated(self, value: ir.Value) -> list[ir.Value]:

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from torch_mlir import ir
 
 from pcg.ir.errors import PcgError
-from pcg.ir.stages import PHASE, symbols_used
+from pcg.ir.stages import PHASE, stage_number, symbols_used
 from pcg.ir.walk import in_block, outer_values
 from pcg.rewrite.backward.phases import ORDER
 from pcg.rewrite.microbatch_loop import of_microbatches
-from pcg.rewrite.staging.assign import stage_number
 from pcg.rewrite.staging.predictions import Predictions, Unread
 from pcg.rules import traits
 from pcg.rules.traits import Trait

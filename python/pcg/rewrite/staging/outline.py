@@ -10,13 +10,12 @@ from torch_mlir import ir
 from pcg.ir import emit, mesh_names, shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.pipeline_choice import pipeline_choice
-from pcg.ir.stages import PHASE, PREDICTED, STAGE, UNREAD, WAITS, create_stage
+from pcg.ir.stages import PHASE, PREDICTED, STAGE, UNREAD, WAITS, create_stage, stage_number
 from pcg.ir.transformation import Transformation, option
 from pcg.ir.walk import defining_op, entry_of
 from pcg.layout import MeshError
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.placement import FORMS, placement
-from pcg.rewrite.staging.assign import stage_number
 from pcg.rewrite.staging.fragments import VARYING, Fragment, Fragments
 from pcg.search.roles import state_of
 
