@@ -21,6 +21,7 @@ from pcg.pipeline.exact import MOST_TASKS, exact
 from pcg.pipeline.placement import FORMS, placement
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.schedule import Schedule
+from pcg.pipeline.timing_kernels import SLACK
 
 TIMES = st.sampled_from([0.1, 0.5, 1.0, 2.0, 3.25])
 #: Work of the solver that all cases here take less than.
@@ -80,7 +81,8 @@ def test_the_least_of_all_orders(p: Pipeline, objective: str, good: bool) -> Non
     found = exact(start, objective, WORK)
     assert found.schedule.exceeded() is None and found.proved(objective)
     assert found.schedule.objective(objective) == pytest.approx(least(p, objective), rel=1e-8)
-    assert found.bound >= bounds(p).objective(objective)
+    # The bound is not above the best schedule, whose times are summed in another order than the bounds.
+    assert found.bound >= bounds(p).objective(objective) * (1 - SLACK)
 
 
 REFERENCES = json.loads((Path(__file__).parent / "references.json").read_text())
