@@ -1,0 +1,279 @@
+"""`pcg.Controller`: one process that drives islands of devices for many clients.
+
+```python
+controller = pcg.Controller(2)                      # two islands, each a half of jax.devices()
+client = controller.client("me")
+left, right = client.request({"model": 2}), client.request({"data": 2})
+
+encode = left.function(lambda w, x: jax.nn.relu(x @ w))
+loss = right.function(lambda w, h: jnp.mean((h @ w) ** 2))
+
+@client.program
+def step(w, v, x):
+    value, (dw, dv) = jax.value_and_grad(lambda w, v: loss(v, encode(w, x)), (0, 1))(w, v)
+    return value, w - 0.1 * dw, v - 0.1 * dv
+
+value, w, v = step(w, v, x)                         # futures: nothing has waited
+print(float(value))
+```
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+try:
+    import jax
+except ImportError as error:  # pragma: no cover (the test environment has jax)
+    raise ImportError("pcg.Controller needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
+
+from pcg.api.slice_program import Lowering, SliceFunction, SliceProgram
+from pcg.controller.errors import ResourceError
+from pcg.controller.island import Island, islands_of
+from pcg.controller.resources import ResourceManager
+from pcg.controller.scheduler import IN_FLIGHT
+from pcg.controller.slices import Slice
+from pcg.layout import Mesh
+from pcg.machine import Cluster
+from pcg.runtime import jax_compat
+from pcg.runtime.islands import embedded
+from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
+
+
+class Controller:
+    """Islands of devices, and all that is shared by the clients that use them.
+
+    Args:
+      islands: a number of islands, into which `devices` are divided evenly (default 1); devices by name of the island;
+        or a `pcg.Cluster`, whose groups are the islands, on the first of `devices`.
+      devices: default `jax.devices()`.
+      policy: "stride": clients get time in proportion to their weights; "fifo": programs run as they come.
+      in_flight: programs in the queues of an island's devices at most.
+      memory: bytes per device for programs and their results; a program waits until it fits.  None: what the cluster
+        says, or not limited.
+
+    Raises:
+      ResourceError: no island, or fewer devices than there are in the cluster.
+    """
+
+    def __init__(
+        self, islands: int | Mapping[str, Sequence[Any]] | Cluster = 1, *, devices: Sequence[Any] | None = None,
+        policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None,
+    ) -> None:  # fmt: skip
+        self._memory = memory
+        found = _islands(islands, list(jax.devices() if devices is None else devices), memory)
+        self.resources = ResourceManager([island for island, _ in found])
+        self.islands = {island.name: embedded.Island(island.name, own) for island, own in found}
+        self.dispatcher = Dispatcher(
+            {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
+        )
+        self.clients: dict[str, Client] = {}
+        self._names = itertools.count()
+
+    def client(
+        self, name: str = "", *, weight: float = 1.0, deadline: float = DEADLINE, devices: int | None = None
+    ) -> Client:
+        """A client, whose programs and buffers are its own.
+
+        Args:
+          weight: its share of time where clients compete, relative to those of others.
+          deadline: seconds from the call of a program until it must have been launched.
+          devices: how many its slices may have, None: not limited.
+
+        Raises:
+          ValueError: a name that is in use, or a weight that is not positive.
+        """
+        name = name or next(n for i in self._names if (n := f"client{i}") not in self.clients)
+        if name in self.clients:
+            raise ValueError(f"client {name!r} is there already; clients: {', '.join(self.clients)}")
+        self.dispatcher.scheduler.set_weight(name, weight)
+        if devices is not None:
+            self.resources.set_quota(name, devices=devices)
+        self.clients[name] = Client(self, name, deadline)
+        return self.clients[name]
+
+    def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
+        """Devices join, as an island; slices that had no place get one there."""
+        island = Island(name, tuple(shape or (len(devices),)), (False,) * len(shape or (0,)), _kind(devices[0]), self._memory)
+        self.islands[name] = embedded.Island(name, devices)
+        self.dispatcher.add_island(name, self._memory)
+        self.resources.add(island)
+
+    def remove_island(self, name: str, cause: str = "it was removed") -> None:
+        """An island leaves, or has failed: what is on it is lost, its slices are placed on others.
+
+        Programs that use those slices are lowered again when they are called next.
+        """
+        if name not in self.islands:
+            raise ResourceError(f"island {name!r}; allowed: {', '.join(self.islands)}")
+        self.resources.remove(name)
+        self.dispatcher.lose(name, cause)
+        del self.islands[name]
+
+    def close(self) -> None:
+        """Wait for what runs, free everything."""
+        for client in list(self.clients.values()):
+            client.close()
+        self.dispatcher.close()
+
+    def __enter__(self) -> Controller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        islands = ", ".join(f"{n}: {len(i.devices)}" for n, i in self.islands.items())
+        return f"<pcg.Controller {islands}; clients {', '.join(self.clients) or 'none'}>"
+
+
+class Client:
+    """One user of a controller: its slices, functions, programs and buffers."""
+
+    def __init__(self, controller: Controller, name: str, deadline: float) -> None:
+        self.controller, self.name, self.deadline = controller, name, deadline
+        self.lowering = Lowering(self)
+        self._slices: dict[str, ClientSlice] = {}
+        self._numbers = itertools.count()
+
+    def request(
+        self, shape: int | str | Sequence[int] | Mapping[str, int] | Mesh, *, kind: str | None = None,
+        memory: int | None = None, island: str | None = None, topology: str = "any", shared: bool = False,
+    ) -> ClientSlice:  # fmt: skip
+        """A slice: virtual devices of one island, as a mesh.
+
+        Args:
+          shape: a mesh, or its axes by name; sizes or a number of devices get the names d0, d1, ...
+          kind: device kind, as the cluster calls it.
+          memory: bytes that each device must have.
+          island: the island by name.
+          topology: "box": neighbours; "torus": rings that are closed; "any".
+          shared: other slices that are shared may have the same devices; programs on them then run in turn.
+
+        Raises:
+          ResourceError: there is no such place, or it is above the client's quota.
+        """
+        found = self.controller.resources.request(
+            Mesh.parse(shape) if isinstance(shape, str) else shape, kind=kind, memory=memory, island=island,
+            topology=topology, client=self.name, shared=shared,
+        )  # fmt: skip
+        slice = ClientSlice(self, f"{self.name}_{next(self._numbers)}", found)
+        self._slices[slice.name] = slice
+        return slice
+
+    def program(
+        self, function: Callable[..., Any] | None = None, *, donate_argnums: int | Sequence[int] = (),
+        static_argnums: int | Sequence[int] = (), donate: bool = True,
+    ) -> Any:  # fmt: skip
+        """Make one program of a function that calls functions on slices (also as a decorator).
+
+        The function is traced as a whole, as `jax.jit` does: its arguments may be trees of arrays and futures, its
+        calls may be differentiated; what it computes itself runs on the slice that has most of what it reads.  Where
+        Python needs a value (`if loss > 1`), the function is run call by call instead, and waits there: the slow path.
+        """
+        if function is None:
+            return lambda f: self.program(f, donate_argnums=donate_argnums, static_argnums=static_argnums)
+        return SliceProgram(self.lowering, function, _numbers(donate_argnums), _numbers(static_argnums))
+
+    def close(self) -> None:
+        """Give everything back: runs that wait are not launched, buffers are freed, slices released."""
+        self.controller.dispatcher.forget(self.name)
+        for slice in list(self._slices.values()):
+            slice.release()
+        self.controller.clients.pop(self.name, None)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ClientSlice:
+    """Virtual devices; functions run on them.  Accepted by `pcg.compile` in place of a mesh."""
+
+    def __init__(self, client: Client, name: str, slice: Slice) -> None:
+        self.client, self.name, self._slice = client, "".join(c if c.isalnum() else "_" for c in name), slice
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh of virtual devices."""
+        return self._slice.mesh
+
+    @property
+    def island(self) -> str:
+        """Where it is now."""
+        return self._slice.island
+
+    @property
+    def devices(self) -> list[Any]:
+        """The devices that it is on now, in the order of the mesh."""
+        own = self.client.controller.islands[self._slice.island].devices
+        return [own[i] for i in self._slice.devices]
+
+    @property
+    def device_numbers(self) -> tuple[int, ...]:
+        """Their numbers in the island."""
+        return tuple(self._slice.devices)
+
+    @property
+    def jax_mesh(self) -> jax.sharding.Mesh:
+        return jax_compat.jax_mesh(self.mesh, self.devices)
+
+    @property
+    def version(self) -> int:
+        """Changes when it is placed elsewhere."""
+        return self._slice.version
+
+    def function(self, function: Callable[..., Any], **options: Any) -> SliceFunction:
+        """`function`, on this slice: called by itself a program of one node, in a program one of its nodes.
+
+        Args:
+          options: `strategy`, `memory_limit` and search options as for `pcg.compile`; `in_shardings` as a tuple with a
+            layout, or None, per argument.
+        """
+        return SliceFunction(self.client.lowering, function, self, options)
+
+    def release(self) -> None:
+        """Give the devices back."""
+        if self.client._slices.pop(self.name, None) is not None:
+            self.client.controller.resources.release(self._slice)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.mesh} on {self.island})"
+
+    def __repr__(self) -> str:
+        return f"<slice {self}>"
+
+
+def _islands(
+    islands: int | Mapping[str, Sequence[Any]] | Cluster, devices: list[Any], memory: int | None
+) -> list[tuple[Island, Sequence[Any]]]:
+    """Islands with the jax devices of each."""
+    if isinstance(islands, Cluster):
+        found, start = [], 0
+        for island in islands_of(islands):
+            size = island.size
+            found.append((island, devices[start : start + size]))
+            start += size
+        if start > len(devices):
+            raise ResourceError(f"cluster {islands.name!r} has {start} devices; there are {len(devices)}")
+        return found
+    if isinstance(islands, int):
+        if isinstance(islands, bool) or not 1 <= islands <= len(devices) or len(devices) % islands:
+            raise ResourceError(f"{islands} islands of {len(devices)} devices; allowed: a divisor of their number")
+        each = len(devices) // islands
+        islands = {f"island{i}": devices[i * each : (i + 1) * each] for i in range(islands)}
+    if not islands:
+        raise ResourceError("no island; allowed: one or more")
+    return [(Island(n, (len(own),), (False,), _kind(own[0]), memory), list(own)) for n, own in islands.items()]
+
+
+def _kind(device: Any) -> str:
+    return str(getattr(device, "device_kind", device.platform))
+
+
+def _numbers(argnums: int | Sequence[int]) -> tuple[int, ...]:
+    return (argnums,) if isinstance(argnums, int) else tuple(argnums)

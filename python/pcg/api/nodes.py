@@ -1,0 +1,108 @@
+"""Nodes of programs on slices, compiled by pcg for the slice's mesh.  Imports jax."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax.extend import core
+
+from pcg.api.compile import compile as pcg_compile
+from pcg.driver.compilation import Compilation
+from pcg.frontend.slice_calls import Node
+from pcg.layout import ShardSpec
+from pcg.runtime.executable import Executable
+
+
+@dataclass
+class CompiledNode:
+    """A node on the devices of a slice."""
+
+    name: str
+    source: str
+    compilation: Compilation
+    devices: Sequence[Any]
+    in_specs: tuple[ShardSpec, ...]
+    out_specs: tuple[ShardSpec, ...]
+    _prepared: dict[tuple[int, ...], Executable] = field(default_factory=dict)
+
+    def executable(self, donates: Sequence[int] = ()) -> Executable:
+        """What XLA compiles, with arguments that it may take over."""
+        key = tuple(donates)
+        if key not in self._prepared:
+            self._prepared[key] = Executable(self.compilation, self.devices, key)
+        return self._prepared[key]
+
+    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
+        return self.executable(donates).direct
+
+    @property
+    def workspace(self) -> int:
+        """Bytes per device of temporaries, of what is compiled already."""
+        for executable in self._prepared.values():
+            analysis = executable.compiled.memory_analysis()
+            if analysis is not None:
+                return int(analysis.temp_size_in_bytes)
+        return 0
+
+
+class Nodes:
+    """Compiled nodes by what they compute, where, and in which layouts their arguments are."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, CompiledNode] = {}
+        self._numbers = itertools.count()
+
+    def compile(
+        self, node: Node, slice: Any, known: Sequence[ShardSpec | None], options: Mapping[str, Any]
+    ) -> CompiledNode:
+        """A node, compiled once for several places of a program that compute the same.
+
+        Args:
+          known: layouts in which arguments are on the slice already; None is the planner's choice.
+
+        Raises:
+          PcgError: it cannot be placed.
+        """
+        # Arrays that a function closes over print as their types, so such functions are told apart by themselves.
+        own = id(node.jaxpr) if _has_constants(node.jaxpr) else None
+        key = str(node.jaxpr), own, slice.name, slice.version, tuple(known), tuple(sorted(options.items()))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._compile(node, slice, known, options)
+            found.jaxpr = node.jaxpr  # type: ignore[attr-defined]  # its id stays its own
+        return found
+
+    def _compile(
+        self, node: Node, slice: Any, known: Sequence[ShardSpec | None], options: Mapping[str, Any]
+    ) -> CompiledNode:
+        function = core.jaxpr_as_fun(node.jaxpr)
+
+        def run(*args: Any) -> Any:
+            return function(*args)
+
+        name = "".join(c if c.isalnum() else "_" for c in node.name) or "node"
+        run.__name__ = run.__qualname__ = name
+        options = {"strategy": "auto", "refine": False, **options}
+        compiled = pcg_compile(run, slice.mesh, devices=slice.devices, in_shardings=tuple(known), **options)
+        executable = compiled.lower(*[v.aval for v in node.jaxpr.jaxpr.invars])
+        c = executable.compilation
+        count = len(c.program.inputs)
+        ins, outs = (tuple(s.without_partial() for s in specs) for specs in (c.in_specs[:count], c.out_specs))
+        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, slice.devices, ins, outs)
+
+
+def _has_constants(jaxpr: core.ClosedJaxpr) -> bool:
+    inner = [j for eqn in jaxpr.jaxpr.eqns for j in core.jaxprs_in_params(eqn.params)]
+    return bool(jaxpr.consts) or any(_has_inner_constants(j) for j in inner)
+
+
+def _has_inner_constants(jaxpr: Any) -> bool:
+    if getattr(jaxpr, "consts", None):
+        return True
+    body = getattr(jaxpr, "jaxpr", jaxpr)
+    return any(_has_inner_constants(j) for eqn in body.eqns for j in core.jaxprs_in_params(eqn.params))
+
+

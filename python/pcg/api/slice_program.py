@@ -1,0 +1,305 @@
+"""Functions on slices, and programs that call several: traced, lowered to islands, cached by shapes and placements."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from pcg.api.nodes import Nodes
+from pcg.controller.streams import IslandProgram
+from pcg.driver.island_program import Boundary, lower_program
+from pcg.driver.program import ProgramError
+from pcg.frontend import jax_program, slice_calls
+from pcg.frontend.annotate import shard
+from pcg.layout import ShardSpec
+from pcg.runtime import jax_compat
+from pcg.runtime.islands.embedded import EmbeddedProgram
+from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.placement import DeviceMesh, shard_spec
+
+if TYPE_CHECKING:
+    from pcg.api.controller import Client, ClientSlice
+
+#: What jax raises where Python needs the value of something that is traced.
+_NEEDS_VALUE = (
+    jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerBoolConversionError,
+    jax.errors.TracerIntegerConversionError,
+)  # fmt: skip
+_mode = threading.local()
+
+
+class SliceFunction:
+    """A function on a slice.  See `pcg.api.controller.ClientSlice.function`."""
+
+    def __init__(
+        self, lowering: Lowering, function: Callable[..., Any], slice: ClientSlice, options: Mapping[str, Any]
+    ) -> None:
+        self.slice, self.options = slice, dict(options)
+        self.__name__ = getattr(function, "__name__", "function")
+        self.__doc__ = getattr(function, "__doc__", None)
+        self.__wrapped__ = function
+        layouts = self.options.pop("in_shardings", None)
+        self._mark = lowering.register(self)
+        self._traced = slice_calls.on_slice(_constrained(function, layouts), self._mark)
+        self._program = SliceProgram(lowering, self._traced, name=self.__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if jax_compat.is_traced_here():
+            return self._traced(*args, **kwargs)
+        out = self._program(*args, **kwargs)
+        if getattr(_mode, "call_by_call", False):
+            return jax.tree.map(lambda x: x.array(), out, is_leaf=lambda x: isinstance(x, ShardedFuture))
+        return out
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Compile for arguments of these shapes, without running."""
+        return self._program.lower(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} on slice {self.slice}>"
+
+
+class SliceProgram:
+    """A function that calls functions on slices, run as one program."""
+
+    def __init__(
+        self, lowering: Lowering, function: Callable[..., Any], donate_argnums: Sequence[int] = (),
+        static_argnums: Sequence[int] = (), name: str = "",
+    ) -> None:  # fmt: skip
+        self._lowering, self._function = lowering, function
+        self._donate, self._static = tuple(donate_argnums), tuple(static_argnums)
+        self.__name__ = name or getattr(function, "__name__", "program")
+        self.__doc__ = getattr(function, "__doc__", None)
+        self.__wrapped__ = function
+        self._known: dict[Any, Lowered | None] = {}
+        self.last: Lowered | None = None
+        """What was called or lowered last."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        lowered, flat = self._lowered(args, kwargs)
+        if lowered is None:
+            return self._call_by_call(args, kwargs)
+        client = self._lowering.client
+        futures = client.controller.dispatcher.submit(client.name, lowered.loaded, flat, client.deadline)
+        return jax.tree.unflatten(lowered.out_tree, futures)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Compile for arguments of these shapes (arrays, futures or `jax.ShapeDtypeStruct`), without running.
+
+        Raises:
+          ProgramError: it needs the value of something that it computes.
+        """
+        lowered, _ = self._lowered(args, kwargs)
+        if lowered is None:
+            raise ProgramError(f"{self.__name__} needs values while it runs, so it is not one program")
+        return lowered
+
+    def as_text(self, stage: str = "streams") -> str:
+        """What was called or lowered last: "slices", "islands" (modules) or "streams".
+
+        Raises:
+          RuntimeError: nothing was.
+        """
+        if self.last is None:
+            raise RuntimeError(f"{self.__name__} has not been lowered yet: call it, or .lower(...) it")
+        return self.last.as_text(stage)
+
+    def _lowered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Lowered | None, list[Any]]:
+        static: tuple[Any, ...] = ()
+        if self._static:
+            static = tuple((i, args[i]) for i in self._static if i < len(args))
+            args = tuple(a for i, a in enumerate(args) if i not in self._static)
+        flat, tree = jax.tree.flatten((args, kwargs))
+        kinds = tuple(x.placed if type(x) is ShardedFuture else _kind(x) for x in flat)
+        key = tree, kinds, static, jax_compat.trace_context()
+        known = self._known.get(key)
+        if known is None or not known.is_current():
+            if known is None and key in self._known:
+                return None, flat
+            known = self._known[key] = self._lower(flat, tree, kinds, dict(static), len(args))
+        if known is not None:
+            self.last = known
+        return known, flat
+
+    def _lower(
+        self, flat: Sequence[Any], tree: Any, kinds: Sequence[Any], static: Mapping[int, Any], count: int
+    ) -> Lowered | None:
+        out_tree: Any = None
+
+        def run(*leaves: Any) -> list[Any]:
+            nonlocal out_tree
+            args, kwargs = jax.tree.unflatten(tree, leaves)
+            args = list(args)
+            for i, value in sorted(static.items()):
+                args.insert(i, value)
+            out, out_tree = jax.tree.flatten(self._function(*args, **kwargs))
+            return out
+
+        avals = [k.aval if isinstance(k, Placed) else jax_program.abstract(f"argument {i}", x)
+                 for i, (k, x) in enumerate(zip(kinds, flat, strict=True))]  # fmt: skip
+        try:
+            graph = slice_calls.trace(run, avals, self._lowering.default(kinds))
+        except _NEEDS_VALUE:
+            return None
+        if not graph.nodes:
+            raise ProgramError(f"{self.__name__} computes nothing on a slice")
+        names = [n for n in range(count + len(static)) if n not in static]
+        sizes = [t.num_leaves for t in jax.tree.structure(jax.tree.unflatten(tree, flat)[0]).children()]
+        donated = {
+            leaf for arg, (start, n) in zip(names, _ranges(sizes), strict=True) if arg in self._donate
+            for leaf in range(start, start + n)
+        }  # fmt: skip
+        return self._lowering.lower(self.__name__, graph, kinds, donated, out_tree)
+
+    def _call_by_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run the function as Python does, with a program per call; it waits where it needs a value."""
+        args, kwargs = jax.tree.map(
+            lambda x: x.array() if isinstance(x, ShardedFuture) else x, (list(args), dict(kwargs)),
+            is_leaf=lambda x: isinstance(x, ShardedFuture),
+        )  # fmt: skip
+        before = getattr(_mode, "call_by_call", False)
+        _mode.call_by_call = True
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            _mode.call_by_call = before
+
+    def __repr__(self) -> str:
+        return f"<program {self.__name__}>"
+
+
+class Lowered:
+    """A program for one set of shapes and placements."""
+
+    def __init__(
+        self, program: IslandProgram, texts: Mapping[str, str], loaded: EmbeddedProgram, out_tree: Any,
+        slices: Mapping[str, ClientSlice],
+    ) -> None:  # fmt: skip
+        self.program, self.loaded, self.out_tree = program, loaded, out_tree
+        self._texts = texts
+        self._slices = [(s, s.version) for s in slices.values()]
+
+    def is_current(self) -> bool:
+        """Whether its slices are where they were."""
+        for slice, version in self._slices:
+            if slice.version != version:
+                return False
+        return True
+
+    def as_text(self, stage: str = "streams") -> str:
+        """The program at a stage: "slices" (as it was traced), "islands" (one function per island) or "streams"."""
+        if stage == "streams":
+            return str(self.program)
+        if stage not in self._texts:
+            raise ValueError(f"stage {stage!r}; allowed: {', '.join(self._texts)}, streams")
+        return self._texts[stage]
+
+
+class Lowering:
+    """What the programs of one client share: compiled nodes, placements of values, functions by their marks."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._functions: dict[str, SliceFunction] = {}
+        self._marks = itertools.count()
+        self._placed: dict[Any, Placed] = {}
+        self._nodes = Nodes()
+
+    def register(self, function: SliceFunction) -> str:
+        """A mark that says which function, on which slice, a call in a trace is of."""
+        mark = f"f{next(self._marks)}"
+        self._functions[mark] = function
+        return mark
+
+    def default(self, kinds: Sequence[Any]) -> str:
+        """The mark of a slice for what reads nothing: that of an argument, else the first of all."""
+        for kind in kinds:
+            if isinstance(kind, Placed):
+                for mark, function in self._functions.items():
+                    if function.slice is kind.slice:
+                        return mark
+        return next(iter(self._functions), "f0")
+
+    def lower(
+        self, name: str, graph: slice_calls.SliceGraph, kinds: Sequence[Any], donated: set[int], out_tree: Any
+    ) -> Lowered:
+        """Compile the nodes of a program one after another, each for the layouts in which others leave its arguments."""
+        leaves = [jax_program.leaf(f"value {i}", aval) for i, aval in enumerate(graph.values)]
+        at: dict[int, tuple[ClientSlice, ShardSpec]] = {}
+        for number, kind in zip(graph.arguments, kinds, strict=True):
+            if isinstance(kind, Placed):
+                at[number] = kind.slice, kind.spec
+        slices: dict[str, ClientSlice] = {s.name: s for s, _ in at.values()}
+        boundaries, compiled = [], {}
+        for node in graph.nodes:
+            function = self._functions[node.slice]
+            slice = slices.setdefault(function.slice.name, function.slice)
+            known = [at[v][1] if v in at and at[v][0] is slice else None for v in node.reads]
+            found = self._nodes.compile(node, slice, known, function.options)
+            compiled[found.name] = found
+            for v, spec in zip(node.reads, found.in_specs, strict=True):
+                at.setdefault(v, (slice, spec))  # an array of the host is placed where it is read first
+            at.update((v, (slice, spec)) for v, spec in zip(node.writes, found.out_specs, strict=True))
+            boundaries.append(
+                Boundary(found.name, slice.name, node.reads, node.writes, found.in_specs, found.out_specs, node.source)
+            )
+        first = next(iter(slices.values()))
+        for v in (*graph.arguments, *(c for c, _ in graph.constants)):
+            at.setdefault(v, (first, ShardSpec.replicated(len(leaves[v].shape))))
+        constants = [v for v, _ in graph.constants]
+        program, texts = lower_program(
+            name, leaves, {v: (s.name, spec) for v, (s, spec) in at.items()}, [*graph.arguments, *constants], boundaries,
+            graph.results, {s.name: (s.island, s.mesh, s.device_numbers) for s in slices.values()}, donated,
+        )  # fmt: skip
+        meshes = {s.name: DeviceMesh.of(s.mesh, s.devices) for s in slices.values()}
+        shardings = [
+            meshes[v.slice].sharding(ShardSpec.replicated(len(v.spec.dims)) if 0 in v.shape else v.spec)
+            for v in program.values
+        ]
+        outputs = [
+            self._place(graph.values[v], slices[program.values[i].slice], program.values[i].spec, shardings[i])
+            for v, i in zip(graph.results, program.results, strict=True)
+        ]
+        fixed = [x for _, x in graph.constants]
+        loaded = EmbeddedProgram(program, compiled, shardings, self.client.controller.islands, outputs, fixed)
+        return Lowered(program, texts, loaded, out_tree, slices)
+
+    def _place(self, aval: Any, slice: ClientSlice, spec: ShardSpec, sharding: Any) -> Placed:
+        key = tuple(aval.shape), aval.dtype, slice, spec, slice.version
+        if key not in self._placed:
+            self._placed[key] = Placed(aval, slice, spec, sharding)
+        return self._placed[key]
+
+
+def _constrained(function: Callable[..., Any], layouts: Sequence[Any] | None) -> Callable[..., Any]:
+    """`function` with a constraint on the layout of its arguments, which its derivatives have as well."""
+    if layouts is None:
+        return function
+
+    def constrained(*args: Any, **kwargs: Any) -> Any:
+        fixed = [
+            a if layout is None else jax.tree.map(lambda x, l=layout: shard(x, shard_spec(l, x.ndim, None)), a)  # type: ignore[arg-type]
+            for a, layout in itertools.zip_longest(args, layouts[: len(args)])
+        ]
+        return function(*fixed, **kwargs)
+
+    constrained.__name__ = getattr(function, "__name__", "function")
+    return constrained
+
+
+def _kind(x: Any) -> Any:
+    """Shape and dtype of an array, as far as programs differ by them."""
+    try:
+        return x.shape, x.dtype, getattr(x, "weak_type", False)
+    except AttributeError:
+        return type(x)
+
+
+def _ranges(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """(start, size) of parts that follow each other."""
+    starts = itertools.accumulate(sizes, initial=0)
+    return list(zip(starts, sizes, strict=False))

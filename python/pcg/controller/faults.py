@@ -1,0 +1,32 @@
+"""What can go wrong with a run, as typed errors."""
+
+from __future__ import annotations
+
+
+class RunError(RuntimeError):
+    """A run of a program has no results; names the program and why."""
+
+
+class NodeError(RunError):
+    """A node of a program raised an error; names the node and the user's line that called it."""
+
+    def __init__(self, program: str, node: str, source: str, cause: BaseException | str) -> None:
+        what = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
+        super().__init__(f"program {program}, node {node}{f' ({source})' if source else ''}: {what}")
+        self.program, self.node, self.source = program, node, source
+
+
+class IslandFailed(RunError):
+    """An island is gone, and with it the runs that were on it."""
+
+    def __init__(self, island: str, run: str, cause: str) -> None:
+        super().__init__(f"island {island} failed ({cause}); run {run} was on it")
+        self.island, self.run, self.cause = island, run, cause
+
+
+class DeadlineExceeded(RunError):
+    """A run was not done in time; says what it waited for."""
+
+
+class Cancelled(RunError):
+    """The client of a run is gone, or has freed its result."""

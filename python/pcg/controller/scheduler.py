@@ -1,0 +1,258 @@
+"""Gang scheduling: which program runs next on which islands, in one order for all of their devices.
+
+The devices of an island run what they get in order, and wait for each other in collectives.  So a program is launched
+on all devices of all its islands at once, and decisions are made one after another: any two programs have the same
+order wherever they meet, and a program only waits for what was launched before it.  Nothing can then wait in a circle.
+(Pathways, MLSys'22, section 4.4.)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pcg.controller.policies import Fifo, Stride, policy
+
+#: Programs in flight per island: enough to hide the time of a launch, few enough that shares are kept.
+IN_FLIGHT = 8
+#: Part of a new measurement in the estimated time of a program.
+_NEW = 0.3
+
+
+@dataclass(eq=False)
+class Ticket:
+    """One run of a program that waits, is in flight, or is done."""
+
+    number: int
+    """In the order of submission."""
+    client: str
+    program: str
+    """Runs of one program take about the same time."""
+    islands: tuple[str, ...]
+    nbytes: Mapping[str, int]
+    """By island, bytes per device that the run adds to what is there."""
+    after: tuple[Ticket, ...] = ()
+    """Runs whose results it reads."""
+    launched: bool = False
+    charged: dict[str, float] = field(default_factory=dict)
+    """Seconds of each island, as estimated when it was launched; those that are not finished yet."""
+
+
+class IslandQueue:
+    """What waits for one island, and what is in flight there."""
+
+    def __init__(self, name: str, order: Fifo | Stride, cap: int, memory: int | None) -> None:
+        self.name, self.order, self.cap, self.memory = name, order, cap, memory
+        self.in_flight = 0
+        self.used = 0
+        """Bytes per device that runs in flight, and results of earlier ones, need."""
+        self.waiting: dict[str, deque[Ticket]] = {}
+
+    def preferred(self) -> Ticket | None:
+        """What the policy would launch next."""
+        if not self.waiting:
+            return None
+        return self.waiting[self.order.choose({c: q[0].number for c, q in self.waiting.items()})][0]
+
+    def add(self, ticket: Ticket) -> None:
+        queue = self.waiting.get(ticket.client)
+        if queue is None:
+            self.order.arrive(ticket.client, self.waiting)
+            queue = self.waiting[ticket.client] = deque()
+        queue.append(ticket)
+
+    def take(self, ticket: Ticket) -> None:
+        queue = self.waiting[ticket.client]
+        queue.remove(ticket)  # nearly always the first
+        if not queue:
+            del self.waiting[ticket.client]
+
+    def why_not(self, ticket: Ticket) -> str:
+        """Why a run cannot be launched here now; empty if it can."""
+        if self.in_flight >= self.cap:
+            return f"{self.in_flight} programs in flight on island {self.name}"
+        need = ticket.nbytes.get(self.name, 0)
+        if self.memory is not None and self.used + need > self.memory:
+            return f"{need} bytes per device on island {self.name}, {self.memory - self.used} of {self.memory} are free"
+        return ""
+
+
+class Scheduler:
+    """All islands' queues.  Its caller has a lock; time is what the caller measures.
+
+    Args:
+      policy: "fifo" or "stride" (proportional share by `weights`, by client).
+      cap: programs in flight per island.
+    """
+
+    def __init__(self, policy: str = "stride", cap: int = IN_FLIGHT) -> None:
+        if isinstance(cap, bool) or not isinstance(cap, int) or cap < 1:
+            raise ValueError(f"{cap!r} programs in flight; allowed: 1 or more")
+        self.weights: dict[str, float] = {}
+        self._policy, self._cap = policy, cap
+        self.queues: dict[str, IslandQueue] = {}
+        self._seconds: dict[tuple[str, str], float] = {}
+        self._number = 0
+        self._turn = 0
+
+    # -- islands and clients -------------------------------------------------------------------
+
+    def add_island(self, name: str, memory: int | None = None) -> None:
+        """An island; `memory`: bytes per device for programs and their results, None: not limited."""
+        self.queues[name] = IslandQueue(name, policy(self._policy, self.weights), self._cap, memory)
+
+    def remove_island(self, name: str) -> list[Ticket]:
+        """An island is gone; the runs that waited for it, which are taken from all queues."""
+        lost = [t for q in self.queues[name].waiting.values() for t in q]
+        for t in lost:
+            self.withdraw(t)
+        del self.queues[name]
+        return lost
+
+    def set_weight(self, client: str, weight: float) -> None:
+        """The share of a client, relative to those of others.
+
+        Raises:
+          ValueError: not positive.
+        """
+        if not weight > 0:
+            raise ValueError(f"weight {weight!r} of client {client!r}; allowed: more than 0")
+        self.weights[client] = weight
+
+    def forget(self, client: str) -> list[Ticket]:
+        """A client is gone; the runs of it that waited, which are taken from all queues."""
+        lost = {id(t): t for q in self.queues.values() for t in q.waiting.get(client, ())}
+        for t in lost.values():
+            self.withdraw(t)
+        for q in self.queues.values():
+            q.order.forget(client)
+        self.weights.pop(client, None)
+        return list(lost.values())
+
+    # -- runs ----------------------------------------------------------------------------------
+
+    def submit(
+        self, client: str, program: str, islands: Sequence[str], nbytes: Mapping[str, int], after: Iterable[Ticket] = ()
+    ) -> Ticket:
+        """A run of a program waits.
+
+        Raises:
+          MemoryError: it needs more bytes than an island has.
+        """
+        for name in islands:
+            most, need = self.queues[name].memory, nbytes.get(name, 0)
+            if most is not None and need > most:
+                raise MemoryError(
+                    f"program {program} needs {need} bytes per device of island {name}; allowed: {most} or less"
+                )
+        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, tuple(t for t in after if not t.launched))
+        self._number += 1
+        for name in islands:
+            self.queues[name].add(ticket)
+        return ticket
+
+    def launch(self) -> Iterator[Ticket]:
+        """Runs to launch now, in the order in which they are to be launched."""
+        while (ticket := self._next()) is not None:
+            self._start(ticket)
+            yield ticket
+
+    def _next(self) -> Ticket | None:
+        # Islands take turns at who decides, so that none of those that compete for a program's islands waits forever.
+        names = list(self.queues)
+        for i in range(len(names)):
+            queue = self.queues[names[(self._turn + i) % len(names)]]
+            if (wanted := queue.preferred()) is not None:
+                first = self._first(wanted)
+                if self.launchable(first):
+                    self._turn = (self._turn + i + 1) % len(names)
+                    return first
+        return None
+
+    @staticmethod
+    def _first(ticket: Ticket) -> Ticket:
+        """A run, or the one that must be launched before it."""
+        while True:
+            before = next((t for t in ticket.after if not t.launched), None)
+            if before is None:
+                return ticket
+            ticket = before
+
+    def launchable(self, ticket: Ticket) -> bool:
+        """Whether all of its islands have room for a run."""
+        return all(not self.queues[name].why_not(ticket) for name in ticket.islands)
+
+    def start_at_once(self, ticket: Ticket) -> bool:
+        """Launch a run that was just submitted if nothing is before it on its islands and there is room for it."""
+        alone = all(len(q.waiting) == 1 and len(q.waiting[ticket.client]) == 1 for q in map(self.queues.get, ticket.islands) if q)
+        if not alone or self._first(ticket) is not ticket or not self.launchable(ticket):
+            return False
+        self._start(ticket)
+        return True
+
+    def _start(self, ticket: Ticket) -> None:
+        for name in ticket.islands:
+            queue = self.queues[name]
+            queue.take(ticket)
+            queue.in_flight += 1
+            queue.used += ticket.nbytes.get(name, 0)
+            seconds = self._seconds.get((ticket.program, name), 1e-3)
+            ticket.charged[name] = seconds
+            queue.order.charge(ticket.client, seconds)
+        ticket.launched = True
+        ticket.after = ()
+
+    def finished(self, ticket: Ticket, island: str, seconds: float | None, kept: int = 0) -> None:
+        """A run is done on an island.
+
+        Args:
+          seconds: how long it had the island for itself; None: not known.
+          kept: bytes per device of its results, which stay until `release`.
+        """
+        charged = ticket.charged.pop(island, None)
+        queue = self.queues.get(island)
+        if charged is None or queue is None:
+            return
+        queue.in_flight -= 1
+        queue.used += kept - ticket.nbytes.get(island, 0)
+        if seconds is not None:
+            key = ticket.program, island
+            known = self._seconds.get(key)
+            self._seconds[key] = seconds if known is None else (1 - _NEW) * known + _NEW * seconds
+            queue.order.charge(ticket.client, seconds - charged)
+
+    def release(self, island: str, nbytes: int) -> None:
+        """Results are freed: bytes per device."""
+        if island in self.queues:
+            self.queues[island].used -= nbytes
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """A run that waits is taken back."""
+        if ticket.launched:
+            return
+        for name in ticket.islands:
+            queue = self.queues.get(name)
+            if queue is not None and ticket in queue.waiting.get(ticket.client, ()):
+                queue.take(ticket)
+        ticket.launched = True  # what waits for it may go on, and finds its results lost
+        ticket.after = ()
+
+    def why_waiting(self, ticket: Ticket) -> str:
+        """What a run waits for, in words; empty if it does not."""
+        if ticket.launched:
+            return ""
+        first = self._first(ticket)
+        reasons = [w for n in first.islands if (w := self.queues[n].why_not(first))]
+        if not reasons:
+            ahead = {t.program for n in first.islands if (t := self.queues[n].preferred()) is not None and t is not first}
+            reasons = [f"behind {', '.join(sorted(ahead))}"] if ahead else []
+        return "; ".join(reasons)
+
+    def estimate(self, program: str, island: str) -> float | None:
+        """Seconds of a program on an island as measured, None if it has not run."""
+        return self._seconds.get((program, island))
+
+    def clients(self) -> Collection[str]:
+        """Clients with runs that wait."""
+        return {c for q in self.queues.values() for c in q.waiting}

@@ -1,0 +1,104 @@
+"""Programs on slices, lowered to one stream per island.  Needs no jax."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from pcg.controller.streams import IslandProgram
+from pcg.driver.program import Leaf
+from pcg.ir import shardings
+from pcg.ir.context import make_context
+from pcg.ir.parse import load_module
+from pcg.layout import Mesh, ShardSpec
+from pcg.passes.pcg_assign_islands import AssignIslandsPass
+from pcg.passes.pipeline import Pipeline
+from pcg.rewrite.islands.nodes import DONATED
+from pcg.rewrite.islands.read import read_program
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A node as the program sees it: values by number, their layouts on its slice."""
+
+    function: str
+    slice: str
+    reads: Sequence[int]
+    writes: Sequence[int]
+    in_specs: Sequence[ShardSpec]
+    out_specs: Sequence[ShardSpec]
+    source: str = ""
+
+
+def lower_program(
+    name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
+    nodes: Sequence[Boundary], results: Sequence[int], slices: Mapping[str, tuple[str, Mesh, Sequence[int]]],
+    donated: Collection[int] = (),
+) -> tuple[IslandProgram, dict[str, str]]:  # fmt: skip
+    """The streams of a program, and its modules as text: "slices" (before any pass) and "islands" (after all).
+
+    Args:
+      leaves: type of each value.
+      at: slice and layout of each value that is an argument.
+      nodes: in program order.
+      slices: island, mesh, and devices of the island in the order of the mesh.
+      donated: positions in `arguments` that the caller gives up.
+
+    Raises:
+      PcgError: the program is not valid, or needs more memory than there is.
+    """
+    name = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "program"
+    text = _module(name, leaves, at, arguments, nodes, results, slices, donated)
+    module = load_module(text, make_context(), f"<{name}>")
+    places = {slice: (island, list(devices)) for slice, (island, _, devices) in slices.items()}
+    Pipeline([AssignIslandsPass(assignment=places), "lower-islands"]).run(module)
+    return read_program(module), {"slices": text, "islands": str(module)}
+
+
+def _module(
+    name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
+    nodes: Sequence[Boundary], results: Sequence[int], slices: Mapping[str, tuple[str, Mesh, Sequence[int]]],
+    donated: Collection[int],
+) -> str:  # fmt: skip
+    types = [f"tensor<{'x'.join([*map(str, leaf.shape), leaf.element])}>" for leaf in leaves]
+
+    def tuple_of(values: Sequence[int]) -> str:
+        return f"({', '.join(types[v] for v in values)})"
+
+    lines = []
+    for slice, (_, mesh, _) in slices.items():
+        names, sizes = ", ".join(f'"{a}"' for a, _ in mesh.axes), ", ".join(str(n) for _, n in mesh.axes)
+        value = f"#dist.process_mesh<[{names}], [{sizes}], []>"
+        lines.append(f'"dist.mesh"() {{sym_name = "{slice}", value = {value}}} : () -> ()')
+    for node in {n.function: n for n in nodes}.values():
+        lines.append(f"func.func private @{node.function}{tuple_of(node.reads)} -> {tuple_of(node.writes)}")
+    inputs = []
+    value = {}
+    for i, v in enumerate(arguments):
+        value[v] = f"%v{v}"
+        slice, spec = at[v]
+        own = [f"dist.mesh = @{slice}", f"{shardings.SPEC} = {_spec(slice, spec)}"]
+        own += [DONATED] if i in donated else []
+        inputs.append(f"%v{v}: {types[v]} {{{', '.join(own)}}}")
+    lines.append(f"func.func @{name}({', '.join(inputs)}) -> {tuple_of(results)} {{")
+    for i, node in enumerate(nodes):
+        specs = [
+            f"{what} = [{', '.join(_spec(node.slice, s) for s in own)}]"
+            for what, own in ((shardings.IN_SPECS, node.in_specs), (shardings.OUT_SPECS, node.out_specs))
+        ]
+        reads = ", ".join(value[v] for v in node.reads)
+        where = ' loc("' + node.source.replace('"', "'") + '")' if node.source else ""
+        lines.append(
+            f"  %n{i}:{len(node.writes)} = call @{node.function}({reads}) {{mesh = @{node.slice}, {', '.join(specs)}}}"
+            f" : {tuple_of(node.reads)} -> {tuple_of(node.writes)}{where}"
+        )
+        for n, v in enumerate(node.writes):
+            value[v] = f"%n{i}#{n}"
+    lines.append(f"  return {', '.join(value[v] for v in results)} : {', '.join(types[v] for v in results)}")
+    lines.append("}")
+    return "\n".join(lines)
+
+
+def _spec(slice: str, spec: ShardSpec) -> str:
+    dims = ", ".join("[" + ", ".join(f'"{a}"' for a in d) + "]" for d in spec.dims)
+    return f"#dist.shard_spec<@{slice}, [{dims}], {{}}>"

@@ -1,0 +1,1 @@
+"""Programs on islands of devices: values that are elsewhere, dispatch, backends.  Imports jax."""

@@ -1,0 +1,324 @@
+"""Runs of programs on islands: they wait, are launched in one order, and are waited for.  Imports jax.
+
+A run that nothing is in front of is launched by the thread that submits it, within the call.  Others wait; each island
+that something waits for has a thread, which waits for the runs in flight there and then launches what the scheduler
+chooses.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
+from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
+from pcg.controller.store import Entry, ObjectStore
+from pcg.runtime.islands.future import Placed, ShardedFuture
+
+#: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
+_LOOK = 0.01
+#: Seconds until a run must be done, unless its client says otherwise.
+DEADLINE = 3600.0
+
+
+class Loaded(Protocol):
+    """A program that a backend can run."""
+
+    name: str
+    islands: tuple[str, ...]
+    nbytes: Mapping[str, int]
+    """By island, bytes per device that a run adds."""
+    kept: Mapping[str, int]
+    """By island, bytes per device of its results."""
+    outputs: Sequence[tuple[Placed, str, int]]
+    """Of each result: what it is, its island, bytes per device."""
+
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Callable[[], bool | None]]]:
+        """Values of the results, or a `RunError` in their place; by island, what waits until the run is done there.
+
+        A wait is called with nothing and returns when all is done; `launch` takes what it is given in `arguments`, a
+        list that nobody else refers to.
+        """
+
+    def ready(self, token: Any) -> bool:
+        """Whether what a token stands for is done."""
+
+    def wait(self, token: Any) -> None:
+        """Wait until it is."""
+
+
+class Run:
+    """One run of a program."""
+
+    __slots__ = ("number", "program", "client", "ticket", "loaded", "arguments", "entries", "deadline", "started", "left")
+
+    def __init__(
+        self, number: int, client: str, loaded: Loaded, arguments: list[Any], entries: list[Entry], deadline: float
+    ) -> None:
+        self.number, self.client, self.loaded, self.arguments = number, client, loaded, arguments
+        self.program = loaded.name
+        self.entries, self.deadline = entries, deadline
+        self.ticket: Ticket | None = None
+        self.started = 0.0
+        self.left = len(loaded.islands)
+        """Islands that it is not done on."""
+
+
+class Dispatcher:
+    """All that is shared by the clients of a controller: scheduler, store, runs in flight.
+
+    Args:
+      islands: bytes per device of each island that programs may use, None: not limited.
+    """
+
+    def __init__(self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT) -> None:
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self.scheduler = Scheduler(policy, cap)
+        self.store = ObjectStore()
+        self._runs: dict[Ticket, Run] = {}
+        self._in_flight: dict[str, deque[tuple[Run, Any]]] = {}
+        self._idle_since: dict[str, float] = {}
+        self._threads: dict[str, threading.Thread] = {}
+        self._closed = False
+        self._number = 0
+        self.record: Callable[[str, Run, float, float], None] | None = None
+        """Called with (island, run, start, end) of each run that a thread waited for, in seconds of `perf_counter`."""
+        for name, memory in islands.items():
+            self.add_island(name, memory)
+
+    def add_island(self, name: str, memory: int | None = None) -> None:
+        with self._lock:
+            self.scheduler.add_island(name, memory)
+            self._in_flight[name] = deque()
+            self._idle_since[name] = time.perf_counter()
+
+    # -- submitting ----------------------------------------------------------------------------
+
+    def submit(
+        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float = DEADLINE
+    ) -> list[ShardedFuture]:
+        """Run a program; `arguments` are arrays on the host or on devices, or futures.
+
+        Raises:
+          MemoryError: it can never fit.
+          RunError: an island that it needs is gone.
+        """
+        with self._lock:
+            if self._closed:
+                raise Cancelled(f"program {loaded.name}: the controller is closed")
+            self._collect()
+            after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
+            for name in loaded.islands:
+                if name not in self._in_flight:
+                    raise IslandFailed(name, loaded.name, "it is gone")
+            ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
+            self._number += 1
+            put, number = self.store.put, self._number
+            entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
+            run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
+            run.ticket = ticket
+            if not after and self.scheduler.start_at_once(ticket):
+                self._launch(run)
+            else:
+                self._runs[ticket] = run
+                self._pump()
+                if not ticket.launched:
+                    for name in loaded.islands:
+                        self._watch(name)
+            return [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+
+    def _launch(self, run: Run) -> None:
+        """Put a run into the queues of its devices."""
+        arguments: list[Any] = []
+        lost: RunError | None = None
+        for a in run.arguments:
+            if type(a) is ShardedFuture:
+                a = a._entry.value
+                if a is None:
+                    a = Cancelled(f"program {run.program}: an argument was donated to an earlier program, or freed")
+                if isinstance(a, RunError):
+                    lost = lost or a
+            arguments.append(a)
+        run.arguments = []
+        run.started = time.perf_counter()
+        tokens: Mapping[str, Any] = {}
+        if lost is None:
+            try:
+                values, tokens = run.loaded.launch(arguments)
+            except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
+                lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
+                lost.__cause__ = error
+        if lost is not None:
+            values = [lost] * len(run.entries)
+        for entry, value in zip(run.entries, values, strict=True):
+            entry.value = value
+        for name in run.loaded.islands:
+            if name in tokens:
+                self._in_flight[name].append((run, tokens[name]))
+            else:
+                self._finished(run, name, None)
+
+    def _finished(self, run: Run, island: str, seconds: float | None) -> None:
+        run.left -= 1
+        # What was freed before the run was done is not kept.
+        kept = 0
+        for e in run.entries:
+            if e.island == island and e.handle in self.store.entries:
+                e.kept = True
+                kept += e.nbytes
+        assert run.ticket is not None
+        self.scheduler.finished(run.ticket, island, seconds, kept)
+        if not run.left:
+            run.entries = []
+
+    def _collect(self) -> None:
+        """Count what was freed, and what is done."""
+        for entry in self.store.freed():
+            self._release(entry)
+        for name, runs in self._in_flight.items():
+            while runs and runs[0][0].loaded.ready(runs[0][1]):
+                run, _ = runs.popleft()
+                self._finished(run, name, None)
+                self._idle_since[name] = time.perf_counter()
+
+    def _release(self, entry: Entry) -> None:
+        """The bytes of a freed buffer are free, if its run is done; else it never keeps them."""
+        if entry.kept:
+            self.scheduler.release(entry.island, entry.nbytes)
+
+    def _pump(self) -> None:
+        """Launch what can be launched."""
+        for ticket in self.scheduler.launch():
+            run = self._runs.pop(ticket, None)
+            if run is not None:
+                self._launch(run)
+        self._changed.notify_all()
+
+    # -- waiting -------------------------------------------------------------------------------
+
+    def _watch(self, island: str) -> None:
+        """Have a thread that goes on when the runs in flight on an island are done."""
+        if island not in self._threads:
+            thread = threading.Thread(target=self._serve, args=(island,), name=f"pcg island {island}", daemon=True)
+            self._threads[island] = thread
+            thread.start()
+
+    def _serve(self, island: str) -> None:
+        while True:
+            with self._lock:
+                while not self._waits(island):
+                    if self._closed or island not in self._in_flight:
+                        return
+                    self._changed.wait()
+                self._collect()
+                self._expire()
+                self._pump()
+                runs = self._in_flight.get(island)
+                if runs is None:
+                    return
+                if not runs:
+                    # It waits for another island, or for memory that a client frees.
+                    self._changed.wait(_LOOK)
+                    continue
+                run, token = runs[0]
+            run.loaded.wait(token)
+            end = time.perf_counter()
+            with self._lock:
+                if not runs or runs[0][0] is not run:
+                    continue  # somebody else has seen that it is done
+                runs.popleft()
+                start = max(run.started, self._idle_since[island])
+                self._idle_since[island] = end
+                if self.record is not None:
+                    self.record(island, run, start, end)
+                self._finished(run, island, end - start)
+                self._pump()
+
+    def _waits(self, island: str) -> bool:
+        queue = self.scheduler.queues.get(island)
+        return queue is not None and bool(queue.waiting)
+
+    def _expire(self) -> None:
+        """Runs whose deadline has passed while they waited have no results."""
+        now = time.monotonic()
+        for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
+            why = self.scheduler.why_waiting(ticket)
+            self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
+
+    def _give_up(self, run: Run, error: RunError) -> None:
+        """A run that waits gets no turn: its results are an error."""
+        assert run.ticket is not None
+        self.scheduler.withdraw(run.ticket)
+        self._runs.pop(run.ticket, None)
+        run.arguments = []
+        for entry in run.entries:
+            self.store.remove(entry, error)
+        self._changed.notify_all()
+
+    def wait_for_launch(self, run: Run) -> None:
+        """Wait until a run is launched, or has failed."""
+        with self._lock:
+            assert run.ticket is not None
+            while not run.ticket.launched:
+                self._collect()
+                self._expire()
+                self._pump()
+                if not run.ticket.launched:
+                    self._changed.wait(_LOOK)
+
+    def drain(self) -> None:
+        """Wait until nothing waits and nothing is in flight."""
+        while True:
+            with self._lock:
+                self._collect()
+                self._pump()
+                left = next((q[-1] for q in self._in_flight.values() if q), None)
+                if left is None and not self._runs:
+                    return
+                if left is None:
+                    self._changed.wait(_LOOK)
+                    continue
+            left[0].loaded.wait(left[1])
+
+    # -- leaving -------------------------------------------------------------------------------
+
+    def forget(self, client: str) -> None:
+        """A client is gone: its runs that wait are not launched, its buffers are freed."""
+        with self._lock:
+            error = Cancelled(f"client {client} is closed")
+            for ticket in self.scheduler.forget(client):
+                if (run := self._runs.get(ticket)) is not None:
+                    self._give_up(run, error)
+            self._collect()
+            for entry in self.store.of_client(client):
+                if self.store.remove(entry, error):
+                    self._release(entry)
+            self._pump()
+
+    def lose(self, island: str, cause: str) -> None:
+        """An island is gone: runs that wait for it or are in flight there fail, buffers there are lost."""
+        with self._lock:
+            for ticket in self.scheduler.remove_island(island):
+                if (run := self._runs.get(ticket)) is not None:
+                    self._give_up(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
+            for run, _ in self._in_flight.pop(island):
+                for entry in run.entries:
+                    if self.store.remove(entry, IslandFailed(island, f"{run.number} of {run.program}", cause)):
+                        self._release(entry)
+            for entry in [e for e in self.store.entries.values() if e.island == island]:
+                self.store.remove(entry, IslandFailed(island, str(entry.run), cause))
+            self._threads.pop(island, None)
+            self._pump()
+
+    def close(self) -> None:
+        """No further runs; threads end when those in flight are done."""
+        self.drain()
+        with self._lock:
+            self._closed = True
+            self._changed.notify_all()
+        for thread in self._threads.values():
+            thread.join(timeout=10)

@@ -1,0 +1,288 @@
+"""Programs on islands that are parts of this process's devices.  Imports jax.
+
+One thread puts the work of all islands into the queues of their devices, in an order in which each value exists as a
+future of jax before it is read.  Devices run what they get in that order, and wait for the data themselves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import jax
+
+from pcg.controller.faults import NodeError, RunError
+from pcg.controller.streams import Call, Copy, Free, Instruction, IslandProgram, Receive, Send, order
+from pcg.runtime import jax_compat
+from pcg.runtime.islands.future import Placed
+
+#: Computations of several devices in the queues of an island at most: XLA's CPU devices wait for each other for ever
+#: when more than 32 with collectives are under way.
+GANGS = 16
+
+Act = Callable[[list[Any]], None]
+
+
+class Function(Protocol):
+    """A compiled node of a program."""
+
+    name: str
+    source: str
+    workspace: int
+    """Bytes per device that it needs besides arguments and results."""
+
+    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
+        """What runs it on arrays that are on its slice, where it wants them; `donates` are numbers of arguments."""
+
+
+class Island:
+    """Devices that run what they get in one order."""
+
+    def __init__(self, name: str, devices: Sequence[Any]) -> None:
+        self.name, self.devices = name, tuple(devices)
+        self._gangs: deque[Any] = deque()
+        self.launched = 0
+        """Computations so far."""
+        self.most = 0
+        """Computations of several devices in the queues at once, the most so far."""
+        self.newest: Any = None
+        """A small result of the computation that was launched last."""
+
+    def gang(self, array: Any) -> None:
+        """A computation of several devices is in the queues, and computes an array; waits for the `GANGS`th before."""
+        self._gangs.append(array)
+        while len(self._gangs) > GANGS:
+            wait_for(self._gangs.popleft(), self)
+        self.most = max(self.most, len(self._gangs))
+
+
+def wait_for(array: Any, island: Island) -> None:
+    """Wait until an array is computed; one that was donated is, when what came later on its island is."""
+    try:
+        array.block_until_ready()
+    except Exception:  # what is wrong with it is said to those who read it
+        if array.is_deleted() and island.newest is not None and not island.newest.is_deleted():
+            try:
+                island.newest.block_until_ready()
+            except Exception:
+                return
+
+
+class EmbeddedProgram:
+    """A program on islands of this process, ready to run.
+
+    Args:
+      shardings: of each of the program's values.
+      outputs: what each result is.
+      constants: the last arguments, which callers do not give.
+    """
+
+    def __init__(
+        self, program: IslandProgram, functions: Mapping[str, Function], shardings: Sequence[Any],
+        islands: Mapping[str, Island], outputs: Sequence[Placed], constants: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
+        self.program, self.name = program, program.name
+        self.islands = tuple(program.streams)
+        self._islands = islands
+        self._shardings = shardings
+        self._functions = functions
+        self._base: dict[str, int] = {}
+        self._slots = 0
+        for name, stream in program.streams.items():
+            self._base[name] = self._slots
+            self._slots += stream.slots
+        self.outputs = [
+            (placed, program.island_of(v), program.values[v].nbytes)
+            for placed, v in zip(outputs, program.results, strict=True)
+        ]
+        self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
+        self.nbytes = {name: self._needs(name) for name in self.islands}
+        self._acts = [self._act(island, what) for island, what in order(program)]
+        self._arguments = [
+            (number, base + slot, shardings[program.arguments[number]])
+            for base, stream in zip(self._base.values(), program.streams.values(), strict=True)
+            for number, slot in stream.arguments
+        ]
+        first = len(program.arguments) - len(constants)
+        self._constants = [
+            jax.device_put(x, shardings[program.arguments[first + i]]) for i, x in enumerate(constants)
+        ]
+        results = {n: self._base[i] + slot for i, s in program.streams.items() for n, slot in s.results}
+        self._results = [results[n] for n in range(len(program.results))]
+        self._last = {
+            name: -1 if (slot := self._last_slot(name)) < 0 else self._base[name] + slot for name in self.islands
+        }  # fmt: skip
+
+    def _needs(self, island: str) -> int:
+        """Bytes per device that a run adds: the most of values and workspace at once, without arguments."""
+        program, stream = self.program, self.program.streams[island]
+        own: dict[int, int] = {}
+        most = 0
+        for what in stream.instructions:
+            extra = 0
+            if isinstance(what, Call):
+                extra = self._functions[what.function].workspace
+                written = zip(what.writes, what.values, strict=True)
+                for slot in what.donates:
+                    own.pop(slot, None)
+            elif isinstance(what, Free):
+                own.pop(what.slot, None)
+                continue
+            elif isinstance(what, Send):
+                continue
+            else:
+                written = zip([what.target if isinstance(what, Copy) else what.slot], [what.value], strict=True)
+            own.update((slot, program.values[v].nbytes) for slot, v in written)
+            most = max(most, sum(own.values()) + extra)
+        return max(most, self.kept[island])
+
+    def _last_slot(self, island: str) -> int:
+        """The slot that a computation or a message of an island writes last, and that is full at the end; else -1."""
+        full: dict[int, None] = {}
+        for what in self.program.streams[island].instructions:
+            if isinstance(what, Call):
+                for slot in what.donates:
+                    full.pop(slot, None)
+                wrote: Sequence[int] = what.writes
+            elif isinstance(what, Copy | Receive):
+                wrote = [what.target if isinstance(what, Copy) else what.slot]
+            else:
+                if isinstance(what, Free):
+                    full.pop(what.slot, None)
+                continue
+            for slot in wrote:
+                full.pop(slot, None)
+                full[slot] = None
+        return next(reversed(full), -1)
+
+    # -- instructions --------------------------------------------------------------------------
+
+    def _act(self, island: str, what: Instruction) -> Act:
+        base = self._base[island]
+        if isinstance(what, Call):
+            return self._call(island, what)
+        if isinstance(what, Free):
+            slot = base + what.slot
+
+            def free(slots: list[Any]) -> None:
+                slots[slot] = None
+
+            return free
+        if isinstance(what, Copy):
+            return self._copy(base + what.source, base + what.target, what.value)
+        if isinstance(what, Send):
+            # One thread does both ends: the value goes to where the receiver finds it.
+            peer = self.program.streams[what.peer]
+            target = next(i for i in peer.instructions if isinstance(i, Receive) and i.tag == what.tag)
+            tag = self._slots
+            self._slots += 1
+            self._channels[what.tag] = tag
+            return self._copy(base + what.slot, tag, target.value)
+        tag, slot = self._channels[what.tag], base + what.slot
+
+        def receive(slots: list[Any]) -> None:
+            slots[slot], slots[tag] = slots[tag], None
+
+        return receive
+
+    @property
+    def _channels(self) -> dict[int, int]:
+        """Where values are between send and receive, by tag."""
+        return self.__dict__.setdefault("_tags", {})
+
+    def _call(self, island: str, what: Call) -> Act:
+        base, function, on = self._base[island], self._functions[what.function], self._islands[island]
+        positions = self._donated(what)
+        run = function.prepared(positions)
+        reads = tuple(base + s for s in what.reads)
+        writes = tuple(base + s for s in what.writes)
+        gone = tuple(base + s for s in what.donates if s not in what.writes)
+        gang = self.program.slices[what.slice][1].size > 1
+        program, count = self.name, len(writes)
+        sizes = [self.program.values[v].nbytes for v in what.values]
+        smallest = sizes.index(min(sizes))
+
+        def call(slots: list[Any]) -> None:
+            arguments = [slots[i] for i in reads]
+            try:
+                out = run(*arguments)
+            except Exception as error:
+                lost = next((a for a in arguments if isinstance(a, RunError)), None)
+                if lost is None:
+                    lost = NodeError(program, function.name, function.source, error)
+                    lost.__cause__ = error
+                out = [lost] * count
+            for i in gone:
+                slots[i] = None
+            for i, x in zip(writes, out, strict=True):
+                slots[i] = x
+            on.launched += 1
+            done = out[smallest]
+            if not isinstance(done, RunError):
+                on.newest = done
+                if gang:
+                    on.gang(done)
+
+        return call
+
+    def _donated(self, what: Call) -> list[int]:
+        """Arguments whose buffers results can take over: those of the same shape, type and layout."""
+        program = self.program
+        results = Counter(what.values)
+        found = []
+        for slot in what.donates:
+            position = what.reads.index(slot)
+            value = self._holds[id(what)][position]
+            if results[value]:
+                results[value] -= 1
+                found.append(position)
+        del program
+        return found
+
+    def _copy(self, source: int, target: int, value: int) -> Act:
+        sharding, shape = self._shardings[value], self.program.values[value].shape
+        known: dict[Any, Callable[[Any], Any]] = {}
+
+        def copy(slots: list[Any]) -> None:
+            x = slots[source]
+            if isinstance(x, RunError):
+                slots[target] = x
+                return
+            found = known.get(x.sharding)
+            if found is None:
+                found = known[x.sharding] = jax_compat.copying(x.sharding, sharding, shape[: x.ndim])
+            slots[target] = found(x)
+
+        return copy
+
+    # -- running -------------------------------------------------------------------------------
+
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        slots: list[Any] = [None] * self._slots
+        if self._constants:
+            arguments += self._constants
+        for number, slot, sharding in self._arguments:
+            x = arguments[number]
+            if not isinstance(x, jax.Array) or x.sharding != sharding:
+                x = jax.device_put(x, sharding)
+            slots[slot] = x
+        del arguments
+        for act in self._acts:
+            act(slots)
+        tokens = {}
+        for name, slot in self._last.items():
+            island = self._islands[name]
+            token = island.newest if slot < 0 else slots[slot]
+            if token is not None and not isinstance(token, RunError):
+                tokens[name] = (token, island)
+        return [slots[i] for i in self._results], tokens
+
+    def ready(self, token: tuple[Any, Island]) -> bool:
+        array, island = token
+        if array.is_deleted() and island.newest is not None:
+            array = island.newest  # the array was donated to what came later
+        return array.is_deleted() or array.is_ready()
+
+    def wait(self, token: tuple[Any, Island]) -> None:
+        wait_for(*token)

@@ -1,0 +1,122 @@
+"""Values that are on a slice, or will be: what a program on slices takes and returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from pcg.controller.faults import NodeError, RunError
+from pcg.controller.store import Entry
+
+if TYPE_CHECKING:
+    from pcg.runtime.islands.dispatcher import Dispatcher, Run
+
+
+class Placed:
+    """Shape, dtype and layout of a value on a slice; equal ones are one object."""
+
+    __slots__ = ("shape", "dtype", "slice", "spec", "sharding", "aval")
+
+    def __init__(self, aval: Any, slice: Any, spec: Any, sharding: Any) -> None:
+        self.shape, self.dtype = tuple(aval.shape), aval.dtype
+        self.slice, self.spec, self.sharding = slice, spec, sharding
+        self.aval = jax.ShapeDtypeStruct(self.shape, self.dtype)
+
+
+class ShardedFuture:
+    """One array on the devices of a slice: a result of a program, which may still be running.
+
+    It stays where it is until it is asked for: `result()` waits and copies it to the host, as `numpy.asarray` and
+    conversions to Python numbers do.  Passing it to a program neither waits nor copies.  The last reference frees the
+    buffer.
+    """
+
+    __slots__ = ("_entry", "_run", "_dispatcher", "placed", "__weakref__")
+
+    def __init__(self, entry: Entry, run: Run, dispatcher: Dispatcher, placed: Placed) -> None:
+        self._entry, self._run, self._dispatcher, self.placed = entry, run, dispatcher, placed
+
+    def __del__(self) -> None:
+        self._dispatcher.store.drop(self._entry)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.placed.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.placed.dtype
+
+    @property
+    def slice(self) -> Any:
+        """The slice that it is on."""
+        return self.placed.slice
+
+    @property
+    def sharding(self) -> Any:
+        """The layout on the slice's mesh."""
+        return self.placed.spec
+
+    def __repr__(self) -> str:
+        return f"<ShardedFuture {self.dtype}{list(self.shape)} {self.sharding} on {self.slice}>"
+
+    def array(self) -> jax.Array:
+        """The jax array behind it, as soon as its program is launched; it may be computed later.
+
+        Raises:
+          RunError: there is none: its program failed, its client is gone, or the buffer was donated.
+        """
+        if self._entry.value is None:
+            self._dispatcher.wait_for_launch(self._run)
+        value = self._entry.value
+        if isinstance(value, RunError):
+            raise value
+        if value is None or value.is_deleted():
+            raise RunError(f"{self!r} was donated to a later program, or freed")
+        return value
+
+    def block_until_ready(self) -> ShardedFuture:
+        """Wait until it is computed.
+
+        Raises:
+          RunError: its program failed.
+        """
+        value = self.array()
+        try:
+            value.block_until_ready()
+        except RunError:
+            raise
+        except Exception as error:
+            raise NodeError(self._run.program, "", "", error) from error
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether it is computed, or lost."""
+        value = self._entry.value
+        return value is not None and (isinstance(value, RunError) or value.is_deleted() or value.is_ready())
+
+    def result(self) -> np.ndarray:
+        """The value on the host."""
+        self.block_until_ready()
+        return np.asarray(self.array())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = self.result()
+        return found if dtype is None else found.astype(dtype)
+
+    def __jax_array__(self) -> jax.Array:
+        return self.array()
+
+    def __bool__(self) -> bool:
+        return bool(self.result())
+
+    def __int__(self) -> int:
+        return int(self.result())
+
+    def __float__(self) -> float:
+        return float(self.result())
+
+    def __index__(self) -> int:
+        return self.result().__index__()
