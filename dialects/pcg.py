@@ -15,7 +15,7 @@ from pcg.dialects.dist import ShardSpecAttr
 
 
 class Pcg(ext.Dialect, name="pcg"):
-    """Operators that redistribute tensors in space and time, stages, and transfers between meshes."""
+    """Operators that redistribute tensors in space and time, stages, transfers between meshes, and messages."""
 
 
 class PartitionOp(Pcg.Operation, name="partition", traits=[ext.Pure]):
@@ -175,6 +175,60 @@ class TransferOp(Pcg.Operation, name="transfer", traits=[ext.Pure]):
     @staticmethod
     def verify_invariants(op) -> bool:
         return checks.tensor_operand(op) and _specs_fit(op, "dist.specs", [r.type for r in op.results])
+
+
+def _message(op: ir.Operation, values: Sequence[ir.Value]) -> bool:
+    """P13, P14: which message it is, and the layout of its value where it is received."""
+    tag, peer = checks.attribute(op, "tag", ir.IntegerAttr), checks.attribute(op, "peer", ir.StringAttr)
+    if tag is not None and tag.value < 0:
+        return checks.fail(op, f"tag {tag.value} is negative; allowed: 0, 1, 2, ...")
+    if peer is not None and not peer.value:
+        return checks.fail(op, "peer is empty; allowed: the name of an island")
+    spec = checks.attribute(op, "spec", ShardSpecAttr)
+    if spec is None or len(values) != 1:
+        return True
+    type_ = values[0].type
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        return checks.fail(op, f"moves a {type_}; allowed: ranked tensors of static shape")
+    if why := checks.spec_error(spec, type_.rank):
+        return checks.fail(op, f"spec: {why}")
+    return True
+
+
+class SendOp(Pcg.Operation, name="send"):
+    """Gives a value to another island, which takes it by the `pcg.receive` of the same `tag`; does not wait for that.
+
+    `"pcg.send"(%x) {tag = 0, peer = "podB", spec = #dist.shard_spec<@right, [["data"], []], {}>}
+    : (tensor<8x4xf32>) -> ()`
+
+    It is one op for all shards.  `spec` is the layout that the value has on the island `peer`, on a mesh there.
+    """
+
+    input: ext.Operand[Any]
+    tag: ir.IntegerAttr
+    peer: ir.StringAttr
+    spec: ShardSpecAttr
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _message(op, op.operands)
+
+
+class ReceiveOp(Pcg.Operation, name="receive"):
+    """Takes the value that island `peer` gives by the `pcg.send` of the same `tag`, in layout `spec`; waits for it.
+
+    `%x = "pcg.receive"() {tag = 0, peer = "podA", spec = #dist.shard_spec<@right, [["data"], []], {}>}
+    : () -> tensor<8x4xf32>`
+    """
+
+    tag: ir.IntegerAttr
+    peer: ir.StringAttr
+    spec: ShardSpecAttr
+    result: ext.Result[Any]
+
+    @staticmethod
+    def verify_invariants(op) -> bool:
+        return _message(op, op.results)
 
 
 class AlternativesOp(Pcg.Operation, name="alternatives", traits=[ext.Pure]):

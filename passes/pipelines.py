@@ -152,6 +152,12 @@ def lower_processes(settings: Settings) -> list[Pass]:
     return _passes(settings, "pcg-lower-processes")
 
 
+def lower_islands(settings: Settings) -> list[Pass]:
+    """A program on slices that have islands to one stream per island, checked."""
+    names = "pcg-insert-transfers pcg-merge-transfers pcg-mark-last-uses pcg-split-islands pcg-verify-islands"
+    return _passes(settings, *names.split())
+
+
 @dataclass(frozen=True)
 class NamedPipeline:
     """A pipeline with a name: usable as a flag and as an element of `--pass-pipeline`."""
@@ -196,6 +202,10 @@ PIPELINES: dict[str, NamedPipeline] = {
     "lower-processes": NamedPipeline(
         "Placed stages to one program per process, with sends and receives.",
         lower_processes,
+    ),
+    "lower-islands": NamedPipeline(
+        "Calls on slices, behind pcg-assign-islands, to one function per island, with sends and receives, checked.",
+        lower_islands,
     ),
 }
 

@@ -19,7 +19,8 @@ from typing import Any
 
 #: From the ground up: a room may import from itself and from those before it, nothing else.  "" is `pcg` itself.
 ORDER = (
-    "kernels", "layout", "machine", "solve", "pipeline", "controller", "dialects", "ir", "rules", "reshard", "propagate",
+    "kernels", "layout", "machine", "solve", "pipeline", "controller",
+    "dialects", "ir", "rules", "reshard", "propagate",
     "substitute", "cost", "search", "baselines", "lower", "emulate", "simulate", "explain", "rewrite", "lint",
     "planning", "passes", "driver", "viz", "runtime", "frontend", "api", "", "tools",
 )  # fmt: skip

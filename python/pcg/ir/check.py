@@ -225,8 +225,9 @@ class _Check:
             raise PcgError(f"'{name}' inside of a function; allowed: at the top of the module", op.location)
         if name.startswith("sdy."):
             self.sdy(op)
-        elif name in shardings.CONSTRAINTS:
-            self.layout(op, f"spec of '{name}'", op.attributes["spec"], op.results[0].type)
+        elif name in shardings.CONSTRAINTS or name in ("pcg.send", "pcg.receive"):
+            value = op.operands[0] if len(op.operands) else op.results[0]
+            self.layout(op, f"spec of '{name}'", op.attributes["spec"], value.type)
         elif name in ALONG_AXES:
             if not self.meshes:
                 raise PcgError(f"'{name}' moves a value along axes; the module has no dist.mesh", op.location)

@@ -1,0 +1,193 @@
+"""Programs on islands in the IR: what their calls, transfers and messages say, and whether that is consistent.
+
+A slice is a `dist.mesh`; a node is a `func.call` with `mesh`, `in_specs` and `out_specs`, as a `pcg.stage` has them.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from pcg.dialects.dist import ShardSpecAttr
+from pcg.ir import shardings
+from pcg.ir.errors import PcgError
+from pcg.ir.walk import body, functions
+from pcg.layout import Mesh, SpecError
+
+#: On a `dist.mesh`: the island whose devices it has.  On a function: the island that runs it.
+ISLAND = "island"
+#: On calls, transfers and sends: numbers of the operands that nothing reads behind them.
+LAST_USES = "last_uses"
+#: On an argument of an island's function, and on the function for all of its results: numbers in the program.
+ARGUMENT, RESULTS = "pcg.argument", "pcg.results"
+#: On arguments: the caller gives them up.  The second one only says that.
+_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+DONATED = _DONATED[1]
+#: What a program consists of, besides what ends it.
+OPS = ("func.call", "pcg.transfer", "pcg.send", "pcg.receive")
+
+
+def ops_of(func: ir.Operation) -> list[ir.Operation]:
+    """The ops of a program in order, without the return."""
+    return [op.operation for op in func.regions[0].blocks[0].operations][:-1]
+
+
+def end_of(func: ir.Operation) -> ir.Operation:
+    """The return of a program."""
+    return list(func.regions[0].blocks[0].operations)[-1].operation
+
+
+def returned(func: ir.Operation) -> list[ir.Value]:
+    """What a program returns."""
+    return list(end_of(func).operands)
+
+
+def is_read(value: ir.Value) -> bool:
+    """Whether anything reads a value."""
+    return next(iter(value.uses), None) is not None
+
+
+def symbol(op: ir.Operation, name: str = "sym_name") -> str:
+    """A symbol name, or (of an op that refers to one) the one that `name` says."""
+    attr = op.attributes[name]
+    return ir.StringAttr(attr).value if isinstance(attr, ir.StringAttr) else ir.FlatSymbolRefAttr(attr).value
+
+
+def name_of(value: ir.Value) -> str:
+    """A value as the program prints it."""
+    return str(value.get_name(use_local_scope=True))
+
+
+# -- islands ---------------------------------------------------------------------------------------
+
+
+def islands_of(module: ir.Operation) -> dict[str, str]:
+    """Slice -> island.
+
+    Raises:
+      PcgError: a slice has none.
+    """
+    found = {}
+    for op in body(module).operations:
+        op = op.operation
+        if op.name == "dist.mesh":
+            if ISLAND not in op.attributes:
+                raise PcgError(f"slice @{symbol(op)} is on no island; run pcg-assign-islands first", op)
+            found[symbol(op)] = symbol(op, ISLAND)
+    return found
+
+
+def island_functions(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The function of each island, behind pcg-split-islands.
+
+    Raises:
+      PcgError: there is none.
+    """
+    found = {symbol(f, ISLAND): f for f in functions(module) if ISLAND in f.attributes}
+    if not found:
+        raise PcgError("the module has no functions of islands; run pcg-split-islands first", module)
+    return found
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+
+def layout(value: ir.Value) -> ir.Attribute:
+    """The layout of a value: a `#dist.shard_spec`, which says the slice, too.
+
+    Raises:
+      PcgError: nothing says it.
+    """
+    if isinstance(value, ir.BlockArgument):
+        func, i = value.owner.owner.operation, value.arg_number
+        own = func.attributes["arg_attrs"][i] if "arg_attrs" in func.attributes else {}
+        if shardings.SPEC not in own:
+            raise PcgError(f"argument {i} has no layout; write {shardings.SPEC} = #dist.shard_spec<@slice, ...>", func)
+        return own[shardings.SPEC].maybe_downcast()
+    op, i = value.owner.operation, ir.OpResult(value).result_number
+    if op.name == "pcg.receive":
+        return op.attributes["spec"].maybe_downcast()
+    return _entry(op, shardings.OUT_SPECS if op.name == "func.call" else shardings.SPECS, i)
+
+
+def wanted(op: ir.Operation, operand: int) -> ir.Attribute:
+    """The layout that a call demands of an operand."""
+    return _entry(op, shardings.IN_SPECS, operand)
+
+
+def _entry(op: ir.Operation, name: str, i: int) -> ir.Attribute:
+    specs = op.attributes[name] if name in op.attributes else None
+    found = specs[i].maybe_downcast() if isinstance(specs, ir.ArrayAttr) and i < len(specs) else None
+    if not isinstance(found, ShardSpecAttr):
+        raise PcgError(f"'{op.name}' op: {name} {i} is {found}; allowed: a #dist.shard_spec", op)
+    return found
+
+
+def result_layout(func: ir.Operation, i: int) -> ir.Attribute | None:
+    """The layout that result `i` of a function is to have; None where any will do."""
+    own = func.attributes["res_attrs"][i] if "res_attrs" in func.attributes else {}
+    return own[shardings.SPEC].maybe_downcast() if shardings.SPEC in own else None
+
+
+def slice_of(layout: ir.Attribute) -> str:
+    """The slice that a layout is on."""
+    return shardings.mesh_symbol(layout)
+
+
+def is_donated(argument: ir.Value) -> bool:
+    """Whether the caller gives up the buffer of an argument."""
+    func = argument.owner.owner.operation
+    own = func.attributes["arg_attrs"][argument.arg_number] if "arg_attrs" in func.attributes else {}
+    return any(name in own for name in _DONATED)
+
+
+def last_uses(op: ir.Operation) -> list[int]:
+    """Numbers of the operands that nothing reads behind an op."""
+    found = op.attributes[LAST_USES] if LAST_USES in op.attributes else None
+    if found is not None and not isinstance(found, ir.DenseI64ArrayAttr):
+        raise PcgError(f"'{op.name}' op: {LAST_USES} is {found}; allowed: array<i64: ...>", op)
+    numbers = [] if found is None else list(found)
+    if bad := [n for n in numbers if not 0 <= n < len(op.operands)]:
+        raise PcgError(f"'{op.name}' op: {LAST_USES} has {bad[0]}; it has {len(op.operands)} operands", op)
+    return numbers
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def check_program(module: ir.Operation, func: ir.Operation) -> None:
+    """Raises PcgError, at the op, unless all ops are known ones, with layouts that their values can have."""
+    meshes = shardings.meshes_of(module)
+    for argument in func.regions[0].blocks[0].arguments:
+        _check(meshes, f"argument {argument.arg_number}", layout(argument), argument.type, func)
+    for i, value in enumerate(returned(func)):
+        if (spec := result_layout(func, i)) is not None:
+            _check(meshes, f"result {i}", spec, value.type, func)
+    for op in ops_of(func):
+        if op.name not in OPS:
+            raise PcgError(f"'{op.name}' op in a program on islands; allowed: {', '.join(OPS)}", op)
+        if op.name == "func.call":
+            if not isinstance(on := op.attributes["mesh"] if "mesh" in op.attributes else None, ir.FlatSymbolRefAttr):
+                raise PcgError(f"'func.call' op: mesh is {on}; allowed: the symbol of a dist.mesh", op)
+            for i, value in enumerate(op.operands):
+                _check(meshes, f"'func.call' op: in_specs {i}", wanted(op, i), value.type, op, on.value)
+        if op.name == "pcg.send":
+            spec = op.attributes["spec"].maybe_downcast()
+            _check(meshes, "'pcg.send' op: spec", spec, op.operands[0].type, op)
+        for i, value in enumerate(op.results):
+            on_slice = symbol(op, "mesh") if "mesh" in op.attributes else slice_of(layout(value))
+            _check(meshes, f"'{op.name}' op: layout of result {i}", layout(value), value.type, op, on_slice)
+
+
+def _check(
+    meshes: dict[str, Mesh], what: str, spec: ir.Attribute, type_: ir.Type, op: ir.Operation, on: str | None = None
+) -> None:
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        raise PcgError(f"{what} is of type {type_}; allowed: ranked tensors of static shape", op)
+    if slice_of(spec) not in meshes:
+        raise PcgError(f"{what} is on @{slice_of(spec)}; declared: {', '.join('@' + m for m in meshes) or 'none'}", op)
+    if on is not None and slice_of(spec) != on:
+        raise PcgError(f"{what} is on @{slice_of(spec)}; the op is on @{on}", op)
+    try:
+        shardings.from_attr(spec).check(meshes[slice_of(spec)], type_.shape)
+    except (ValueError, SpecError) as error:
+        raise PcgError(f"{what}: {error}", op) from None
