@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from pcg.api.compiled import Compiled, CompileOptions
+from pcg.api.on_slice import OnSlice
 from pcg.api.pipelined import Pipelined, PipelineOptions
 from pcg.driver.compile import load_program
 from pcg.driver.decide import check_strategy
@@ -44,7 +45,7 @@ def compile(
     refine: bool | None = None,
     pipeline: PipelineOptions | Mapping[str, Any] | int | str | None = None,
     **search: Any,
-) -> Compiled | Pipelined:
+) -> Any:
     """Make `program`, written for one device, run on `mesh`.
 
     Args:
@@ -55,6 +56,7 @@ def compile(
         (`pcg.shard_op(..., strategy=((2,1),(1,4)))` on 8 devices: `d0=2,d1=4`).
         Or a `pcg.Cluster`: the mesh of its devices, and which axis lies on which level of its network, are then
         chosen with the plan.
+        Or a slice (`pcg.Controller`): the result is a function of programs on islands.
       strategy: how layouts are decided.
         "search": over all layouts, data and tensor parallelism among them, keeping annotated ones.
         "select": the fastest of several plans by simulation: searches, Unity's and the baselines (see the pass
@@ -105,6 +107,16 @@ def compile(
       ProgramError: `program` is neither a function nor a module.
       PipelineError: a pipeline option is none of what is allowed, or does not go with another one.
     """
+    if isinstance(mesh, OnSlice):
+        fixed = {"donate_argnums": donate_argnums, "static_argnums": static_argnums, "out_shardings": out_shardings,
+                 "devices": devices, "cluster": cluster, "pipeline": pipeline}  # fmt: skip
+        if other := [name for name, value in fixed.items() if value is not None and value != ()]:
+            raise ProgramError(f"{other[0]} with a slice; allowed: without it (a program of its client takes donate_argnums)")
+        if not callable(program):
+            raise ProgramError(f"a module on {mesh}; allowed: a function")
+        own = {"in_shardings": in_shardings, "memory_limit": memory_limit, "refine": refine}
+        chosen = {name: value for name, value in own.items() if value is not None}
+        return mesh.function(program, strategy=strategy, **chosen, **search)
     divided = None if pipeline is None else PipelineOptions.of(pipeline)
     open_mesh = isinstance(mesh, int)
     if isinstance(mesh, Cluster):

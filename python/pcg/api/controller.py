@@ -29,6 +29,7 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.Controller needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
+from pcg.api.on_slice import OnSlice
 from pcg.api.slice_program import Lowering, SliceFunction, SliceProgram
 from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
@@ -70,6 +71,8 @@ class Controller:
             {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
         )
         self.clients: dict[str, Client] = {}
+        self.functions: dict[str, SliceFunction] = {}
+        """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
         self._names = itertools.count()
 
     def client(
@@ -191,7 +194,7 @@ class Client:
         self.close()
 
 
-class ClientSlice:
+class ClientSlice(OnSlice):
     """Virtual devices; functions run on them.  Accepted by `pcg.compile` in place of a mesh."""
 
     def __init__(self, client: Client, name: str, slice: Slice) -> None:

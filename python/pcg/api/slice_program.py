@@ -120,6 +120,9 @@ class SliceProgram:
         if known is None or not known.is_current():
             if known is None and key in self._known:
                 return None, flat
+            for x in flat:
+                if isinstance(x, ShardedFuture):
+                    x.check()
             known = self._known[key] = self._lower(flat, tree, kinds, dict(static), len(args))
         if known is not None:
             self.last = known
@@ -200,18 +203,17 @@ class Lowered:
 
 
 class Lowering:
-    """What the programs of one client share: compiled nodes, placements of values, functions by their marks."""
+    """What the programs of one client share: compiled nodes, and placements of values."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._functions: dict[str, SliceFunction] = {}
-        self._marks = itertools.count()
+        self._functions: dict[str, SliceFunction] = client.controller.functions
         self._placed: dict[Any, Placed] = {}
         self._nodes = Nodes()
 
     def register(self, function: SliceFunction) -> str:
         """A mark that says which function, on which slice, a call in a trace is of."""
-        mark = f"f{next(self._marks)}"
+        mark = f"f{len(self._functions)}"
         self._functions[mark] = function
         return mark
 

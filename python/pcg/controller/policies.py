@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 POLICIES = ("fifo", "stride")
 
@@ -14,11 +14,14 @@ class Fifo:
         """The client to serve.  `waiting`: by client, the number of its first program in the order of submission."""
         return min(waiting, key=waiting.__getitem__)
 
-    def charge(self, client: str, seconds: float) -> None:
-        """A client has used the island, or (negative) less of it than it was charged for."""
+    def launched(self, client: str, seconds: float) -> None:
+        """A program of a client is launched, which will use the island for about so long."""
 
-    def arrive(self, client: str, active: Collection[str]) -> None:
-        """A client that had nothing to do has a program again; `active` have one already."""
+    def correct(self, client: str, seconds: float) -> None:
+        """A program used the island for so much longer (negative: less long) than was estimated."""
+
+    def arrive(self, client: str) -> None:
+        """A client that had nothing to do has a program again."""
 
     def forget(self, client: str) -> None:
         """A client is gone."""
@@ -28,24 +31,30 @@ class Stride:
     """Proportional share: of clients with programs to run, each gets time in proportion to its weight.
 
     Stride scheduling (Waldspurger and Weihl 1995): every client has a pass, which grows by the time that it uses over
-    its weight; the client with the least pass is next.  One that was idle starts at the least pass of those that were
-    not: idle time is not saved up.
+    its weight; the client with the least pass is next.  One that was idle starts where the others are: idle time is not
+    saved up.
     """
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self._weights = weights
         self._pass: dict[str, float] = {}
+        self._time = 0.0
+        """The pass of the client that was served last."""
 
     def choose(self, waiting: Mapping[str, int]) -> str:
         return min(waiting, key=lambda c: (self._pass.get(c, 0.0), waiting[c]))
 
-    def charge(self, client: str, seconds: float) -> None:
-        self._pass[client] = self._pass.get(client, 0.0) + seconds / self._weights.get(client, 1.0)
+    def launched(self, client: str, seconds: float) -> None:
+        own = self._pass.get(client, 0.0)
+        self._time = max(self._time, own)
+        self._pass[client] = max(self._time, own) + seconds / self._weights.get(client, 1.0)
 
-    def arrive(self, client: str, active: Collection[str]) -> None:
-        others = [self._pass.get(c, 0.0) for c in active if c != client]
-        if others:
-            self._pass[client] = max(self._pass.get(client, 0.0), min(others))
+    def correct(self, client: str, seconds: float) -> None:
+        if client in self._pass:
+            self._pass[client] += seconds / self._weights.get(client, 1.0)
+
+    def arrive(self, client: str) -> None:
+        self._pass[client] = max(self._pass.get(client, 0.0), self._time)
 
     def forget(self, client: str) -> None:
         self._pass.pop(client, None)

@@ -20,7 +20,7 @@ IN_FLIGHT = 8
 _NEW = 0.3
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Ticket:
     """One run of a program that waits, is in flight, or is done."""
 
@@ -58,7 +58,7 @@ class IslandQueue:
     def add(self, ticket: Ticket) -> None:
         queue = self.waiting.get(ticket.client)
         if queue is None:
-            self.order.arrive(ticket.client, self.waiting)
+            self.order.arrive(ticket.client)
             queue = self.waiting[ticket.client] = deque()
         queue.append(ticket)
 
@@ -159,49 +159,80 @@ class Scheduler:
             yield ticket
 
     def _next(self) -> Ticket | None:
-        # Islands take turns at who decides, so that none of those that compete for a program's islands waits forever.
+        """A run that the policies of all its islands would launch next, if there is room for it."""
         names = list(self.queues)
         for i in range(len(names)):
-            queue = self.queues[names[(self._turn + i) % len(names)]]
-            if (wanted := queue.preferred()) is not None:
-                first = self._first(wanted)
-                if self.launchable(first):
-                    self._turn = (self._turn + i + 1) % len(names)
-                    return first
+            # Islands take turns at who is looked at first, so that the order of their names decides nothing.
+            wanted = self.queues[names[(self._turn + i) % len(names)]].preferred()
+            if wanted is not None and (found := self._wanted_everywhere(self._first(wanted))) is not None:
+                self._turn = (self._turn + i + 1) % len(names)
+                return found
         return None
 
-    @staticmethod
-    def _first(ticket: Ticket) -> Ticket:
-        """A run, or the one that must be launched before it."""
+    def _wanted_everywhere(self, ticket: Ticket) -> Ticket | None:
+        """A run, or what keeps it from being next on one of its islands, if that is next on all of its own.
+
+        Where islands prefer different ones in a circle the oldest of these is next.
+        """
+        seen: list[Ticket] = []
+        while ticket not in seen:
+            seen.append(ticket)
+            others = (self.queues[name].preferred() for name in ticket.islands)
+            before = (self._first(t) for t in others if t is not None and t is not ticket)
+            blocker = next((t for t in before if t is not ticket), None)
+            if blocker is None:
+                return ticket if self.launchable(ticket) else None
+            ticket = blocker
+        circle = seen[seen.index(ticket) :]
+        oldest = self._first(min(circle, key=lambda t: t.number))
+        return oldest if self.launchable(oldest) else None
+
+    def _first(self, ticket: Ticket) -> Ticket:
+        """A run, or the one that must be launched before it: what it reads, or an earlier one of its client."""
         while True:
             before = next((t for t in ticket.after if not t.launched), None)
             if before is None:
-                return ticket
+                own = (self.queues[name].waiting[ticket.client][0] for name in ticket.islands)
+                before = min(own, key=lambda t: t.number)
+                if before.number >= ticket.number:
+                    return ticket
             ticket = before
 
     def launchable(self, ticket: Ticket) -> bool:
         """Whether all of its islands have room for a run."""
         return all(not self.queues[name].why_not(ticket) for name in ticket.islands)
 
-    def start_at_once(self, ticket: Ticket) -> bool:
-        """Launch a run that was just submitted if nothing is before it on its islands and there is room for it."""
-        alone = all(len(q.waiting) == 1 and len(q.waiting[ticket.client]) == 1 for q in map(self.queues.get, ticket.islands) if q)
-        if not alone or self._first(ticket) is not ticket or not self.launchable(ticket):
-            return False
-        self._start(ticket)
-        return True
+    def start_at_once(
+        self, client: str, program: str, islands: Sequence[str], nbytes: Mapping[str, int]
+    ) -> Ticket | None:
+        """A run that is launched now, if nothing waits for its islands and there is room on all of them; else None."""
+        queues = []
+        for name in islands:
+            queue = self.queues[name]
+            if queue.waiting or queue.in_flight >= queue.cap:
+                return None
+            if queue.memory is not None and queue.used + nbytes.get(name, 0) > queue.memory:
+                return None
+            queues.append(queue)
+        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, (), True)
+        self._number += 1
+        self._charge(ticket, queues)
+        return ticket
 
     def _start(self, ticket: Ticket) -> None:
-        for name in ticket.islands:
-            queue = self.queues[name]
+        queues = [self.queues[name] for name in ticket.islands]
+        for queue in queues:
             queue.take(ticket)
-            queue.in_flight += 1
-            queue.used += ticket.nbytes.get(name, 0)
-            seconds = self._seconds.get((ticket.program, name), 1e-3)
-            ticket.charged[name] = seconds
-            queue.order.charge(ticket.client, seconds)
+        self._charge(ticket, queues)
         ticket.launched = True
         ticket.after = ()
+
+    def _charge(self, ticket: Ticket, queues: Sequence[IslandQueue]) -> None:
+        for queue in queues:
+            queue.in_flight += 1
+            queue.used += ticket.nbytes.get(queue.name, 0)
+            seconds = ticket.charged[queue.name] = self._seconds.get((ticket.program, queue.name), 1e-3)
+            queue.order.launched(ticket.client, seconds)
 
     def finished(self, ticket: Ticket, island: str, seconds: float | None, kept: int = 0) -> None:
         """A run is done on an island.
@@ -220,7 +251,7 @@ class Scheduler:
             key = ticket.program, island
             known = self._seconds.get(key)
             self._seconds[key] = seconds if known is None else (1 - _NEW) * known + _NEW * seconds
-            queue.order.charge(ticket.client, seconds - charged)
+            queue.order.correct(ticket.client, seconds - charged)
 
     def release(self, island: str, nbytes: int) -> None:
         """Results are freed: bytes per device."""

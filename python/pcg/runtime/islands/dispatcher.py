@@ -20,6 +20,8 @@ from pcg.runtime.islands.future import Placed, ShardedFuture
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
+#: Seconds that a call waits itself for room in the queues, before a thread does.
+_BRIEFLY = 3e-4
 #: Seconds until a run must be done, unless its client says otherwise.
 DEADLINE = 3600.0
 
@@ -81,6 +83,8 @@ class Dispatcher:
         self.store = ObjectStore()
         self._runs: dict[Ticket, Run] = {}
         self._in_flight: dict[str, deque[tuple[Run, Any]]] = {}
+        self.most: dict[str, int] = {}
+        """By island, programs in flight at once, the most so far."""
         self._idle_since: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
@@ -94,6 +98,7 @@ class Dispatcher:
         with self._lock:
             self.scheduler.add_island(name, memory)
             self._in_flight[name] = deque()
+            self.most[name] = 0
             self._idle_since[name] = time.perf_counter()
 
     # -- submitting ----------------------------------------------------------------------------
@@ -112,24 +117,37 @@ class Dispatcher:
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             self._collect()
             after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
-            for name in loaded.islands:
-                if name not in self._in_flight:
-                    raise IslandFailed(name, loaded.name, "it is gone")
-            ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
+            ticket = None if after else self._start_at_once(client, loaded)
             self._number += 1
             put, number = self.store.put, self._number
             entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
             run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
-            run.ticket = ticket
-            if not after and self.scheduler.start_at_once(ticket):
+            if ticket is not None:
+                run.ticket = ticket
                 self._launch(run)
             else:
+                run.ticket = ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
                 self._runs[ticket] = run
                 self._pump()
                 if not ticket.launched:
                     for name in loaded.islands:
                         self._watch(name)
             return [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+
+    def _start_at_once(self, client: str, loaded: Loaded) -> Ticket | None:
+        """A launched run, if nothing is in front of it."""
+        for name in loaded.islands:
+            if name not in self._in_flight:
+                raise IslandFailed(name, loaded.name, "it is gone")
+        start = self.scheduler.start_at_once
+        ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
+        if ticket is None and not any(self._waits(name) for name in loaded.islands):
+            # Of programs that are over in no time it is quicker to wait for one than to have a thread do so.
+            end = time.perf_counter() + _BRIEFLY
+            while ticket is None and time.perf_counter() < end:
+                self._collect()
+                ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
+        return ticket
 
     def _launch(self, run: Run) -> None:
         """Put a run into the queues of its devices."""
@@ -138,10 +156,10 @@ class Dispatcher:
         for a in run.arguments:
             if type(a) is ShardedFuture:
                 a = a._entry.value
-                if a is None:
-                    a = Cancelled(f"program {run.program}: an argument was donated to an earlier program, or freed")
                 if isinstance(a, RunError):
                     lost = lost or a
+                elif a is None or a.is_deleted():  # jax would crash
+                    lost = Cancelled(f"program {run.program}: an argument was donated to an earlier program, or freed")
             arguments.append(a)
         run.arguments = []
         run.started = time.perf_counter()
@@ -159,6 +177,7 @@ class Dispatcher:
         for name in run.loaded.islands:
             if name in tokens:
                 self._in_flight[name].append((run, tokens[name]))
+                self.most[name] = max(self.most[name], len(self._in_flight[name]))
             else:
                 self._finished(run, name, None)
 

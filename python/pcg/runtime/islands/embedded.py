@@ -6,14 +6,14 @@ future of jax before it is read.  Devices run what they get in that order, and w
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
 
 from pcg.controller.faults import NodeError, RunError
-from pcg.controller.streams import Call, Copy, Free, Instruction, IslandProgram, Receive, Send, order
+from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, Stream, order
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.future import Placed
 
@@ -98,7 +98,7 @@ class EmbeddedProgram:
         ]
         self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
         self.nbytes = {name: self._needs(name) for name in self.islands}
-        self._acts = [self._act(island, what) for island, what in order(program)]
+        self._acts = self._all()
         self._arguments = [
             (number, base + slot, shardings[program.arguments[number]])
             for base, stream in zip(self._base.values(), program.streams.values(), strict=True)
@@ -158,43 +158,36 @@ class EmbeddedProgram:
 
     # -- instructions --------------------------------------------------------------------------
 
-    def _act(self, island: str, what: Instruction) -> Act:
-        base = self._base[island]
-        if isinstance(what, Call):
-            return self._call(island, what)
-        if isinstance(what, Free):
-            slot = base + what.slot
+    def _all(self) -> list[Act]:
+        """The instructions of all islands, in an order for one thread, which does both ends of a message."""
+        program = self.program
+        between = {}
+        for stream in program.streams.values():
+            for what in stream.instructions:
+                if isinstance(what, Send):
+                    between[what.tag] = self._slots
+                    self._slots += 1
+        place = dict.fromkeys(program.streams, 0)
+        donations = {name: self._donations(stream) for name, stream in program.streams.items()}
+        acts = []
+        for island, what in order(program):
+            base = self._base[island]
+            if isinstance(what, Call):
+                acts.append(self._call(island, what, donations[island][place[island]]))
+            elif isinstance(what, Copy):
+                acts.append(self._copy(base + what.source, base + what.target, what.value))
+            elif isinstance(what, Send):
+                acts.append(self._copy(base + what.slot, between[what.tag], what.value))
+            elif isinstance(what, Receive):
+                acts.append(_move(between[what.tag], base + what.slot))
+            else:
+                acts.append(_free(base + what.slot))
+            place[island] += 1
+        return acts
 
-            def free(slots: list[Any]) -> None:
-                slots[slot] = None
-
-            return free
-        if isinstance(what, Copy):
-            return self._copy(base + what.source, base + what.target, what.value)
-        if isinstance(what, Send):
-            # One thread does both ends: the value goes to where the receiver finds it.
-            peer = self.program.streams[what.peer]
-            target = next(i for i in peer.instructions if isinstance(i, Receive) and i.tag == what.tag)
-            tag = self._slots
-            self._slots += 1
-            self._channels[what.tag] = tag
-            return self._copy(base + what.slot, tag, target.value)
-        tag, slot = self._channels[what.tag], base + what.slot
-
-        def receive(slots: list[Any]) -> None:
-            slots[slot], slots[tag] = slots[tag], None
-
-        return receive
-
-    @property
-    def _channels(self) -> dict[int, int]:
-        """Where values are between send and receive, by tag."""
-        return self.__dict__.setdefault("_tags", {})
-
-    def _call(self, island: str, what: Call) -> Act:
+    def _call(self, island: str, what: Call, donated: Sequence[int]) -> Act:
         base, function, on = self._base[island], self._functions[what.function], self._islands[island]
-        positions = self._donated(what)
-        run = function.prepared(positions)
+        run = function.prepared(donated)
         reads = tuple(base + s for s in what.reads)
         writes = tuple(base + s for s in what.writes)
         gone = tuple(base + s for s in what.donates if s not in what.writes)
@@ -226,18 +219,25 @@ class EmbeddedProgram:
 
         return call
 
-    def _donated(self, what: Call) -> list[int]:
-        """Arguments whose buffers results can take over: those of the same shape, type and layout."""
-        program = self.program
-        results = Counter(what.values)
-        found = []
-        for slot in what.donates:
-            position = what.reads.index(slot)
-            value = self._holds[id(what)][position]
-            if results[value]:
-                results[value] -= 1
-                found.append(position)
-        del program
+    def _donations(self, stream: Stream) -> dict[int, list[int]]:
+        """By place of a call in a stream, the arguments whose buffers its results can take over: those of the same
+        shape, type and layout."""
+        values = self.program.values
+        inside = {slot: values[self.program.arguments[n]] for n, slot in stream.arguments}
+        found = {}
+        for place, what in enumerate(stream.instructions):
+            if isinstance(what, Call):
+                results = Counter(values[v] for v in what.values)
+                found[place] = []
+                for slot in what.donates:
+                    if results[inside[slot]]:
+                        results[inside[slot]] -= 1
+                        found[place].append(what.reads.index(slot))
+                inside.update(zip(what.writes, (values[v] for v in what.values), strict=True))
+            elif isinstance(what, Copy):
+                inside[what.target] = values[what.value]
+            elif isinstance(what, Receive):
+                inside[what.slot] = values[what.value]
         return found
 
     def _copy(self, source: int, target: int, value: int) -> Act:
@@ -286,3 +286,17 @@ class EmbeddedProgram:
 
     def wait(self, token: tuple[Any, Island]) -> None:
         wait_for(*token)
+
+
+def _move(source: int, target: int) -> Act:
+    def move(slots: list[Any]) -> None:
+        slots[target], slots[source] = slots[source], None
+
+    return move
+
+
+def _free(slot: int) -> Act:
+    def free(slots: list[Any]) -> None:
+        slots[slot] = None
+
+    return free

@@ -77,6 +77,15 @@ class ShardedFuture:
             raise RunError(f"{self!r} was donated to a later program, or freed")
         return value
 
+    def check(self) -> None:
+        """Raise the error that is in its place, if it is lost already.
+
+        Raises:
+          RunError: its program failed, or its island or client is gone.
+        """
+        if isinstance(self._entry.value, RunError):
+            raise self._entry.value
+
     def block_until_ready(self) -> ShardedFuture:
         """Wait until it is computed.
 
