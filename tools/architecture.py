@@ -19,9 +19,9 @@ from typing import Any
 
 #: From the ground up: a room may import from itself and from those before it, nothing else.  "" is `pcg` itself.
 ORDER = (
-    "kernels", "layout", "machine", "solve", "pipeline", "dialects", "ir", "rules", "reshard", "propagate",
-    "substitute", "cost", "search", "baselines", "lower", "emulate", "simulate", "explain", "rewrite", "lint",
-    "planning", "passes", "driver", "viz", "runtime", "frontend", "api", "", "tools",
+    "kernels", "layout", "machine", "solve", "pipeline", "controller", "dialects", "ir", "rules", "reshard",
+    "propagate", "substitute", "cost", "search", "baselines", "lower", "emulate", "simulate", "explain", "rewrite",
+    "lint", "planning", "passes", "driver", "viz", "runtime", "frontend", "api", "", "tools",
 )  # fmt: skip
 #: Rooms whose functions everything calls all the time: they are left out of the ways through the rooms.
 _GROUND = frozenset({"kernels", "layout", "machine", "solve", "dialects", "ir", "rules", ""})

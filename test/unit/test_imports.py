@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Package directories as they are in the repository, by the room's name.
 TOP_ROOMS = {"dialects": ROOT / "dialects", "passes": ROOT / "passes", "tools": ROOT / "tools"}
 CORE = ROOT / "python" / "pcg"
-WITHOUT_MLIR = ["kernels", "layout", "machine", "solve", "pipeline", "cost", "propagate", "reshard"]
+WITHOUT_MLIR = ["kernels", "layout", "machine", "solve", "pipeline", "controller", "cost", "propagate", "reshard"]
 JAX = {"jax", "jaxlib", "flax"}
 JAX_ROOMS = {"api", "frontend", "runtime"}
 HEAVY = {"jax", "jaxlib", "scipy", "ray", "z3", "torch", "matplotlib"}
