@@ -38,9 +38,9 @@ from pcg.controller.scheduler import IN_FLIGHT
 from pcg.controller.slices import Slice
 from pcg.layout import Mesh
 from pcg.machine import Cluster
-from pcg.runtime import jax_compat
-from pcg.runtime.islands import embedded
+from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
+from pcg.runtime.islands.embedded import EmbeddedBackend
 
 
 class Controller:
@@ -66,7 +66,9 @@ class Controller:
         self._memory = memory
         found = _islands(islands, list(jax.devices() if devices is None else devices), memory)
         self.resources = ResourceManager([island for island, _ in found])
-        self.islands = {island.name: embedded.Island(island.name, own) for island, own in found}
+        self.backend: Backend = EmbeddedBackend()
+        for island, own in found:
+            self.backend.add_island(island.name, own)
         self.dispatcher = Dispatcher(
             {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
         )
@@ -100,7 +102,7 @@ class Controller:
     def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
         """Devices join, as an island; slices that had no place get one there."""
         island = Island(name, tuple(shape or (len(devices),)), (False,) * len(shape or (0,)), _kind(devices[0]), self._memory)
-        self.islands[name] = embedded.Island(name, devices)
+        self.backend.add_island(name, devices)
         self.dispatcher.add_island(name, self._memory)
         self.resources.add(island)
 
@@ -109,17 +111,19 @@ class Controller:
 
         Programs that use those slices are lowered again when they are called next.
         """
-        if name not in self.islands:
-            raise ResourceError(f"island {name!r}; allowed: {', '.join(self.islands)}")
+        known = [i.name for i in self.resources.islands]
+        if name not in known:
+            raise ResourceError(f"island {name!r}; allowed: {', '.join(known)}")
         self.resources.remove(name)
         self.dispatcher.lose(name, cause)
-        del self.islands[name]
+        self.backend.remove_island(name)
 
     def close(self) -> None:
         """Wait for what runs, free everything."""
         for client in list(self.clients.values()):
             client.close()
         self.dispatcher.close()
+        self.backend.close()
 
     def __enter__(self) -> Controller:
         return self
@@ -128,7 +132,7 @@ class Controller:
         self.close()
 
     def __repr__(self) -> str:
-        islands = ", ".join(f"{n}: {len(i.devices)}" for n, i in self.islands.items())
+        islands = ", ".join(f"{i.name}: {i.size}" for i in self.resources.islands)
         return f"<pcg.Controller {islands}; clients {', '.join(self.clients) or 'none'}>"
 
 
@@ -136,8 +140,8 @@ class Client:
     """One user of a controller: its slices, functions, programs and buffers."""
 
     def __init__(self, controller: Controller, name: str, deadline: float) -> None:
-        self.controller, self.name, self.deadline = controller, name, deadline
-        self.lowering = Lowering(self)
+        self.controller, self.name = controller, name
+        self.lowering = Lowering(name, controller.backend, controller.dispatcher, controller.functions, deadline)
         self._slices: dict[str, ClientSlice] = {}
         self._numbers = itertools.count()
 
@@ -211,19 +215,14 @@ class ClientSlice(OnSlice):
         return self._slice.island
 
     @property
-    def devices(self) -> list[Any]:
-        """The devices that it is on now, in the order of the mesh."""
-        own = self.client.controller.islands[self._slice.island].devices
-        return [own[i] for i in self._slice.devices]
-
-    @property
     def device_numbers(self) -> tuple[int, ...]:
         """Their numbers in the island."""
         return tuple(self._slice.devices)
 
     @property
     def jax_mesh(self) -> jax.sharding.Mesh:
-        return jax_compat.jax_mesh(self.mesh, self.devices)
+        """The mesh of the devices that it is on now."""
+        return self.client.controller.backend.mesh(self.island, self.mesh, self.device_numbers)
 
     @property
     def version(self) -> int:

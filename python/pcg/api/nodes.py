@@ -93,18 +93,19 @@ class Nodes:
 
         name = "".join(c if c.isalnum() else "_" for c in node.name) or "node"
         run.__name__ = run.__qualname__ = name
+        devices = list(slice.jax_mesh.devices.flat)
         options = {"strategy": "auto", "refine": False, **options}
         # Users do not see the dimensions that a random key has inside.
         own = [
             None if spec is None else ShardSpec(spec.dims[: v.aval.ndim])
             for spec, v in zip(known, node.jaxpr.jaxpr.invars, strict=True)
         ]
-        compiled = pcg_compile(run, slice.mesh, devices=slice.devices, in_shardings=tuple(own), **options)
+        compiled = pcg_compile(run, slice.mesh, devices=devices, in_shardings=tuple(own), **options)
         executable = compiled.lower(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in node.jaxpr.jaxpr.invars])
         c = executable.compilation
         count = len(c.program.inputs)
         ins, outs = (tuple(s.without_partial() for s in specs) for specs in (c.in_specs[:count], c.out_specs))
-        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, slice.devices, ins, outs)
+        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, devices, ins, outs)
 
 
 def _has_constants(jaxpr: core.ClosedJaxpr) -> bool:

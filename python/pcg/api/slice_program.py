@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
 from pcg.api.nodes import Nodes
+from pcg.api.on_slice import OnSlice
 from pcg.controller.streams import IslandProgram
 from pcg.driver.island_program import Boundary, lower_program
 from pcg.driver.program import ProgramError
@@ -17,12 +18,10 @@ from pcg.frontend import jax_program, slice_calls
 from pcg.frontend.annotate import shard
 from pcg.layout import ShardSpec
 from pcg.runtime import jax_compat
-from pcg.runtime.islands.embedded import EmbeddedProgram
+from pcg.runtime.islands.backend import Backend, Loaded
+from pcg.runtime.islands.dispatcher import Dispatcher
 from pcg.runtime.islands.future import Placed, ShardedFuture
-from pcg.runtime.placement import DeviceMesh, shard_spec
-
-if TYPE_CHECKING:
-    from pcg.api.controller import Client, ClientSlice
+from pcg.runtime.placement import shard_spec
 
 #: What jax raises where Python needs the value of something that is traced.
 _NEEDS_VALUE = (
@@ -36,7 +35,7 @@ class SliceFunction:
     """A function on a slice.  See `pcg.api.controller.ClientSlice.function`."""
 
     def __init__(
-        self, lowering: Lowering, function: Callable[..., Any], slice: ClientSlice, options: Mapping[str, Any]
+        self, lowering: Lowering, function: Callable[..., Any], slice: OnSlice, options: Mapping[str, Any]
     ) -> None:
         self.slice, self.options = slice, dict(options)
         self.__name__ = getattr(function, "__name__", "function")
@@ -83,8 +82,8 @@ class SliceProgram:
         lowered, flat = self._lowered(args, kwargs)
         if lowered is None:
             return self._call_by_call(args, kwargs)
-        client = self._lowering.client
-        futures = client.controller.dispatcher.submit(client.name, lowered.loaded, flat, client.deadline)
+        own = self._lowering
+        futures = own.dispatcher.submit(own.client, lowered.loaded, flat, own.deadline)
         return jax.tree.unflatten(lowered.out_tree, futures)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -179,8 +178,8 @@ class Lowered:
     """A program for one set of shapes and placements."""
 
     def __init__(
-        self, program: IslandProgram, texts: Mapping[str, str], loaded: EmbeddedProgram, out_tree: Any,
-        slices: Mapping[str, ClientSlice],
+        self, program: IslandProgram, texts: Mapping[str, str], loaded: Loaded, out_tree: Any,
+        slices: Mapping[str, OnSlice],
     ) -> None:  # fmt: skip
         self.program, self.loaded, self.out_tree = program, loaded, out_tree
         self._texts = texts
@@ -203,11 +202,16 @@ class Lowered:
 
 
 class Lowering:
-    """What the programs of one client share: compiled nodes, and placements of values."""
+    """What the programs of one client share: compiled nodes, and placements of values.
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self._functions: dict[str, SliceFunction] = client.controller.functions
+    `functions`: those on slices of all clients, by the marks that they have in traces.
+    """
+
+    def __init__(
+        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, SliceFunction], deadline: float
+    ) -> None:
+        self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
+        self._backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
         self._nodes = Nodes()
 
@@ -231,11 +235,11 @@ class Lowering:
     ) -> Lowered:
         """Compile the nodes of a program one after another, each for the layouts in which others leave its arguments."""
         leaves = [jax_program.leaf(f"value {i}", aval) for i, aval in enumerate(graph.values)]
-        at: dict[int, tuple[ClientSlice, ShardSpec]] = {}
+        at: dict[int, tuple[OnSlice, ShardSpec]] = {}
         for number, kind in zip(graph.arguments, kinds, strict=True):
             if isinstance(kind, Placed):
                 at[number] = kind.slice, kind.spec
-        slices: dict[str, ClientSlice] = {s.name: s for s, _ in at.values()}
+        slices: dict[str, OnSlice] = {s.name: s for s, _ in at.values()}
         boundaries, compiled = [], {}
         for node in graph.nodes:
             function = self._functions[node.slice]
@@ -257,23 +261,18 @@ class Lowering:
             name, leaves, {v: (s.name, spec) for v, (s, spec) in at.items()}, [*graph.arguments, *constants], boundaries,
             graph.results, {s.name: (s.island, s.mesh, s.device_numbers) for s in slices.values()}, donated,
         )  # fmt: skip
-        meshes = {s.name: DeviceMesh.of(s.mesh, s.devices) for s in slices.values()}
-        shardings = [
-            meshes[v.slice].sharding(ShardSpec.replicated(len(v.spec.dims)) if 0 in v.shape else v.spec)
-            for v in program.values
-        ]
         outputs = [
-            self._place(graph.values[v], slices[program.values[i].slice], program.values[i].spec, shardings[i])
+            self._place(graph.values[v], slices[program.values[i].slice], program.values[i].spec)
             for v, i in zip(graph.results, program.results, strict=True)
         ]
         fixed = [x for _, x in graph.constants]
-        loaded = EmbeddedProgram(program, compiled, shardings, self.client.controller.islands, outputs, fixed)
+        loaded = self._backend.load(program, compiled, outputs, fixed)
         return Lowered(program, texts, loaded, out_tree, slices)
 
-    def _place(self, aval: Any, slice: ClientSlice, spec: ShardSpec, sharding: Any) -> Placed:
+    def _place(self, aval: Any, slice: OnSlice, spec: ShardSpec) -> Placed:
         key = tuple(aval.shape), aval.dtype, slice, spec, slice.version
         if key not in self._placed:
-            self._placed[key] = Placed(aval, slice, spec, sharding)
+            self._placed[key] = Placed(aval, slice, spec)
         return self._placed[key]
 
 

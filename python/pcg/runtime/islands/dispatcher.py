@@ -11,12 +11,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
 from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
 from pcg.controller.store import Entry, ObjectStore
-from pcg.runtime.islands.future import Placed, ShardedFuture
+from pcg.runtime.islands.backend import Loaded
+from pcg.runtime.islands.future import ShardedFuture
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
@@ -24,32 +25,6 @@ _LOOK = 0.01
 _BRIEFLY = 3e-4
 #: Seconds until a run must be done, unless its client says otherwise.
 DEADLINE = 3600.0
-
-
-class Loaded(Protocol):
-    """A program that a backend can run."""
-
-    name: str
-    islands: tuple[str, ...]
-    nbytes: Mapping[str, int]
-    """By island, bytes per device that a run adds."""
-    kept: Mapping[str, int]
-    """By island, bytes per device of its results."""
-    outputs: Sequence[tuple[Placed, str, int]]
-    """Of each result: what it is, its island, bytes per device."""
-
-    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Callable[[], bool | None]]]:
-        """Values of the results, or a `RunError` in their place; by island, what waits until the run is done there.
-
-        A wait is called with nothing and returns when all is done; `launch` takes what it is given in `arguments`, a
-        list that nobody else refers to.
-        """
-
-    def ready(self, token: Any) -> bool:
-        """Whether what a token stands for is done."""
-
-    def wait(self, token: Any) -> None:
-        """Wait until it is."""
 
 
 class Run:

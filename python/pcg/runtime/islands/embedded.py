@@ -8,32 +8,23 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, Stream, order
+from pcg.layout import Mesh, ShardSpec
 from pcg.runtime import jax_compat
+from pcg.runtime.islands.backend import Function
 from pcg.runtime.islands.future import Placed
+from pcg.runtime.placement import DeviceMesh
 
 #: Computations of several devices in the queues of an island at most: XLA's CPU devices wait for each other for ever
 #: when more than 32 with collectives are under way.
 GANGS = 16
 
 Act = Callable[[list[Any]], None]
-
-
-class Function(Protocol):
-    """A compiled node of a program."""
-
-    name: str
-    source: str
-    workspace: int
-    """Bytes per device that it needs besides arguments and results."""
-
-    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
-        """What runs it on arrays that are on its slice, where it wants them; `donates` are numbers of arguments."""
 
 
 class Island:
@@ -67,6 +58,44 @@ def wait_for(array: Any, island: Island) -> None:
                 island.newest.block_until_ready()
             except Exception:
                 return
+
+
+class EmbeddedBackend:
+    """Islands that are disjoint parts of this process's devices."""
+
+    def __init__(self) -> None:
+        self.islands: dict[str, Island] = {}
+
+    def add_island(self, name: str, devices: Sequence[Any]) -> None:
+        self.islands[name] = Island(name, devices)
+
+    def remove_island(self, name: str) -> None:
+        del self.islands[name]
+
+    def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
+        return jax_compat.jax_mesh(mesh, self.devices(island, numbers))
+
+    def devices(self, island: str, numbers: Sequence[int]) -> list[Any]:
+        own = self.islands[island].devices
+        return [own[i] for i in numbers]
+
+    def load(
+        self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
+        constants: Sequence[Any],
+    ) -> EmbeddedProgram:  # fmt: skip
+        meshes = {
+            name: DeviceMesh.of(Mesh(mesh.axes), self.devices(island, mesh.device_ids or range(mesh.size)))
+            for name, (island, mesh) in program.slices.items()
+        }
+        # XLA gives an array without elements that is split the wrong shape.
+        shardings = [
+            meshes[v.slice].sharding(ShardSpec.replicated(len(v.spec.dims)) if 0 in v.shape else v.spec)
+            for v in program.values
+        ]
+        return EmbeddedProgram(program, functions, shardings, self.islands, outputs, constants)
+
+    def close(self) -> None:
+        self.islands.clear()
 
 
 class EmbeddedProgram:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
 
 from pcg.controller.faults import NodeError, RunError
-from pcg.controller.store import Entry
+from pcg.controller.store import Entry, ObjectStore
 
-if TYPE_CHECKING:
-    from pcg.runtime.islands.dispatcher import Dispatcher, Run
+
+class Source(Protocol):
+    """Where futures come from."""
+
+    store: ObjectStore
+
+    def wait_for_launch(self, run: Any) -> None:
+        """Wait until a run has values, or errors in their places."""
 
 
 class Placed:
     """Shape, dtype and layout of a value on a slice; equal ones are one object."""
 
-    __slots__ = ("shape", "dtype", "slice", "spec", "sharding", "aval")
+    __slots__ = ("shape", "dtype", "slice", "spec", "aval")
 
-    def __init__(self, aval: Any, slice: Any, spec: Any, sharding: Any) -> None:
+    def __init__(self, aval: Any, slice: Any, spec: Any) -> None:
         self.shape, self.dtype = tuple(aval.shape), aval.dtype
-        self.slice, self.spec, self.sharding = slice, spec, sharding
+        self.slice, self.spec = slice, spec
         self.aval = jax.ShapeDtypeStruct(self.shape, self.dtype)
 
 
@@ -35,7 +41,7 @@ class ShardedFuture:
 
     __slots__ = ("_entry", "_run", "_dispatcher", "placed", "__weakref__")
 
-    def __init__(self, entry: Entry, run: Run, dispatcher: Dispatcher, placed: Placed) -> None:
+    def __init__(self, entry: Entry, run: Any, dispatcher: Source, placed: Placed) -> None:
         self._entry, self._run, self._dispatcher, self.placed = entry, run, dispatcher, placed
 
     def __del__(self) -> None:

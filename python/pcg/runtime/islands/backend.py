@@ -1,0 +1,86 @@
+"""What runs programs on islands: this process, processes, or machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from pcg.controller.streams import IslandProgram
+from pcg.driver.compilation import Compilation
+from pcg.layout import Mesh
+from pcg.runtime.islands.future import Placed
+
+
+class Function(Protocol):
+    """A compiled node of a program: one computation on all devices of a slice."""
+
+    name: str
+    """As calls in streams name it."""
+    source: str
+    """File and line of the user's call, for errors."""
+    compilation: Compilation
+    """What every device runs, and the layouts of arguments and results."""
+    workspace: int
+    """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
+
+    def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
+        """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over."""
+
+
+class Loaded(Protocol):
+    """A program that a backend can run."""
+
+    name: str
+    islands: tuple[str, ...]
+    nbytes: Mapping[str, int]
+    """By island, bytes per device that a run adds to what is there."""
+    kept: Mapping[str, int]
+    """By island, bytes per device of its results."""
+    outputs: Sequence[tuple[Placed, str, int]]
+    """Of each result: what it is, its island, bytes per device."""
+
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Put a run into the queues of its islands, without waiting for it.
+
+        Args:
+          arguments: what earlier programs of this backend returned as values of results, or arrays on the host; a list
+            that nobody else refers to.
+
+        Returns:
+          Values of the results, each an object with `is_deleted()`, `is_ready()`, `block_until_ready()` and
+          `__array__()`, or a `RunError` in its place; and by island a token for `ready` and `wait`.
+        """
+
+    def ready(self, token: Any) -> bool:
+        """Whether what a token stands for is done, or has failed."""
+
+    def wait(self, token: Any) -> None:
+        """Wait until it is."""
+
+
+class Backend(Protocol):
+    """Islands by name, and programs on them."""
+
+    def add_island(self, name: str, devices: Sequence[Any]) -> None:
+        """An island joins."""
+
+    def remove_island(self, name: str) -> None:
+        """An island has left, or is to."""
+
+    def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
+        """A mesh of devices of an island, by their numbers there, as jax sees it."""
+
+    def load(
+        self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
+        constants: Sequence[Any],
+    ) -> Loaded:  # fmt: skip
+        """Prepare a program.
+
+        Args:
+          functions: what calls name.
+          outputs: what each result is.
+          constants: the last arguments, which callers do not give.
+        """
+
+    def close(self) -> None:
+        """Nothing runs any more; give everything back."""
