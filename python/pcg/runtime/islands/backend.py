@@ -39,6 +39,10 @@ class Loaded(Protocol):
     outputs: Sequence[tuple[Placed, str, int]]
     """Of each result: what it is, its island, bytes per device."""
 
+    direct: Callable[[list[Any]], tuple[Sequence[Any], Any]] | None
+    """For a program of one computation, where this process launches it: `launch` without what several need.  Takes
+    values that are where the program wants them; returns results and the token of the island."""
+
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Put a run into the queues of its islands, without waiting for it.
 

@@ -44,6 +44,16 @@ class Run:
         """Islands that it is not done on."""
 
 
+class _Launched:
+    """Runs of a program of one computation that was launched in the call: there is nothing to know of each."""
+
+    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started")
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded, self.program, self.entries, self.number, self.started = loaded, loaded.name, (), 0, 0.0
+        self.ticket = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True)
+
+
 class Dispatcher:
     """All that is shared by the clients of a controller: scheduler, store, runs in flight.
 
@@ -57,7 +67,7 @@ class Dispatcher:
         self.scheduler = Scheduler(policy, cap)
         self.store = ObjectStore()
         self._runs: dict[Ticket, Run] = {}
-        self._in_flight: dict[str, deque[tuple[Run, Any]]] = {}
+        self._in_flight: dict[str, deque[tuple[Run | _Launched, Any]]] = {}
         self.most: dict[str, int] = {}
         """By island, programs in flight at once, the most so far."""
         self._idle_since: dict[str, float] = {}
@@ -109,6 +119,55 @@ class Dispatcher:
                         self._watch(name)
             return [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
 
+    def quick(
+        self, client: str, loaded: Loaded, placed: Sequence[Any]
+    ) -> Callable[[Sequence[Any]], list[ShardedFuture] | None] | None:
+        """`submit` of a program of one computation, for futures that are as `placed` says.
+
+        What it returns does nothing, and returns None, where that is not all there is to do: something waits, an
+        argument is not computed yet by a launched program, or is elsewhere.  None if the program is another one.
+        """
+        direct = loaded.direct
+        if direct is None or self.scheduler.queues[loaded.islands[0]].memory is not None:
+            return None
+        island = loaded.islands[0]
+        queue, in_flight, lock, put = self.scheduler.queues[island], self._in_flight[island], self._lock, self.store.put
+        outputs = [(out[0], out[2]) for out in loaded.outputs]
+        done = _Launched(loaded)
+        count = len(placed)
+
+        def run(args: Sequence[Any]) -> list[ShardedFuture] | None:
+            if len(args) != count:
+                return None
+            values = []
+            for a, p in zip(args, placed, strict=True):
+                if type(a) is not ShardedFuture or a.placed is not p:
+                    return None
+                values.append(a._entry.value)
+            with lock:
+                if queue.in_flight >= queue.cap:
+                    self._collect()
+                if queue.waiting or queue.in_flight >= queue.cap or self._closed or self._in_flight.get(island) is not in_flight:
+                    return None
+                for value in values:
+                    if value is None or isinstance(value, RunError) or value.is_deleted():
+                        return None
+                out, token = direct(values)
+                if token is not None:
+                    queue.in_flight += 1
+                    in_flight.append((done, token))
+                    if queue.in_flight > self.most[island]:
+                        self.most[island] = queue.in_flight
+                self._number = number = self._number + 1
+                futures = []
+                for (what, nbytes), value in zip(outputs, out, strict=True):
+                    entry = put(client, number, island, nbytes)
+                    entry.value = value
+                    futures.append(ShardedFuture(entry, done, self, what))
+            return futures
+
+        return run
+
     def _start_at_once(self, client: str, loaded: Loaded) -> Ticket | None:
         """A launched run, if nothing is in front of it."""
         for name in loaded.islands:
@@ -156,7 +215,11 @@ class Dispatcher:
             else:
                 self._finished(run, name, None)
 
-    def _finished(self, run: Run, island: str, seconds: float | None) -> None:
+    def _finished(self, run: Run | _Launched, island: str, seconds: float | None) -> None:
+        if isinstance(run, _Launched):
+            if (queue := self.scheduler.queues.get(island)) is not None:
+                queue.in_flight -= 1
+            return
         run.left -= 1
         # What was freed before the run was done is not kept.
         kept = 0

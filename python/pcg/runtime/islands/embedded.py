@@ -22,7 +22,7 @@ from pcg.runtime.placement import DeviceMesh
 
 #: Computations of several devices in the queues of an island at most: XLA's CPU devices wait for each other for ever
 #: when more than 32 with collectives are under way.
-GANGS = 16
+GANGS = 24
 
 Act = Callable[[list[Any]], None]
 
@@ -41,11 +41,18 @@ class Island:
         """A small result of the computation that was launched last."""
 
     def gang(self, array: Any) -> None:
-        """A computation of several devices is in the queues, and computes an array; waits for the `GANGS`th before."""
-        self._gangs.append(array)
-        while len(self._gangs) > GANGS:
-            wait_for(self._gangs.popleft(), self)
-        self.most = max(self.most, len(self._gangs))
+        """A computation of several devices is in the queues, and computes an array.
+
+        If there are many it waits for most of them: one that waits for each takes longer than the computations.
+        """
+        gangs = self._gangs
+        gangs.append(array)
+        if len(gangs) > self.most:
+            self.most = len(gangs)
+        if len(gangs) == GANGS:
+            for _ in range(GANGS - GANGS // 4):
+                last = gangs.popleft()
+            wait_for(last, self)
 
 
 def wait_for(array: Any, island: Island) -> None:
@@ -139,6 +146,7 @@ class EmbeddedProgram:
         ]
         results = {n: self._base[i] + slot for i, s in program.streams.items() for n, slot in s.results}
         self._results = [results[n] for n in range(len(program.results))]
+        self.direct = self._direct()
         self._last = {
             name: -1 if (slot := self._last_slot(name)) < 0 else self._base[name] + slot for name in self.islands
         }  # fmt: skip
@@ -306,6 +314,38 @@ class EmbeddedProgram:
             if token is not None and not isinstance(token, RunError):
                 tokens[name] = (token, island)
         return [slots[i] for i in self._results], tokens
+
+    def _direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
+        """The only computation of the program, if all that it does is that."""
+        (name, stream), *others = self.program.streams.items()
+        calls = [i for i in stream.instructions if not isinstance(i, Free)]
+        if others or self._constants or len(calls) != 1 or not isinstance(what := calls[0], Call):
+            return None
+        slot_of = dict(stream.arguments)
+        taken = [slot_of[n] for n in range(len(slot_of))]
+        given = [slot for _, slot in sorted(stream.results)]
+        if tuple(taken) != what.reads or tuple(given) != what.writes:
+            return None
+        function, on = self._functions[what.function], self._islands[name]
+        run = function.prepared(self._donations(stream)[stream.instructions.index(what)])
+        sizes = [self.program.values[v].nbytes for v in what.values]
+        smallest, count = sizes.index(min(sizes)), len(sizes)
+        gang, program = self.program.slices[what.slice][1].size > 1, self.name
+
+        def direct(arguments: list[Any]) -> tuple[Sequence[Any], Any]:
+            try:
+                out = run(*arguments)
+            except Exception as error:
+                lost = NodeError(program, function.name, function.source, error)
+                lost.__cause__ = error
+                return [lost] * count, None
+            on.newest = done = out[smallest]
+            on.launched += 1
+            if gang:
+                on.gang(done)
+            return out, (done, on)
+
+        return direct
 
     def ready(self, token: tuple[Any, Island]) -> bool:
         array, island = token
