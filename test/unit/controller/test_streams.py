@@ -10,8 +10,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch_mlir import ir
 
-from pcg.controller.check_streams import peak_bytes
-from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, Stream, StreamError, Value, order
+from pcg.controller.streams import (
+    Call,
+    Copy,
+    Free,
+    IslandProgram,
+    Receive,
+    Send,
+    Stream,
+    StreamError,
+    Value,
+    order,
+    peak_bytes,
+)
 from pcg.ir.context import make_context
 from pcg.ir.parse import load_module
 from pcg.layout import Mesh, ShardSpec

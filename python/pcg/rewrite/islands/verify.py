@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.controller.check_streams import check, peak_bytes
-from pcg.controller.streams import StreamError
+from pcg.controller.streams import StreamError, peak_bytes
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.rewrite.islands import nodes
@@ -27,7 +26,7 @@ class VerifyIslands(Transformation):
             _check_layouts(func)
         program, origins = read_with_origins(module)
         try:
-            check(program, self.memory)
+            program.check(self.memory)
         except StreamError as error:
             func = functions.get(error.island or "", module)
             op = func if error.place is None else origins.get((error.island or "", error.place), func)
