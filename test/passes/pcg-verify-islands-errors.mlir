@@ -143,3 +143,32 @@ func.func @main.podA(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@a, [[]], {
 func.func @main.podA() attributes {island = "podA", pcg.results = array<i64: 0>} {
   return
 }
+
+// -----
+
+"dist.mesh"() {island = "podA", sym_name = "a", value = #dist.process_mesh<["x"], [2], []>} : () -> ()
+func.func @main.podA() attributes {island = "podA", pcg.results = array<i64>} {
+  return
+}
+// expected-error @+1 {{island podA has another function; allowed: one}}
+func.func @other.podA() attributes {island = "podA", pcg.results = array<i64>} {
+  return
+}
+
+// -----
+
+"dist.mesh"() {island = "podA", sym_name = "a", value = #dist.process_mesh<["x"], [2], []>} : () -> ()
+// expected-error @+1 {{argument 0 has no pcg.argument; it is a number}}
+func.func @main.podA(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@a, [[]], {}>}) attributes {island = "podA", pcg.results = array<i64>} {
+  return
+}
+
+// -----
+
+"dist.mesh"() {island = "podA", sym_name = "a", value = #dist.process_mesh<["x"], [2], []>} : () -> ()
+func.func private @f()
+func.func @main.podA() attributes {island = "podA", pcg.results = array<i64>} {
+  // expected-error @+1 {{'func.call' op: last_uses has 0; it has 0 operands}}
+  call @f() {mesh = @a, in_specs = [], last_uses = array<i64: 0>} : () -> ()
+  return
+}
