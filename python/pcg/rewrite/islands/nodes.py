@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pcg.dialects import checks
 from pcg.dialects.dist import ShardSpecAttr
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
@@ -70,9 +71,9 @@ def islands_of(module: ir.Operation) -> dict[str, str]:
     for op in body(module).operations:
         op = op.operation
         if op.name == "dist.mesh":
-            if ISLAND not in op.attributes:
+            if not isinstance(island := checks.entry(op.attributes, ISLAND), ir.StringAttr):
                 raise PcgError(f"slice @{symbol(op)} is on no island; run pcg-assign-islands first", op)
-            found[symbol(op)] = symbol(op, ISLAND)
+            found[symbol(op)] = island.value
     return found
 
 
@@ -80,9 +81,14 @@ def island_functions(module: ir.Operation) -> dict[str, ir.Operation]:
     """The function of each island, behind pcg-split-islands.
 
     Raises:
-      PcgError: there is none.
+      PcgError: there is none, or an island has several.
     """
-    found = {symbol(f, ISLAND): f for f in functions(module) if ISLAND in f.attributes}
+    found: dict[str, ir.Operation] = {}
+    for func in functions(module):
+        if isinstance(island := checks.entry(func.attributes, ISLAND), ir.StringAttr):
+            if island.value in found:
+                raise PcgError(f"island {island.value} has another function; allowed: one", func)
+            found[island.value] = func
     if not found:
         raise PcgError("the module has no functions of islands; run pcg-split-islands first", module)
     return found
@@ -115,8 +121,8 @@ def wanted(op: ir.Operation, operand: int) -> ir.Attribute:
 
 
 def _entry(op: ir.Operation, name: str, i: int) -> ir.Attribute:
-    specs = op.attributes[name] if name in op.attributes else None
-    found = specs[i].maybe_downcast() if isinstance(specs, ir.ArrayAttr) and i < len(specs) else None
+    specs = checks.attribute(op, name, ir.ArrayAttr)
+    found = checks.item(specs, i) if specs is not None and i < len(specs) else None
     if not isinstance(found, ShardSpecAttr):
         raise PcgError(f"'{op.name}' op: {name} {i} is {found}; allowed: a #dist.shard_spec", op)
     return found
@@ -142,7 +148,7 @@ def is_donated(argument: ir.Value) -> bool:
 
 def last_uses(op: ir.Operation) -> list[int]:
     """Numbers of the operands that nothing reads behind an op."""
-    found = op.attributes[LAST_USES] if LAST_USES in op.attributes else None
+    found = checks.entry(op.attributes, LAST_USES)
     if found is not None and not isinstance(found, ir.DenseI64ArrayAttr):
         raise PcgError(f"'{op.name}' op: {LAST_USES} is {found}; allowed: array<i64: ...>", op)
     numbers = [] if found is None else list(found)
@@ -166,7 +172,7 @@ def check_program(module: ir.Operation, func: ir.Operation) -> None:
         if op.name not in OPS:
             raise PcgError(f"'{op.name}' op in a program on islands; allowed: {', '.join(OPS)}", op)
         if op.name == "func.call":
-            if not isinstance(on := op.attributes["mesh"] if "mesh" in op.attributes else None, ir.FlatSymbolRefAttr):
+            if not isinstance(on := checks.entry(op.attributes, "mesh"), ir.FlatSymbolRefAttr):
                 raise PcgError(f"'func.call' op: mesh is {on}; allowed: the symbol of a dist.mesh", op)
             for i, value in enumerate(op.operands):
                 _check(meshes, f"'func.call' op: in_specs {i}", wanted(op, i), value.type, op, on.value)

@@ -7,6 +7,7 @@ import heapq
 from torch_mlir import ir
 
 from pcg.controller.streams import Call, Copy, Free, Instruction, IslandProgram, Receive, Send, Stream, Value, nbytes
+from pcg.dialects import checks
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.types import element_bytes
@@ -90,7 +91,8 @@ class _StreamReader:
         for op in nodes.ops_of(func):
             self._op(op)
         results = []
-        numbers = func.attributes[nodes.RESULTS] if nodes.RESULTS in func.attributes else ()
+        listed = checks.attribute(func, nodes.RESULTS, ir.DenseI64ArrayAttr)
+        numbers = [] if listed is None else list(listed)
         values = nodes.returned(func)
         if len(numbers) != len(values):
             raise PcgError(f"{nodes.RESULTS} has {len(numbers)} entries; one per result is needed, {len(values)}", func)
@@ -100,10 +102,10 @@ class _StreamReader:
         return Stream(self.island, self.count, tuple(arguments), tuple(results), tuple(self.instructions))
 
     def _argument_number(self, argument: ir.Value) -> int:
-        own = self.func.attributes["arg_attrs"][argument.arg_number]
-        if nodes.ARGUMENT not in own or not isinstance(own[nodes.ARGUMENT], ir.IntegerAttr):
+        number = checks.entry(self.func.attributes["arg_attrs"][argument.arg_number], nodes.ARGUMENT)
+        if not isinstance(number, ir.IntegerAttr):
             raise PcgError(f"argument {argument.arg_number} has no {nodes.ARGUMENT}; it is a number", self.func)
-        return int(own[nodes.ARGUMENT].value)
+        return int(number.value)
 
     def _op(self, op: ir.Operation) -> None:
         reads = [self._use(v, op) for v in op.operands]
