@@ -150,9 +150,7 @@ def test_keys_integers_and_results_that_are_constants(controller: pcg.Controller
 
     args = jax.random.key(3), normal(4, 6), jnp.int32(7)
     program = client.program(lambda *a: run(drop, count, *a))
-    wanted = jax.jit(
-        lambda *a: run(drop.__wrapped__, count.__wrapped__, *a)
-    )(*args)
+    wanted = jax.jit(lambda *a: run(drop.__wrapped__, count.__wrapped__, *a))(*args)
     for _ in range(2):
         close(jax.tree.map(lambda x: np.asarray(x, np.float32), program(*args), is_leaf=lambda x: hasattr(x, "placed")),
               jax.tree.map(lambda x: np.asarray(x, np.float32), wanted))  # fmt: skip

@@ -101,7 +101,7 @@ class Controller:
 
     def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
         """Devices join, as an island; slices that had no place get one there."""
-        island = Island(name, tuple(shape or (len(devices),)), (False,) * len(shape or (0,)), _kind(devices[0]), self._memory)
+        island = Island(name, tuple(shape or (len(devices),)), (), _kind(devices[0]), self._memory)
         self.backend.add_island(name, devices)
         self.dispatcher.add_island(name, self._memory)
         self.resources.add(island)
@@ -255,7 +255,8 @@ def _islands(
 ) -> list[tuple[Island, Sequence[Any]]]:
     """Islands with the jax devices of each."""
     if isinstance(islands, Cluster):
-        found, start = [], 0
+        found: list[tuple[Island, Sequence[Any]]] = []
+        start = 0
         for island in islands_of(islands):
             size = island.size
             found.append((island, devices[start : start + size]))

@@ -241,8 +241,9 @@ class Lowering:
     """
 
     def __init__(
-        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, SliceFunction], deadline: float
-    ) -> None:
+        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, SliceFunction],
+        deadline: float,
+    ) -> None:  # fmt: skip
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
         self._backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
@@ -266,7 +267,7 @@ class Lowering:
     def lower(
         self, name: str, graph: slice_calls.SliceGraph, kinds: Sequence[Any], donated: set[int], out_tree: Any
     ) -> Lowered:
-        """Compile the nodes of a program one after another, each for the layouts in which others leave its arguments."""
+        """Compile the nodes of a program in order, each for the layouts in which others leave its arguments."""
         leaves = [jax_program.leaf(f"value {i}", aval) for i, aval in enumerate(graph.values)]
         at: dict[int, tuple[OnSlice, ShardSpec]] = {}
         for number, kind in zip(graph.arguments, kinds, strict=True):
@@ -291,8 +292,8 @@ class Lowering:
             at.setdefault(v, (first, ShardSpec.replicated(len(leaves[v].shape))))
         constants = [v for v, _ in graph.constants]
         program, texts = lower_program(
-            name, leaves, {v: (s.name, spec) for v, (s, spec) in at.items()}, [*graph.arguments, *constants], boundaries,
-            graph.results, {s.name: (s.island, s.mesh, s.device_numbers) for s in slices.values()}, donated,
+            name, leaves, {v: (s.name, spec) for v, (s, spec) in at.items()}, [*graph.arguments, *constants],
+            boundaries, graph.results, {s.name: (s.island, s.mesh, s.device_numbers) for s in slices.values()}, donated,
         )  # fmt: skip
         outputs = [
             self._place(graph.values[v], slices[program.values[i].slice], program.values[i].spec)

@@ -14,12 +14,17 @@ from pcg.runtime.islands.future import Placed
 class Function(Protocol):
     """A compiled node of a program: one computation on all devices of a slice."""
 
-    name: str
-    """As calls in streams name it."""
-    source: str
-    """File and line of the user's call, for errors."""
-    compilation: Compilation
-    """What every device runs, and the layouts of arguments and results."""
+    @property
+    def name(self) -> str:
+        """As calls in streams name it."""
+
+    @property
+    def source(self) -> str:
+        """File and line of the user's call, for errors."""
+
+    @property
+    def compilation(self) -> Compilation:
+        """What every device runs, and the layouts of arguments and results."""
     workspace: int
     """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
 
@@ -30,18 +35,28 @@ class Function(Protocol):
 class Loaded(Protocol):
     """A program that a backend can run."""
 
-    name: str
-    islands: tuple[str, ...]
-    nbytes: Mapping[str, int]
-    """By island, bytes per device that a run adds to what is there."""
-    kept: Mapping[str, int]
-    """By island, bytes per device of its results."""
-    outputs: Sequence[tuple[Placed, str, int]]
-    """Of each result: what it is, its island, bytes per device."""
+    @property
+    def name(self) -> str:
+        """What users call it."""
 
-    direct: Callable[[list[Any]], tuple[Sequence[Any], Any]] | None
-    """For a program of one computation, where this process launches it: `launch` without what several need.  Takes
-    values that are where the program wants them; returns results and the token of the island."""
+    @property
+    def islands(self) -> tuple[str, ...]:
+        """Where it runs."""
+
+    @property
+    def nbytes(self) -> Mapping[str, int]:
+        """By island, bytes per device that a run adds to what is there."""
+
+    @property
+    def outputs(self) -> Sequence[tuple[Placed, str, int]]:
+        """Of each result: what it is, its island, bytes per device."""
+
+    @property
+    def direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
+        """For a program of one computation, where this process launches it: `launch` without what several need.
+
+        Takes values that are where the program wants them; returns results and the token of the island.
+        """
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Put a run into the queues of its islands, without waiting for it.

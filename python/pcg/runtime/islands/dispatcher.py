@@ -30,7 +30,18 @@ DEADLINE = 3600.0
 class Run:
     """One run of a program."""
 
-    __slots__ = ("number", "program", "client", "ticket", "loaded", "arguments", "entries", "deadline", "started", "left")
+    __slots__ = (
+        "number",
+        "program",
+        "client",
+        "ticket",
+        "loaded",
+        "arguments",
+        "entries",
+        "deadline",
+        "started",
+        "left",
+    )
 
     def __init__(
         self, number: int, client: str, loaded: Loaded, arguments: list[Any], entries: list[Entry], deadline: float
@@ -74,7 +85,7 @@ class Dispatcher:
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
         self._number = 0
-        self.record: Callable[[str, Run, float, float], None] | None = None
+        self.record: Callable[[str, Run | _Launched, float, float], None] | None = None
         """Called with (island, run, start, end) of each run that a thread waited for, in seconds of `perf_counter`."""
         for name, memory in islands.items():
             self.add_island(name, memory)
@@ -147,7 +158,12 @@ class Dispatcher:
             with lock:
                 if queue.in_flight >= queue.cap:
                     self._collect()
-                if queue.waiting or queue.in_flight >= queue.cap or self._closed or self._in_flight.get(island) is not in_flight:
+                if (
+                    queue.waiting
+                    or queue.in_flight >= queue.cap
+                    or self._closed
+                    or self._in_flight.get(island) is not in_flight
+                ):
                     return None
                 for value in values:
                     if value is None or isinstance(value, RunError) or value.is_deleted():
@@ -360,8 +376,8 @@ class Dispatcher:
         """An island is gone: runs that wait for it or are in flight there fail, buffers there are lost."""
         with self._lock:
             for ticket in self.scheduler.remove_island(island):
-                if (run := self._runs.get(ticket)) is not None:
-                    self._give_up(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
+                if (waiting := self._runs.get(ticket)) is not None:
+                    self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
             for run, _ in self._in_flight.pop(island):
                 for entry in run.entries:
                     if self.store.remove(entry, IslandFailed(island, f"{run.number} of {run.program}", cause)):

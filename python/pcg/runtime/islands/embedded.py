@@ -141,9 +141,7 @@ class EmbeddedProgram:
             for number, slot in stream.arguments
         ]
         first = len(program.arguments) - len(constants)
-        self._constants = [
-            jax.device_put(x, shardings[program.arguments[first + i]]) for i, x in enumerate(constants)
-        ]
+        self._constants = [jax.device_put(x, shardings[program.arguments[first + i]]) for i, x in enumerate(constants)]
         results = {n: self._base[i] + slot for i, s in program.streams.items() for n, slot in s.results}
         self._results = [results[n] for n in range(len(program.results))]
         self.direct = self._direct()
@@ -261,7 +259,7 @@ class EmbeddedProgram:
         shape, type and layout."""
         values = self.program.values
         inside = {slot: values[self.program.arguments[n]] for n, slot in stream.arguments}
-        found = {}
+        found: dict[int, list[int]] = {}
         for place, what in enumerate(stream.instructions):
             if isinstance(what, Call):
                 results = Counter(values[v] for v in what.values)
@@ -323,8 +321,8 @@ class EmbeddedProgram:
             return None
         slot_of = dict(stream.arguments)
         taken = [slot_of[n] for n in range(len(slot_of))]
-        given = [slot for _, slot in sorted(stream.results)]
-        if tuple(taken) != what.reads or tuple(given) != what.writes:
+        returned = [slot for _, slot in sorted(stream.results)]
+        if tuple(taken) != what.reads or tuple(returned) != what.writes:
             return None
         function, on = self._functions[what.function], self._islands[name]
         run = function.prepared(self._donations(stream)[stream.instructions.index(what)])
