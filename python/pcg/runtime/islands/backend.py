@@ -25,8 +25,9 @@ class Function(Protocol):
     @property
     def compilation(self) -> Compilation:
         """What every device runs, and the layouts of arguments and results."""
-    workspace: int
-    """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
+    @property
+    def workspace(self) -> int:
+        """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
 
     def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
         """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over."""
