@@ -91,7 +91,7 @@ class Nodes:
         def run(*args: Any) -> Any:
             return function(*args)
 
-        name = "".join(c if c.isalnum() else "_" for c in node.name) or "node"
+        name = "".join(c if c.isalnum() else "_" for c in node.name).strip("_") or "node"
         run.__name__ = run.__qualname__ = name
         devices = list(slice.jax_mesh.devices.flat)
         options = {"strategy": "auto", "refine": False, **options}
