@@ -48,7 +48,7 @@ func.func @main(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@left, [[]], {}>
 "dist.mesh"() {island = "podA", sym_name = "left", value = #dist.process_mesh<["data"], [2], []>} : () -> ()
 func.func private @f(tensor<4xf32>)
 func.func @main(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@left, [[]], {}>}) {
-  // expected-error @+1 {{'func.call' op: in_specs 0 is on @other; declared: @left}}
+  // expected-error @+1 {{'func.call' op: in_specs 0 is on @other; the op is on @left}}
   call @f(%x) {mesh = @left, in_specs = [#dist.shard_spec<@other, [[]], {}>]} : (tensor<4xf32>) -> ()
   return
 }
@@ -71,5 +71,15 @@ func.func private @f() -> tensor<4xf32>
 func.func @main() {
   // expected-error @+1 {{'func.call' op: layout of result 0: unknown axis 'model'}}
   %0 = call @f() {mesh = @left, in_specs = [], out_specs = [#dist.shard_spec<@left, [["model"]], {}>]} : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+"dist.mesh"() {island = "podA", sym_name = "left", value = #dist.process_mesh<["data"], [2], []>} : () -> ()
+func.func private @f(tensor<4xf32>)
+func.func @main(%x: tensor<4xf32> {dist.spec = #dist.shard_spec<@left, [[]], {}>}) {
+  // expected-error @+1 {{'func.call' op: in_specs 0 is on @other; declared: @left}}
+  call @f(%x) {mesh = @other, in_specs = [#dist.shard_spec<@other, [[]], {}>]} : (tensor<4xf32>) -> ()
   return
 }

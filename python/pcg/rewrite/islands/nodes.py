@@ -162,38 +162,53 @@ def last_uses(op: ir.Operation) -> list[int]:
 
 def check_program(module: ir.Operation, func: ir.Operation) -> None:
     """Raises PcgError, at the op, unless all ops are known ones, with layouts that their values can have."""
-    meshes = shardings.meshes_of(module)
+    check = _Check(shardings.meshes_of(module))
     for argument in func.regions[0].blocks[0].arguments:
-        _check(meshes, f"argument {argument.arg_number}", layout(argument), argument.type, func)
+        check.value(f"argument {argument.arg_number}", layout(argument), argument.type, func)
     for i, value in enumerate(returned(func)):
         if (spec := result_layout(func, i)) is not None:
-            _check(meshes, f"result {i}", spec, value.type, func)
+            check.value(f"result {i}", spec, value.type, func)
     for op in ops_of(func):
+        on, own = None, checks.entry(op.attributes, "mesh")
         if op.name not in OPS:
             raise PcgError(f"'{op.name}' op in a program on islands; allowed: {', '.join(OPS)}", op)
-        if op.name == "func.call":
-            if not isinstance(on := checks.entry(op.attributes, "mesh"), ir.FlatSymbolRefAttr):
-                raise PcgError(f"'func.call' op: mesh is {on}; allowed: the symbol of a dist.mesh", op)
-            for i, value in enumerate(op.operands):
-                _check(meshes, f"'func.call' op: in_specs {i}", wanted(op, i), value.type, op, on.value)
+        if op.name in ("func.call", "pcg.transfer"):
+            if not isinstance(own, ir.FlatSymbolRefAttr):
+                raise PcgError(f"'{op.name}' op: mesh is {own}; allowed: the symbol of a dist.mesh", op)
+            on = own.value
+        for i, value in enumerate(op.operands if op.name == "func.call" else ()):
+            check.value(f"in_specs {i}", wanted(op, i), value.type, op, on)
         if op.name == "pcg.send":
-            spec = op.attributes["spec"].maybe_downcast()
-            _check(meshes, "'pcg.send' op: spec", spec, op.operands[0].type, op)
+            check.value("spec", op.attributes["spec"].maybe_downcast(), op.operands[0].type, op)
         for i, value in enumerate(op.results):
-            on_slice = symbol(op, "mesh") if "mesh" in op.attributes else slice_of(layout(value))
-            _check(meshes, f"'{op.name}' op: layout of result {i}", layout(value), value.type, op, on_slice)
+            check.value(f"layout of result {i}", layout(value), value.type, op, on)
 
 
-def _check(
-    meshes: dict[str, Mesh], what: str, spec: ir.Attribute, type_: ir.Type, op: ir.Operation, on: str | None = None
-) -> None:
-    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        raise PcgError(f"{what} is of type {type_}; allowed: ranked tensors of static shape", op)
-    if slice_of(spec) not in meshes:
-        raise PcgError(f"{what} is on @{slice_of(spec)}; declared: {', '.join('@' + m for m in meshes) or 'none'}", op)
-    if on is not None and slice_of(spec) != on:
-        raise PcgError(f"{what} is on @{slice_of(spec)}; the op is on @{on}", op)
-    try:
-        shardings.from_attr(spec).check(meshes[slice_of(spec)], type_.shape)
-    except (ValueError, SpecError) as error:
-        raise PcgError(f"{what}: {error}", op) from None
+class _Check:
+    """Whether layouts are ones that values of a type can have."""
+
+    def __init__(self, meshes: dict[str, Mesh]) -> None:
+        self.meshes = meshes
+        self._fine: set[tuple[ir.Attribute, ir.Type]] = set()
+
+    def value(self, what: str, spec: ir.Attribute, type_: ir.Type, op: ir.Operation, on: str | None = None) -> None:
+        """`on` is the slice that the layout must be on, if there is one."""
+        name = slice_of(spec)
+        if on is not None and name != on:
+            raise PcgError(f"{_of(op)}{what} is on @{name}; the op is on @{on}", op)
+        if (spec, type_) in self._fine:
+            return
+        if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+            raise PcgError(f"{_of(op)}{what} is of type {type_}; allowed: ranked tensors of static shape", op)
+        if name not in self.meshes:
+            declared = ", ".join("@" + m for m in self.meshes) or "none"
+            raise PcgError(f"{_of(op)}{what} is on @{name}; declared: {declared}", op)
+        try:
+            shardings.from_attr(spec).check(self.meshes[name], type_.shape)
+        except (ValueError, SpecError) as error:
+            raise PcgError(f"{_of(op)}{what}: {error}", op) from None
+        self._fine.add((spec, type_))
+
+
+def _of(op: ir.Operation) -> str:
+    return "" if op.name == "func.func" else f"'{op.name}' op: "

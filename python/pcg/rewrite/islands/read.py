@@ -42,6 +42,7 @@ class _Reader:
         for func in self.functions.values():
             nodes.check_program(module, func)
         self.values: dict[Value, int] = {}
+        self._known: dict[tuple[ir.Type, ir.Attribute], int] = {}
         self.arguments: dict[int, int] = {}
         self.results: dict[int, int] = {}
         self.donated: list[int] = []
@@ -59,10 +60,14 @@ class _Reader:
 
     def value(self, type_: ir.Type, layout: ir.Attribute) -> int:
         """The number of a type and layout."""
+        if (known := self._known.get((type_, layout))) is not None:
+            return known
         on, spec = nodes.slice_of(layout), shardings.from_attr(layout)
         shape, element = tuple(type_.shape), type_.element_type
         size = nbytes(shape, element_bytes(element), spec, self.slices[on][1])
-        return self.values.setdefault(Value(shape, str(element), on, spec, size), len(self.values))
+        number = self.values.setdefault(Value(shape, str(element), on, spec, size), len(self.values))
+        self._known[type_, layout] = number
+        return number
 
 
 class _StreamReader:
