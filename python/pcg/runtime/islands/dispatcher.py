@@ -41,6 +41,7 @@ class Run:
         "deadline",
         "started",
         "left",
+        "launched",
     )
 
     def __init__(
@@ -51,6 +52,8 @@ class Run:
         self.entries, self.deadline = entries, deadline
         self.ticket: Ticket | None = None
         self.started = 0.0
+        self.launched = False
+        """Whether its results have values, or errors in their places."""
         self.left = len(loaded.islands)
         """Islands that it is not done on."""
 
@@ -58,11 +61,11 @@ class Run:
 class _Launched:
     """Runs of a program of one computation that was launched in the call: there is nothing to know of each."""
 
-    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started")
+    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started", "launched")
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded, self.program, self.entries, self.number, self.started = loaded, loaded.name, (), 0, 0.0
-        self.ticket = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True)
+        self.ticket, self.launched = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True), True
 
 
 class Dispatcher:
@@ -73,7 +76,7 @@ class Dispatcher:
     """
 
     def __init__(self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT) -> None:
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self.scheduler = Scheduler(policy, cap)
         self.store = ObjectStore()
@@ -84,6 +87,8 @@ class Dispatcher:
         self._idle_since: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
+        self._launching = False
+        """Whether a thread is launching: one does at a time, without the lock, so that others can submit meanwhile."""
         self._number = 0
         self.record: Callable[[str, Run | _Launched, float, float], None] | None = None
         """Called with (island, run, start, end) of each run that a thread waited for, in seconds of `perf_counter`."""
@@ -113,22 +118,33 @@ class Dispatcher:
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             self._collect()
             after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
-            ticket = None if after else self._start_at_once(client, loaded)
+            ticket = self._start_at_once(client, loaded) if not after and not self._launching else None
+            at_once = ticket is not None
+            if ticket is None:
+                ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
             self._number += 1
             put, number = self.store.put, self._number
             entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
             run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
-            if ticket is not None:
-                run.ticket = ticket
-                self._launch(run)
+            run.ticket = ticket
+            futures = [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+            if at_once:
+                self._launching = True
             else:
-                run.ticket = ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
                 self._runs[ticket] = run
-                self._pump()
-                if not ticket.launched:
-                    for name in loaded.islands:
-                        self._watch(name)
-            return [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+                for name in loaded.islands:
+                    self._watch(name)
+                self._changed.notify_all()
+        if at_once:
+            try:
+                launched = self._launch(run)
+            finally:
+                with self._lock:
+                    self._launching = False
+                    self._launched(run, *launched)
+                    if self._runs:
+                        self._changed.notify_all()
+        return futures
 
     def quick(
         self, client: str, loaded: Loaded, placed: Sequence[Any]
@@ -156,6 +172,8 @@ class Dispatcher:
                     return None
                 values.append(a._entry.value)
             with lock:
+                if self._launching:
+                    return None
                 if queue.in_flight >= queue.cap:
                     self._collect()
                 if (
@@ -168,8 +186,17 @@ class Dispatcher:
                 for value in values:
                     if value is None or isinstance(value, RunError) or value.is_deleted():
                         return None
+                self._launching = True
+            try:
                 out, token = direct(values)
-                if token is not None:
+            except BaseException:
+                self._launching = False
+                raise
+            with lock:
+                self._launching = False
+                if self._runs:
+                    self._changed.notify_all()
+                if token is not None and self._in_flight.get(island) is in_flight:
                     queue.in_flight += 1
                     in_flight.append((done, token))
                     if queue.in_flight > self.most[island]:
@@ -199,8 +226,8 @@ class Dispatcher:
                 ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
         return ticket
 
-    def _launch(self, run: Run) -> None:
-        """Put a run into the queues of its devices."""
+    def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock."""
         arguments: list[Any] = []
         lost: RunError | None = None
         for a in run.arguments:
@@ -213,19 +240,22 @@ class Dispatcher:
             arguments.append(a)
         run.arguments = []
         run.started = time.perf_counter()
-        tokens: Mapping[str, Any] = {}
         if lost is None:
             try:
-                values, tokens = run.loaded.launch(arguments)
+                return run.loaded.launch(arguments)
             except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
                 lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
                 lost.__cause__ = error
-        if lost is not None:
-            values = [lost] * len(run.entries)
+        return [lost] * len(run.loaded.outputs), {}
+
+    def _launched(self, run: Run, values: Sequence[Any], tokens: Mapping[str, Any]) -> None:
+        """Note that a run is in the queues of its devices."""
         for entry, value in zip(run.entries, values, strict=True):
-            entry.value = value
+            if entry.handle in self.store.entries:  # else it was freed meanwhile, or its island is gone
+                entry.value = value
+        run.launched = True
         for name in run.loaded.islands:
-            if name in tokens:
+            if name in tokens and name in self._in_flight:
                 self._in_flight[name].append((run, tokens[name]))
                 self.most[name] = max(self.most[name], len(self._in_flight[name]))
             else:
@@ -255,8 +285,11 @@ class Dispatcher:
         for name, runs in self._in_flight.items():
             while runs and runs[0][0].loaded.ready(runs[0][1]):
                 run, _ = runs.popleft()
-                self._finished(run, name, None)
-                self._idle_since[name] = time.perf_counter()
+                now = time.perf_counter()
+                # Where nobody waits nobody needs to know how long a program takes.
+                seconds = now - max(run.started, self._idle_since[name]) if self._runs and run.started else None
+                self._idle_since[name] = now
+                self._finished(run, name, seconds)
 
     def _release(self, entry: Entry) -> None:
         """The bytes of a freed buffer are free, if its run is done; else it never keeps them."""
@@ -264,11 +297,21 @@ class Dispatcher:
             self.scheduler.release(entry.island, entry.nbytes)
 
     def _pump(self) -> None:
-        """Launch what can be launched."""
-        for ticket in self.scheduler.launch():
-            run = self._runs.pop(ticket, None)
-            if run is not None:
-                self._launch(run)
+        """Launch what can be launched, unless another thread does."""
+        if self._launching:
+            return
+        self._launching = True
+        try:
+            for ticket in self.scheduler.launch():
+                run = self._runs.pop(ticket)
+                self._lock.release()
+                try:
+                    launched = self._launch(run)
+                finally:
+                    self._lock.acquire()
+                self._launched(run, *launched)
+        finally:
+            self._launching = False
         self._changed.notify_all()
 
     # -- waiting -------------------------------------------------------------------------------
@@ -328,29 +371,24 @@ class Dispatcher:
         self.scheduler.withdraw(run.ticket)
         self._runs.pop(run.ticket, None)
         run.arguments = []
+        run.launched = True
         for entry in run.entries:
             self.store.remove(entry, error)
         self._changed.notify_all()
 
-    def wait_for_launch(self, run: Run) -> None:
+    def wait_for_launch(self, run: Run | _Launched) -> None:
         """Wait until a run is launched, or has failed."""
         with self._lock:
-            assert run.ticket is not None
-            while not run.ticket.launched:
-                self._collect()
-                self._expire()
-                self._pump()
-                if not run.ticket.launched:
-                    self._changed.wait(_LOOK)
+            while not run.launched:
+                self._changed.wait(_LOOK)
 
     def drain(self) -> None:
         """Wait until nothing waits and nothing is in flight."""
         while True:
             with self._lock:
                 self._collect()
-                self._pump()
                 left = next((q[-1] for q in self._in_flight.values() if q), None)
-                if left is None and not self._runs:
+                if left is None and not self._runs and not self._launching:
                     return
                 if left is None:
                     self._changed.wait(_LOOK)
