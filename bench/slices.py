@@ -131,6 +131,33 @@ def load(arm: Arm, rng: random.Random, wanted: list[tuple[int, ...]], span: int 
     return statistics.mean(used), granted / sum(map(math.prod, wanted))
 
 
+def replacing(island: Island, rounds: int) -> str:
+    """What it takes to place slices again: of a failed device on an island in use by half, and of one that leaves."""
+    rng, other = random.Random(0), Island("other", island.shape, island.wrapped)
+    arm = Arm(island, Grid)
+    for shape in shapes(rng, LENGTHS["powers"], 1000):
+        if arm.manager.utilization() < 0.5:
+            arm.request(shape)
+    seconds, lost = [], 0
+    for _ in range(rounds):
+        failed = rng.choice(rng.choice(arm.live).devices)
+        begin = time.thread_time()
+        arm.manager.fail(island.name, [failed])
+        seconds.append(time.thread_time() - begin)
+        lost += any(s.lost for s in arm.live)
+        arm.manager.restore(island.name, [failed])
+    arm.manager.add(other)
+    begin = time.thread_time()
+    arm.manager.remove(island.name)
+    left = time.thread_time() - begin
+    lost += sum(bool(s.lost) for s in arm.live)
+    each = f"median {statistics.median(seconds) * 1e3:.2f} ms, most {max(seconds) * 1e3:.2f} ms"
+    return (
+        f"{rounds} failures of a device in use, one at a time: {each}; an island with {len(arm.live)} slices leaves:"
+        f" {left * 1e3:.0f} ms; slices lost: {lost}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", default="16x16x8")
@@ -174,6 +201,7 @@ def main() -> None:
     print("fill: in use at the first refusal, and at the end; churn: mean and median of in use at a refusal;")
     print("load: mean in use, and devices granted of those requested")
     print(table(header, rows, right=range(3, 9)))
+    print(replacing(island, 100))
 
 
 if __name__ == "__main__":
