@@ -163,6 +163,7 @@ def main() -> None:
     parser.add_argument("--shape", default="16x16x8")
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--span", type=int, default=100, help="requests that come while a slice lives (load)")
     args = parser.parse_args()
     shape = tuple(map(int, args.shape.split("x")))
@@ -174,7 +175,7 @@ def main() -> None:
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in arms}
         seconds: dict[str, list[float]] = {name: [] for name in arms}
         overlaps = dict.fromkeys(arms, 0)
-        for seed in range(args.seeds):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
             wanted = shapes(random.Random(seed), LENGTHS[lengths], args.requests)
             for name, grid in arms.items():
                 arm = Arm(island, grid)
