@@ -131,11 +131,39 @@ def load(arm: Arm, rng: random.Random, wanted: list[tuple[int, ...]], span: int 
     return statistics.mean(used), granted / sum(map(math.prod, wanted))
 
 
+def replacing(island: Island, rounds: int) -> str:
+    """What it takes to place slices again: of a failed device on an island in use by half, and of one that leaves."""
+    rng, other = random.Random(0), Island("other", island.shape, island.wrapped)
+    arm = Arm(island, Grid)
+    for shape in shapes(rng, LENGTHS["powers"], 1000):
+        if arm.manager.utilization() < 0.5:
+            arm.request(shape)
+    seconds, lost = [], 0
+    for _ in range(rounds):
+        failed = rng.choice(rng.choice(arm.live).devices)
+        begin = time.thread_time()
+        arm.manager.fail(island.name, [failed])
+        seconds.append(time.thread_time() - begin)
+        lost += any(s.lost for s in arm.live)
+        arm.manager.restore(island.name, [failed])
+    arm.manager.add(other)
+    begin = time.thread_time()
+    arm.manager.remove(island.name)
+    left = time.thread_time() - begin
+    lost += sum(bool(s.lost) for s in arm.live)
+    each = f"median {statistics.median(seconds) * 1e3:.2f} ms, most {max(seconds) * 1e3:.2f} ms"
+    return (
+        f"{rounds} failures of a device in use, one at a time: {each}; an island with {len(arm.live)} slices leaves:"
+        f" {left * 1e3:.0f} ms; slices lost: {lost}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", default="16x16x8")
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--span", type=int, default=100, help="requests that come while a slice lives (load)")
     args = parser.parse_args()
     shape = tuple(map(int, args.shape.split("x")))
@@ -147,7 +175,7 @@ def main() -> None:
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in arms}
         seconds: dict[str, list[float]] = {name: [] for name in arms}
         overlaps = dict.fromkeys(arms, 0)
-        for seed in range(args.seeds):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
             wanted = shapes(random.Random(seed), LENGTHS[lengths], args.requests)
             for name, grid in arms.items():
                 arm = Arm(island, grid)
@@ -174,6 +202,7 @@ def main() -> None:
     print("fill: in use at the first refusal, and at the end; churn: mean and median of in use at a refusal;")
     print("load: mean in use, and devices granted of those requested")
     print(table(header, rows, right=range(3, 9)))
+    print(replacing(island, 100))
 
 
 if __name__ == "__main__":
