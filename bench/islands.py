@@ -10,9 +10,9 @@
 - shares (figure 9): the device's time that four clients get, with weights 1:1:1:1 and 1:2:4:8.
 - overhead: a trivial function on a slice against `jax.jit`.
 
-Devices that compute for a certain time are emulated: a callback sleeps, and a core stays free. All else runs. Arms are
-measured one after another in each of several rounds; medians of rounds are printed, and with `--out` everything is
-written as JSON and as plots. CPU devices share the cores with the thread that drives them: ratios and shapes count.
+Computations that take a certain time are products of small matrices, which use one core. Arms are measured one after
+another in each of several rounds; medians of rounds are printed, and with `--out` everything is written as JSON and as
+plots. CPU devices share the cores with the thread that drives them: ratios and shapes count.
 """
 
 from __future__ import annotations
@@ -99,14 +99,26 @@ def dispatch(seconds: float, rounds: int = 5) -> Result:
     return found
 
 
-def busy(seconds: float) -> Callable[[Any], Any]:
-    """A computation that takes a device so long, and no core."""
+def busy(seconds: float) -> tuple[Callable[[Any], Any], float]:
+    """(a computation that takes one device about so long, the seconds that it takes when it runs alone)."""
+    times = {}
+    for count in (200, 2000):
+        run = jax.jit(_products(count))
+        x = jnp.full((32, 32), 1 / 32)
+        run(x).block_until_ready()
+        own = []
+        for _ in range(9):
+            start = time.perf_counter()
+            run(x).block_until_ready()
+            own.append(time.perf_counter() - start)
+        times[count] = min(own)
+    each = (times[2000] - times[200]) / 1800
+    count = max(round(seconds / each), 1)
+    return _products(count), each * count
 
-    def wait(x: Any) -> Any:
-        time.sleep(seconds)
-        return x
 
-    return lambda x: jax.pure_callback(wait, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1
+def _products(count: int) -> Callable[[Any], Any]:
+    return lambda x: jax.lax.fori_loop(0, count, lambda _, y: y @ x, x)
 
 
 def smallest(seconds: float, rounds: int = 3) -> Result:
@@ -115,9 +127,10 @@ def smallest(seconds: float, rounds: int = 3) -> Result:
     with pcg.Controller({"a": jax.devices()[:1]}) as controller:
         slice = controller.client().request(1)
         for duration in (0.3e-3, 1e-3, 3e-3, 10e-3):
-            ours, jitted = slice.function(busy(duration)), jax.jit(busy(duration))
-            x: Any = ours(jnp.zeros(1))
-            y = jitted(jnp.zeros(1))
+            compute, _ = busy(duration)
+            ours, jitted = slice.function(compute), jax.jit(compute)
+            x: Any = ours(jnp.full((32, 32), 1 / 32))
+            y = jitted(jnp.full((32, 32), 1 / 32))
             rates: dict[str, list[float]] = {"pcg": [], "jax": []}
             for _ in range(rounds):
                 rates["pcg"].append(rate(ours, x, 1, seconds / rounds))
@@ -131,47 +144,35 @@ def clients(seconds: float) -> Result:
     """Figure 8: each client waits for its program before it calls the next one."""
     found: Result = []
     for duration in (0.33e-3, 1e-3, 2.4e-3):
+        compute, alone = busy(duration)
         for count in (1, 2, 4, 8):
             with pcg.Controller({"a": jax.devices()[:1]}) as controller:
-                spent: list[float] = []
-                own = [_worker(controller, f"c{i}", duration, 1, spent) for i in range(count)]
-                for run, x in own:
-                    run(x).block_until_ready()
+                own = [_worker(controller, f"c{i}", compute, 1) for i in range(count)]
                 done = _together(own, seconds, in_flight=1)
-                # What a computation takes when nothing else goes on, sleeping and waking up included.
-                alone = statistics.median(spent)
-                found.append({"ms": duration * 1e3, "clients": count, "utilisation": sum(done) * alone / seconds})
+                found.append({"ms": alone * 1e3, "clients": count, "utilisation": sum(done) * alone / seconds})
     return found
 
 
 def shares(seconds: float) -> Result:
     """Figure 9."""
     found: Result = []
+    compute, _ = busy(1e-3)
     for weights in ((1, 1, 1, 1), (1, 2, 4, 8)):
-        with pcg.Controller({"a": jax.devices()[:1]}, in_flight=2) as controller:
-            spent: list[float] = []
-            own = [_worker(controller, f"c{i}", 1e-3, w, spent) for i, w in enumerate(weights)]
-            for run, x in own:
-                run(x).block_until_ready()
-            done = _together(own, seconds, in_flight=8)
+        with pcg.Controller({"a": jax.devices()[:1]}, in_flight=4) as controller:
+            own = [_worker(controller, f"c{i}", compute, w) for i, w in enumerate(weights)]
+            done = _together(own, seconds, in_flight=12)
             for w, n in zip(weights, done, strict=True):
                 share = {"share": n / sum(done), "wanted": w / sum(weights)}
                 found.append({"weights": ":".join(map(str, weights)), "weight": w, **share})
     return found
 
 
-def _worker(controller: Any, name: str, duration: float, weight: float, spent: list[float]) -> tuple[Any, Any]:
+def _worker(controller: Any, name: str, compute: Callable[[Any], Any], weight: float) -> tuple[Any, Any]:
     """(a function on a slice that all share, an argument)."""
-    slice = controller.client(name, weight=weight).request(1, shared=True)
-
-    def wait(x: Any) -> Any:
-        start = time.perf_counter()
-        time.sleep(duration)
-        spent.append(time.perf_counter() - start)
-        return x
-
-    run = slice.function(lambda x: jax.pure_callback(wait, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1)
-    return run, run(jnp.zeros(1))
+    run = controller.client(name, weight=weight).request(1, shared=True).function(compute)
+    x = run(jnp.full((32, 32), 1 / 32))
+    run(run(x)).block_until_ready()
+    return run, x
 
 
 def _together(workers: list[tuple[Any, Any]], seconds: float, in_flight: int) -> list[int]:

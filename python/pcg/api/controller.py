@@ -21,7 +21,8 @@ print(float(value))
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -41,6 +42,7 @@ from pcg.machine import Cluster
 from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
+from pcg.viz.runs import Runs, collected
 
 
 class Controller:
@@ -118,6 +120,21 @@ class Controller:
         self.dispatcher.lose(name, cause)
         self.backend.remove_island(name)
 
+    @contextmanager
+    def record(self) -> Iterator[Recording]:
+        """Note which programs run where and when.
+
+        ```python
+        with controller.record() as recording:
+            ...
+        recording.runs.write("runs.html")          # or "runs.json", for ui.perfetto.dev
+        ```
+        """
+        recording = Recording()
+        with self.dispatcher.recorded() as found:
+            yield recording
+        recording.runs = collected(found, [i.name for i in self.resources.islands])
+
     def close(self) -> None:
         """Wait for what runs, free everything."""
         for client in list(self.clients.values()):
@@ -134,6 +151,13 @@ class Controller:
     def __repr__(self) -> str:
         islands = ", ".join(f"{i.name}: {i.size}" for i in self.resources.islands)
         return f"<pcg.Controller {islands}; clients {', '.join(self.clients) or 'none'}>"
+
+
+class Recording:
+    """What `Controller.record` has noted."""
+
+    runs = Runs((), ())
+    """Complete when the block is left."""
 
 
 class Client:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
@@ -18,6 +19,7 @@ from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
 from pcg.controller.store import Entry, ObjectStore
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import ShardedFuture
+from pcg.viz.runs import IslandRun
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
@@ -42,6 +44,7 @@ class Run:
         "started",
         "left",
         "launched",
+        "submitted",
     )
 
     def __init__(
@@ -51,7 +54,7 @@ class Run:
         self.program = loaded.name
         self.entries, self.deadline = entries, deadline
         self.ticket: Ticket | None = None
-        self.started = 0.0
+        self.submitted, self.started = time.perf_counter(), 0.0
         self.launched = False
         """Whether its results have values, or errors in their places."""
         self.left = len(loaded.islands)
@@ -90,8 +93,8 @@ class Dispatcher:
         self._launching = False
         """Whether a thread is launching: one does at a time, without the lock, so that others can submit meanwhile."""
         self._number = 0
-        self.record: Callable[[str, Run | _Launched, float, float], None] | None = None
-        """Called with (island, run, start, end) of each run that a thread waited for, in seconds of `perf_counter`."""
+        self._record: list[IslandRun] | None = None
+        self._recording_since = 0.0
         for name, memory in islands.items():
             self.add_island(name, memory)
 
@@ -142,7 +145,7 @@ class Dispatcher:
                 with self._lock:
                     self._launching = False
                     self._launched(run, *launched)
-                    if self._runs:
+                    if self._runs or self._record is not None:
                         self._changed.notify_all()
         return futures
 
@@ -172,7 +175,7 @@ class Dispatcher:
                     return None
                 values.append(a._entry.value)
             with lock:
-                if self._launching:
+                if self._launching or self._record is not None:
                     return None
                 if queue.in_flight >= queue.cap:
                     self._collect()
@@ -287,7 +290,9 @@ class Dispatcher:
                 run, _ = runs.popleft()
                 now = time.perf_counter()
                 # Where nobody waits nobody needs to know how long a program takes.
-                seconds = now - max(run.started, self._idle_since[name]) if self._runs and run.started else None
+                start = max(run.started, self._idle_since[name])
+                seconds = now - start if self._runs and run.started else None
+                self._note(run, name, start, now)
                 self._idle_since[name] = now
                 self._finished(run, name, seconds)
 
@@ -349,14 +354,39 @@ class Dispatcher:
                 runs.popleft()
                 start = max(run.started, self._idle_since[island])
                 self._idle_since[island] = end
-                if self.record is not None:
-                    self.record(island, run, start, end)
+                self._note(run, island, start, end)
                 self._finished(run, island, end - start)
                 self._pump()
 
     def _waits(self, island: str) -> bool:
+        """Whether a thread is to wait for what is in flight on an island."""
         queue = self.scheduler.queues.get(island)
-        return queue is not None and bool(queue.waiting)
+        recorded = self._record is not None and bool(self._in_flight.get(island))
+        return recorded or (queue is not None and bool(queue.waiting))
+
+    # -- recording -----------------------------------------------------------------------------
+
+    @contextmanager
+    def recorded(self) -> Iterator[list[IslandRun]]:
+        """The runs that are done meanwhile, in a list that is complete at the end."""
+        self.drain()
+        with self._lock:
+            self._record, self._recording_since = [], time.perf_counter()
+            found = self._record
+            for name in self._in_flight:
+                self._watch(name)
+        try:
+            yield found
+        finally:
+            self.drain()
+            with self._lock:
+                self._record = None
+
+    def _note(self, run: Run | _Launched, island: str, start: float, end: float) -> None:
+        if self._record is not None and isinstance(run, Run):
+            zero = self._recording_since
+            times = run.submitted - zero, max(start, zero) - zero, end - zero
+            self._record.append(IslandRun(island, run.client, run.program, run.number, *times))
 
     def _expire(self) -> None:
         """Runs whose deadline has passed while they waited have no results."""
