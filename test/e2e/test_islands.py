@@ -17,7 +17,7 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, NodeError, RunError
-from pcg.runtime.islands.embedded import GANGS
+from pcg.runtime.islands.island_queue import GANGS
 
 
 @pytest.fixture
