@@ -29,6 +29,7 @@ class EmbeddedBackend:
 
     def __init__(self) -> None:
         self.islands: dict[str, Island] = {}
+        self.on_failure: Callable[[str, str], None] | None = None  # this process would be gone, too
 
     def add_island(self, name: str, devices: Sequence[Any]) -> None:
         self.islands[name] = Island(name, devices)
