@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.extend import source_info_util
 
 from pcg.api.nodes import Nodes
 from pcg.api.on_slice import OnSlice
@@ -29,6 +30,7 @@ _NEEDS_VALUE = (
     jax.errors.TracerIntegerConversionError,
 )  # fmt: skip
 _mode = threading.local()
+source_info_util.register_exclusion(__file__)  # a node's source is the user's call
 
 
 class SliceFunction:
