@@ -18,13 +18,43 @@ from jax.sharding import PartitionSpec as P
 import pcg
 from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, NodeError, RunError
-from pcg.runtime.islands.embedded import GANGS
+from pcg.runtime.islands.island_queue import GANGS
 
 
 @pytest.fixture
-def controller() -> Iterator[pcg.Controller]:
+def embedded() -> Iterator[pcg.Controller]:
     with pcg.Controller(2) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[list[pcg.Controller]]:
+    """A controller of two processes, at most: to start them takes longer than most tests."""
+    found: list[pcg.Controller] = []
+    yield found
+    for made in found:
+        made.close()
+
+
+@pytest.fixture(params=["embedded", "processes"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def controller(backend: str, started: list[pcg.Controller]) -> Iterator[pcg.Controller]:
+    if backend == "embedded":
+        with pcg.Controller(2) as made:
+            yield made
+        return
+    if not started:
+        started.append(pcg.Controller(2, backend=backend))
+    made = started[0]
+    yield made
+    for client in list(made.clients.values()):
+        client.close()
+    if {i.name for i in made.resources.islands} != {"island0", "island1"}:
+        started.pop().close()
 
 
 def normal(*shape: int, seed: int = 0, scale: float = 0.3) -> jax.Array:
@@ -99,10 +129,10 @@ def test_a_pipelined_step_of_four_stages(controller: pcg.Controller, donate: boo
     assert ("jax.buffer_donor" in program.as_text("slices")) == donate
 
 
-def test_slices_of_unlike_size_on_two_islands() -> None:
+def test_slices_of_unlike_size_on_two_islands(backend: str) -> None:
     """An encoder on six devices and a decoder on two."""
     devices = jax.devices()
-    with pcg.Controller({"big": devices[:6], "small": devices[6:]}) as controller:
+    with pcg.Controller({"big": devices[:6], "small": devices[6:]}, backend=backend) as controller:
         client = controller.client()
         large, small = client.request({"x": 3, "y": 2}), client.request({"z": 2}, island="small")
         encode, decode = large.function(mlp), small.function(lambda w, h, y: jnp.mean((h @ w - y) ** 2))
@@ -196,9 +226,9 @@ def test_compile_takes_a_slice(controller: pcg.Controller) -> None:
 # -- one order, within limits ------------------------------------------------------------------------
 
 
-def test_thousands_of_collectives_of_two_clients(controller: pcg.Controller) -> None:
+def test_thousands_of_collectives_of_two_clients(embedded: pcg.Controller) -> None:
     """More under way than XLA's CPU devices can take, from two threads, on the same devices."""
-    first, second = controller.client("a"), controller.client("b")
+    first, second = embedded.client("a"), embedded.client("b")
     sums = []
     for client in (first, second):
         slice = client.request({"x": 4}, island="island0", shared=True)
@@ -219,13 +249,13 @@ def test_thousands_of_collectives_of_two_clients(controller: pcg.Controller) -> 
         t.join(timeout=300)
     assert not any(t.is_alive() for t in threads)
     assert all((r == 1000).all() for r in results)
-    island = controller.backend.islands["island0"]
+    island = embedded.backend.islands["island0"]
     assert island.launched == 2000 and island.most <= GANGS
-    assert controller.dispatcher.most["island0"] <= controller.dispatcher.scheduler.queues["island0"].cap
+    assert embedded.dispatcher.most["island0"] <= embedded.dispatcher.scheduler.queues["island0"].cap
 
 
-def test_a_program_waits_for_memory(controller: pcg.Controller) -> None:
-    with pcg.Controller(1, memory=3000) as controller:
+def test_a_program_waits_for_memory(backend: str) -> None:
+    with pcg.Controller(1, memory=3000, backend=backend) as controller:
         client = controller.client()
         f = client.request(2).function(lambda x: x + 1, in_shardings=(P("device"),))
         first = f(jnp.zeros(512))  # 1024 bytes on each device
@@ -266,7 +296,7 @@ def test_buffers_are_freed_with_their_last_reference_and_with_their_client(contr
     assert {e.handle for e in store.entries.values()} == {two._entry.handle, three._entry.handle}
     client.close()
     assert not store.entries and controller.resources.utilization() == 0
-    with pytest.raises(Cancelled, match="client client0 is closed"):
+    with pytest.raises(Cancelled, match=f"client {client.name} is closed"):
         two.result()
 
 
@@ -308,8 +338,8 @@ def test_what_ran_is_recorded(controller: pcg.Controller, tmp_path: Any) -> None
 # -- faults ------------------------------------------------------------------------------------------
 
 
-def test_a_node_that_fails_poisons_what_depends_on_it(controller: pcg.Controller) -> None:
-    client = controller.client()
+def test_a_node_that_fails_poisons_what_depends_on_it(embedded: pcg.Controller) -> None:
+    client = embedded.client()
     left, right = client.request(2, island="island0"), client.request(2, island="island1")
 
     def broken(x: Any) -> Any:
@@ -351,8 +381,8 @@ def test_an_island_that_is_removed(controller: pcg.Controller) -> None:
         controller.remove_island("island0")
 
 
-def test_an_island_that_joins_is_used_by_the_next_request() -> None:
-    with pcg.Controller({"a": jax.devices()[:2]}) as controller:
+def test_an_island_that_joins_is_used_by_the_next_request(backend: str) -> None:
+    with pcg.Controller({"a": jax.devices()[:2]}, backend=backend) as controller:
         client = controller.client()
         f = client.request(2).function(lambda x: x + 1)
         out = f(jnp.zeros(4))

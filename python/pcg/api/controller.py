@@ -42,7 +42,11 @@ from pcg.machine import Cluster
 from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
+from pcg.runtime.islands.processes import ProcessBackend
 from pcg.viz.runs import Runs, collected
+
+#: What runs programs, by name.
+BACKENDS: Mapping[str, Callable[[], Backend]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}
 
 
 class Controller:
@@ -56,21 +60,31 @@ class Controller:
       in_flight: programs in the queues of an island's devices at most.
       memory: bytes per device for programs and their results; a program waits until it fits.  None: what the cluster
         says, or not limited.
+      backend: what runs programs: "embedded", this process; "processes", one process of this machine per island, which
+        has its devices (this one needs none); or a `Backend` of its own, `ProcessBackend(dispatch="sequential")`.
 
     Raises:
+      ValueError: no such backend.
       ResourceError: no island, or fewer devices than there are in the cluster.
     """
 
     def __init__(
         self, islands: int | Mapping[str, Sequence[Any]] | Cluster = 1, *, devices: Sequence[Any] | None = None,
         policy: str = "stride", in_flight: int = IN_FLIGHT, memory: int | None = None,
+        backend: str | Backend = "embedded",
     ) -> None:  # fmt: skip
         self._memory = memory
         found = _islands(islands, list(jax.devices() if devices is None else devices), memory)
         self.resources = ResourceManager([island for island, _ in found])
-        self.backend: Backend = EmbeddedBackend()
+        if isinstance(backend, str) and backend not in BACKENDS:
+            raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}, or one of your own")
+        self.backend: Backend = BACKENDS[backend]() if isinstance(backend, str) else backend
+        self.backend.on_failure = self._failed
+        self._islands: dict[str, tuple[Island, Sequence[Any]]] = {}
+        """Islands, with their devices, to start them again."""
         for island, own in found:
             self.backend.add_island(island.name, own)
+            self._islands[island.name] = island, own
         self.dispatcher = Dispatcher(
             {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
         )
@@ -104,9 +118,7 @@ class Controller:
     def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
         """Devices join, as an island; slices that had no place get one there."""
         island = Island(name, tuple(shape or (len(devices),)), (), _kind(devices[0]), self._memory)
-        self.backend.add_island(name, devices)
-        self.dispatcher.add_island(name, self._memory)
-        self.resources.add(island)
+        self._join(island, devices)
 
     def remove_island(self, name: str, cause: str = "it was removed") -> None:
         """An island leaves, or has failed: what is on it is lost, its slices are placed on others.
@@ -119,6 +131,32 @@ class Controller:
         self.resources.remove(name)
         self.dispatcher.lose(name, cause)
         self.backend.remove_island(name)
+
+    def restart_island(self, name: str) -> None:
+        """Start an island anew, with the devices that it had: one that has failed, was removed, or is still there.
+
+        Slices that had no place get one there; values that were on it are lost.
+
+        Raises:
+          ResourceError: there never was one of this name.
+        """
+        if name not in self._islands:
+            raise ResourceError(f"island {name!r}; allowed: {', '.join(self._islands)}")
+        island, devices = self._islands[name]
+        if any(i.name == name for i in self.resources.islands):
+            self.remove_island(name, "it is started anew")
+        self._join(island, devices)
+
+    def _join(self, island: Island, devices: Sequence[Any]) -> None:
+        self._islands[island.name] = island, devices
+        self.backend.add_island(island.name, devices)
+        self.dispatcher.add_island(island.name, self._memory if self._memory is not None else island.memory)
+        self.resources.add(island)
+
+    def _failed(self, name: str, cause: str) -> None:
+        """The backend has noticed that an island is gone."""
+        if any(i.name == name for i in self.resources.islands):
+            self.remove_island(name, cause)
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
@@ -244,8 +282,13 @@ class ClientSlice(OnSlice):
         return tuple(self._slice.devices)
 
     @property
+    def devices(self) -> list[Any]:
+        """The devices themselves, or stand-ins where another process has them."""
+        return self.client.controller.backend.devices(self.island, self.device_numbers)
+
+    @property
     def jax_mesh(self) -> jax.sharding.Mesh:
-        """The mesh of the devices that it is on now."""
+        """The mesh of the devices that it is on now; an abstract one where another process has them."""
         return self.client.controller.backend.mesh(self.island, self.mesh, self.device_numbers)
 
     @property

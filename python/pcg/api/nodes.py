@@ -93,7 +93,7 @@ class Nodes:
 
         name = "".join(c if c.isalnum() else "_" for c in node.name).strip("_") or "node"
         run.__name__ = run.__qualname__ = name
-        devices = list(slice.jax_mesh.devices.flat)
+        devices = slice.devices
         options = {"strategy": "auto", "refine": False, **options}
         # Users do not see the dimensions that a random key has inside.
         own = [

@@ -43,6 +43,11 @@ class OnSlice(ABC):
 
     @property
     @abstractmethod
+    def devices(self) -> list[Any]:
+        """The devices themselves, or stand-ins where another process has them."""
+
+    @property
+    @abstractmethod
     def jax_mesh(self) -> jax.sharding.Mesh:
         """The mesh of the devices that it is on now."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jax.extend import source_info_util
 
 from pcg.api.nodes import Nodes
 from pcg.api.on_slice import OnSlice
@@ -30,6 +31,7 @@ _NEEDS_VALUE = (
     jax.errors.TracerIntegerConversionError,
 )  # fmt: skip
 _mode = threading.local()
+source_info_util.register_exclusion(__file__)  # a node's source is the user's call
 
 
 class SliceFunction:
@@ -248,21 +250,23 @@ class Lowering:
         self._backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
         self._nodes = Nodes()
+        self._first = ""
 
     def register(self, function: SliceFunction) -> str:
         """A mark that says which function, on which slice, a call in a trace is of."""
         mark = f"f{len(self._functions)}"
         self._functions[mark] = function
+        self._first = self._first or mark
         return mark
 
     def default(self, kinds: Sequence[Any]) -> str:
-        """The mark of a slice for what reads nothing: that of an argument, else the first of all."""
+        """The mark of a slice for what reads nothing: that of an argument, else the client's first."""
         for kind in kinds:
             if isinstance(kind, Placed):
                 for mark, function in self._functions.items():
                     if function.slice is kind.slice:
                         return mark
-        return next(iter(self._functions), "f0")
+        return self._first or next(iter(self._functions), "f0")
 
     def lower(
         self, name: str, graph: slice_calls.SliceGraph, kinds: Sequence[Any], donated: set[int], out_tree: Any

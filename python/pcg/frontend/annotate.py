@@ -34,7 +34,8 @@ from pcg.runtime import jax_compat
 source_info_util.register_exclusion(__file__)
 
 #: The mesh that pcg traces for, or several by name.
-Target: TypeAlias = "jax.sharding.Mesh | Mapping[str, Mesh]"
+Target: TypeAlias = "jax.sharding.Mesh | jax.sharding.AbstractMesh | Mapping[str, Mesh]"
+_ONE_MESH = (jax.sharding.Mesh, jax.sharding.AbstractMesh)
 _TARGET: ContextVar[Target | None] = ContextVar("pcg_target", default=None)
 #: What a constraint becomes in a program on several meshes: a custom call with the layout as JSON.
 SHARD_CALL = "pcg.shard"
@@ -275,7 +276,7 @@ def _lower(ctx: Any, x: Any, *, constraint: Constraint) -> Any:
     mesh = _TARGET.get()
     if mesh is None:
         return [x]
-    if not isinstance(mesh, jax.sharding.Mesh):
+    if not isinstance(mesh, _ONE_MESH):
         assert constraint.mesh is not None
         spec = constraint.spec(mesh[constraint.mesh])
         text = json.dumps({"mesh": constraint.mesh, "spec": str(spec), "open": list(constraint.free)})
@@ -284,7 +285,8 @@ def _lower(ctx: Any, x: Any, *, constraint: Constraint) -> Any:
     spec = constraint.spec(known)
     if refine.uses_sub_axes(spec):
         fine = refine.refinement(known, spec.used_axes)
-        spec, mesh = refine.to_parts(spec, fine), jax_compat.jax_mesh(fine, list(mesh.devices.flat))
+        devices = list(mesh.devices.flat) if isinstance(mesh, jax.sharding.Mesh) else [None] * fine.size
+        spec, mesh = refine.to_parts(spec, fine), jax_compat.jax_mesh(fine, devices)
     dims: list[Any] = [tuple(d) or None for d in spec.dims]
     for d in constraint.free:
         dims[d] = dims[d] or PartitionSpec.UNCONSTRAINED
@@ -312,7 +314,7 @@ jax_mlir.register_lowering(_shard_p, _lower)
 # -- what tracing needs ----------------------------------------------------------------------------
 
 
-def ours(mesh: jax.sharding.Mesh) -> Mesh:
+def ours(mesh: jax.sharding.Mesh | jax.sharding.AbstractMesh) -> Mesh:
     """A jax mesh as ours."""
     return Mesh.of(dict(mesh.shape))
 
@@ -342,8 +344,8 @@ def device_matrices(jaxpr: Any) -> list[tuple[int, ...]]:
 
 def check(jaxpr: Any, target: Target) -> None:
     """Raise ProgramError, with the user's line, if a constraint does not fit the mesh, or names none of several."""
-    single = ours(target) if isinstance(target, jax.sharding.Mesh) else None
-    meshes = {} if isinstance(target, jax.sharding.Mesh) else target
+    single = ours(target) if isinstance(target, _ONE_MESH) else None
+    meshes = {} if isinstance(target, _ONE_MESH) else target
     for eqn, constraint in constraints(jaxpr):
         where, name = f"{source_info_util.summarize(eqn.source_info)}: pcg.shard", constraint.mesh
         if single is not None and name is not None:

@@ -275,11 +275,16 @@ def plain_function(text: str, results: Sequence[Any]) -> Callable[..., Any]:
     return jax.jit(lambda *args: inline_call(program, *args))
 
 
-def jax_mesh(mesh: Mesh, devices: Sequence[Any]) -> jax.sharding.Mesh:
-    """Our mesh as a jax mesh; `devices` has one device per mesh position."""
+def jax_mesh(mesh: Mesh, devices: Sequence[Any]) -> Any:
+    """Our mesh as a jax mesh; `devices` has one device per mesh position.
+
+    Of devices that this process does not have it is an `AbstractMesh`: layouts can be named, nothing can run.
+    """
+    kinds = (jax.sharding.AxisType.Auto,) * len(mesh.axes)
+    if not isinstance(devices[0], jax.Device):
+        return jax.sharding.AbstractMesh(mesh.sizes, mesh.names, axis_types=kinds)
     grid = np.empty(len(devices), dtype=object)
     grid[:] = list(devices)
-    kinds = (jax.sharding.AxisType.Auto,) * len(mesh.axes)
     return jax.sharding.Mesh(grid.reshape(mesh.sizes), mesh.names, axis_types=kinds)
 
 
@@ -302,6 +307,24 @@ def copying(source: jax.sharding.Sharding, target: jax.sharding.Sharding, shape:
         return functools.partial(jax.device_put, device=target)
     semantics = [xla_client._xla.ArrayCopySemantics.ALWAYS_COPY]
     return lambda x: copy([x], [devices], [target], semantics)[0]
+
+
+def duplicating(sharding: jax.sharding.Sharding) -> Callable[[Any], Any]:
+    """A function that copies an array whose shards are those of a sharding, on these or other devices.
+
+    It shares no buffer with the copy, so that neither is gone when the other is donated.
+    """
+    copy, devices = getattr(xla_client._xla, _COPY, None), getattr(sharding, "_internal_device_list", None)
+    if copy is None or devices is None:
+        again = jax.jit(jax.numpy.copy, out_shardings=sharding)
+        return lambda x: again(jax.device_put(x, sharding))
+    semantics = [xla_client._xla.ArrayCopySemantics.ALWAYS_COPY]
+    return lambda x: copy([x], [devices], [sharding], semantics)[0]
+
+
+def devices_of(x: jax.Array) -> tuple[Any, ...]:
+    """The devices of an array, in the order of its shards."""
+    return tuple(x.sharding._device_assignment)
 
 
 def is_key(dtype: Any) -> bool:
@@ -359,7 +382,7 @@ def tracing_mesh(mesh: jax.sharding.Mesh | None) -> AbstractContextManager[Any]:
     """A context in which bare PartitionSpecs refer to `mesh`, unless the user already set one."""
     if mesh is None or not jax.sharding.get_abstract_mesh().empty:
         return nullcontext()
-    return jax.set_mesh(mesh)
+    return jax.sharding.use_abstract_mesh(mesh) if isinstance(mesh, jax.sharding.AbstractMesh) else jax.set_mesh(mesh)
 
 
 def quietly(call: Callable[[], Any]) -> Any:

@@ -81,11 +81,17 @@ class Loaded(Protocol):
 class Backend(Protocol):
     """Islands by name, and programs on them."""
 
+    on_failure: Callable[[str, str], None] | None
+    """Called with (island, cause) of an island that is gone unasked, in any thread."""
+
     def add_island(self, name: str, devices: Sequence[Any]) -> None:
         """An island joins."""
 
     def remove_island(self, name: str) -> None:
         """An island has left, or is to."""
+
+    def devices(self, island: str, numbers: Sequence[int]) -> list[Any]:
+        """Devices of an island by their numbers there; stand-ins with their `platform` where another process has them."""
 
     def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
         """A mesh of devices of an island, by their numbers there, as jax sees it."""

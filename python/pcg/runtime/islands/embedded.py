@@ -6,65 +6,22 @@ future of jax before it is read.  Devices run what they get in that order, and w
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from pcg.controller.faults import NodeError, RunError
-from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, Stream, order
+from pcg.controller.stream_use import last_slot, most_bytes, taken_over
+from pcg.controller.streams import Call, Copy, IslandProgram, Receive, Send, order
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function
 from pcg.runtime.islands.future import Placed
+from pcg.runtime.islands.island_queue import Island, wait_for
 from pcg.runtime.placement import DeviceMesh
 
-#: Computations of several devices in the queues of an island at most: XLA's CPU devices wait for each other for ever
-#: when more than 32 with collectives are under way.
-GANGS = 24
-
 Act = Callable[[list[Any]], None]
-
-
-class Island:
-    """Devices that run what they get in one order."""
-
-    def __init__(self, name: str, devices: Sequence[Any]) -> None:
-        self.name, self.devices = name, tuple(devices)
-        self._gangs: deque[Any] = deque()
-        self.launched = 0
-        """Computations so far."""
-        self.most = 0
-        """Computations of several devices in the queues at once, the most so far."""
-        self.newest: Any = None
-        """A small result of the computation that was launched last."""
-
-    def gang(self, array: Any) -> None:
-        """A computation of several devices is in the queues, and computes an array.
-
-        If there are many it waits for most of them: one that waits for each takes longer than the computations.
-        """
-        gangs = self._gangs
-        gangs.append(array)
-        if len(gangs) > self.most:
-            self.most = len(gangs)
-        if len(gangs) == GANGS:
-            for _ in range(GANGS - GANGS // 4):
-                last = gangs.popleft()
-            wait_for(last, self)
-
-
-def wait_for(array: Any, island: Island) -> None:
-    """Wait until an array is computed; one that was donated is, when what came later on its island is."""
-    try:
-        array.block_until_ready()
-    except Exception:  # what is wrong with it is said to those who read it
-        if array.is_deleted() and island.newest is not None and not island.newest.is_deleted():
-            try:
-                island.newest.block_until_ready()
-            except Exception:
-                return
 
 
 class EmbeddedBackend:
@@ -72,6 +29,7 @@ class EmbeddedBackend:
 
     def __init__(self) -> None:
         self.islands: dict[str, Island] = {}
+        self.on_failure: Callable[[str, str], None] | None = None  # this process would be gone, too
 
     def add_island(self, name: str, devices: Sequence[Any]) -> None:
         self.islands[name] = Island(name, devices)
@@ -133,7 +91,9 @@ class EmbeddedProgram:
             for placed, v in zip(outputs, program.results, strict=True)
         ]
         self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
-        self.nbytes = {name: self._needs(name) for name in self.islands}
+        self.nbytes = {
+            name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
+        }  # fmt: skip
         self._acts = self._all()
         self._arguments = [
             (number, base + slot, shardings[program.arguments[number]])
@@ -146,50 +106,8 @@ class EmbeddedProgram:
         self._results = [results[n] for n in range(len(program.results))]
         self.direct = self._direct()
         self._last = {
-            name: -1 if (slot := self._last_slot(name)) < 0 else self._base[name] + slot for name in self.islands
+            name: -1 if (slot := last_slot(program, name)) < 0 else self._base[name] + slot for name in self.islands
         }  # fmt: skip
-
-    def _needs(self, island: str) -> int:
-        """Bytes per device that a run adds: the most of values and workspace at once, without arguments."""
-        program, stream = self.program, self.program.streams[island]
-        own: dict[int, int] = {}
-        most = 0
-        for what in stream.instructions:
-            extra = 0
-            if isinstance(what, Call):
-                extra = self._functions[what.function].workspace
-                written = zip(what.writes, what.values, strict=True)
-                for slot in what.donates:
-                    own.pop(slot, None)
-            elif isinstance(what, Free):
-                own.pop(what.slot, None)
-                continue
-            elif isinstance(what, Send):
-                continue
-            else:
-                written = zip([what.target if isinstance(what, Copy) else what.slot], [what.value], strict=True)
-            own.update((slot, program.values[v].nbytes) for slot, v in written)
-            most = max(most, sum(own.values()) + extra)
-        return max(most, self.kept[island])
-
-    def _last_slot(self, island: str) -> int:
-        """The slot that a computation or a message of an island writes last, and that is full at the end; else -1."""
-        full: dict[int, None] = {}
-        for what in self.program.streams[island].instructions:
-            if isinstance(what, Call):
-                for slot in what.donates:
-                    full.pop(slot, None)
-                wrote: Sequence[int] = what.writes
-            elif isinstance(what, Copy | Receive):
-                wrote = [what.target if isinstance(what, Copy) else what.slot]
-            else:
-                if isinstance(what, Free):
-                    full.pop(what.slot, None)
-                continue
-            for slot in wrote:
-                full.pop(slot, None)
-                full[slot] = None
-        return next(reversed(full), -1)
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -203,7 +121,7 @@ class EmbeddedProgram:
                     between[what.tag] = self._slots
                     self._slots += 1
         place = dict.fromkeys(program.streams, 0)
-        donations = {name: self._donations(stream) for name, stream in program.streams.items()}
+        donations = {name: taken_over(program, name) for name in program.streams}
         acts = []
         for island, what in order(program):
             base = self._base[island]
@@ -253,27 +171,6 @@ class EmbeddedProgram:
                     on.gang(done)
 
         return call
-
-    def _donations(self, stream: Stream) -> dict[int, list[int]]:
-        """By place of a call in a stream, the arguments whose buffers its results can take over: those of the same
-        shape, type and layout."""
-        values = self.program.values
-        inside = {slot: values[self.program.arguments[n]] for n, slot in stream.arguments}
-        found: dict[int, list[int]] = {}
-        for place, what in enumerate(stream.instructions):
-            if isinstance(what, Call):
-                results = Counter(values[v] for v in what.values)
-                found[place] = []
-                for slot in what.donates:
-                    if results[inside[slot]]:
-                        results[inside[slot]] -= 1
-                        found[place].append(what.reads.index(slot))
-                inside.update(zip(what.writes, (values[v] for v in what.values), strict=True))
-            elif isinstance(what, Copy):
-                inside[what.target] = values[what.value]
-            elif isinstance(what, Receive):
-                inside[what.slot] = values[what.value]
-        return found
 
     def _copy(self, source: int, target: int, value: int) -> Act:
         sharding, shape = self._shardings[value], self.program.values[value].shape
@@ -325,7 +222,7 @@ class EmbeddedProgram:
         if tuple(taken) != what.reads or tuple(returned) != what.writes:
             return None
         function, on = self._functions[what.function], self._islands[name]
-        run = function.prepared(self._donations(stream)[stream.instructions.index(what)])
+        run = function.prepared(taken_over(self.program, name)[stream.instructions.index(what)])
         sizes = [self.program.values[v].nbytes for v in what.values]
         smallest, count = sizes.index(min(sizes)), len(sizes)
         gang, program = self.program.slices[what.slice][1].size > 1, self.name

@@ -68,12 +68,8 @@ class ShardedFuture:
     def __repr__(self) -> str:
         return f"<ShardedFuture {self.dtype}{list(self.shape)} {self.sharding} on {self.slice}>"
 
-    def array(self) -> jax.Array:
-        """The jax array behind it, as soon as its program is launched; it may be computed later.
-
-        Raises:
-          RunError: there is none: its program failed, its client is gone, or the buffer was donated.
-        """
+    def _value(self) -> Any:
+        """What its backend has of it, as soon as its program is launched."""
         if self._entry.value is None:
             self._dispatcher.wait_for_launch(self._run)
         value = self._entry.value
@@ -82,6 +78,17 @@ class ShardedFuture:
         if value is None or value.is_deleted():
             raise RunError(f"{self!r} was donated to a later program, or freed")
         return value
+
+    def array(self) -> jax.Array:
+        """The jax array behind it, as soon as its program is launched; it may be computed later.
+
+        Where another process has it this is a copy, which takes until it is computed.
+
+        Raises:
+          RunError: there is none: its program failed, its client is gone, or the buffer was donated.
+        """
+        value = self._value()
+        return value if isinstance(value, jax.Array) else value.local()
 
     def check(self) -> None:
         """Raise the error that is in its place, if it is lost already.
@@ -98,7 +105,7 @@ class ShardedFuture:
         Raises:
           RunError: its program failed.
         """
-        value = self.array()
+        value = self._value()
         try:
             value.block_until_ready()
         except RunError:
@@ -115,7 +122,7 @@ class ShardedFuture:
     def result(self) -> np.ndarray:
         """The value on the host."""
         self.block_until_ready()
-        return np.asarray(self.array())
+        return np.asarray(self._value())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         found = self.result()

@@ -1,0 +1,78 @@
+"""What a stream needs and may reuse: bytes, buffers that are taken over, what is written last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send
+
+
+def most_bytes(program: IslandProgram, island: str, workspace: Callable[[str], int]) -> int:
+    """Bytes per device that a run adds: the most of values and workspace at once, without arguments.
+
+    Args:
+      workspace: of a function, by its name.
+    """
+    own: dict[int, int] = {}
+    most = 0
+    for what in program.streams[island].instructions:
+        extra = 0
+        if isinstance(what, Call):
+            extra = workspace(what.function)
+            written = zip(what.writes, what.values, strict=True)
+            for slot in what.donates:
+                own.pop(slot, None)
+        elif isinstance(what, Free):
+            own.pop(what.slot, None)
+            continue
+        elif isinstance(what, Send):
+            continue
+        else:
+            written = zip([what.target if isinstance(what, Copy) else what.slot], [what.value], strict=True)
+        own.update((slot, program.values[v].nbytes) for slot, v in written)
+        most = max(most, sum(own.values()) + extra)
+    kept = sum(program.values[v].nbytes for v in program.results if program.island_of(v) == island)
+    return max(most, kept)
+
+
+def last_slot(program: IslandProgram, island: str) -> int:
+    """The slot that a computation or a message of an island writes last, and that is full at the end; else -1."""
+    full: dict[int, None] = {}
+    for what in program.streams[island].instructions:
+        if isinstance(what, Call):
+            for slot in what.donates:
+                full.pop(slot, None)
+            wrote: Sequence[int] = what.writes
+        elif isinstance(what, Copy | Receive):
+            wrote = [what.target if isinstance(what, Copy) else what.slot]
+        else:
+            if isinstance(what, Free):
+                full.pop(what.slot, None)
+            continue
+        for slot in wrote:
+            full.pop(slot, None)
+            full[slot] = None
+    return next(reversed(full), -1)
+
+
+def taken_over(program: IslandProgram, island: str) -> dict[int, list[int]]:
+    """By place of a call in a stream, the numbers of its arguments whose buffers its results can take over: those of
+    the same shape, type and layout."""
+    values, stream = program.values, program.streams[island]
+    inside = {slot: values[program.arguments[n]] for n, slot in stream.arguments}
+    found: dict[int, list[int]] = {}
+    for place, what in enumerate(stream.instructions):
+        if isinstance(what, Call):
+            results = Counter(values[v] for v in what.values)
+            found[place] = []
+            for slot in what.donates:
+                if results[inside[slot]]:
+                    results[inside[slot]] -= 1
+                    found[place].append(what.reads.index(slot))
+            inside.update(zip(what.writes, (values[v] for v in what.values), strict=True))
+        elif isinstance(what, Copy):
+            inside[what.target] = values[what.value]
+        elif isinstance(what, Receive):
+            inside[what.slot] = values[what.value]
+    return found

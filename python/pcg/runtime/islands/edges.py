@@ -1,0 +1,128 @@
+"""Values from the devices of one process to those of another, without the controller and without the host's pickles.
+
+A sender arms a value under a number that both sides compute from the run and the tag; the receiver pulls it, before or
+after that.  Both only put work into queues.  Measured of `jax.experimental.transfer` (jax 0.10):
+
+- the i-th device of the receiver gets the shard of the sender's i-th: other layouts give wrong values, or errors.  So
+  the sender brings a value into the receiver's layout first, on as many devices; where its island has fewer, onto one
+  device, and the receiver distributes it.
+- what is armed must not be donated or deleted before it is pulled, and `jax.device_put` may return the same buffers.  So
+  what is armed is always a copy.
+- a pull from a process that ends fails at once if there was a connection, and never if there was none.  So connections
+  are made as soon as an address is known.
+
+Imports jax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.experimental import transfer
+from jax.sharding import NamedSharding, Sharding, SingleDeviceSharding
+
+from pcg.controller.faults import RunError
+from pcg.controller.streams import Value
+from pcg.driver.program import ELEMENT_DTYPES
+from pcg.layout import Mesh, ShardSpec
+from pcg.runtime import jax_compat
+from pcg.runtime.inputs import np_dtype
+from pcg.runtime.placement import DeviceMesh
+
+#: Sockets between two processes.
+_SOCKETS = 4
+#: Messages of a run at most.
+_TAGS = 1 << 20
+
+
+class Edges:
+    """One process's end of all messages."""
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        self.devices = devices
+        here = "127.0.0.1:0"
+        self._server = transfer.start_transfer_server(devices[0].client, here, [here] * _SOCKETS)
+        self._peers: dict[str, Any] = {}
+
+    @property
+    def address(self) -> str:
+        """Where others pull from."""
+        return str(self._server.address())
+
+    def connect(self, addresses: Mapping[str, str | None]) -> None:
+        """Other islands are at these addresses, or gone."""
+        for island, address in addresses.items():
+            self._peers[island] = None if address is None else self._server.connect(address)
+
+    def sender(self, value: Value, mesh: Mesh, near: Sequence[Any]) -> Callable[[int, int, Any], None]:
+        """What arms a value, as (run, tag, array or error).
+
+        Args:
+          mesh: of the receiver's slice.
+          near: this island's devices, those that have the value first.
+        """
+        if mesh.size <= len(near):
+            target: Sharding = sharding_of(value, mesh, near[: mesh.size])
+        else:
+            target = SingleDeviceSharding(near[0])
+        kind = _kind(value, target)
+        copies: dict[Any, Callable[[Any], Any]] = {}
+
+        def send(run: int, tag: int, x: Any) -> None:
+            if isinstance(x, RunError):
+                self._server.await_pull(run * _TAGS + tag, [transfer.make_error_array(kind, str(x))])
+                return
+            if jax_compat.is_key(x.dtype):
+                x = jax.random.key_data(x)
+            copy = copies.get(x.sharding)
+            if copy is None:
+                copy = copies[x.sharding] = _copying(x.sharding, target, value.shape)
+            self._server.await_pull(run * _TAGS + tag, [copy(x)])
+
+        return send
+
+    def receiver(self, value: Value, mesh: Mesh, devices: Sequence[Any], peer: str, most: int, key: str | None) -> Any:
+        """What pulls a value, as (run, tag) -> array.
+
+        Args:
+          devices: of the slice that receives.
+          peer: the island that it comes from, which has `most` devices.
+          key: the generator, if it is an array of random keys.
+
+        Raises:
+          RunError: the peer is gone.
+        """
+        own = sharding_of(value, mesh, devices)
+        whole = mesh.size > most
+        kind = _kind(value, SingleDeviceSharding(devices[0]) if whole else own)
+
+        def receive(run: int, tag: int) -> Any:
+            link = self._peers.get(peer)
+            if link is None:
+                raise RunError(f"island {peer}, which message {tag} is from, is gone")
+            (x,) = link.pull(run * _TAGS + tag, [kind])
+            if whole:
+                x = jax.device_put(x, own)
+            return x if key is None else jax.random.wrap_key_data(x, impl=key)
+
+        return receive
+
+
+def sharding_of(value: Value, mesh: Mesh, devices: Sequence[Any]) -> NamedSharding:
+    """The layout of a value on devices, one for each position of a mesh."""
+    # XLA gives an array without elements that is split the wrong shape.
+    spec = ShardSpec.replicated(len(value.spec.dims)) if 0 in value.shape else value.spec
+    return DeviceMesh.of(Mesh(mesh.axes), devices).sharding(spec)
+
+
+def _kind(value: Value, sharding: Sharding) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(value.shape, np_dtype(ELEMENT_DTYPES[value.dtype]), sharding=sharding)
+
+
+def _copying(source: Sharding, target: Sharding, shape: Sequence[int]) -> Callable[[Any], Any]:
+    """A function that copies an array into a layout, and shares no buffer with it."""
+    indices = [tuple(s.devices_indices_map(tuple(shape)).values()) for s in (source, target)]
+    copy = jax_compat.duplicating(target)
+    return copy if indices[0] == indices[1] else lambda x: copy(jax.device_put(x, target))

@@ -1,0 +1,301 @@
+"""Programs on islands that are processes of this machine, one for each.  Imports jax.
+
+All islands of a run are told of it at once, with one message each; they put their parts into the queues of their devices
+at the same time, before what they read from each other exists (parallel asynchronous dispatch, Pathways, MLSys'22,
+section 4.5).  Values go from island to island directly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from pcg.controller.faults import IslandFailed
+from pcg.controller.stream_use import most_bytes
+from pcg.controller.streams import Call, Copy, IslandProgram, Receive, order
+from pcg.driver.compilation import Compilation
+from pcg.driver.program import ELEMENT_DTYPES, ProgramError
+from pcg.layout import Mesh
+from pcg.runtime import jax_compat
+from pcg.runtime.executable import device_program
+from pcg.runtime.inputs import np_dtype
+from pcg.runtime.islands.backend import Function
+from pcg.runtime.islands.future import Placed
+from pcg.runtime.islands.protocol import HostArray, Load, Peers, Run
+from pcg.runtime.islands.remote_value import RemoteValue, RunOnIsland
+from pcg.runtime.islands.worker_process import WorkerProcess
+
+DISPATCH = ("parallel", "sequential")
+
+
+@dataclass(frozen=True)
+class RemoteDevice:
+    """A device that this process does not have."""
+
+    platform: str
+    id: int
+
+    @property
+    def device_kind(self) -> str:
+        return self.platform
+
+
+class ProcessBackend:
+    """Islands that are processes, started when they join.
+
+    Args:
+      dispatch: "parallel", or "sequential": an island is told of a run when those before it in the program have put all
+        of it into their queues.
+      deadline: seconds that a run, once it is launched, or a fetch may take; the process of an island that takes longer
+        is ended.
+    """
+
+    def __init__(self, dispatch: str = "parallel", deadline: float = 3600.0) -> None:
+        if dispatch not in DISPATCH:
+            raise ValueError(f"dispatch {dispatch!r}; allowed: {', '.join(DISPATCH)}")
+        self.dispatch, self.deadline = dispatch, deadline
+        self.workers: dict[str, WorkerProcess] = {}
+        self.messages: Counter[str] = Counter()
+        """Messages of runs, by island."""
+        self.on_failure: Callable[[str, str], None] | None = None
+        """Called with (island, cause) when a process is gone unasked."""
+        self.lock = threading.RLock()
+        """Held while all islands are told of a run, so that they are told of any two in the same order."""
+        self.keys = itertools.count()
+        """Numbers of values, programs and functions."""
+        self.runs = itertools.count()
+        self._code: dict[int, int] = {}
+        self._connected: set[str] = set()
+
+    # -- islands ---------------------------------------------------------------------------------
+
+    def add_island(self, name: str, devices: Sequence[Any]) -> None:
+        with self.lock:
+            stand_ins = [RemoteDevice(d.platform, getattr(d, "id", i)) for i, d in enumerate(devices)]
+            wide = {"JAX_ENABLE_X64": "1"} if jax.config.jax_enable_x64 else {}
+            self.workers[name] = WorkerProcess(name, stand_ins, self.deadline, self._ended, wide)
+
+    def remove_island(self, name: str) -> None:
+        with self.lock:
+            worker = self.workers.pop(name, None)
+            self._connected.discard(name)
+        if worker is not None:
+            worker.close()
+        with self.lock:
+            for other in self._connected:
+                self._tell(self.workers[other], Peers({name: None}))
+
+    def _ended(self, worker: WorkerProcess, cause: str) -> None:
+        if self.workers.get(worker.island) is not worker:
+            return
+        if self.on_failure is not None:
+            self.on_failure(worker.island, cause)
+        else:
+            self.remove_island(worker.island)
+
+    def _tell(self, worker: WorkerProcess, message: Any) -> None:
+        try:
+            worker.send(message)
+        except IslandFailed:
+            return  # its own thread says so
+
+    def ready(self, islands: Sequence[str]) -> list[WorkerProcess]:
+        """Processes that have started, and are connected with each other.
+
+        Raises:
+          IslandFailed: one is gone, or does not start.
+        """
+        found = []
+        for name in islands:
+            worker = self.workers.get(name)
+            if worker is None:
+                raise IslandFailed(name, "none", "it is gone")
+            if name not in self._connected:
+                worker.wait_until_started()
+                self._tell(worker, Peers({o: self.workers[o].address for o in self._connected}))
+                for other in self._connected:
+                    self._tell(self.workers[other], Peers({name: worker.address}))
+                self._connected.add(name)
+            found.append(worker)
+        return found
+
+    def devices(self, island: str, numbers: Sequence[int]) -> list[Any]:
+        own = self.workers[island].devices
+        return [own[i] for i in numbers]
+
+    def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
+        return jax_compat.jax_mesh(mesh, self.devices(island, numbers))
+
+    # -- programs --------------------------------------------------------------------------------
+
+    def load(
+        self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
+        constants: Sequence[Any],
+    ) -> ProcessProgram:  # fmt: skip
+        for function in functions.values():
+            if function.compilation.program.callbacks or function.compilation.program.ordered:
+                where = f" ({function.source})" if function.source else ""
+                raise ProgramError(
+                    f"{function.name}{where} calls Python functions on the host; islands that are processes cannot"
+                    " (allowed: with backend='embedded')"
+                )
+        return ProcessProgram(self, program, functions, outputs, constants)
+
+    def number_of(self, compilation: Compilation) -> int:
+        """The number under which processes know a compilation; they forget it with the last reference here."""
+        known = self._code.get(id(compilation))
+        if known is None:
+            known = self._code[id(compilation)] = next(self.keys)
+            weakref.finalize(compilation, self._forget, id(compilation), known).atexit = False
+        return known
+
+    def _forget(self, own: int, number: int) -> None:
+        self._code.pop(own, None)
+        for worker in list(self.workers.values()):
+            if number in worker.known:
+                worker.release(number)
+
+    def close(self) -> None:
+        workers, self.workers = list(self.workers.values()), {}
+        self._connected.clear()
+        for worker in workers:
+            worker.close()
+
+
+class ProcessProgram:
+    """A program whose parts are in the processes of its islands."""
+
+    def __init__(
+        self, backend: ProcessBackend, program: IslandProgram, functions: Mapping[str, Function],
+        outputs: Sequence[Placed], constants: Sequence[Any],
+    ) -> None:  # fmt: skip
+        self._backend, self.program, self.name = backend, program, program.name
+        steps = order(program)
+        # An island whose work comes first is told first.
+        self.islands = tuple(dict.fromkeys([*(island for island, _ in steps), *program.streams]))
+        values = program.values
+        self.outputs = [
+            (placed, program.island_of(v), values[v].nbytes) for placed, v in zip(outputs, program.results, strict=True)
+        ]
+        self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
+        self.nbytes = {name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands}
+        self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
+        self._given = len(program.arguments) - len(constants)
+        self._donated = frozenset(program.donated)
+        self._key = next(backend.keys)
+        with backend.lock:
+            workers = backend.ready(self.islands)
+            self._workers = dict(zip(self.islands, workers, strict=True))
+            self._load(functions, {self._given + i: self._on_host(self._given + i, x) for i, x in enumerate(constants)})
+        weakref.finalize(self, _release, workers, self._key).atexit = False
+
+    def _load(self, functions: Mapping[str, Function], constants: Mapping[int, HostArray]) -> None:
+        program, backend = self.program, self._backend
+        keys = _random_keys(program, functions, [placed for placed, _, _ in self.outputs])
+        sizes = {name: len(worker.devices) for name, worker in self._workers.items()}
+        for name, worker in self._workers.items():
+            stream = program.streams[name]
+            called = {what.function: functions[what.function] for what in stream.instructions if isinstance(what, Call)}
+            code = {f: (backend.number_of(function.compilation), function.source) for f, function in called.items()}
+            new = {
+                code[f][0]: device_program(function.compilation)
+                for f, function in called.items() if code[f][0] not in worker.known
+            }  # fmt: skip
+            worker.known.update(new)
+            own = {number: constants[number] for number, _ in stream.arguments if number in constants}
+            part = replace(program, streams={name: stream})
+            worker.send(Load(self._key, name, part, code, new, sizes, keys, own))
+
+    def _on_host(self, number: int, x: Any) -> HostArray:
+        """An argument as it is sent."""
+        if isinstance(x, RemoteValue):
+            return x.host()
+        if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
+            return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
+        return HostArray(np.asarray(x, self._dtypes[number]))
+
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        backend, program = self._backend, self.program
+        values: list[Any] = [None] * len(program.results)
+        tokens: dict[str, Any] = {}
+        sequential = backend.dispatch == "sequential"
+        hosts: dict[int, HostArray] = {}
+        with backend.lock:
+            number = next(backend.runs)
+            for name, worker in self._workers.items():
+                stream = program.streams[name]
+                given: list[int | HostArray] = []
+                taken = []
+                for n, _ in stream.arguments:
+                    x = arguments[n] if n < self._given else 0  # constants are there
+                    if isinstance(x, RemoteValue) and x.keeper is worker:
+                        given.append(x.key)
+                        if n in self._donated:
+                            taken.append(x.key)
+                    elif n >= self._given:
+                        given.append(0)
+                    else:
+                        if n not in hosts:
+                            hosts[n] = self._on_host(n, x)
+                        given.append(hosts[n])
+                keys = [next(backend.keys) for _ in stream.results]
+                run = RunOnIsland(number, self.name)
+                message = Run(number, self._key, given, taken, keys, worker.released(), sequential)
+                backend.messages[name] += 1
+                worker.start(run, message)
+                tokens[name] = worker, run
+                for (n, _), key in zip(stream.results, keys, strict=True):
+                    values[n] = RemoteValue(worker, key, run)
+                if sequential:
+                    worker.wait(run.enqueued, f"putting {run} into queues")
+            for n in self._donated:
+                if n < self._given and isinstance(arguments[n], RemoteValue):
+                    arguments[n].take()
+        return values, tokens
+
+    def ready(self, token: tuple[WorkerProcess, RunOnIsland]) -> bool:
+        return token[1].over.is_set()
+
+    def wait(self, token: tuple[WorkerProcess, RunOnIsland]) -> None:
+        worker, run = token
+        worker.wait(run.over, str(run))
+
+
+def _release(workers: Sequence[WorkerProcess], key: int) -> None:
+    for worker in workers:
+        worker.release(key)
+
+
+def _random_keys(
+    program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed]
+) -> dict[int, str]:
+    """By tag of a message, the generator of the random keys in it, which those say who read it."""
+    found: dict[int, str] = {}
+    for stream in program.streams.values():
+        received: dict[int, int] = {}  # by slot, the tag
+        for what in stream.instructions:
+            if isinstance(what, Call):
+                leaves = functions[what.function].compilation.program.inputs
+                for slot, leaf in zip(what.reads, leaves, strict=True):
+                    if leaf.key and slot in received:
+                        found[received[slot]] = leaf.key
+                for slot in what.writes:
+                    received.pop(slot, None)
+            elif isinstance(what, Copy):
+                received.pop(what.target, None)
+                if what.source in received:
+                    received[what.target] = received[what.source]
+            elif isinstance(what, Receive):
+                received[what.slot] = what.tag
+        for number, slot in stream.results:
+            if slot in received and jax_compat.is_key(outputs[number].dtype):
+                found[received[slot]] = jax_compat.key_impl(outputs[number].dtype)
+    return found

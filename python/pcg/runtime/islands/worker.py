@@ -1,0 +1,221 @@
+"""The process of one island: `python -m pcg.runtime.islands.worker FD ISLAND`, started by `WorkerProcess`.
+
+One thread reads messages, so that it notices when the controller is gone whatever else goes on; one carries them out in
+the order in which they came, which is the order of the devices' queues; one waits for runs, and some fetch values.
+Imports jax, when it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from typing import Any
+
+import jax
+import numpy as np
+
+from pcg.controller.faults import RunError
+from pcg.controller.streams import Send
+from pcg.runtime import jax_compat
+from pcg.runtime.device_program import DeviceProgram
+from pcg.runtime.islands.edges import Edges
+from pcg.runtime.islands.island_queue import GANGS, Island, wait_for
+from pcg.runtime.islands.protocol import (
+    Answer,
+    Channel,
+    Count,
+    Done,
+    Enqueued,
+    Fault,
+    Fetch,
+    HostArray,
+    Load,
+    Peers,
+    Run,
+    Started,
+    Stop,
+)  # fmt: skip
+from pcg.runtime.islands.stream_runner import StreamRunner
+
+
+class WorkerIsland(Island):
+    """An island that says so before it waits for its devices: others may be told to start only then."""
+
+    def __init__(self, name: str, devices: Any) -> None:
+        super().__init__(name, devices)
+        self.before_wait: Any = None
+
+    def gang(self, array: Any) -> None:
+        if len(self._gangs) + 1 >= GANGS and self.before_wait is not None:
+            self.before_wait()
+        super().gang(array)
+
+
+class Worker:
+    """What one island keeps: programs, values, and what is under way."""
+
+    def __init__(self, channel: Channel, name: str) -> None:
+        self._channel = channel
+        self._island = WorkerIsland(name, jax.devices())
+        self._edges = Edges(jax.devices())
+        self._code: dict[int, DeviceProgram] = {}
+        self._programs: dict[int, StreamRunner | Load] = {}
+        self._values: dict[int, Any] = {}
+        self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._under_way: queue.SimpleQueue[tuple[int, str, Any, dict[int, Any]]] = queue.SimpleQueue()
+        self._fetching = ThreadPoolExecutor(4, "fetch")
+        for target in (self._carry_out, self._wait):
+            threading.Thread(target=target, name=target.__name__, daemon=True).start()
+        channel.send(Started(self._edges.address))
+
+    def read(self) -> None:
+        """Until the controller is gone."""
+        while True:
+            try:
+                message = self._channel.receive()
+            except (EOFError, OSError):
+                return
+            if isinstance(message, Stop):
+                return
+            self._work.put(message)
+
+    # -- one after another -----------------------------------------------------------------------
+
+    def _carry_out(self) -> None:
+        while True:
+            message = self._work.get()
+            try:
+                self._release(getattr(message, "released", ()))
+                if isinstance(message, Run):
+                    self._run(message)
+                elif isinstance(message, Load):
+                    self._code.update(message.new)
+                    self._programs[message.key] = message
+                elif isinstance(message, Peers):
+                    self._edges.connect(message.addresses)
+                elif isinstance(message, Fetch):
+                    self._fetching.submit(self._fetch, message.request, self._values.get(message.key))
+                elif isinstance(message, Count):
+                    self._channel.send(Answer(message.request, len(self._values)))
+            except (BrokenPipeError, ConnectionError):
+                os._exit(0)
+            except BaseException:  # of this file: the controller notices that the process is gone
+                traceback.print_exc()
+                os._exit(1)
+
+    def _release(self, keys: Any) -> None:
+        for key in keys:
+            for kept in (self._values, self._programs, self._code):
+                kept.pop(key, None)  # type: ignore[attr-defined]
+
+    def _run(self, run: Run) -> None:
+        told = not run.acknowledge
+
+        def tell() -> None:
+            nonlocal told
+            if not told:
+                told = True
+                self._channel.send(Enqueued(run.run))
+
+        self._island.before_wait = tell
+        program = self._programs[run.program]
+        load = program._load if isinstance(program, StreamRunner) else program
+        results: list[Any]
+        token = None
+        try:
+            if isinstance(program, Load):
+                program = StreamRunner(program, self._island, self._edges, self._code)
+                self._programs[run.program] = program
+            arguments = [x if isinstance(x, HostArray) else self._argument(x, run.taken) for x in run.arguments]
+            slots = program.run(run.run, arguments)
+            results = [slots[slot] for _, slot in program.stream.results]
+            token = self._island.newest if program.last < 0 else slots[program.last]
+        except Exception as error:
+            lost = error if isinstance(error, RunError) else RunError(
+                f"program {load.program.name} on island {load.island}: {type(error).__name__}: {error}"
+            )  # fmt: skip
+            results = [lost] * len(run.results)
+            self._fail_sends(load, run.run, lost)
+        self._values.update(zip(run.results, results, strict=True))
+        self._under_way.put((run.run, load.program.name, token, dict(zip(run.results, results, strict=True))))
+        tell()
+
+    def _argument(self, key: int, taken: Any) -> Any:
+        found = self._values.pop(key, None) if key in taken else self._values.get(key)
+        return RunError("an argument was donated to an earlier program, or freed") if found is None else found
+
+    def _fail_sends(self, load: Load, run: int, error: RunError) -> None:
+        """Whoever waits for this run's messages gets the error."""
+        program = load.program
+        for what in program.streams[load.island].instructions:
+            if isinstance(what, Send):
+                value = program.values[what.value]
+                send = self._edges.sender(value, program.slices[value.slice][1], self._island.devices)
+                send(run, what.tag, error)
+
+    # -- beside that -----------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Say of each run when it is over."""
+        while True:
+            run, name, token, results = self._under_way.get()
+            if isinstance(token, jax.Array):
+                wait_for(token, self._island)
+            faults = {}
+            for key, x in results.items():
+                if (fault := _fault(x, name)) is not None:
+                    faults[key] = fault
+            del token, results
+            x = None
+            self._tell(Done(run, faults))
+
+    def _fetch(self, request: int, x: Any) -> None:
+        fault = RunError("it was donated to a later program, or freed") if x is None else None
+        answer: Any = Fault.of(fault, "") if fault is not None else _fault(x, "")
+        if answer is None:
+            try:
+                answer = _on_host(x)
+            except Exception as error:
+                answer = Fault.of(error, "")
+        self._tell(Answer(request, answer))
+
+    def _tell(self, message: Any) -> None:
+        try:
+            self._channel.send(message)
+        except (BrokenPipeError, ConnectionError):
+            os._exit(0)
+
+
+def _fault(x: Any, program: str) -> Fault | None:
+    """What is wrong with a value, if something is; waits for it."""
+    if isinstance(x, RunError):
+        return Fault.of(x, program)
+    try:
+        jax.block_until_ready(x)
+    except Exception as error:
+        deleted = isinstance(x, jax.Array) and not jax_compat.is_key(x.dtype) and x.is_deleted()
+        return None if deleted else Fault.of(error, program)
+    return None
+
+
+def _on_host(x: Any) -> HostArray:
+    if isinstance(x, jax.Array) and jax_compat.is_key(x.dtype):
+        return HostArray(np.asarray(jax.random.key_data(x)), jax_compat.key_impl(x.dtype))
+    return HostArray(np.asarray(x))
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the controller, which says what follows
+    channel = Channel(Connection(int(sys.argv[1])))
+    Worker(channel, sys.argv[2]).read()
+    os._exit(0)  # threads may wait for devices
+
+
+if __name__ == "__main__":
+    main()

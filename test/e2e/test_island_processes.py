@@ -1,0 +1,303 @@
+"""Islands that are processes: what fails, in which order they run, what they are told, and what they keep."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec as P
+
+import pcg
+from pcg.controller.faults import IslandFailed, NodeError, RunError
+from pcg.runtime.islands.processes import ProcessBackend
+
+#: Seconds until a fault must be known.
+SOON = 5.0
+
+
+def two(dispatch: str = "parallel") -> pcg.Controller:
+    """Two islands of two devices."""
+    return pcg.Controller(2, devices=jax.devices()[:4], backend=ProcessBackend(dispatch))
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[pcg.Controller]:
+    with two() as made:
+        yield made
+
+
+@pytest.fixture
+def controller(started: pcg.Controller) -> Iterator[pcg.Controller]:
+    yield started
+    for client in list(started.clients.values()):
+        client.close()
+    assert {i.name for i in started.resources.islands} == {"island0", "island1"}
+
+
+def until(wanted: Callable[[], bool]) -> None:
+    """Wait for something, for `SOON` seconds at most."""
+    end = time.monotonic() + SOON
+    while not wanted():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def on_both(client: pcg.Client, step: Any) -> Any:
+    """A program of two stages, one on each island; shares devices with others."""
+    slices = [client.request({"x": 2}, island=f"island{i}", shared=True) for i in range(2)]
+    first, second = (s.function(step, in_shardings=(P("x"),)) for s in slices)
+    return client.program(lambda x: second(first(x)))
+
+
+# -- faults ------------------------------------------------------------------------------------------
+
+
+def test_training_goes_on_after_an_island_was_killed() -> None:
+    """From the parameters that were fetched last, along the same trajectory; another client notices nothing."""
+    with two() as controller:
+        client, other = controller.client("trainer"), controller.client("other")
+        left, right = client.request({"m": 2}, island="island0"), client.request({"m": 1}, island="island1")
+        stays = other.request({"m": 1}, island="island1").function(lambda x: x * 3)
+        encode, loss = left.function(lambda w, x: jnp.tanh(x @ w)), right.function(lambda v, h: jnp.mean((h @ v) ** 2))
+
+        def step(encode: Any, loss: Any, w: Any, v: Any, x: Any) -> Any:
+            value, (dw, dv) = jax.value_and_grad(lambda w, v: loss(v, encode(w, x)), (0, 1))(w, v)
+            return value, w - 0.5 * dw, v - 0.5 * dv
+
+        program = client.program(lambda *a: step(encode, loss, *a))
+        rng = np.random.default_rng(0)
+        w, v, x = (jnp.asarray(rng.normal(size=s), jnp.float32) for s in ((8, 8), (8, 4), (16, 8)))
+        single = jax.jit(lambda *a: step(encode.__wrapped__, loss.__wrapped__, *a))
+        wanted, at = [], (w, v)
+        for _ in range(6):
+            value, *at = single(*at, x)
+            wanted.append(float(value))
+
+        found = []
+        state: Any = w, v
+        for _ in range(3):
+            value, *state = program(*state, x)
+            found.append(float(value))
+        saved = [f.result() for f in state]
+        kept = stays(jnp.ones(4))
+        under_way = [program(*state, x)]
+        for _ in range(3):
+            under_way.append(program(*under_way[-1][1:], x))
+        os.kill(controller.backend.workers["island0"].pid, signal.SIGKILL)
+        start = time.monotonic()
+        with pytest.raises(IslandFailed, match=r"island island0 failed \(its process ended with signal 9\)"):
+            under_way[-1][1].result()
+        with pytest.raises(RunError):
+            under_way[-1][0].result()  # on the other island
+        assert time.monotonic() - start < SOON
+        assert (stays(kept).result() == 9).all()
+        with pytest.raises(pcg.controller.errors.ResourceError, match="has no devices: island 'island0' left"):
+            program(w, v, x)
+        del under_way, value, state
+        gc.collect()
+        store = controller.dispatcher.store
+        controller.dispatcher.drain()
+        assert {e.handle for e in store.entries.values()} == {kept._entry.handle}
+
+        controller.restart_island("island0")
+        state = saved
+        for _ in range(3):
+            value, *state = program(*state, x)
+            found.append(float(value))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        assert (stays(kept).result() == 9).all()
+
+
+def test_a_node_that_fails_poisons_what_depends_on_it(controller: pcg.Controller) -> None:
+    """On its island and on others, with the user's line; the rest of the program has its results."""
+    client = controller.client()
+    left, right = client.request(2, island="island0"), client.request(1, island="island1")
+    # XLA knows no such target: the node is compiled where it runs, and fails there.
+    fails = left.function(lambda x: jax.ffi.ffi_call("no_such_target", jax.ShapeDtypeStruct((8,), jnp.float32))(x))
+    double, other = right.function(lambda x: x * 2), right.function(lambda x: x + 1)
+    program = client.program(lambda x: (fails(x), double(fails(x)), other(x)))
+    failed, lost, good = program(jnp.ones(8))
+    with pytest.raises(NodeError, match=rf"node .* \(.*{os.path.basename(__file__)}:\d+.*\): .*no_such_target"):
+        failed.result()
+    with pytest.raises(RunError, match=rf"{os.path.basename(__file__)}:\d+.*no_such_target"):
+        lost.result()
+    assert (good.result() == 2).all()
+    with pytest.raises(RunError, match="no_such_target"):
+        double(lost).result()
+    with pytest.raises(RunError, match="no_such_target"):
+        double(failed).result()
+    assert (other(good).result() == 3).all()
+
+
+def test_functions_that_call_python_are_refused(controller: pcg.Controller) -> None:
+    f = controller.client().request(1).function(lambda x: jax.pure_callback(lambda x: x, x, x))
+    with pytest.raises(pcg.ProgramError, match=r"calls Python functions on the host.*allowed: with backend='embedded'"):
+        f(jnp.zeros(2))
+
+
+def test_a_process_that_does_not_answer_is_ended() -> None:
+    """Its island has failed, and can be started again."""
+    with pcg.Controller(1, devices=jax.devices()[:1], backend=ProcessBackend(deadline=20.0)) as controller:
+        f = controller.client().request(1).function(lambda x: x + 1)
+        assert (f(jnp.zeros(2)).result() == 1).all()
+        worker = controller.backend.workers["island0"]
+        worker.deadline = 0.5
+        os.kill(worker.pid, signal.SIGSTOP)
+        with pytest.raises(IslandFailed, match=r"run \d+ of .* was not over in 0.5 s"):
+            f(jnp.zeros(2)).result()
+        until(lambda: not controller.resources.islands)
+        controller.restart_island("island0")
+        assert (f(jnp.zeros(2)).result() == 1).all()
+
+
+def test_processes_end_with_their_controller() -> None:
+    """Also with one that ends without closing it."""
+    code = (
+        "import jax, os, pcg\n"
+        "c = pcg.Controller(1, devices=jax.devices()[:1], backend='processes')\n"
+        "w = c.backend.workers['island0']; w.wait_until_started()\n"
+        "print(w.pid, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    pid = int(out.stdout)
+
+    def gone() -> bool:
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                return file.read().rpartition(")")[2].split()[0] == "Z"  # nobody asks for its status
+        except FileNotFoundError:
+            return True
+
+    until(gone)
+
+
+# -- order, messages, memory ---------------------------------------------------------------------------
+
+
+def test_two_clients_over_the_same_islands(controller: pcg.Controller) -> None:
+    """Devices that ran their programs in different orders would add up parts of both: 16 and 16."""
+    programs = {}
+    for name, value in (("a", 1.0), ("b", 3.0)):
+        # Of each stage every device adds the other's: 4 elements on 2 devices, twice.
+        program = on_both(controller.client(name), lambda x: jnp.broadcast_to(x.sum(), x.shape) / 2)
+        programs[name] = program, jnp.full(4, value)
+    found: dict[str, list[float]] = {"a": [], "b": []}
+
+    def work(name: str) -> None:
+        program, x = programs[name]
+        futures = [program(x) for _ in range(50)]
+        found[name] = [float(f.result().sum()) for f in futures]
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in programs]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(timeout=120)
+    assert found == {"a": [16.0] * 50, "b": [48.0] * 50}
+
+
+@pytest.mark.parametrize("dispatch", ["parallel", "sequential"])
+def test_one_message_per_island_and_run(dispatch: str) -> None:
+    with two(dispatch) as controller:
+        backend = controller.backend
+        program = on_both(controller.client(), lambda x: x + x.sum() * 0 + 1)
+        x = program(program(jnp.zeros(4)))  # of arrays of the host, and of what is there: two programs
+        assert (x.result() == 4).all()
+        before, sent = dict(backend.messages), {n: dict(w.sent) for n, w in backend.workers.items()}
+        for _ in range(10):
+            x = program(x)
+        assert (x.result() == 24).all()
+        assert {n: backend.messages[n] - before[n] for n in before} == {"island0": 10, "island1": 10}
+        after = {n: dict(w.sent) for n, w in backend.workers.items()}
+        fetches = sum(a.get("fetch", 0) - sent[n].get("fetch", 0) for n, a in after.items())
+        assert fetches == 1
+        assert sum(sum(a.values()) - sum(sent[n].values()) for n, a in after.items()) == 21
+
+
+def test_values_are_freed_where_they_are(controller: pcg.Controller) -> None:
+    client = controller.client()
+    f = client.request(1, island="island0").function(lambda x: x + 1)
+    give = client.program(lambda x: f(x), donate_argnums=0)
+    worker = controller.backend.workers["island0"]
+
+    def count() -> int:
+        controller.dispatcher.drain()
+        return worker.count()
+
+    gc.collect()  # what is left of other tests
+    before = count()
+    kept, x = f(jnp.zeros(4)), f(jnp.zeros(4))
+    for _ in range(20):
+        x = f(x)
+    assert (x.result() == 21).all() and count() == before + 2
+    x = give(x)
+    assert (x.result() == 22).all() and count() == before + 2
+    del x
+    gc.collect()
+    f(kept).result()
+    assert count() == before + 1
+    client.close()
+    with pytest.raises(RunError):
+        kept.result()
+    assert count() == before
+
+
+def test_layouts_of_unlike_sizes_from_process_to_process() -> None:
+    """More, fewer and as many devices on the other side, replicated, split by rows, columns and both."""
+    devices = jax.devices()
+    with pcg.Controller({"big": devices[:4], "small": devices[4:6]}, backend="processes") as controller:
+        client = controller.client()
+        shapes = [{"x": 2, "y": 2}, {"z": 2}, {"w": 1}]
+        islands = ["big", "small", "small"]
+        x = jnp.arange(64.0).reshape(8, 8)
+        for i, (shape, island) in enumerate(zip(shapes[:2], islands[:2], strict=True)):
+            axes = list(shape)
+            other = shapes[1 - i]
+            for spec in (P(), P(axes[0]), P(None, axes[-1]), P(*axes)):
+                for theirs in (P(), P(next(iter(other))), P(None, next(iter(other))), P(*other)):
+                    one, two = client.request(shape, island=island), client.request(other, island=islands[1 - i])
+                    f = one.function(lambda x: x + 1, in_shardings=(spec,))
+                    g = two.function(lambda x: x * 2, in_shardings=(theirs,))
+                    np.testing.assert_array_equal(client.program(lambda x, f=f, g=g: g(f(x)))(x), (np.asarray(x) + 1) * 2)
+                    one.release(), two.release()
+
+
+def test_random_keys_from_process_to_process(controller: pcg.Controller) -> None:
+    client = controller.client()
+    left, right = client.request(1, island="island0"), client.request(2, island="island1")
+    split, draw = left.function(lambda k: jax.random.split(k)[0]), right.function(lambda k: jax.random.normal(k, (4,)))
+    key = jax.random.key(5)
+    number, own = client.program(lambda k: (draw(split(k)), split(k)))(key)
+    np.testing.assert_allclose(number, jax.random.normal(jax.random.split(key)[0], (4,)), rtol=1e-6)
+    assert (jax.random.key_data(own.array()) == jax.random.key_data(jax.random.split(key)[0])).all()
+
+
+def test_a_donated_value_that_was_sent_is_still_received(controller: pcg.Controller) -> None:
+    """The next program takes the buffer over before the other island has pulled it."""
+    client = controller.client()
+    left, right = client.request({"m": 2}, island="island0"), client.request({"m": 2}, island="island1")
+    f, g = left.function(lambda x: x + 1, in_shardings=(P("m"),)), right.function(lambda x: x * 2, in_shardings=(P("m"),))
+    both = client.program(lambda x: (f(x), g(f(x))))
+    more = client.program(lambda x: f(x), donate_argnums=0)
+    for _ in range(5):
+        x, sent = both(jnp.zeros(1 << 16))
+        x = more(x)
+        assert (sent.result() == 2).all() and (x.result() == 2).all()
+
+
+def test_what_is_wrong_is_said() -> None:
+    with pytest.raises(ValueError, match="dispatch 'none'; allowed: parallel, sequential"):
+        ProcessBackend("none")
+    with pytest.raises(ValueError, match="backend 'none'; allowed: embedded, processes"):
+        pcg.Controller(1, backend="none")
