@@ -26,6 +26,8 @@ OBJECTIVES = ("span", "makespan")
 _ANY = 1 << 40
 #: How often schedules in rounds are improved by how long devices were idle.
 _ROUNDS = 4
+#: How much longer than the best schedule so far one in rounds may be for others like it to be tried.
+_NEAR = 1.05
 #: By which share of its length the first steps of the local search may make a schedule longer.
 _TEMPERATURE = 0.003
 #: From how many tasks on less is tried.  Measured: 24,576 tasks (32 stages, 256 microbatches) take 0.2 to 1 s.
@@ -64,6 +66,16 @@ class _Rules:
     fill: float
     squeeze: float
     backlog: int = _ANY
+
+
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """How many F of each stage must have room before the first B of its device, and a schedule in rounds with it."""
+
+    length: float
+    wanted: Floats
+    idle: Floats
+    """By device: by how much less idle than another one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +120,8 @@ class _Search:
         self.last: Ints = np.empty(d, np.int64)
         self.no_reserve: Floats = np.zeros(s)
         self.equal = equal_times(p)
+        #: When the first B can come to each device.
+        self.begin: Floats = np.empty(d)
         self.keys: dict[Shape, Floats] = {}
         #: (objective, value, order): the best of different values.
         self.best: list[tuple[float, float, Ints]] = []
@@ -116,12 +130,15 @@ class _Search:
 
     def run(self) -> Schedule:
         p = self.p
-        self._rounds()
+        rooms = self._rooms()
         if self.best and self._optimal:
             return self._result()
         for _ in self._values(list(_all_rules())[: self._count(0.1)]):
             if self._optimal:
                 return self._result()
+        self._rounds(rooms)
+        if self.best and self._optimal:
+            return self._result()
         chosen = self._blocks()
         different: dict[float, int] = {}
         for n, found in self._values(chosen):
@@ -175,31 +192,54 @@ class _Search:
         )  # fmt: skip
         return n == p.tasks
 
-    def _rounds(self) -> None:
-        """Schedules in rounds; again with what each device is idle less than others as long as that is better."""
-        p, a = self.p, self.p.arrays
-        begin, rooms = np.empty(p.devices), []
+    def _rooms(self) -> list[_Room]:
+        """What schedules in rounds may need, and those for which F before the first B, W before both, give a new one:
+        one of each length."""
+        p = self.p
+        wanted = []
         for q in (p, self.equal):
             chain = Chain(q)
-            first = np.array([chain.backward[max(p.stages_of(d))] for d in range(p.devices)])
-            begin = first if q is p else begin
+            begin = np.array([chain.backward[max(p.stages_of(d))] for d in range(p.devices)])
             forward = [sum(q.forward[s] for s in p.stages_of(d)) for d in range(p.devices)]
             # So many F come to a stage before the first B comes to its device.
-            wanted = [(first[d] - chain.forward[s]) / forward[d] for s, d in enumerate(p.device)]
-            rooms.append(np.ceil(np.array(wanted) - 1e-9))
-        rooms.append(np.ones(p.stages))
+            counts = [(begin[d] - chain.forward[s]) / forward[d] for s, d in enumerate(p.device)]
+            wanted.append(np.ceil(np.array(counts) - 1e-9))
+            self.begin = begin if q is p else self.begin
+        found: dict[float, _Room] = {}
+        for room in (*wanted, np.ones(p.stages)):
+            length = self._round(room, 1, 1, np.zeros(p.devices))
+            found.setdefault(length, _Room(length, room, self._idle()))
+        return list(found.values())
+
+    def _round(self, room: Floats, fill_b: int, fill_f: int, allowed: Floats) -> float:
+        """The value of a schedule in rounds; infinite if there is none."""
+        p, a = self.p, self.p.arrays
         _, _, done, pending, place, free, idle, used = self.space
-        for room, fill_b, fill_f in itertools.product(rooms, (1, 0), (1, 0)):
-            least, allowed = math.inf, np.zeros(p.devices)
+        n = round_schedule(
+            a.device, a.own, a.first, a.duration, a.change, room, a.limit, p.transfer, p.microbatches, self.begin,
+            fill_b, fill_f, allowed, self.order, a.offset, done, pending, place, free, idle, used, self.end, self.at,
+        )  # fmt: skip
+        return self._add() if n == p.tasks else math.inf
+
+    def _idle(self) -> Floats:
+        """By how much less each device was idle in the schedule in rounds that was made last than the one that was
+        idle the longest."""
+        idle = self.space[6]
+        return idle.max() - idle
+
+    def _rounds(self, rooms: list[_Room]) -> None:
+        """Other schedules in rounds where they are nearly the best so far; again with what each device is idle less
+        than others as long as that is better."""
+        near = [r for r in rooms if self.best and r.length <= _NEAR * self.best[0][1]]
+        for r, fill_b, fill_f in itertools.product(near, (1, 0), (1, 0)):
+            least, allowed = math.inf, np.zeros(self.p.devices)
+            if fill_b and fill_f:
+                least, allowed = r.length, r.idle
             for _ in range(_ROUNDS):
-                n = round_schedule(
-                    a.device, a.own, a.first, a.duration, a.change, room, a.limit, p.transfer, p.microbatches, begin,
-                    fill_b, fill_f, allowed, self.order, a.offset, done, pending, place, free, idle, used,
-                    self.end, self.at,
-                )  # fmt: skip
-                if n < p.tasks or (found := self._add()) >= least:
+                found = self._round(r.wanted, fill_b, fill_f, allowed)
+                if found >= least:
                     break
-                least, allowed = found, idle.max() - idle
+                least, allowed = found, self._idle()
 
     def _keys(self, block: Block) -> _Keys:
         shape = block.shape

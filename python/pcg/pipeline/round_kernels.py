@@ -17,7 +17,8 @@ def _ready(row: int, i: int, device: Ints, hop: float, m: int, end: Floats) -> f
         before = stages - 1
     found = end[before * m + i]
     if found >= 0.0 and row != 2 * stages - 1:
-        a, b = before % stages, row % stages
+        a = before if before < stages else before - stages
+        b = row if row < stages else row - stages
         if device[a] != device[b]:
             found += hop
     return found
@@ -98,48 +99,73 @@ def _with_room(
 
 
 @kernel
+def _first(
+    d: int, device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, wanted: Floats, limit: float,
+    hop: float, m: int, begin: float, done: Ints, free: float, used: float, end: Floats,
+) -> int:  # fmt: skip
+    """The stage whose F device d does next in the warm-up, or -1."""
+    best, at = -1, NEVER
+    for k in range(first[d], first[d + 1]):
+        s = own[k]
+        i = done[s]
+        if i >= m:
+            continue
+        ready = _ready(s, i, device, hop, m, end)
+        if ready < 0.0:
+            continue
+        start = max(ready, free)
+        if start > at or (i > 0 and start + duration[s] > begin * (1.0 + SLACK)):
+            continue
+        need = used + change[s]
+        for n in range(k + 1, first[d + 1]):
+            need += max(wanted[own[n]] - done[own[n]], 0.0) * change[own[n]]
+        if i > 0 and need > limit * (1.0 + SLACK):
+            continue
+        # An F of the first microbatch that is on its way is waited for.
+        coming = NEVER
+        for n in range(first[d], first[d + 1]):
+            t = own[n]
+            if done[t] == 0 and t != s:
+                soon = _ready(t, 0, device, hop, m, end)
+                coming = min(coming, soon if soon >= 0.0 else NEVER)
+        if i == 0 or start + duration[s] <= coming * (1.0 + SLACK):
+            best, at = s, start
+    return best
+
+
+@kernel
 def _warm_up(
     device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, wanted: Floats, limit: Floats, hop: float,
     m: int, begin: Floats, order: Ints, offset: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,
-    idle: Floats, used: Floats, end: Floats,
+    idle: Floats, used: Floats, end: Floats, chosen: Ints,
 ) -> None:  # fmt: skip
     """F of every device until its first B can begin, of the last stage whose input is there; that of the first
     microbatch goes before all others, and an F leaves room for as many of later stages as are `wanted`."""
-    devices = len(offset) - 1
+    stages, devices = len(device), len(offset) - 1
+    for d in range(devices):
+        chosen[d] = _first(
+            d, device, own, first, duration, change, wanted, limit[d], hop, m, begin[d], done, free[d], used[d], end
+        )  # fmt: skip
     while True:
         best, at, row = -1, NEVER, -1
         for d in range(devices):
-            for k in range(first[d], first[d + 1]):
-                s = own[k]
-                i = done[s]
-                if i >= m:
-                    continue
-                ready = _ready(s, i, device, hop, m, end)
-                if ready < 0.0:
-                    continue
-                start = max(ready, free[d])
-                need = used[d] + change[s]
-                for n in range(k + 1, first[d + 1]):
-                    need += max(wanted[own[n]] - done[own[n]], 0.0) * change[own[n]]
-                delays = i > 0 and start + duration[s] > begin[d] * (1.0 + SLACK)
-                if delays or (i > 0 and need > limit[d] * (1.0 + SLACK)):
-                    continue
-                # An F of the first microbatch that is on its way is waited for.
-                coming = NEVER
-                for n in range(first[d], first[d + 1]):
-                    t = own[n]
-                    if done[t] == 0 and t != s:
-                        soon = _ready(t, 0, device, hop, m, end)
-                        coming = min(coming, soon if soon >= 0.0 else NEVER)
-                if i > 0 and start + duration[s] > coming * (1.0 + SLACK):
-                    continue
-                if start < at or (start == at and d == best):
+            s = chosen[d]
+            if s >= 0:
+                start = max(_ready(s, done[s], device, hop, m, end), free[d])
+                if start < at:
                     best, at, row = d, start, s
         if best < 0:
             return
         _append(
             best, row, at, m, duration, change, order, offset, done, pending, place, free, idle, used, end
         )  # fmt: skip
+        # What the others do next is as before, but where this is the input of the next stage.
+        for n in range(2):
+            d = best if n == 0 or row == stages - 1 else device[row + 1]
+            chosen[d] = _first(
+                d, device, own, first, duration, change, wanted, limit[d], hop, m, begin[d], done, free[d], used[d],
+                end,
+            )  # fmt: skip
 
 
 @kernel
@@ -164,8 +190,11 @@ def round_schedule(
     end[:] = -1.0
     _warm_up(
         device, own, first, duration, change, wanted, limit, hop, m, begin, order, offset, done, pending, place, free,
-        idle, used, end,
+        idle, used, end, chosen,
     )  # fmt: skip
+    longest = 0.0
+    for d in range(devices):
+        longest = max(longest, idle[d])
     total, before = 0, -1
     while total > before:
         before = total
@@ -182,18 +211,17 @@ def round_schedule(
                 at = _ready(row, done[row], device, hop, m, end)
                 if at < 0.0:
                     continue
-                most = allowed[d]
-                for e in range(devices):
-                    most = max(most, idle[e])
                 filled = fill_b if kind == 1 else fill_f
                 if not _with_room(
-                    d, row, at, most, filled, limit[d], m, duration, change, order, offset, done, pending, place, free,
+                    d, row, at, max(longest, allowed[d]), filled, limit[d], m, duration, change, order, offset, done, pending, place, free,
                     idle, used, end,
                 ):  # fmt: skip
+                    longest = max(longest, idle[d])
                     continue
                 _append(
                     d, row, at, m, duration, change, order, offset, done, pending, place, free, idle, used, end
                 )  # fmt: skip
+                longest = max(longest, idle[d])
         total = 0
         for d in range(devices):
             total += done[3 * stages + d]
