@@ -160,8 +160,9 @@ class _Search:
         if not self.best:
             raise PipelineError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
         ranked = sorted(different.items())[: self.effort.starts]
-        for seed, (_, n) in enumerate(ranked):
-            self._search_keys(chosen[n], int(self.effort.keys * self.share / len(ranked)), seed)
+        steps = int(self.effort.keys * self.share / len(ranked)) if ranked else 0
+        for seed, (_, n) in enumerate(ranked if steps else ()):
+            self._search_keys(chosen[n], steps, seed)
             if self._optimal:
                 return self._result()
         self._improve()
@@ -246,8 +247,9 @@ class _Search:
     def _rounds(self, rooms: list[_Room]) -> None:
         """Other schedules in rounds where they are nearly the best so far; again with what each device is idle less
         than others as long as that is better."""
-        near = [r for r in rooms if self.best and r.length <= _NEAR * self.best[0][1]]
-        for r, fill_b, fill_f in itertools.product(near, (1, 0), (1, 0)):
+        near = [r for r in sorted(rooms, key=lambda r: r.length) if self.best and r.length <= _NEAR * self.best[0][1]]
+        choices = itertools.product(near, (1, 0), (1, 0))
+        for r, fill_b, fill_f in itertools.islice(choices, self._count(0.1)):
             least, allowed = math.inf, np.zeros(self.p.devices)
             if fill_b and fill_f:
                 least, allowed = r.length, r.idle
@@ -345,9 +347,9 @@ class _Search:
                     np.empty(1, np.int64),
                 )  # fmt: skip
                 self._add()
-                order = self.order.copy()
-                squeezed = self._squeeze()
-                found.append((length, seed, order) if length <= squeezed else (squeezed, seed, self.order.copy()))
+                found.append((length, seed, self.order))
+                if leg == _LEGS - 1:
+                    self._squeeze()
                 if self._optimal:
                     return
             pool = [order for *_, order in sorted(found)[: (len(found) + 1) // 2]]
