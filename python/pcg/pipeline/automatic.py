@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcg.kernels.native import Floats, Ints
-from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, shapes, smaller
+from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, published, shapes, smaller
 from pcg.pipeline.candidates import Candidates
 from pcg.pipeline.errors import PipelineError
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
@@ -139,7 +139,7 @@ class _Search:
         return max(int(self.effort.rules * self.share * part), 6)
 
     def _blocks(self) -> list[Block]:
-        """Of the shapes that are best for a smaller pipeline, as many blocks as the effort allows."""
+        """Published ones, and of the shapes that are best for a smaller pipeline as many as the effort allows."""
         every = [b for shape in shapes(self.p) for b in blocks(self.p, shape, ranking=True)]
         budget = self.effort.rules * self.share * self.p.tasks
         small = _Search(smaller(self.p, 0.75 * budget / len(every)), self.objective, self.effort)
@@ -148,7 +148,7 @@ class _Search:
             shape = every[n].shape
             found[shape] = min(length, found.get(shape, length))
         best = sorted(found, key=lambda shape: found[shape])
-        return [b for shape in best for b in blocks(self.p, shape)][: self._count(0.15)]
+        return [*published(self.p), *[b for shape in best for b in blocks(self.p, shape)][: self._count(0.15)]]
 
     def _listed(self, r: _Rules) -> bool:
         p, a = self.p, self.p.arrays

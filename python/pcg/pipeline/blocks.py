@@ -90,6 +90,14 @@ def blocks(p: Pipeline, shape: Shape, ranking: bool = False) -> Iterator[Block]:
         yield Block(shape, group, *filling)
 
 
+def published(p: Pipeline) -> Iterator[Block]:
+    """Those of V-Min and V-Half (Qi et al., 2024), which a smaller pipeline does not always tell to be good."""
+    if p.stages > p.devices:
+        for far in (1.0, 2.0):
+            spread = (far, 1.0, far, 1.0)
+            yield next(blocks(p, Shape(True, spread, spread, 1.0, 1.0), ranking=True))
+
+
 def equal_times(p: Pipeline) -> Pipeline:
     stages = p.stages
     return replace(p, forward=(1.0,) * stages, backward=(1.0,) * stages, weight=(1.0,) * stages, transfer=0.0)
