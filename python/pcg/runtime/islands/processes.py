@@ -190,6 +190,7 @@ class ProcessProgram:
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
         self._given = len(program.arguments) - len(constants)
         self._donated = frozenset(program.donated)
+        self.direct = None
         self._key = next(backend.keys)
         with backend.lock:
             workers = backend.ready(self.islands)
