@@ -328,7 +328,7 @@ def copies(devices: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
     targets = [jax.sharding.SingleDeviceSharding(d) for d in devices]
     copy = getattr(xla_client._xla, _COPY, None)
     lists = [getattr(t, "_internal_device_list", None) for t in targets]
-    if copy is None or None in lists:
+    if copy is None or any(x is None for x in lists):
         return lambda xs: list(jax.device_put(list(xs), targets))
     semantics = [xla_client._xla.ArrayCopySemantics.ALWAYS_COPY] * len(targets)
     return lambda xs: list(copy(list(xs), lists, targets, semantics))
