@@ -134,10 +134,12 @@ def main() -> None:
         with controller:
             trip, rate = dispatch(client, own.seconds)
             speeds = [bytes_per_second(client, m) / 1e6 for m in sizes]
-        print(f"| {backend} | {started:.2f} | {trip:.0f} | {rate:.0f} |" + "".join(f" {s:.0f} |" for s in speeds), flush=True)
+        row = f"| {backend} | {started:.2f} | {trip:.0f} | {rate:.0f} |"
+        print(row + "".join(f" {s:.0f} |" for s in speeds), flush=True)
     for stages in map(int, own.stages.split(",")):
         rates = {mode: chain(stages, mode, own.seconds) for mode in ("parallel", "sequential")}
-        print(f"chain of {stages} islands, programs/s: " + ", ".join(f"{m} {r:.0f}" for m, r in rates.items()), flush=True)
+        text = ", ".join(f"{mode} {rate:.0f}" for mode, rate in rates.items())
+        print(f"chain of {stages} islands, programs/s: {text}", flush=True)
 
 
 if __name__ == "__main__":

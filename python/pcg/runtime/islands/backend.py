@@ -20,8 +20,10 @@ class Function(Protocol):
     """File and line of the user's call, for errors."""
     compilation: Compilation
     """What every device runs, and the layouts of arguments and results."""
-    workspace: int
-    """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
+
+    @property
+    def workspace(self) -> int:
+        """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
 
     def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
         """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over."""
@@ -71,7 +73,7 @@ class Backend(Protocol):
         """An island has left, or is to."""
 
     def devices(self, island: str, numbers: Sequence[int]) -> list[Any]:
-        """Devices of an island by their numbers there; stand-ins with their `platform` where another process has them."""
+        """Devices of an island by their numbers there; stand-ins, which have a `platform`, for those of other processes."""
 
     def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
         """A mesh of devices of an island, by their numbers there, as jax sees it."""

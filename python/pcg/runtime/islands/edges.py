@@ -4,8 +4,8 @@ A sender arms a value under a number that both sides compute from the run and th
 after that.  Both only put work into queues.  Measured of `jax.experimental.transfer` (jax 0.10):
 
 - the i-th device of the receiver gets the shard of the sender's i-th: other layouts give wrong values, or errors.  So
-  the sender brings a value into the receiver's layout first, on as many devices; where its island has fewer, onto one
-  device, and the receiver distributes it.
+  the sender brings a value into the receiver's layout first, on as many devices; where its island has fewer, onto
+  one device, and the receiver distributes it.
 - what is armed must not be donated or deleted before it is pulled, and `jax.device_put` may return the same buffers.  So
   what is armed is always a copy.
 - a pull from a process that ends fails at once if there was a connection, and never if there was none.  So connections

@@ -1,8 +1,8 @@
 """Programs on islands that are processes of this machine, one for each.  Imports jax.
 
-All islands of a run are told of it at once, with one message each; they put their parts into the queues of their devices
-at the same time, before what they read from each other exists (parallel asynchronous dispatch, Pathways, MLSys'22,
-section 4.5).  Values go from island to island directly.
+All islands of a run are told of it at once, with one message each; they put their parts into the queues of their
+devices at the same time, before what they read from each other exists (parallel asynchronous dispatch, Pathways,
+MLSys'22, section 4.5).  Values go from island to island directly.
 """
 
 from __future__ import annotations
@@ -182,11 +182,13 @@ class ProcessProgram:
         # An island whose work comes first is told first.
         self.islands = tuple(dict.fromkeys([*(island for island, _ in steps), *program.streams]))
         values = program.values
-        self.outputs = [
+        self.outputs: Sequence[tuple[Placed, str, int]] = [
             (placed, program.island_of(v), values[v].nbytes) for placed, v in zip(outputs, program.results, strict=True)
         ]
-        self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
-        self.nbytes = {name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands}
+        self.kept: Mapping[str, int] = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
+        self.nbytes: Mapping[str, int] = {
+            name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
+        }
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
         self._given = len(program.arguments) - len(constants)
         self._donated = frozenset(program.donated)

@@ -1,4 +1,4 @@
-"""The controller's end of an island's process: it starts it, talks to it, and notices when it is gone.  Needs no jax."""
+"""The controller's end of an island's process: starts it, talks to it, notices when it is gone.  Needs no jax."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "pcg.runtime.islands.worker", str(theirs.fileno()), island]
         self._process = subprocess.Popen(
-            command, env={**_environment(self.devices), **environment}, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+            command, env={**_environment(self.devices), **environment}, pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
         )  # fmt: skip
         theirs.close()
         self._channel = Channel(Connection(ours.detach()))
@@ -93,7 +94,8 @@ class WorkerProcess:
         try:
             self._channel.send(message)
         except OSError:
-            raise IslandFailed(self.island, str(getattr(message, "run", "")), self.failed or "its process ended") from None
+            what = str(getattr(message, "run", "none"))
+            raise IslandFailed(self.island, what, self.failed or "its process ended") from None
 
     def start(self, run: Waiter, message: Any) -> None:
         """Send a run, which is over when the process says so, or is gone."""
@@ -131,7 +133,8 @@ class WorkerProcess:
             event.wait(_END)
 
     def _ask(self, message: Callable[[int], Any], what: str) -> Any:
-        number, event, box = next(self._requests), threading.Event(), []
+        number, event = next(self._requests), threading.Event()
+        box: list[Any] = []
         with self._lock:
             self._answers[number] = event, box
         self.send(message(number))
@@ -235,4 +238,3 @@ def _environment(devices: Sequence[Any]) -> dict[str, str]:
         own = [getattr(d, "local_hardware_id", None) or d.id for d in devices]
         found["CUDA_VISIBLE_DEVICES"] = ",".join(names[i] if names else str(i) for i in own)
     return found
-
