@@ -236,12 +236,12 @@ def test_one_message_per_island_and_run(dispatch: str) -> None:
         program = on_both(controller.client(), lambda x: x + x.sum() * 0 + 1)
         x = program(program(jnp.zeros(4)))  # of arrays of the host, and of what is there: two programs
         assert (x.result() == 4).all()
-        before, sent = dict(backend.messages), {n: dict(w.sent) for n, w in backend.workers.items()}
+        before, sent = dict(backend.messages), {n: dict(w.messages) for n, w in backend.workers.items()}
         for _ in range(10):
             x = program(x)
         assert (x.result() == 24).all()
         assert {n: backend.messages[n] - before[n] for n in before} == {"island0": 10, "island1": 10}
-        after = {n: dict(w.sent) for n, w in backend.workers.items()}
+        after = {n: dict(w.messages) for n, w in backend.workers.items()}
         fetches = sum(a.get("fetch", 0) - sent[n].get("fetch", 0) for n, a in after.items())
         assert fetches == 1
         assert sum(sum(a.values()) - sum(sent[n].values()) for n, a in after.items()) == 21

@@ -101,9 +101,9 @@ class Edges:
           RunError: the peer is gone.
         """
         own = sharding_of(value, mesh, devices)
-        whole = mesh.size > most
-        kind = _kind(value, SingleDeviceSharding(devices[0]) if whole else own)
-        distribute = functools.partial(jax.device_put, device=own) if whole else _all_or_none(own)
+        gathered = mesh.size > most
+        kind = _kind(value, SingleDeviceSharding(devices[0]) if gathered else own)
+        distribute = functools.partial(jax.device_put, device=own) if gathered else _all_or_none(own)
 
         def receive(run: int, tag: int) -> Any:
             link = self._peers.get(peer)

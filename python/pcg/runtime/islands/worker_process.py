@@ -53,7 +53,7 @@ class WorkerProcess:
         """Of its transfer server, once it has started."""
         self.failed = ""
         """Why it is gone."""
-        self.sent: Counter[str] = Counter()
+        self.messages: Counter[str] = Counter()
         """Messages to it, by kind."""
         self.known: set[int] = set()
         """Device programs that it has."""
@@ -62,7 +62,7 @@ class WorkerProcess:
         self._lock = threading.Lock()
         self._runs: dict[int, Waiter] = {}
         self._answers: dict[int, tuple[threading.Event, list[Any]]] = {}
-        self._requests = itertools.count()
+        self._numbers = itertools.count()
         self._released: deque[int] = deque()
         self._started = threading.Event()
         ours, theirs = socket.socketpair()
@@ -90,7 +90,7 @@ class WorkerProcess:
 
     def send(self, message: Any) -> None:
         """Raises IslandFailed if it is gone."""
-        self.sent[type(message).__name__.lower()] += 1
+        self.messages[type(message).__name__.lower()] += 1
         try:
             self._channel.send(message)
         except OSError:
@@ -119,21 +119,21 @@ class WorkerProcess:
         self._released.append(key)
 
     def fetch(self, key: int) -> HostArray:
-        found = self._ask(lambda n: Fetch(n, key, self.released()), "a value")
+        found = self._query(lambda n: Fetch(n, key, self.released()), "a value")
         assert isinstance(found, HostArray)
         return found
 
     def count(self) -> int:
         """How many values it keeps."""
-        return int(self._ask(lambda n: Count(n, self.released()), "a number"))
+        return int(self._query(lambda n: Count(n, self.released()), "a number"))
 
     def wait(self, event: threading.Event, what: str) -> None:
         if not event.wait(self.deadline):
             self.kill(f"{what} was not over in {self.deadline:g} s")
             event.wait(_END)
 
-    def _ask(self, message: Callable[[int], Any], what: str) -> Any:
-        number, event = next(self._requests), threading.Event()
+    def _query(self, message: Callable[[int], Any], what: str) -> Any:
+        number, event = next(self._numbers), threading.Event()
         box: list[Any] = []
         with self._lock:
             self._answers[number] = event, box
