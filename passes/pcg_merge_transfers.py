@@ -6,9 +6,9 @@ class MergeTransfersPass(MergeTransfers, Pass):
     """Merge transfers of one value, so that it goes to each island once.
 
     Equal transfers become one.  A transfer of a transferred value starts from where the value was defined, or from what
-    is on the island of its target already; one back to a layout that the value has somewhere becomes that.  What nobody
-    reads disappears, and so does a stop on an island that only serves the next transfer.  Transfers inside an island
-    then stand before what reads them first.  Runs after pcg-insert-transfers.
+    is on the island of its target already; one to a layout that the value has already becomes that.  What nobody reads
+    disappears, and so does a layout that only other transfers read.  Transfers inside an island then stand before what
+    reads them first.  Runs after pcg-insert-transfers.
 
     Before, with @a and @b on one island and @c on another one:
     ```mlir

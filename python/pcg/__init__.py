@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pcg.viz.plan import diff_plans
 
 __all__ = [
-    "Cluster", "ClusterError", "Compiled", "Controller", "Mesh", "MeshError", "PcgError", "PipelineError", "PipelineOptions",
-    "Pipelined", "Plan", "PlanCost", "PlanError", "ProgramError", "ShardSpec", "SpecError", "StrategyError",
-    "__version__", "compile", "diff_plans", "in_shardings", "out_shardings", "plan_cost", "shard", "shard_op",
-    "sharding_constraints", "stage_boundary",
+    "Cluster", "ClusterError", "Compiled", "Controller", "Mesh", "MeshError", "PcgError", "PipelineError",
+    "PipelineOptions", "Pipelined", "Plan", "PlanCost", "PlanError", "ProgramError", "ShardSpec", "SpecError",
+    "StrategyError", "__version__", "compile", "diff_plans", "in_shardings", "out_shardings", "plan_cost", "shard",
+    "shard_op", "sharding_constraints", "stage_boundary",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

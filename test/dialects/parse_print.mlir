@@ -69,3 +69,12 @@ func.func @messages(%a: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = "dist.recv"() {peer = 1, tag = 3, start = array<i64: 0>, limit = array<i64: 4>} : () -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @between_islands
+func.func @between_islands(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // CHECK-NEXT: "pcg.send"(%arg0) {peer = "podB", spec = #dist.shard_spec<@other, {{\[\[}}"x"], []], {}>, tag = 0 : i64} : (tensor<8x4xf32>) -> ()
+  "pcg.send"(%a) {tag = 0, peer = "podB", spec = #dist.shard_spec<@other, [["x"], []], {}>} : (tensor<8x4xf32>) -> ()
+  // CHECK-NEXT: "pcg.receive"() {peer = "podB", spec = #dist.shard_spec<@other, {{\[\[}}], []], {}>, tag = 3 : i64} : () -> tensor<8x4xf32>
+  %0 = "pcg.receive"() {tag = 3, peer = "podB", spec = #dist.shard_spec<@other, [[], []], {}>} : () -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}

@@ -214,3 +214,35 @@ func.func @p10(%t: tuple<tensor<4xf32>>) {
   }) {mesh = @mesh, index = 0} : (tuple<tensor<4xf32>>) -> tuple<tensor<2xf32>>
   return
 }
+
+// -----
+
+func.func @p13(%a: tensor<8x4xf32>) {
+  // expected-error @+1 {{'pcg.send' op tag -1 is negative; allowed: 0, 1, 2, ...}}
+  "pcg.send"(%a) {tag = -1, peer = "podB", spec = #dist.shard_spec<@mesh, [[], []], {}>} : (tensor<8x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @p13_peer() {
+  // expected-error @+1 {{'pcg.receive' op peer is empty; allowed: the name of an island}}
+  %0 = "pcg.receive"() {tag = 0, peer = "", spec = #dist.shard_spec<@mesh, [[], []], {}>} : () -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @p14(%a: tensor<8x?xf32>) {
+  // expected-error @+1 {{'pcg.send' op moves a tensor<8x?xf32>; allowed: ranked tensors of static shape}}
+  "pcg.send"(%a) {tag = 0, peer = "podB", spec = #dist.shard_spec<@mesh, [[], []], {}>} : (tensor<8x?xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @p14_rank() {
+  // expected-error @+1 {{'pcg.receive' op spec: #dist.shard_spec<@mesh, [[]], {}> has 1 dimensions, the tensor has 2}}
+  %0 = "pcg.receive"() {tag = 0, peer = "podA", spec = #dist.shard_spec<@mesh, [[]], {}>} : () -> tensor<8x4xf32>
+  return
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -182,9 +183,7 @@ def test_keys_integers_and_results_that_are_constants(controller: pcg.Controller
 
     args = jax.random.key(3), normal(4, 6), jnp.int32(7)
     program = client.program(lambda *a: run(drop, count, *a))
-    wanted = jax.jit(
-        lambda *a: run(drop.__wrapped__, count.__wrapped__, *a)
-    )(*args)
+    wanted = jax.jit(lambda *a: run(drop.__wrapped__, count.__wrapped__, *a))(*args)
     for _ in range(2):
         close(jax.tree.map(lambda x: np.asarray(x, np.float32), program(*args), is_leaf=lambda x: hasattr(x, "placed")),
               jax.tree.map(lambda x: np.asarray(x, np.float32), wanted))  # fmt: skip
@@ -314,6 +313,28 @@ def test_a_donated_future_is_gone(controller: pcg.Controller) -> None:
         start.result()
     with pytest.raises(RunError, match="an argument was donated to an earlier program, or freed"):
         f(start).result()
+
+
+def test_what_ran_is_recorded(controller: pcg.Controller, tmp_path: Any) -> None:
+    own = [controller.client(name).request(2, island="island0", shared=True) for name in "ab"]
+    f, g = (slice.function(lambda x: x @ x) for slice in own)
+    x, y = f(normal(64, 64)), g(normal(64, 64))
+    with controller.record() as recording:
+        for _ in range(5):
+            x, y = f(x), g(y)
+    f(x).block_until_ready()
+    runs = recording.runs
+    assert [(r.client, r.island) for r in runs.runs].count(("a", "island0")) == len(runs.runs) - 5 == 5
+    assert all(0 <= r.submitted <= r.start <= r.end for r in runs.runs)
+    for one, two in zip(runs.runs, runs.runs[1:], strict=False):  # one after another
+        assert one.end <= two.start + 1e-9
+    assert sum(runs.shares("island0").values()) == pytest.approx(1) and runs.utilisation("island1") == 0
+    assert 0 < runs.utilisation("island0") <= 1
+    runs.write(tmp_path / "runs.html")
+    runs.write(tmp_path / "runs.json")
+    assert (tmp_path / "runs.html").read_text().count("<title>") == 11  # the page's, and one for each run
+    events = json.loads((tmp_path / "runs.json").read_text())["traceEvents"]
+    assert sum(e["ph"] == "X" for e in events) == 10
 
 
 # -- faults ------------------------------------------------------------------------------------------

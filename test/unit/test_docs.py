@@ -16,6 +16,7 @@ from support.pages import ROOT, blocks, match, run_page, sections, shell
 #: Page -> sections that take long and define nothing that others use; they run with the marker `slow`.
 SLOW = {
     "docs/overview.md": frozenset[str](),
+    "docs/islands.md": frozenset(),
     "docs/tutorial.md": frozenset({"Check it"}),
     "docs/how-to.md": frozenset(
         {
@@ -27,7 +28,7 @@ SLOW = {
     ),
 }
 #: Page -> how many blocks of it run at least, without those sections.
-LEAST = {"docs/overview.md": 13, "docs/tutorial.md": 30, "docs/how-to.md": 30}
+LEAST = {"docs/overview.md": 13, "docs/islands.md": 1, "docs/tutorial.md": 30, "docs/how-to.md": 30}
 GUIDES = [*(ROOT / page for page in SLOW), *sorted((ROOT / "docs/how-to").glob("*.md")), ROOT / "README.md"]
 
 

@@ -111,7 +111,7 @@ def compile(
         fixed = {"donate_argnums": donate_argnums, "static_argnums": static_argnums, "out_shardings": out_shardings,
                  "devices": devices, "cluster": cluster, "pipeline": pipeline}  # fmt: skip
         if other := [name for name, value in fixed.items() if value is not None and value != ()]:
-            raise ProgramError(f"{other[0]} with a slice; allowed: without it (a program of its client takes donate_argnums)")
+            raise ProgramError(f"{other[0]} with a slice; allowed: without it (client.program takes donate_argnums)")
         if not callable(program):
             raise ProgramError(f"a module on {mesh}; allowed: a function")
         own = {"in_shardings": in_shardings, "memory_limit": memory_limit, "refine": refine}

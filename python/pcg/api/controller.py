@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -43,6 +44,7 @@ from pcg.runtime.islands.backend import Backend
 from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
 from pcg.runtime.islands.processes import ProcessBackend
+from pcg.viz.runs import Runs, collected
 
 #: What runs programs, by name.
 BACKENDS: Mapping[str, Callable[[], Any]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}
@@ -115,7 +117,7 @@ class Controller:
 
     def add_island(self, name: str, devices: Sequence[Any], shape: Sequence[int] | None = None) -> None:
         """Devices join, as an island; slices that had no place get one there."""
-        island = Island(name, tuple(shape or (len(devices),)), (False,) * len(shape or (0,)), _kind(devices[0]), self._memory)
+        island = Island(name, tuple(shape or (len(devices),)), (), _kind(devices[0]), self._memory)
         self._join(island, devices)
 
     def remove_island(self, name: str, cause: str = "it was removed") -> None:
@@ -156,6 +158,21 @@ class Controller:
         with contextlib.suppress(ResourceError):  # somebody has removed it at the same time
             self.remove_island(name, cause)
 
+    @contextmanager
+    def record(self) -> Iterator[Recording]:
+        """Note which programs run where and when.
+
+        ```python
+        with controller.record() as recording:
+            ...
+        recording.runs.write("runs.html")          # or "runs.json", for ui.perfetto.dev
+        ```
+        """
+        recording = Recording()
+        with self.dispatcher.recorded() as found:
+            yield recording
+        recording.runs = collected(found, [i.name for i in self.resources.islands])
+
     def close(self) -> None:
         """Wait for what runs, free everything."""
         for client in list(self.clients.values()):
@@ -172,6 +189,13 @@ class Controller:
     def __repr__(self) -> str:
         islands = ", ".join(f"{i.name}: {i.size}" for i in self.resources.islands)
         return f"<pcg.Controller {islands}; clients {', '.join(self.clients) or 'none'}>"
+
+
+class Recording:
+    """What `Controller.record` has noted."""
+
+    runs = Runs((), ())
+    """Complete when the block is left."""
 
 
 class Client:
@@ -298,7 +322,8 @@ def _islands(
 ) -> list[tuple[Island, Sequence[Any]]]:
     """Islands with the jax devices of each."""
     if isinstance(islands, Cluster):
-        found, start = [], 0
+        found: list[tuple[Island, Sequence[Any]]] = []
+        start = 0
         for island in islands_of(islands):
             size = island.size
             found.append((island, devices[start : start + size]))

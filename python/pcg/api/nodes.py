@@ -38,8 +38,8 @@ class CompiledNode:
 
     def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
         executable = self.executable(donates)
-        # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than those
-        # of what was compiled ahead.
+        # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than
+        # those of what was compiled ahead.
         if self.compilation.program.constants or executable.needs_x64 or executable.calls_host:
             return lambda *args: executable.call(args, {})
         return executable.jitted
@@ -91,7 +91,7 @@ class Nodes:
         def run(*args: Any) -> Any:
             return function(*args)
 
-        name = "".join(c if c.isalnum() else "_" for c in node.name) or "node"
+        name = "".join(c if c.isalnum() else "_" for c in node.name).strip("_") or "node"
         run.__name__ = run.__qualname__ = name
         devices = slice.devices
         options = {"strategy": "auto", "refine": False, **options}
@@ -101,7 +101,8 @@ class Nodes:
             for spec, v in zip(known, node.jaxpr.jaxpr.invars, strict=True)
         ]
         compiled = pcg_compile(run, slice.mesh, devices=devices, in_shardings=tuple(own), **options)
-        executable = compiled.lower(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in node.jaxpr.jaxpr.invars])
+        avals = [v.aval for v in node.jaxpr.jaxpr.invars]
+        executable = compiled.lower(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
         c = executable.compilation
         count = len(c.program.inputs)
         ins, outs = (tuple(s.without_partial() for s in specs) for specs in (c.in_specs[:count], c.out_specs))

@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
-from pcg.controller.streams import (
+from pcg.controller.instructions import (
     Call,
     Copy,
     Free,
     Instruction,
-    IslandProgram,
     Receive,
     Send,
     Stream,
     StreamError,
+    Streams,
     Value,
-    order,
 )
+from pcg.controller.progress import order
 from pcg.layout import SpecError
 
 
-def check(program: IslandProgram, memory: int | None = None) -> None:
+def check(program: Streams, memory: int | None = None) -> None:
     """Raises StreamError, with island, place in its stream and instruction, unless
 
     - slices, values, streams, arguments and results are consistent, each argument and result being on one island;
@@ -43,7 +43,7 @@ def check(program: IslandProgram, memory: int | None = None) -> None:
             _check_memory(program, island, memory)
 
 
-def peak_bytes(program: IslandProgram, island: str) -> int:
+def peak_bytes(program: Streams, island: str) -> int:
     """The most bytes that a device of an island has at once."""
     return max((n for _, n in _bytes(program, island)), default=0)
 
@@ -52,7 +52,7 @@ def _where(island: str, place: int, what: Instruction) -> str:
     return f"island {island}, instruction {place} ({what})"
 
 
-def _check_values(program: IslandProgram) -> None:
+def _check_values(program: Streams) -> None:
     for n, value in enumerate(program.values):
         if value.slice not in program.slices:
             raise StreamError(f"value {n} is on slice {value.slice}; slices: {', '.join(program.slices) or 'none'}")
@@ -70,7 +70,7 @@ def _check_values(program: IslandProgram) -> None:
         raise StreamError(f"donated argument {bad[0]}; the program has {len(program.arguments)}")
 
 
-def _check_ends(program: IslandProgram) -> None:
+def _check_ends(program: Streams) -> None:
     """Each argument and result is on its island, once."""
     for island, stream in program.streams.items():
         if stream.island != island:
@@ -89,7 +89,7 @@ def _check_ends(program: IslandProgram) -> None:
                 raise StreamError(f"{what} {n} is {count[n]} times in the streams; allowed: once")
 
 
-def _check_messages(program: IslandProgram) -> None:
+def _check_messages(program: Streams) -> None:
     """Sends and receives are pairs, of one value, and in one order."""
     sends: dict[tuple[str, str], list[tuple[int, Send]]] = {}
     receives: dict[tuple[str, str], list[tuple[int, Receive]]] = {}
@@ -137,10 +137,10 @@ def _check_messages(program: IslandProgram) -> None:
 class _Slots:
     """What is in the slots of an island while it does its stream."""
 
-    def __init__(self, program: IslandProgram, stream: Stream) -> None:
+    def __init__(self, program: Streams, stream: Stream) -> None:
         self.program, self.stream, self.island = program, stream, stream.island
         self.content: dict[int, int] = {}
-        """Slot -> what is in it, an index of `IslandProgram.values`."""
+        """Slot -> what is in it, an index of `Streams.values`."""
         self.kept: set[int] = set()
         """Slots of arguments that are not donated."""
         self.place: int | None = None
@@ -221,7 +221,7 @@ class _Slots:
         del self.content[slot]
 
 
-def _bytes(program: IslandProgram, island: str) -> Iterator[tuple[int | None, int]]:
+def _bytes(program: Streams, island: str) -> Iterator[tuple[int | None, int]]:
     """(place, bytes on the device that has most) before the stream of an island, and for each of its instructions."""
     meshes = {name: mesh for name, (own, mesh) in program.slices.items() if own == island}
     devices: dict[int, set[str]] = {}
@@ -263,7 +263,7 @@ def _not_in_place(what: Call, donated: list[int]) -> list[int]:
     return new
 
 
-def _check_memory(program: IslandProgram, island: str, memory: int) -> None:
+def _check_memory(program: Streams, island: str, memory: int) -> None:
     for place, needed in _bytes(program, island):
         if needed > memory:
             at = f"island {island}, before its first instruction" if place is None else (

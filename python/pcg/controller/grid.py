@@ -1,8 +1,8 @@
 """The devices of one island that are free, and the best free box: so that what is left stays usable.
 
-Of all places where a box is free, the best adds least to the surface of what stays free: most of its neighbours are
-in use, out of service or beyond the grid.  All places are judged at once, by differences of a summed-area table (Crow,
-SIGGRAPH 1984) in as many dimensions as the island has.
+Of all places where a box is free, the best takes least from others: the fewest of the places where larger cubes are
+free.  Of those, it adds least to the surface of what stays free: most of its neighbours are in use, out of service or
+beyond the grid.  All places are judged at once, by sums over boxes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from pcg.controller.boxes import Box, Fit
 from pcg.controller.island import Island
+from pcg.controller.sums import BoxSums
 
 #: Devices that the search for near ones starts from, at most.  A choice: some milliseconds.
 _SEEDS = 16
@@ -23,10 +24,14 @@ _SEEDS = 16
 
 @dataclass(frozen=True)
 class Found:
-    """A box, and what decides between places: smaller is better."""
+    """A box, and what decides between places, the first difference first: smaller is better.
+
+    `score`: slices that the devices have already; share of the places of larger cubes that are lost; by how much the
+    surface of what is free grows.
+    """
 
     box: Box
-    score: int
+    score: tuple[float, float, float]
 
 
 class Grid:
@@ -69,24 +74,35 @@ class Grid:
         """The best place for one of `fits`; None if none is free.  Shared ones go where the fewest slices are."""
         if not fits:
             return None
-        most = tuple(max(f.sizes[d] for f in fits) for d in range(len(self.shape)))
-        blocked = _Sums(self.blocked(shared), self.island.wrapped, most)
-        load = _Sums(self.load, self.island.wrapped, most) if shared and self.load.any() else None
+        most = [max(f.sizes[d] for f in fits) for d in range(len(self.shape))]
+        cubes = self._cubes()
+        blocked = BoxSums(self.blocked(shared), self.island.wrapped, np.max([most, *cubes], axis=0).tolist())
+        possible = [(f, free) for f in fits if (free := blocked.inside(f.sizes) == 0).any()]
+        if not possible:
+            return None
+        load = BoxSums(self.load, self.island.wrapped, most) if shared and self.load.any() else None
+        usable = [u for c in cubes if (u := _Usable.of(blocked, c, most)) is not None]
         best: Found | None = None
-        for fit in fits:
-            free = blocked.inside(fit.sizes) == 0
-            if not free.any():
-                continue
+        for fit, free in possible:
+            score = []
             surface, contact = blocked.around(fit.sizes)
-            score = surface - 2 * contact
-            if load is not None:
-                score += load.inside(fit.sizes) * (4 * surface + 1)
-            score[~free] = np.iinfo(np.int64).max
-            at = int(score.argmin())
-            if best is None or score.flat[at] < best.score:
-                start = tuple(map(int, np.unravel_index(at, score.shape)))
-                best = Found(Box(start, fit), int(score.flat[at]))
+            lost = sum((u.lost(fit.sizes) for u in usable), np.zeros(free.shape))
+            for values in (
+                np.zeros(free.shape) if load is None else load.inside(fit.sizes),
+                lost,
+                surface - 2 * contact,
+            ):
+                score.append(float(values[free].min()))
+                free &= values == score[-1]
+            if best is None or tuple(score) < best.score:
+                start = tuple(map(int, np.unravel_index(int(free.argmax()), free.shape)))
+                best = Found(Box(start, fit), (score[0], score[1], score[2]))
         return best
+
+    def _cubes(self) -> list[tuple[int, ...]]:
+        """Boxes that should stay possible: sides are half and a quarter of the longest dimension, if it goes so far."""
+        edges = (max(self.shape) // part for part in (4, 2))
+        return [tuple(min(n, edge) for n in self.shape) for edge in edges if edge > 1]
 
     def nearest(self, count: int, shared: bool = False) -> np.ndarray | None:
         """`count` devices near one another, in a box or not, in the order of their numbers; None if there are fewer.
@@ -116,7 +132,7 @@ class Grid:
     def largest(self, shared: bool = False) -> tuple[int, ...]:
         """Sizes of the largest box that is free; all 0 if no device is."""
         *others, last = sorted(range(len(self.shape)), key=lambda d: self.shape[d])
-        sums = _Sums(self.blocked(shared), self.island.wrapped, self.shape)
+        sums = BoxSums(self.blocked(shared), self.island.wrapped, self.shape)
         best, volume = (0,) * len(self.shape), 0
         for n in range(1, max(self.shape) + 1):  # cubes first: what is no larger need not be looked for
             sizes = tuple(min(n, m) for m in self.shape)
@@ -140,62 +156,31 @@ class Grid:
         return best
 
 
-class _Sums:
-    """Sums over all boxes of a grid, of sizes up to `most`; beyond its end all is 1, or it goes on at the start."""
+@dataclass(frozen=True)
+class _Usable:
+    """The places where boxes of sizes `cube` are free: how many, and where, for sums over those that a box overlaps."""
 
-    def __init__(self, values: np.ndarray, wrapped: Sequence[bool], most: Sequence[int]) -> None:
-        self.shape, self.wrapped = values.shape, wrapped
-        table = values.astype(np.int64)
-        for d, n in enumerate(values.shape):
-            if wrapped[d]:
-                table = table.take(np.arange(-1, n + most[d]) % n, axis=d)
+    cube: tuple[int, ...]
+    total: int
+    places: BoxSums
+
+    @classmethod
+    def of(cls, blocked: BoxSums, cube: tuple[int, ...], most: Sequence[int]) -> _Usable | None:
+        """None if there is none.  `most`: sizes of the boxes that are judged."""
+        free = blocked.inside(cube) == 0
+        if not (total := int(np.count_nonzero(free))):
+            return None
+        # A box that starts at x overlaps those cubes that start from `size - 1` before x on: this is where x is now.
+        for d, size in enumerate(cube):
+            if blocked.wrapped[d]:
+                free = np.roll(free, size - 1, axis=d)
             else:
-                ends = np.ones([1 if i == d else m for i, m in enumerate(table.shape)], dtype=np.int64)
-                table = np.concatenate([ends, table, ends], axis=d)
-        self.table = np.zeros([n + 1 for n in table.shape], dtype=np.int64)
-        inner = self.table[(slice(1, None),) * table.ndim]
-        inner[...] = table
-        for d in range(table.ndim):
-            np.cumsum(inner, axis=d, out=inner)
+                before = np.zeros([size - 1 if i == d else n for i, n in enumerate(free.shape)], dtype=bool)
+                free = np.concatenate([before, free, before], axis=d)
+        longest = [min(m + c - 1, n) for m, c, n in zip(most, cube, free.shape, strict=True)]
+        return cls(cube, total, BoxSums(free, blocked.wrapped, longest))
 
-    def starts(self, d: int, size: int) -> int:
-        """How many places along dimension `d` a box has."""
-        n = self.shape[d]
-        return n if self.wrapped[d] and size < n else n - size + 1
-
-    def _along(self, table: np.ndarray, d: int, size: int, offset: int, count: int) -> np.ndarray:
-        """Sums of `size` elements along `d`, from `count` places on, the first of which is `offset`."""
-        at: list[slice] = [slice(None)] * table.ndim
-        at[d] = slice(offset + 1, offset + 1 + count)
-        upper = list(at)
-        upper[d] = slice(offset + 1 + size, offset + 1 + size + count)
-        return table[tuple(upper)] - table[tuple(at)]
-
-    def inside(self, sizes: Sequence[int]) -> np.ndarray:
-        """Of boxes of these sizes, by where they start."""
-        table = self.table
-        for d, size in enumerate(sizes):
-            table = self._along(table, d, size, 0, self.starts(d, size))
-        return table
-
-    def free(self, sizes: Sequence[int]) -> bool:
-        """Whether one of them has sum 0."""
-        return not self.inside(sizes).all()
-
-    def around(self, sizes: Sequence[int]) -> tuple[int, np.ndarray]:
-        """How many neighbours such boxes have, and the sum over them, by where they start.
-
-        A box that is a whole ring has none along it.
-        """
-        surface, contact = 0, np.zeros([self.starts(d, n) for d, n in enumerate(sizes)], dtype=np.int64)
-        for d, size in enumerate(sizes):
-            if self.wrapped[d] and size == self.shape[d]:
-                continue
-            table = self.table
-            for other, n in enumerate(sizes):
-                if other != d:
-                    table = self._along(table, other, n, 0, self.starts(other, n))
-            count = self.starts(d, size)
-            contact += self._along(table, d, 1, -1, count) + self._along(table, d, 1, size, count)
-            surface += 2 * (math.prod(sizes) // size)
-        return surface, contact
+    def lost(self, sizes: Sequence[int]) -> np.ndarray:
+        """The share of the places that a box takes, by where it starts; of size 1 where that makes no difference."""
+        overlap = [min(s + c - 1, n) for s, c, n in zip(sizes, self.cube, self.places.shape, strict=True)]
+        return self.places.inside(overlap) / self.total

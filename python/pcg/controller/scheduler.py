@@ -94,7 +94,7 @@ class Scheduler:
         self.queues: dict[str, IslandQueue] = {}
         self._seconds: dict[tuple[str, str], float] = {}
         self._number = 0
-        self._turn = 0
+        self._rotation = 0
 
     # -- islands and clients -------------------------------------------------------------------
 
@@ -146,7 +146,9 @@ class Scheduler:
                 raise MemoryError(
                     f"program {program} needs {need} bytes per device of island {name}; allowed: {most} or less"
                 )
-        ticket = Ticket(self._number, client, program, tuple(islands), nbytes, tuple(t for t in after if not t.launched))
+        ticket = Ticket(
+            self._number, client, program, tuple(islands), nbytes, tuple(t for t in after if not t.launched)
+        )
         self._number += 1
         for name in islands:
             self.queues[name].add(ticket)
@@ -162,10 +164,10 @@ class Scheduler:
         """A run that the policies of all its islands would launch next, if there is room for it."""
         names = list(self.queues)
         for i in range(len(names)):
-            # Islands take turns at who is looked at first, so that the order of their names decides nothing.
-            wanted = self.queues[names[(self._turn + i) % len(names)]].preferred()
+            # Another island is looked at first every time, so that the order of their names decides nothing.
+            wanted = self.queues[names[(self._rotation + i) % len(names)]].preferred()
             if wanted is not None and (found := self._wanted_everywhere(self._first(wanted))) is not None:
-                self._turn = (self._turn + i + 1) % len(names)
+                self._rotation = (self._rotation + i + 1) % len(names)
                 return found
         return None
 
@@ -276,7 +278,9 @@ class Scheduler:
         first = self._first(ticket)
         reasons = [w for n in first.islands if (w := self.queues[n].why_not(first))]
         if not reasons:
-            ahead = {t.program for n in first.islands if (t := self.queues[n].preferred()) is not None and t is not first}
+            ahead = {
+                t.program for n in first.islands if (t := self.queues[n].preferred()) is not None and t is not first
+            }
             reasons = [f"behind {', '.join(sorted(ahead))}"] if ahead else []
         return "; ".join(reasons)
 

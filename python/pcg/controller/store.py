@@ -40,6 +40,8 @@ class ObjectStore:
 
     def drop(self, entry: Entry) -> None:
         """One reference less.  Counted by `freed`, since this may be called by the garbage collector."""
+        if entry.refs == 1:
+            entry.value = None
         self._dropped.append(entry)
 
     def freed(self) -> Iterator[Entry]:

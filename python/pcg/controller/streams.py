@@ -1,149 +1,34 @@
-"""Programs on islands as the runtime executes them: one stream of instructions per island.
-
-One instruction stands for a computation, or a message, of all shards together: neither the size of a program nor the
-number of its messages depends on how many devices a slice has.
-"""
+"""Programs on islands: their streams, whether they can run, and in which order one thread runs them."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pcg.layout import Mesh, ShardSpec
+from pcg.controller.check_streams import check, peak_bytes
+from pcg.controller.instructions import (
+    Call,
+    Copy,
+    Free,
+    Instruction,
+    Receive,
+    Send,
+    Stream,
+    StreamError,
+    Streams,
+    Value,
+    nbytes,
+)
+from pcg.controller.progress import order
 
-
-class StreamError(ValueError):
-    """A program that cannot run as it is; `island` and `place` are where in its streams, if that is known."""
-
-    def __init__(self, message: str, island: str | None = None, place: int | None = None) -> None:
-        super().__init__(message)
-        self.island, self.place = island, place
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What a slot may contain: an array of a type, in a layout on a slice."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    """The element type as MLIR writes it: `f32`, `bf16`, `i1`."""
-    slice: str
-    spec: ShardSpec
-    nbytes: int
-    """Bytes on each device of the slice."""
-
-    def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.shape))}] on {self.slice} {self.spec}"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Run a function on all devices of a slice."""
-
-    function: str
-    slice: str
-    reads: tuple[int, ...]
-    """Slots of its arguments."""
-    writes: tuple[int, ...]
-    """Slots of its results; they may be among those that it empties."""
-    donates: tuple[int, ...]
-    """Those of `reads` whose buffers it may take over; they are empty behind it."""
-    values: tuple[int, ...]
-    """What it writes: an index of `IslandProgram.values` for each of `writes`."""
-
-    def __str__(self) -> str:
-        return f"Call @{self.function} on {self.slice}"
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """Bring a value to another layout or slice of the same island."""
-
-    source: int
-    target: int
-    value: int
-    """What it is in `target`: an index of `IslandProgram.values`."""
-
-    def __str__(self) -> str:
-        return f"Copy slot {self.source} to slot {self.target}"
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Give a value to another island, in the layout that it has there; never waits."""
-
-    slot: int
-    tag: int
-    """Unique in a program; the same on both ends."""
-    peer: str
-    value: int
-    """What the peer receives: an index of `IslandProgram.values`."""
-
-    def __str__(self) -> str:
-        return f"Send {self.tag} of slot {self.slot} to {self.peer}"
-
-
-@dataclass(frozen=True, slots=True)
-class Receive:
-    """Take the value that another island sends under the same tag; waits for it."""
-
-    slot: int
-    tag: int
-    peer: str
-    value: int
-
-    def __str__(self) -> str:
-        return f"Receive {self.tag} from {self.peer} in slot {self.slot}"
-
-
-@dataclass(frozen=True, slots=True)
-class Free:
-    """Nothing reads this slot any more."""
-
-    slot: int
-
-    def __str__(self) -> str:
-        return f"Free slot {self.slot}"
-
-
-Instruction = Call | Copy | Send | Receive | Free
+__all__ = [
+    "Call", "Copy", "Free", "Instruction", "IslandProgram", "Receive", "Send", "Stream", "StreamError", "Value",
+    "nbytes", "order", "peak_bytes",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Stream:
-    """What one island does for a program, one instruction after another."""
-
-    island: str
-    slots: int
-    """How many there are; a slot contains one value at a time."""
-    arguments: tuple[tuple[int, int], ...]
-    """(number of the argument in the program, slot that contains it at the begin)."""
-    results: tuple[tuple[int, int], ...]
-    """(number of the result in the program, slot that contains it at the end)."""
-    instructions: tuple[Instruction, ...]
-
-
-@dataclass(frozen=True)
-class IslandProgram:
-    """A program on several islands.
-
-    At the end of a stream its results are there, and the arguments that are not donated, and nothing else.
-    """
-
-    name: str
-    slices: Mapping[str, tuple[str, Mesh]]
-    """Slice -> its island, and its mesh of devices of the island."""
-    values: tuple[Value, ...]
-    """The types and layouts that there are, each once."""
-    arguments: tuple[int, ...]
-    """What each argument is: an index of `values`."""
-    results: tuple[int, ...]
-    streams: Mapping[str, Stream]
-    """By island; an island that has nothing to do has none."""
-    donated: tuple[int, ...] = ()
-    """Arguments that the caller gives up."""
+class IslandProgram(Streams):
+    """A program on islands as the runtime takes it; see `Streams` for its fields."""
 
     def check(self, memory: int | None = None) -> None:
         """Whether the streams run the program, without waiting for ever, and in `memory` bytes per device.
@@ -151,13 +36,7 @@ class IslandProgram:
         Raises:
           StreamError: see `pcg.controller.check_streams.check`.
         """
-        from pcg.controller.check_streams import check
-
         check(self, memory)
-
-    def island_of(self, value: int) -> str:
-        """The island of a value, by its index."""
-        return self.slices[self.values[value].slice][0]
 
     def __str__(self) -> str:
         """The streams in text, one instruction a line."""
@@ -169,68 +48,3 @@ class IslandProgram:
             lines.append(f"{island}: arguments ({arguments}), results ({results}), {stream.slots} slots")
             lines += [f"  {instruction}" for instruction in stream.instructions]
         return "\n".join(lines)
-
-
-def nbytes(shape: tuple[int, ...], element_bytes: float, spec: ShardSpec, mesh: Mesh) -> int:
-    """Bytes on each device of an array of global `shape`, padding of uneven shards included."""
-    return math.ceil(math.prod(spec.local_shape(shape, mesh)) * element_bytes)
-
-
-class Progress:
-    """How far each island is, when a receive waits for its send and nothing else waits."""
-
-    def __init__(self, program: IslandProgram) -> None:
-        self.streams = {island: stream.instructions for island, stream in program.streams.items()}
-        self.at = dict.fromkeys(self.streams, 0)
-        self._under_way: Counter[tuple[str, str, int]] = Counter()
-
-    def next(self, island: str) -> Instruction | None:
-        """The instruction of an island that is next; None if it is done, or has to wait."""
-        instructions, place = self.streams[island], self.at[island]
-        if place == len(instructions):
-            return None
-        what = instructions[place]
-        if isinstance(what, Receive) and not self._under_way[what.peer, island, what.tag]:
-            return None
-        return what
-
-    def advance(self, island: str) -> None:
-        """Do the next instruction of an island."""
-        what = self.streams[island][self.at[island]]
-        if isinstance(what, Send):
-            self._under_way[island, what.peer, what.tag] += 1
-        elif isinstance(what, Receive):
-            self._under_way[what.peer, island, what.tag] -= 1
-        self.at[island] += 1
-
-    def waiting(self) -> list[str]:
-        """Islands that are not done."""
-        return [island for island, place in self.at.items() if place < len(self.streams[island])]
-
-    def rest(self) -> Iterator[tuple[str, Instruction]]:
-        """Do all that can be done: the islands one call each, then the next one, so that none is idle for long."""
-        going = True
-        while going:
-            going = False
-            for island in self.streams:
-                while (what := self.next(island)) is not None:
-                    self.advance(island)
-                    going = True
-                    yield island, what
-                    if isinstance(what, Call):
-                        break
-
-
-def order(program: IslandProgram) -> list[tuple[str, Instruction]]:
-    """(island, instruction) of all streams as one thread does them: no receive before its send.
-
-    Raises:
-      StreamError: islands wait for each other.
-    """
-    progress = Progress(program)
-    found = list(progress.rest())
-    if stuck := progress.waiting():
-        where = [(island, progress.at[island]) for island in stuck]
-        texts = [f"island {i}, instruction {p} ({progress.streams[i][p]})" for i, p in where]
-        raise StreamError(f"islands wait for ever: {'; '.join(texts)}", *where[0])
-    return found

@@ -67,15 +67,15 @@ def _module(
 
     lines = []
     for slice, (_, mesh, _) in slices.items():
-        names, sizes = ", ".join(f'"{a}"' for a, _ in mesh.axes), ", ".join(str(n) for _, n in mesh.axes)
-        value = f"#dist.process_mesh<[{names}], [{sizes}], []>"
+        axes, sizes = ", ".join(f'"{a}"' for a, _ in mesh.axes), ", ".join(str(n) for _, n in mesh.axes)
+        value = f"#dist.process_mesh<[{axes}], [{sizes}], []>"
         lines.append(f'"dist.mesh"() {{sym_name = "{slice}", value = {value}}} : () -> ()')
     for node in {n.function: n for n in nodes}.values():
         lines.append(f"func.func private @{node.function}{tuple_of(node.reads)} -> {tuple_of(node.writes)}")
     inputs = []
-    value = {}
+    names = {}
     for i, v in enumerate(arguments):
-        value[v] = f"%v{v}"
+        names[v] = f"%v{v}"
         slice, spec = at[v]
         own = [f"dist.mesh = @{slice}", f"{shardings.SPEC} = {_spec(slice, spec)}"]
         own += [DONATED] if i in donated else []
@@ -86,15 +86,15 @@ def _module(
             f"{what} = [{', '.join(_spec(node.slice, s) for s in own)}]"
             for what, own in ((shardings.IN_SPECS, node.in_specs), (shardings.OUT_SPECS, node.out_specs))
         ]
-        reads = ", ".join(value[v] for v in node.reads)
+        reads = ", ".join(names[v] for v in node.reads)
         where = ' loc("' + node.source.replace('"', "'") + '")' if node.source else ""
         lines.append(
             f"  %n{i}:{len(node.writes)} = call @{node.function}({reads}) {{mesh = @{node.slice}, {', '.join(specs)}}}"
             f" : {tuple_of(node.reads)} -> {tuple_of(node.writes)}{where}"
         )
         for n, v in enumerate(node.writes):
-            value[v] = f"%n{i}#{n}"
-    lines.append(f"  return {', '.join(value[v] for v in results)} : {', '.join(types[v] for v in results)}")
+            names[v] = f"%n{i}#{n}"
+    lines.append(f"  return {', '.join(names[v] for v in results)} : {', '.join(types[v] for v in results)}")
     lines.append("}")
     return "\n".join(lines)
 

@@ -120,7 +120,7 @@ class _Division:
 
     @staticmethod
     def _slices(eqns: Sequence[Any], default: str) -> list[str]:
-        """The slice of each equation: as marked, else where most bytes are that it reads, else where it is first read."""
+        """The slice of each equation: as marked, else where most of what it reads is, else where it is first read."""
         found: list[str | None] = []
         at: dict[Any, str] = {}
         for eqn in eqns:
@@ -190,7 +190,9 @@ class _Division:
         for i in _in_order(self._groups):
             group = self._groups[i]
             computed = {v: None for e in group.eqns for v in e.outvars}
-            reads = list(dict.fromkeys(v for e in group.eqns for v in e.invars if not _literal(v) and v not in computed))
+            reads = list(
+                dict.fromkeys(v for e in group.eqns for v in e.invars if not _literal(v) and v not in computed)
+            )
             writes = [v for v in computed if v in results or readers.get(v, set()) - {i}]
             if not writes:
                 continue  # nobody reads it

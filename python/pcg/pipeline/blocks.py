@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcg.kernels.native import Floats
+from pcg.pipeline.offset_kernels import PLACES, lay_out
 from pcg.pipeline.problem import Pipeline
 
 #: How many times its own time after the task before it a task of a building block begins, on another device.
@@ -25,8 +26,6 @@ _FILLING = (
     (0, 1.0, 1.0, False), (1, 1.0, 0.0, True), (0, 1.0, 1.0, True), (1, 0.5, 0.0, True), (1, 1.0, 0.0, False),
     (0, 0.0, 0.0, False),
 )  # fmt: skip
-#: How many pauses are tried within a period.
-_PLACES = 12
 #: How many of the pauses between F and B are tried that collide least.
 _PAUSES = 3
 
@@ -91,6 +90,14 @@ def blocks(p: Pipeline, shape: Shape, ranking: bool = False) -> Iterator[Block]:
         yield Block(shape, group, *filling)
 
 
+def published(p: Pipeline) -> Iterator[Block]:
+    """Those of V-Min and V-Half (Qi et al., 2024), which a smaller pipeline does not always tell to be good."""
+    if p.stages > p.devices:
+        for far in (1.0, 2.0):
+            spread = (far, 1.0, far, 1.0)
+            yield next(blocks(p, Shape(True, spread, spread, 1.0, 1.0), ranking=True))
+
+
 def equal_times(p: Pipeline) -> Pipeline:
     stages = p.stages
     return replace(p, forward=(1.0,) * stages, backward=(1.0,) * stages, weight=(1.0,) * stages, transfer=0.0)
@@ -103,49 +110,12 @@ def period(p: Pipeline, shape: Shape) -> float:
 def offsets(p: Pipeline, shape: Shape) -> Floats:
     """When F and B of one microbatch begin, by kind and stage, with the pauses between chunks with which those of all
     microbatches collide least."""
-    stages, d = p.stages, p.devices
-    near = int(shape.change * d)
-    key, now = np.zeros(2 * stages), 0.0
-    chunks = [list(range(c, min(c + d, stages))) for c in range(0, stages, d)]
-    for c, chunk in enumerate(chunks):
-        for s in chunk:
-            if s > 0:
-                away = p.device[s] != p.device[s - 1]
-                apart = shape.apart if max(p.device[s], p.device[s - 1]) <= near else shape.then
-                now += (apart[c > 0] if away else 1.0) * (p.forward[s - 1] + p.hop(s - 1))
-            key[s] = now
-        if c > 0:
-            now += _pause(p, key, chunk, list(range(chunk[0])), period(p, shape), min(shape.skipped, 0))
-    now += p.forward[-1]
-    for c, chunk in reversed(list(enumerate(chunks))):
-        for s in reversed(chunk):
-            if s < stages - 1:
-                away = p.device[s] != p.device[s + 1]
-                apart = shape.apart if max(p.device[s], p.device[s + 1]) <= near else shape.then
-                now += (apart[3 - (c > 0)] if away else 1.0) * (p.backward[s + 1] + p.hop(s))
-            key[stages + s] = now
-        rows = [stages + s for s in chunk]
-        others = [*range(stages), *range(rows[-1] + 1, 2 * stages)]
-        skipped = shape.skipped if c == len(chunks) - 1 else min(shape.skipped, 0)
-        now += _pause(p, key, rows, others, period(p, shape), skipped)
+    a, key, apart = p.arrays, np.empty(2 * p.stages), np.array(shape.apart + shape.then)
+    lay_out(
+        a.device, a.own, a.first, a.duration, p.transfer, apart, int(shape.change * p.devices), period(p, shape),
+        shape.skipped, key, np.empty(PLACES),
+    )  # fmt: skip
     return key
-
-
-def _pause(p: Pipeline, key: Floats, rows: list[int], others: list[int], every: float, skipped: int) -> float:
-    """By how much `rows`, whose keys it changes, are put off so that they collide least with `others`; of equal pauses
-    the shortest one.  Some may be skipped."""
-    if skipped < 0:
-        return 0.0
-    duration, device = p.arrays.duration, np.tile(p.arrays.device, 2)
-    one, two = np.nonzero(device[rows][:, None] == device[others][None, :])
-    a, b = np.array(rows)[one], np.array(others)[two]
-    pauses = np.arange(_PLACES) * (every / _PLACES)
-    # How long the second one is behind the first one, within a period, and so how long both are at work.
-    behind = (key[b] - key[a] - pauses[:, None]) % every
-    both = np.maximum(duration[a] - behind, 0.0) + np.maximum(duration[b] - (every - behind), 0.0)
-    pause = float(pauses[np.argsort(both.sum(1).round(9), kind="stable")[skipped]])
-    key[rows] += pause
-    return pause
 
 
 def smaller(p: Pipeline, tasks: float) -> Pipeline:

@@ -3,49 +3,8 @@
 from __future__ import annotations
 
 from pcg.kernels.native import Floats, Ints, kernel
-from pcg.pipeline.timing_kernels import NEVER, SLACK
-
-
-@kernel
-def _ready(row: int, i: int, device: Ints, hop: float, m: int, end: Floats) -> float:
-    """When microbatch i can begin a row of F or B, as far as that is known: negative where it is not."""
-    stages = len(device)
-    if row == 0:
-        return 0.0
-    before = row - 1 if row < stages else row + 1
-    if row == 2 * stages - 1:
-        before = stages - 1
-    found = end[before * m + i]
-    if found >= 0.0 and row != 2 * stages - 1:
-        a, b = before % stages, row % stages
-        if device[a] != device[b]:
-            found += hop
-    return found
-
-
-@kernel
-def _append(
-    d: int, row: int, at: float, m: int, duration: Floats, change: Floats, order: Ints, offset: Ints, done: Ints,
-    pending: Ints, place: Ints, free: Floats, idle: Floats, used: Floats, end: Floats,
-) -> None:  # fmt: skip
-    """Device d does the next microbatch of a row, at `at` or when it is free."""
-    devices, stages = len(offset) - 1, len(duration) // 4
-    task = row * m + done[row]
-    if row >= 2 * stages:
-        task = pending[offset[d] + place[d]]
-        place[d] += 1
-    elif row >= stages:
-        pending[offset[d] + place[devices + d]] = task + stages * m
-        place[devices + d] += 1
-    done[row] += 1
-    start = max(at, free[d])
-    if done[3 * stages + d] > 0:
-        idle[d] += start - free[d]
-    order[offset[d] + done[3 * stages + d]] = task
-    done[3 * stages + d] += 1
-    free[d] = start + duration[row]
-    end[task] = free[d]
-    used[d] += change[row]
+from pcg.pipeline.timing_kernels import SLACK
+from pcg.pipeline.warm_up_kernels import append, input_at, warm_up, warm_up_in_columns
 
 
 @kernel
@@ -62,7 +21,7 @@ def _chosen(
         i = done[row]
         if i >= m:
             continue
-        if _ready(row, i, device, hop, m, end) >= 0.0:
+        if input_at(row, i, device, hop, m, end) >= 0.0:
             return row
         if kind == 1 or s == own[first[d]]:
             other = row
@@ -84,71 +43,28 @@ def _with_room(
         slack = SLACK * (1.0 + free[d])
         if not short and at < free[d] + duration[w] - slack:
             break
-        _append(
+        append(
             d, w, 0.0, m, duration, change, order, offset, done, pending, place, free, idle, used, end
         )  # fmt: skip
     if used[d] + change[row] > limit * (1.0 + SLACK):
         return False
     if filled and place[d] < place[devices + d] and at - free[d] > allowed - idle[d]:
         w = pending[offset[d] + place[d]] // m
-        _append(
+        append(
             d, w, 0.0, m, duration, change, order, offset, done, pending, place, free, idle, used, end
         )  # fmt: skip
     return True
 
 
 @kernel
-def _warm_up(
-    device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, wanted: Floats, limit: Floats, hop: float,
-    m: int, begin: Floats, order: Ints, offset: Ints, done: Ints, pending: Ints, place: Ints, free: Floats,
-    idle: Floats, used: Floats, end: Floats,
-) -> None:  # fmt: skip
-    """F of every device until its first B can begin, of the last stage whose input is there; that of the first
-    microbatch goes before all others, and an F leaves room for as many of later stages as are `wanted`."""
-    devices = len(offset) - 1
-    while True:
-        best, at, row = -1, NEVER, -1
-        for d in range(devices):
-            for k in range(first[d], first[d + 1]):
-                s = own[k]
-                i = done[s]
-                if i >= m:
-                    continue
-                ready = _ready(s, i, device, hop, m, end)
-                if ready < 0.0:
-                    continue
-                start = max(ready, free[d])
-                need = used[d] + change[s]
-                for n in range(k + 1, first[d + 1]):
-                    need += max(wanted[own[n]] - done[own[n]], 0.0) * change[own[n]]
-                delays = i > 0 and start + duration[s] > begin[d] * (1.0 + SLACK)
-                if delays or (i > 0 and need > limit[d] * (1.0 + SLACK)):
-                    continue
-                # An F of the first microbatch that is on its way is waited for.
-                coming = NEVER
-                for n in range(first[d], first[d + 1]):
-                    t = own[n]
-                    if done[t] == 0 and t != s:
-                        soon = _ready(t, 0, device, hop, m, end)
-                        coming = min(coming, soon if soon >= 0.0 else NEVER)
-                if i > 0 and start + duration[s] > coming * (1.0 + SLACK):
-                    continue
-                if start < at or (start == at and d == best):
-                    best, at, row = d, start, s
-        if best < 0:
-            return
-        _append(
-            best, row, at, m, duration, change, order, offset, done, pending, place, free, idle, used, end
-        )  # fmt: skip
-
-
-@kernel
 def round_schedule(
     device: Ints, own: Ints, first: Ints, duration: Floats, change: Floats, wanted: Floats, limit: Floats, hop: float,
-    microbatches: int, begin: Floats, fill_b: int, fill_f: int, allowed: Floats, order: Ints, offset: Ints,
-    done: Ints, pending: Ints, place: Ints, free: Floats, idle: Floats, used: Floats, end: Floats, chosen: Ints,
+    microbatches: int, begin: Floats, columns: int, fill_b: int, fill_f: int, allowed: Floats, order: Ints,
+    offset: Ints, done: Ints, pending: Ints, place: Ints, free: Floats, idle: Floats, used: Floats, end: Floats,
+    chosen: Ints,
 ) -> int:  # fmt: skip
-    """An order in rounds: every device does one B, then every one does one F, after a warm-up of F until `begin`.
+    """An order in rounds: every device does one B, then every one does one F, after a warm-up of F until `begin`,
+    or (`columns`) that of ZB-V.
 
     A device waits for the F or B that it is to do, after those W for which there is time.  It does one more W before
     a B (`fill_b`) or F (`fill_f`) where it would be idle for longer than it is `allowed` to be, and than any other is
@@ -162,10 +78,18 @@ def round_schedule(
     idle[:] = 0.0
     used[:] = 0.0
     end[:] = -1.0
-    _warm_up(
-        device, own, first, duration, change, wanted, limit, hop, m, begin, order, offset, done, pending, place, free,
-        idle, used, end,
-    )  # fmt: skip
+    if columns:
+        warm_up_in_columns(
+            device, duration, change, limit, hop, m, order, offset, done, pending, place, free, idle, used, end
+        )  # fmt: skip
+    else:
+        warm_up(
+            device, own, first, duration, change, wanted, limit, hop, m, begin, order, offset, done, pending, place,
+            free, idle, used, end, chosen,
+        )  # fmt: skip
+    longest = 0.0
+    for d in range(devices):
+        longest = max(longest, idle[d])
     total, before = 0, -1
     while total > before:
         before = total
@@ -179,28 +103,27 @@ def round_schedule(
                 d, row = device[s], kind * stages + s
                 if chosen[d] != row:
                     continue
-                at = _ready(row, done[row], device, hop, m, end)
+                at = input_at(row, done[row], device, hop, m, end)
                 if at < 0.0:
                     continue
-                most = allowed[d]
-                for e in range(devices):
-                    most = max(most, idle[e])
                 filled = fill_b if kind == 1 else fill_f
                 if not _with_room(
-                    d, row, at, most, filled, limit[d], m, duration, change, order, offset, done, pending, place, free,
-                    idle, used, end,
+                    d, row, at, max(longest, allowed[d]), filled, limit[d], m, duration, change, order, offset, done,
+                    pending, place, free, idle, used, end,
                 ):  # fmt: skip
+                    longest = max(longest, idle[d])
                     continue
-                _append(
+                append(
                     d, row, at, m, duration, change, order, offset, done, pending, place, free, idle, used, end
                 )  # fmt: skip
+                longest = max(longest, idle[d])
         total = 0
         for d in range(devices):
             total += done[3 * stages + d]
     for d in range(devices):
         while place[d] < place[devices + d]:
             w = pending[offset[d] + place[d]] // m
-            _append(
+            append(
                 d, w, 0.0, m, duration, change, order, offset, done, pending, place, free, idle, used, end
             )  # fmt: skip
             total += 1

@@ -141,17 +141,20 @@ def _check(p: Pipeline, order: Sequence[Sequence[int]]) -> None:
     """Every F once, and every B and W or the BW of both, on the device of its stage."""
     if len(order) != p.devices:
         raise PipelineError(f"orders of {len(order)} devices; allowed: one per device, {p.devices}")
+    owner = np.array(p.device)
     count = np.zeros((4, p.stages, p.microbatches), np.int64)
     for d, tasks in enumerate(order):
-        for t in tasks:
-            row, i = divmod(t, p.microbatches)
-            kind, stage = divmod(row, p.stages)
-            if not 0 <= kind < 4 or p.device[stage] != d:
-                raise PipelineError(f"device {d} has task {t}; allowed: tasks of its stages, {p.stages_of(d)}")
-            count[kind, stage, i] += 1
+        numbers = np.array(tasks, np.int64)
+        wrong = (numbers < 0) | (numbers >= count.size)
+        stage = numbers // p.microbatches % p.stages
+        wrong |= owner[stage] != d
+        if wrong.any():
+            t = int(numbers[wrong.argmax()])
+            raise PipelineError(f"device {d} has task {t}; allowed: tasks of its stages, {p.stages_of(d)}")
+        count += np.bincount(numbers, minlength=count.size).reshape(count.shape)
     f, b, w, bw = count
-    wrong = np.argwhere((f != 1) | (b + bw != 1) | (w + bw != 1))
-    if len(wrong):
-        stage, i = wrong[0].tolist()
+    several = np.argwhere((f != 1) | (b + bw != 1) | (w + bw != 1))
+    if len(several):
+        stage, i = several[0].tolist()
         found = " ".join(f"{n} {k}" for n, k in zip(count[:, stage, i].tolist(), KINDS, strict=True))
         raise PipelineError(f"microbatch {i} has {found} on stage {stage}; allowed: 1 F, and 1 B and 1 W or 1 BW")

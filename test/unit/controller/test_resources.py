@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import Counter
 
@@ -246,11 +247,11 @@ def test_many_threads():
     errors = []
 
     def client(name):
-        random = np.random.default_rng(ord(name))
+        rng = np.random.default_rng(ord(name))
         try:
             for _ in range(40):
                 try:
-                    slice = manager.request(tuple(random.integers(1, 5, 2).tolist()), client=name, topology="box")
+                    slice = manager.request(tuple(rng.integers(1, 5, 2).tolist()), client=name, topology="box")
                 except ResourceError:
                     continue
                 assert len({*slice.devices}) == slice.size
@@ -264,6 +265,27 @@ def test_many_threads():
     for t in threads:
         t.join()
     assert not errors and manager.utilization() == 0 and manager.slices == ()
+
+
+def test_a_thousand_requests_fill_a_torus():
+    """Without overlap; half of what has a place is released again and again until it is full."""
+    manager = ResourceManager([Island("pod", (16, 16, 8), (True,) * 3)])
+    rng = random.Random(0)
+    live = []
+    for i in range(1000):
+        shape = [rng.choice((1, 2, 4, 8)) for _ in range(rng.randint(1, 3))]
+        try:
+            live.append(manager.request(shape, topology="box"))
+        except ResourceError:
+            pass
+        if i < 800 and i % 50 == 49:
+            rng.shuffle(live)
+            for slice in live[len(live) // 2 :]:
+                manager.release(slice)
+            del live[len(live) // 2 :]
+        used = [d for s in live for d in s.devices]
+        assert len(used) == len({*used}) == manager.utilization() * 2048
+    assert manager.utilization() >= 0.85
 
 
 # -- any sequence --------------------------------------------------------------------------------
@@ -371,16 +393,16 @@ TestSequences.settings = settings(max_examples=60, stateful_step_count=25, deadl
 
 
 @given(st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=3), min_size=1, max_size=12), st.randoms())
-def test_releasing_all_leaves_everything_as_it_was(shapes, random):
+def test_releasing_all_leaves_everything_as_it_was(shapes, rng):
     manager = ResourceManager([Island("pod", (4, 4, 4), (True, False, True))])
     first = manager.request((3, 3, 3)).devices
     live = list(manager.slices)
     for shape in shapes:
         try:
-            live.append(manager.request(shape, topology="box", shared=random.random() < 0.3))
+            live.append(manager.request(shape, topology="box", shared=rng.random() < 0.3))
         except ResourceError:
             pass
-    random.shuffle(live)
+    rng.shuffle(live)
     for slice in live:
         manager.release(slice)
     assert manager.utilization() == 0

@@ -62,7 +62,15 @@ def runs(draw: st.DrawFn) -> list[tuple[str, str, tuple[str, ...], int, list[int
     for i in range(count):
         islands = draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True))
         after = draw(st.lists(st.integers(0, i - 1), max_size=2)) if i else []
-        found.append((draw(st.sampled_from(["x", "y", "z"])), draw(st.sampled_from("pq")), tuple(islands), draw(st.integers(0, 4)), after))
+        found.append(
+            (
+                draw(st.sampled_from(["x", "y", "z"])),
+                draw(st.sampled_from("pq")),
+                tuple(islands),
+                draw(st.integers(0, 4)),
+                after,
+            )
+        )
     return found
 
 

@@ -124,6 +124,12 @@ def test_as_short_as_published_v_schedules(devices: int) -> None:
 
 
 @pytest.mark.slow
+def test_as_short_as_published_v_schedules_of_16_devices() -> None:
+    """V-Min, V-Half and ZB-V as their authors' code makes them."""
+    _never_longer(REFERENCES["v_16"][3::20])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_as_short_as_more_published_schedules(part: int) -> None:
     _never_longer(REFERENCES["grid"][6 * part :: 48])
@@ -133,3 +139,9 @@ def test_as_short_as_more_published_schedules(part: int) -> None:
 @pytest.mark.parametrize("part", range(46))
 def test_as_short_as_all_published_schedules(part: int) -> None:
     _never_longer(REFERENCES["grid"][part::46])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(8))
+def test_as_short_as_all_published_v_schedules_of_16_devices(part: int) -> None:
+    _never_longer(REFERENCES["v_16"][part::8])

@@ -31,8 +31,9 @@ class AssignIslands(Transformation):
 
     def run(self, module: ir.Operation) -> None:
         assigned = {**dict(map(_parse, self.slices)), **self.assignment}
-        if len(names := [s.partition("=")[0] for s in self.slices]) != len(set(names)):
-            raise PcgError(f"slices {', '.join(names)} have a name twice; allowed: each slice once", module)
+        named = [s.partition("=")[0] for s in self.slices]
+        if twice := [n for i, n in enumerate(named) if n in named[:i]]:
+            raise PcgError(f"slice @{twice[0]} is named twice; allowed: once", module)
         declared = [op.operation for op in body(module).operations if op.operation.name == "dist.mesh"]
         names = [nodes.symbol(op) for op in declared]
         if unknown := assigned.keys() - set(names):

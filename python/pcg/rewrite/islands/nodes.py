@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from pcg.dialects import checks
 from pcg.dialects.dist import ShardSpecAttr
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
@@ -70,9 +71,9 @@ def islands_of(module: ir.Operation) -> dict[str, str]:
     for op in body(module).operations:
         op = op.operation
         if op.name == "dist.mesh":
-            if ISLAND not in op.attributes:
+            if not isinstance(island := checks.entry(op.attributes, ISLAND), ir.StringAttr):
                 raise PcgError(f"slice @{symbol(op)} is on no island; run pcg-assign-islands first", op)
-            found[symbol(op)] = symbol(op, ISLAND)
+            found[symbol(op)] = island.value
     return found
 
 
@@ -80,9 +81,14 @@ def island_functions(module: ir.Operation) -> dict[str, ir.Operation]:
     """The function of each island, behind pcg-split-islands.
 
     Raises:
-      PcgError: there is none.
+      PcgError: there is none, or an island has several.
     """
-    found = {symbol(f, ISLAND): f for f in functions(module) if ISLAND in f.attributes}
+    found: dict[str, ir.Operation] = {}
+    for func in functions(module):
+        if isinstance(island := checks.entry(func.attributes, ISLAND), ir.StringAttr):
+            if island.value in found:
+                raise PcgError(f"island {island.value} has another function; allowed: one", func)
+            found[island.value] = func
     if not found:
         raise PcgError("the module has no functions of islands; run pcg-split-islands first", module)
     return found
@@ -115,8 +121,8 @@ def wanted(op: ir.Operation, operand: int) -> ir.Attribute:
 
 
 def _entry(op: ir.Operation, name: str, i: int) -> ir.Attribute:
-    specs = op.attributes[name] if name in op.attributes else None
-    found = specs[i].maybe_downcast() if isinstance(specs, ir.ArrayAttr) and i < len(specs) else None
+    specs = checks.attribute(op, name, ir.ArrayAttr)
+    found = checks.item(specs, i) if specs is not None and i < len(specs) else None
     if not isinstance(found, ShardSpecAttr):
         raise PcgError(f"'{op.name}' op: {name} {i} is {found}; allowed: a #dist.shard_spec", op)
     return found
@@ -142,7 +148,7 @@ def is_donated(argument: ir.Value) -> bool:
 
 def last_uses(op: ir.Operation) -> list[int]:
     """Numbers of the operands that nothing reads behind an op."""
-    found = op.attributes[LAST_USES] if LAST_USES in op.attributes else None
+    found = checks.entry(op.attributes, LAST_USES)
     if found is not None and not isinstance(found, ir.DenseI64ArrayAttr):
         raise PcgError(f"'{op.name}' op: {LAST_USES} is {found}; allowed: array<i64: ...>", op)
     numbers = [] if found is None else list(found)
@@ -156,38 +162,53 @@ def last_uses(op: ir.Operation) -> list[int]:
 
 def check_program(module: ir.Operation, func: ir.Operation) -> None:
     """Raises PcgError, at the op, unless all ops are known ones, with layouts that their values can have."""
-    meshes = shardings.meshes_of(module)
+    check = _Check(shardings.meshes_of(module))
     for argument in func.regions[0].blocks[0].arguments:
-        _check(meshes, f"argument {argument.arg_number}", layout(argument), argument.type, func)
+        check.value(f"argument {argument.arg_number}", layout(argument), argument.type, func)
     for i, value in enumerate(returned(func)):
         if (spec := result_layout(func, i)) is not None:
-            _check(meshes, f"result {i}", spec, value.type, func)
+            check.value(f"result {i}", spec, value.type, func)
     for op in ops_of(func):
+        on, own = None, checks.entry(op.attributes, "mesh")
         if op.name not in OPS:
             raise PcgError(f"'{op.name}' op in a program on islands; allowed: {', '.join(OPS)}", op)
-        if op.name == "func.call":
-            if not isinstance(on := op.attributes["mesh"] if "mesh" in op.attributes else None, ir.FlatSymbolRefAttr):
-                raise PcgError(f"'func.call' op: mesh is {on}; allowed: the symbol of a dist.mesh", op)
-            for i, value in enumerate(op.operands):
-                _check(meshes, f"'func.call' op: in_specs {i}", wanted(op, i), value.type, op, on.value)
+        if op.name in ("func.call", "pcg.transfer"):
+            if not isinstance(own, ir.FlatSymbolRefAttr):
+                raise PcgError(f"'{op.name}' op: mesh is {own}; allowed: the symbol of a dist.mesh", op)
+            on = own.value
+        for i, value in enumerate(op.operands if op.name == "func.call" else ()):
+            check.value(f"in_specs {i}", wanted(op, i), value.type, op, on)
         if op.name == "pcg.send":
-            spec = op.attributes["spec"].maybe_downcast()
-            _check(meshes, "'pcg.send' op: spec", spec, op.operands[0].type, op)
+            check.value("spec", op.attributes["spec"].maybe_downcast(), op.operands[0].type, op)
         for i, value in enumerate(op.results):
-            on_slice = symbol(op, "mesh") if "mesh" in op.attributes else slice_of(layout(value))
-            _check(meshes, f"'{op.name}' op: layout of result {i}", layout(value), value.type, op, on_slice)
+            check.value(f"layout of result {i}", layout(value), value.type, op, on)
 
 
-def _check(
-    meshes: dict[str, Mesh], what: str, spec: ir.Attribute, type_: ir.Type, op: ir.Operation, on: str | None = None
-) -> None:
-    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        raise PcgError(f"{what} is of type {type_}; allowed: ranked tensors of static shape", op)
-    if slice_of(spec) not in meshes:
-        raise PcgError(f"{what} is on @{slice_of(spec)}; declared: {', '.join('@' + m for m in meshes) or 'none'}", op)
-    if on is not None and slice_of(spec) != on:
-        raise PcgError(f"{what} is on @{slice_of(spec)}; the op is on @{on}", op)
-    try:
-        shardings.from_attr(spec).check(meshes[slice_of(spec)], type_.shape)
-    except (ValueError, SpecError) as error:
-        raise PcgError(f"{what}: {error}", op) from None
+class _Check:
+    """Whether layouts are ones that values of a type can have."""
+
+    def __init__(self, meshes: dict[str, Mesh]) -> None:
+        self.meshes = meshes
+        self._fine: set[tuple[ir.Attribute, ir.Type]] = set()
+
+    def value(self, what: str, spec: ir.Attribute, type_: ir.Type, op: ir.Operation, on: str | None = None) -> None:
+        """`on` is the slice that the layout must be on, if there is one."""
+        name = slice_of(spec)
+        if on is not None and name != on:
+            raise PcgError(f"{_of(op)}{what} is on @{name}; the op is on @{on}", op)
+        if (spec, type_) in self._fine:
+            return
+        if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+            raise PcgError(f"{_of(op)}{what} is of type {type_}; allowed: ranked tensors of static shape", op)
+        if name not in self.meshes:
+            declared = ", ".join("@" + m for m in self.meshes) or "none"
+            raise PcgError(f"{_of(op)}{what} is on @{name}; declared: {declared}", op)
+        try:
+            shardings.from_attr(spec).check(self.meshes[name], type_.shape)
+        except (ValueError, SpecError) as error:
+            raise PcgError(f"{_of(op)}{what}: {error}", op) from None
+        self._fine.add((spec, type_))
+
+
+def _of(op: ir.Operation) -> str:
+    return "" if op.name == "func.func" else f"'{op.name}' op: "

@@ -7,6 +7,7 @@ import heapq
 from torch_mlir import ir
 
 from pcg.controller.streams import Call, Copy, Free, Instruction, IslandProgram, Receive, Send, Stream, Value, nbytes
+from pcg.dialects import checks
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
 from pcg.ir.types import element_bytes
@@ -41,6 +42,7 @@ class _Reader:
         for func in self.functions.values():
             nodes.check_program(module, func)
         self.values: dict[Value, int] = {}
+        self._known: dict[tuple[ir.Type, ir.Attribute], int] = {}
         self.arguments: dict[int, int] = {}
         self.results: dict[int, int] = {}
         self.donated: list[int] = []
@@ -58,10 +60,14 @@ class _Reader:
 
     def value(self, type_: ir.Type, layout: ir.Attribute) -> int:
         """The number of a type and layout."""
+        if (known := self._known.get((type_, layout))) is not None:
+            return known
         on, spec = nodes.slice_of(layout), shardings.from_attr(layout)
         shape, element = tuple(type_.shape), type_.element_type
         size = nbytes(shape, element_bytes(element), spec, self.slices[on][1])
-        return self.values.setdefault(Value(shape, str(element), on, spec, size), len(self.values))
+        number = self.values.setdefault(Value(shape, str(element), on, spec, size), len(self.values))
+        self._known[type_, layout] = number
+        return number
 
 
 class _StreamReader:
@@ -90,7 +96,8 @@ class _StreamReader:
         for op in nodes.ops_of(func):
             self._op(op)
         results = []
-        numbers = func.attributes[nodes.RESULTS] if nodes.RESULTS in func.attributes else ()
+        listed = checks.attribute(func, nodes.RESULTS, ir.DenseI64ArrayAttr)
+        numbers = [] if listed is None else list(listed)
         values = nodes.returned(func)
         if len(numbers) != len(values):
             raise PcgError(f"{nodes.RESULTS} has {len(numbers)} entries; one per result is needed, {len(values)}", func)
@@ -100,10 +107,10 @@ class _StreamReader:
         return Stream(self.island, self.count, tuple(arguments), tuple(results), tuple(self.instructions))
 
     def _argument_number(self, argument: ir.Value) -> int:
-        own = self.func.attributes["arg_attrs"][argument.arg_number]
-        if nodes.ARGUMENT not in own or not isinstance(own[nodes.ARGUMENT], ir.IntegerAttr):
+        number = checks.entry(self.func.attributes["arg_attrs"][argument.arg_number], nodes.ARGUMENT)
+        if not isinstance(number, ir.IntegerAttr):
             raise PcgError(f"argument {argument.arg_number} has no {nodes.ARGUMENT}; it is a number", self.func)
-        return int(own[nodes.ARGUMENT].value)
+        return int(number.value)
 
     def _op(self, op: ir.Operation) -> None:
         reads = [self._use(v, op) for v in op.operands]

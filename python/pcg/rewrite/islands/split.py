@@ -47,13 +47,16 @@ class _Split:
 
     def run(self) -> None:
         self._distribute()
+        if not self.parts:
+            raise PcgError("the program has no arguments and does nothing; allowed: what an island can run", self.func)
         point = ir.InsertionPoint(self.func)
         names = {nodes.symbol(f) for f in functions(self.func.parent.operation)}
-        for island, part in self.parts.items():
+        # As they are declared: the order does not depend on what comes first in the program.
+        for island in [i for i in dict.fromkeys(self.islands.values()) if i in self.parts]:
             name = f"{nodes.symbol(self.func)}.{island}"
             if name in names:
                 raise PcgError(f"the module has a function @{name} already; allowed: another name", self.func)
-            self._write(name, island, part, point)
+            self._write(name, island, self.parts[island], point)
 
     def _island(self, value: ir.Value) -> str:
         return self.islands[nodes.slice_of(nodes.layout(value))]

@@ -105,26 +105,35 @@ class MergeTransfers(Transformation):
             known.append(result)
 
     def _skip(self, func: ir.Operation) -> None:
-        """A value that is only there to be transferred once more goes to that layout in one transfer."""
-        for op in reversed(nodes.ops_of(func)):
-            if op.name != "pcg.transfer" or isinstance(op.operands[0], ir.BlockArgument):
+        """A layout that only transfers read is left out: the first of them takes its place, and serves the others."""
+        for op in nodes.ops_of(func):
+            if op.name != "pcg.transfer":
                 continue
-            first = op.operands[0].owner.operation
-            if first.name == "pcg.transfer" and len(list(first.results[0].uses)) == 1:
-                op.operands[0] = first.operands[0]
-                op.move_before(first)
-                first.erase()
+            readers = [use.owner.operation for use in op.results[0].uses]
+            if any(reader.name != "pcg.transfer" for reader in readers):
+                continue
+            first = readers[0]
+            for reader in readers:
+                first = reader if reader.is_before_in_block(first) else first
+            op.results[0].replace_all_uses_with(first.results[0])
+            first.operands[0] = op.operands[0]
+            first.move_before(op)
+            op.erase()
 
     def _delay(self, func: ir.Operation, islands: dict[str, str]) -> None:
         """Transfers inside an island stand before what reads them first: from there on they take memory."""
-        first: dict[ir.Value, ir.Operation] = {}
-        for op in reversed([*nodes.ops_of(func), nodes.end_of(func)]):
+        first: dict[ir.Value, tuple[int, ir.Operation]] = {}
+        before: dict[int, ir.Operation] = {}
+        """Number of an op -> the first of the transfers that stand before it already."""
+        for n, op in reversed([*enumerate([*nodes.ops_of(func), nodes.end_of(func)])]):
             if op.name == "pcg.transfer":
                 source, result = op.operands[0], op.results[0]
                 here, there = (islands[nodes.slice_of(nodes.layout(v))] for v in (source, result))
                 if here == there:
-                    op.move_before(first[result])
+                    reader, at = first[result]
+                    op.move_before(before.get(reader, at))
+                    before[reader] = op
             for value in op.operands:
                 # What stands behind here is in its place already; a transfer may have gone behind other readers.
-                if value not in first or op.is_before_in_block(first[value]):
-                    first[value] = op
+                if value not in first or op.is_before_in_block(first[value][1]):
+                    first[value] = n, op

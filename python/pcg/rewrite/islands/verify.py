@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from pcg.controller.check_streams import check, peak_bytes
-from pcg.controller.streams import StreamError
+from pcg.controller.streams import StreamError, peak_bytes
 from pcg.ir.errors import PcgError
 from pcg.ir.transformation import Bytes, Transformation, option
 from pcg.rewrite.islands import nodes
@@ -22,12 +21,11 @@ class VerifyIslands(Transformation):
 
     def run(self, module: ir.Operation) -> None:
         functions = nodes.island_functions(module)
-        for func in functions.values():
-            nodes.check_program(module, func)
-            _check_layouts(func)
         program, origins = read_with_origins(module)
+        for func in functions.values():
+            _check_layouts(func)
         try:
-            check(program, self.memory)
+            program.check(self.memory)
         except StreamError as error:
             func = functions.get(error.island or "", module)
             op = func if error.place is None else origins.get((error.island or "", error.place), func)
@@ -38,16 +36,12 @@ class VerifyIslands(Transformation):
 
 
 def _check_layouts(func: ir.Operation) -> None:
-    """Calls get their operands in the layouts that they demand, and values are used for the last time once."""
-    gone: set[ir.Value] = set()
-    for op in [*nodes.ops_of(func), nodes.end_of(func)]:
-        for i, value in enumerate(op.operands):
-            name = nodes.name_of(value)
-            if value in gone:
-                raise PcgError(f"'{op.name}' op reads {name} after its last use", op)
-            if op.name == "func.call" and (have := nodes.layout(value)) != (want := nodes.wanted(op, i)):
+    """Calls get their operands in the layouts that they demand."""
+    for op in nodes.ops_of(func):
+        for i, value in enumerate(op.operands if op.name == "func.call" else ()):
+            if (have := nodes.layout(value)) != (want := nodes.wanted(op, i)):
+                name = nodes.name_of(value)
                 raise PcgError(f"'func.call' op reads {name}, whose layout is {have}; it demands {want}", op)
-        gone.update(op.operands[i] for i in nodes.last_uses(op))
 
 
 def _named(op: ir.Operation) -> str:

@@ -14,12 +14,17 @@ from pcg.runtime.islands.future import Placed
 class Function(Protocol):
     """A compiled node of a program: one computation on all devices of a slice."""
 
-    name: str
-    """As calls in streams name it."""
-    source: str
-    """File and line of the user's call, for errors."""
-    compilation: Compilation
-    """What every device runs, and the layouts of arguments and results."""
+    @property
+    def name(self) -> str:
+        """As calls in streams name it."""
+
+    @property
+    def source(self) -> str:
+        """File and line of the user's call, for errors."""
+
+    @property
+    def compilation(self) -> Compilation:
+        """What every device runs, and the layouts of arguments and results."""
 
     @property
     def workspace(self) -> int:
@@ -32,14 +37,28 @@ class Function(Protocol):
 class Loaded(Protocol):
     """A program that a backend can run."""
 
-    name: str
-    islands: tuple[str, ...]
-    nbytes: Mapping[str, int]
-    """By island, bytes per device that a run adds to what is there."""
-    kept: Mapping[str, int]
-    """By island, bytes per device of its results."""
-    outputs: Sequence[tuple[Placed, str, int]]
-    """Of each result: what it is, its island, bytes per device."""
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    @property
+    def islands(self) -> tuple[str, ...]:
+        """Where it runs."""
+
+    @property
+    def nbytes(self) -> Mapping[str, int]:
+        """By island, bytes per device that a run adds to what is there."""
+
+    @property
+    def outputs(self) -> Sequence[tuple[Placed, str, int]]:
+        """Of each result: what it is, its island, bytes per device."""
+
+    @property
+    def direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
+        """For a program of one computation, where this process launches it: `launch` without what several need.
+
+        Takes values that are where the program wants them; returns results and the token of the island.
+        """
 
     def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Put a run into the queues of its islands, without waiting for it.
@@ -73,7 +92,7 @@ class Backend(Protocol):
         """An island has left, or is to."""
 
     def devices(self, island: str, numbers: Sequence[int]) -> list[Any]:
-        """Devices of an island by their numbers there; stand-ins, which have a `platform`, for those of other processes."""
+        """Devices of an island by their numbers there; stand-ins, with a `platform`, for those of other processes."""
 
     def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
         """A mesh of devices of an island, by their numbers there, as jax sees it."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
@@ -18,6 +19,7 @@ from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
 from pcg.controller.store import Entry, ObjectStore
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import ShardedFuture
+from pcg.viz.runs import IslandRun
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
 _LOOK = 0.01
@@ -30,7 +32,20 @@ DEADLINE = 3600.0
 class Run:
     """One run of a program."""
 
-    __slots__ = ("number", "program", "client", "ticket", "loaded", "arguments", "entries", "deadline", "started", "left")
+    __slots__ = (
+        "number",
+        "program",
+        "client",
+        "ticket",
+        "loaded",
+        "arguments",
+        "entries",
+        "deadline",
+        "started",
+        "left",
+        "launched",
+        "submitted",
+    )
 
     def __init__(
         self, number: int, client: str, loaded: Loaded, arguments: list[Any], entries: list[Entry], deadline: float
@@ -39,9 +54,21 @@ class Run:
         self.program = loaded.name
         self.entries, self.deadline = entries, deadline
         self.ticket: Ticket | None = None
-        self.started = 0.0
+        self.submitted, self.started = time.perf_counter(), 0.0
+        self.launched = False
+        """Whether its results have values, or errors in their places."""
         self.left = len(loaded.islands)
         """Islands that it is not done on."""
+
+
+class _Launched:
+    """Runs of a program of one computation that was launched in the call: there is nothing to know of each."""
+
+    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started", "launched")
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded, self.program, self.entries, self.number, self.started = loaded, loaded.name, (), 0, 0.0
+        self.ticket, self.launched = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True), True
 
 
 class Dispatcher:
@@ -52,20 +79,22 @@ class Dispatcher:
     """
 
     def __init__(self, islands: Mapping[str, int | None], policy: str = "stride", cap: int = IN_FLIGHT) -> None:
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self.scheduler = Scheduler(policy, cap)
         self.store = ObjectStore()
         self._runs: dict[Ticket, Run] = {}
-        self._in_flight: dict[str, deque[tuple[Run, Any]]] = {}
+        self._in_flight: dict[str, deque[tuple[Run | _Launched, Any]]] = {}
         self.most: dict[str, int] = {}
         """By island, programs in flight at once, the most so far."""
         self._idle_since: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
+        self._launching = False
+        """Whether a thread is launching: one does at a time, without the lock, so that others can submit meanwhile."""
         self._number = 0
-        self.record: Callable[[str, Run, float, float], None] | None = None
-        """Called with (island, run, start, end) of each run that a thread waited for, in seconds of `perf_counter`."""
+        self._record: list[IslandRun] | None = None
+        self._recording_since = 0.0
         for name, memory in islands.items():
             self.add_island(name, memory)
 
@@ -92,22 +121,98 @@ class Dispatcher:
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             self._collect()
             after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
-            ticket = None if after else self._start_at_once(client, loaded)
+            ticket = self._start_at_once(client, loaded) if not after and not self._launching else None
+            at_once = ticket is not None
+            if ticket is None:
+                ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
             self._number += 1
             put, number = self.store.put, self._number
             entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
             run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
-            if ticket is not None:
-                run.ticket = ticket
-                self._launch(run)
+            run.ticket = ticket
+            futures = [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+            if at_once:
+                self._launching = True
             else:
-                run.ticket = ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
                 self._runs[ticket] = run
-                self._pump()
-                if not ticket.launched:
-                    for name in loaded.islands:
-                        self._watch(name)
-            return [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+                for name in loaded.islands:
+                    self._watch(name)
+                self._changed.notify_all()
+        if at_once:
+            try:
+                launched = self._launch(run)
+            finally:
+                with self._lock:
+                    self._launching = False
+                    self._launched(run, *launched)
+                    if self._runs or self._record is not None:
+                        self._changed.notify_all()
+        return futures
+
+    def quick(
+        self, client: str, loaded: Loaded, placed: Sequence[Any]
+    ) -> Callable[[Sequence[Any]], list[ShardedFuture] | None] | None:
+        """`submit` of a program of one computation, for futures that are as `placed` says.
+
+        What it returns does nothing, and returns None, where that is not all there is to do: something waits, an
+        argument is not computed yet by a launched program, or is elsewhere.  None if the program is another one.
+        """
+        direct = loaded.direct
+        if direct is None or self.scheduler.queues[loaded.islands[0]].memory is not None:
+            return None
+        island = loaded.islands[0]
+        queue, in_flight, lock, put = self.scheduler.queues[island], self._in_flight[island], self._lock, self.store.put
+        outputs = [(out[0], out[2]) for out in loaded.outputs]
+        done = _Launched(loaded)
+        count = len(placed)
+
+        def run(args: Sequence[Any]) -> list[ShardedFuture] | None:
+            if len(args) != count:
+                return None
+            values = []
+            for a, p in zip(args, placed, strict=True):
+                if type(a) is not ShardedFuture or a.placed is not p:
+                    return None
+                values.append(a._entry.value)
+            with lock:
+                if self._launching or self._record is not None:
+                    return None
+                if queue.in_flight >= queue.cap:
+                    self._collect()
+                if (
+                    queue.waiting
+                    or queue.in_flight >= queue.cap
+                    or self._closed
+                    or self._in_flight.get(island) is not in_flight
+                ):
+                    return None
+                for value in values:
+                    if value is None or isinstance(value, RunError) or value.is_deleted():
+                        return None
+                self._launching = True
+            try:
+                out, token = direct(values)
+            except BaseException:
+                self._launching = False
+                raise
+            with lock:
+                self._launching = False
+                if self._runs:
+                    self._changed.notify_all()
+                if token is not None and self._in_flight.get(island) is in_flight:
+                    queue.in_flight += 1
+                    in_flight.append((done, token))
+                    if queue.in_flight > self.most[island]:
+                        self.most[island] = queue.in_flight
+                self._number = number = self._number + 1
+                futures = []
+                for (what, nbytes), value in zip(outputs, out, strict=True):
+                    entry = put(client, number, island, nbytes)
+                    entry.value = value
+                    futures.append(ShardedFuture(entry, done, self, what))
+            return futures
+
+        return run
 
     def _start_at_once(self, client: str, loaded: Loaded) -> Ticket | None:
         """A launched run, if nothing is in front of it."""
@@ -124,8 +229,8 @@ class Dispatcher:
                 ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
         return ticket
 
-    def _launch(self, run: Run) -> None:
-        """Put a run into the queues of its devices."""
+    def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock."""
         arguments: list[Any] = []
         lost: RunError | None = None
         for a in run.arguments:
@@ -138,25 +243,32 @@ class Dispatcher:
             arguments.append(a)
         run.arguments = []
         run.started = time.perf_counter()
-        tokens: Mapping[str, Any] = {}
         if lost is None:
             try:
-                values, tokens = run.loaded.launch(arguments)
+                return run.loaded.launch(arguments)
             except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
                 lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
                 lost.__cause__ = error
-        if lost is not None:
-            values = [lost] * len(run.entries)
+        return [lost] * len(run.loaded.outputs), {}
+
+    def _launched(self, run: Run, values: Sequence[Any], tokens: Mapping[str, Any]) -> None:
+        """Note that a run is in the queues of its devices."""
         for entry, value in zip(run.entries, values, strict=True):
-            entry.value = value
+            if entry.handle in self.store.entries:  # else it was freed meanwhile, or its island is gone
+                entry.value = value
+        run.launched = True
         for name in run.loaded.islands:
-            if name in tokens:
+            if name in tokens and name in self._in_flight:
                 self._in_flight[name].append((run, tokens[name]))
                 self.most[name] = max(self.most[name], len(self._in_flight[name]))
             else:
                 self._finished(run, name, None)
 
-    def _finished(self, run: Run, island: str, seconds: float | None) -> None:
+    def _finished(self, run: Run | _Launched, island: str, seconds: float | None) -> None:
+        if isinstance(run, _Launched):
+            if (queue := self.scheduler.queues.get(island)) is not None:
+                queue.in_flight -= 1
+            return
         run.left -= 1
         # What was freed before the run was done is not kept.
         kept = 0
@@ -176,8 +288,13 @@ class Dispatcher:
         for name, runs in self._in_flight.items():
             while runs and runs[0][0].loaded.ready(runs[0][1]):
                 run, _ = runs.popleft()
-                self._finished(run, name, None)
-                self._idle_since[name] = time.perf_counter()
+                now = time.perf_counter()
+                # Where nobody waits nobody needs to know how long a program takes.
+                start = max(run.started, self._idle_since[name])
+                seconds = now - start if self._runs and run.started else None
+                self._note(run, name, start, now)
+                self._idle_since[name] = now
+                self._finished(run, name, seconds)
 
     def _release(self, entry: Entry) -> None:
         """The bytes of a freed buffer are free, if its run is done; else it never keeps them."""
@@ -185,11 +302,21 @@ class Dispatcher:
             self.scheduler.release(entry.island, entry.nbytes)
 
     def _pump(self) -> None:
-        """Launch what can be launched."""
-        for ticket in self.scheduler.launch():
-            run = self._runs.pop(ticket, None)
-            if run is not None:
-                self._launch(run)
+        """Launch what can be launched, unless another thread does."""
+        if self._launching:
+            return
+        self._launching = True
+        try:
+            for ticket in self.scheduler.launch():
+                run = self._runs.pop(ticket)
+                self._lock.release()
+                try:
+                    launched = self._launch(run)
+                finally:
+                    self._lock.acquire()
+                self._launched(run, *launched)
+        finally:
+            self._launching = False
         self._changed.notify_all()
 
     # -- waiting -------------------------------------------------------------------------------
@@ -227,14 +354,39 @@ class Dispatcher:
                 runs.popleft()
                 start = max(run.started, self._idle_since[island])
                 self._idle_since[island] = end
-                if self.record is not None:
-                    self.record(island, run, start, end)
+                self._note(run, island, start, end)
                 self._finished(run, island, end - start)
                 self._pump()
 
     def _waits(self, island: str) -> bool:
+        """Whether a thread is to wait for what is in flight on an island."""
         queue = self.scheduler.queues.get(island)
-        return queue is not None and bool(queue.waiting)
+        recorded = self._record is not None and bool(self._in_flight.get(island))
+        return recorded or (queue is not None and bool(queue.waiting))
+
+    # -- recording -----------------------------------------------------------------------------
+
+    @contextmanager
+    def recorded(self) -> Iterator[list[IslandRun]]:
+        """The runs that are done meanwhile, in a list that is complete at the end."""
+        self.drain()
+        with self._lock:
+            self._record, self._recording_since = [], time.perf_counter()
+            found = self._record
+            for name in self._in_flight:
+                self._watch(name)
+        try:
+            yield found
+        finally:
+            self.drain()
+            with self._lock:
+                self._record = None
+
+    def _note(self, run: Run | _Launched, island: str, start: float, end: float) -> None:
+        if self._record is not None and isinstance(run, Run):
+            zero = self._recording_since
+            times = run.submitted - zero, max(start, zero) - zero, end - zero
+            self._record.append(IslandRun(island, run.client, run.program, run.number, *times))
 
     def _expire(self) -> None:
         """Runs whose deadline has passed while they waited have no results."""
@@ -249,29 +401,24 @@ class Dispatcher:
         self.scheduler.withdraw(run.ticket)
         self._runs.pop(run.ticket, None)
         run.arguments = []
+        run.launched = True
         for entry in run.entries:
             self.store.remove(entry, error)
         self._changed.notify_all()
 
-    def wait_for_launch(self, run: Run) -> None:
+    def wait_for_launch(self, run: Run | _Launched) -> None:
         """Wait until a run is launched, or has failed."""
         with self._lock:
-            assert run.ticket is not None
-            while not run.ticket.launched:
-                self._collect()
-                self._expire()
-                self._pump()
-                if not run.ticket.launched:
-                    self._changed.wait(_LOOK)
+            while not run.launched:
+                self._changed.wait(_LOOK)
 
     def drain(self) -> None:
         """Wait until nothing waits and nothing is in flight."""
         while True:
             with self._lock:
                 self._collect()
-                self._pump()
                 left = next((q[-1] for q in self._in_flight.values() if q), None)
-                if left is None and not self._runs:
+                if left is None and not self._runs and not self._launching:
                     return
                 if left is None:
                     self._changed.wait(_LOOK)
@@ -297,8 +444,8 @@ class Dispatcher:
         """An island is gone: runs that wait for it or are in flight there fail, buffers there are lost."""
         with self._lock:
             for ticket in self.scheduler.remove_island(island):
-                if (run := self._runs.get(ticket)) is not None:
-                    self._give_up(run, IslandFailed(island, f"{run.number} of {run.program}", cause))
+                if (waiting := self._runs.get(ticket)) is not None:
+                    self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
             for run, _ in self._in_flight.pop(island):
                 for entry in run.entries:
                     if self.store.remove(entry, IslandFailed(island, f"{run.number} of {run.program}", cause)):

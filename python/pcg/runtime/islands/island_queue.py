@@ -8,7 +8,7 @@ from typing import Any
 
 #: Computations of several devices in the queues of an island at most: XLA's CPU devices wait for each other for ever
 #: when more than 32 with collectives are under way.
-GANGS = 16
+GANGS = 24
 
 
 class Island:
@@ -25,11 +25,18 @@ class Island:
         """A small result of the computation that was launched last."""
 
     def gang(self, array: Any) -> None:
-        """A computation of several devices is in the queues, and computes an array; waits for the `GANGS`th before."""
-        self._gangs.append(array)
-        while len(self._gangs) > GANGS:
-            wait_for(self._gangs.popleft(), self)
-        self.most = max(self.most, len(self._gangs))
+        """A computation of several devices is in the queues, and computes an array.
+
+        If there are many it waits for most of them: one that waits for each takes longer than the computations.
+        """
+        gangs = self._gangs
+        gangs.append(array)
+        if len(gangs) > self.most:
+            self.most = len(gangs)
+        if len(gangs) == GANGS:
+            for _ in range(GANGS - GANGS // 4):
+                last = gangs.popleft()
+            wait_for(last, self)
 
 
 def wait_for(array: Any, island: Island) -> None:

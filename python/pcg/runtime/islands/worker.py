@@ -45,14 +45,14 @@ from pcg.runtime.islands.stream_runner import StreamRunner
 
 
 class WorkerIsland(Island):
-    """An island that says so before it waits for its devices: others may be notified to start only then."""
+    """An island that says so before it waits for its devices: others may start only then."""
 
     def __init__(self, name: str, devices: Any) -> None:
         super().__init__(name, devices)
         self.before_wait: Any = None
 
     def gang(self, array: Any) -> None:
-        if len(self._gangs) >= GANGS and self.before_wait is not None:
+        if len(self._gangs) + 1 >= GANGS and self.before_wait is not None:
             self.before_wait()
         super().gang(array)
 
