@@ -6,8 +6,8 @@ after that.  Both only put work into queues.  Measured of `jax.experimental.tran
 - the i-th device of the receiver gets the shard of the sender's i-th: other layouts give wrong values, or errors.  So
   the sender brings a value into the receiver's layout first, on as many devices; where its island has fewer, onto
   one device, and the receiver distributes it.
-- what is armed must not be donated or deleted before it is pulled, and `jax.device_put` may return the same buffers.  So
-  what is armed is always a copy.
+- what is armed must not be donated or deleted before it is pulled, and `jax.device_put` may return the same buffers.
+  So what is armed is always a copy.
 - a pull from a process that ends fails at once if there was a connection, and never if there was none.  So connections
   are made as soon as an address is known.
 - of several shards some may have come when the sender ends.  A collective that follows would wait on their devices for

@@ -13,7 +13,7 @@ import jax
 
 from pcg.controller.faults import NodeError, RunError
 from pcg.controller.stream_use import last_slot, most_bytes, taken_over
-from pcg.controller.streams import Call, Copy, IslandProgram, Receive, Send, order
+from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, order
 from pcg.layout import Mesh, ShardSpec
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function

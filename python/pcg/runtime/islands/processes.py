@@ -196,7 +196,8 @@ class ProcessProgram:
         with backend.lock:
             workers = backend.ready(self.islands)
             self._workers = dict(zip(self.islands, workers, strict=True))
-            self._load(functions, {self._from_caller + i: self._on_host(self._from_caller + i, x) for i, x in enumerate(constants)})
+            numbered = enumerate(constants, self._from_caller)
+            self._load(functions, {number: self._on_host(number, x) for number, x in numbered})
         weakref.finalize(self, _release, workers, self._key).atexit = False
 
     def _load(self, functions: Mapping[str, Function], constants: Mapping[int, HostArray]) -> None:
