@@ -16,10 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.transfer import make_error_array
 from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.controller.faults import IslandFailed, NodeError, RunError
+from pcg.runtime.islands.edges import _all_or_none
 from pcg.runtime.islands.processes import ProcessBackend
 
 #: Seconds until a fault must be known.
@@ -182,6 +184,26 @@ def test_processes_end_with_their_controller() -> None:
     until(gone)
 
 
+def test_shards_are_there_or_lost_at_once() -> None:
+    """A collective of which one device has lost its part would wait for that device for ever."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("x", "y"))
+    own = jax.sharding.NamedSharding(mesh, P("x", "y"))
+    together = _all_or_none(own)
+    x = jax.device_put(np.arange(16.0, dtype=np.float32).reshape(4, 4), own)
+    at = [s.data.unsafe_buffer_pointer() for s in x.addressable_shards]
+    x = together(x)
+    assert float(x.sum()) == 120 and [s.data.unsafe_buffer_pointer() for s in x.addressable_shards] == at
+    shards = [s.data for s in x.addressable_shards]
+    kind = jax.ShapeDtypeStruct((2, 2), jnp.float32, sharding=jax.sharding.SingleDeviceSharding(jax.devices()[1]))
+    shards[1] = make_error_array(kind, "lost on its way")
+    lost = together(jax.make_array_from_single_device_arrays((4, 4), own, shards))
+    for shard in lost.addressable_shards:
+        with pytest.raises(jax.errors.JaxRuntimeError, match="lost on its way"):
+            shard.data.block_until_ready()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="lost on its way"):
+        jax.jit(lambda x: x * x.sum())(lost).block_until_ready()
+
+
 # -- order, messages, memory ---------------------------------------------------------------------------
 
 
@@ -214,12 +236,12 @@ def test_one_message_per_island_and_run(dispatch: str) -> None:
         program = on_both(controller.client(), lambda x: x + x.sum() * 0 + 1)
         x = program(program(jnp.zeros(4)))  # of arrays of the host, and of what is there: two programs
         assert (x.result() == 4).all()
-        before, sent = dict(backend.messages), {n: dict(w.sent) for n, w in backend.workers.items()}
+        before, sent = dict(backend.messages), {n: dict(w.messages) for n, w in backend.workers.items()}
         for _ in range(10):
             x = program(x)
         assert (x.result() == 24).all()
         assert {n: backend.messages[n] - before[n] for n in before} == {"island0": 10, "island1": 10}
-        after = {n: dict(w.sent) for n, w in backend.workers.items()}
+        after = {n: dict(w.messages) for n, w in backend.workers.items()}
         fetches = sum(a.get("fetch", 0) - sent[n].get("fetch", 0) for n, a in after.items())
         assert fetches == 1
         assert sum(sum(a.values()) - sum(sent[n].values()) for n, a in after.items()) == 21
@@ -269,7 +291,9 @@ def test_layouts_of_unlike_sizes_from_process_to_process() -> None:
                     one, two = client.request(shape, island=island), client.request(other, island=islands[1 - i])
                     f = one.function(lambda x: x + 1, in_shardings=(spec,))
                     g = two.function(lambda x: x * 2, in_shardings=(theirs,))
-                    np.testing.assert_array_equal(client.program(lambda x, f=f, g=g: g(f(x)))(x), (np.asarray(x) + 1) * 2)
+                    np.testing.assert_array_equal(
+                        client.program(lambda x, f=f, g=g: g(f(x)))(x), (np.asarray(x) + 1) * 2
+                    )
                     one.release(), two.release()
 
 
@@ -287,7 +311,10 @@ def test_a_donated_value_that_was_sent_is_still_received(controller: pcg.Control
     """The next program takes the buffer over before the other island has pulled it."""
     client = controller.client()
     left, right = client.request({"m": 2}, island="island0"), client.request({"m": 2}, island="island1")
-    f, g = left.function(lambda x: x + 1, in_shardings=(P("m"),)), right.function(lambda x: x * 2, in_shardings=(P("m"),))
+    f, g = (
+        left.function(lambda x: x + 1, in_shardings=(P("m"),)),
+        right.function(lambda x: x * 2, in_shardings=(P("m"),)),
+    )
     both = client.program(lambda x: (f(x), g(f(x))))
     more = client.program(lambda x: f(x), donate_argnums=0)
     for _ in range(5):

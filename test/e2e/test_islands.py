@@ -95,7 +95,9 @@ def test_a_step_on_one_slice(controller: pcg.Controller) -> None:
     close(five(slice.function(step), layer(0), normal(8, 16)), five(jax.jit(step), layer(0), normal(8, 16)))
 
 
-@pytest.mark.parametrize("donate", [False, True])
+@pytest.mark.parametrize(
+    ("backend", "donate"), [("embedded", False), ("embedded", True), ("processes", True)], indirect=["backend"]
+)
 def test_a_pipelined_step_of_four_stages(controller: pcg.Controller, donate: bool) -> None:
     """Microbatches through four slices on two islands, gradients accumulated as they come."""
     client = controller.client()

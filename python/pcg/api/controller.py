@@ -20,6 +20,7 @@ print(float(value))
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ from pcg.runtime.islands.processes import ProcessBackend
 from pcg.viz.runs import Runs, collected
 
 #: What runs programs, by name.
-BACKENDS: Mapping[str, Callable[[], Backend]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}
+BACKENDS: Mapping[str, Callable[[], Any]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}
 
 
 class Controller:
@@ -80,14 +81,13 @@ class Controller:
             raise ValueError(f"backend {backend!r}; allowed: {', '.join(BACKENDS)}, or one of your own")
         self.backend: Backend = BACKENDS[backend]() if isinstance(backend, str) else backend
         self.backend.on_failure = self._failed
-        self._islands: dict[str, tuple[Island, Sequence[Any]]] = {}
-        """Islands, with their devices, to start them again."""
-        for island, own in found:
-            self.backend.add_island(island.name, own)
-            self._islands[island.name] = island, own
         self.dispatcher = Dispatcher(
             {island.name: memory if memory is not None else island.memory for island, _ in found}, policy, in_flight
         )
+        self._islands: dict[str, tuple[Island, Sequence[Any]]] = {island.name: (island, own) for island, own in found}
+        """Islands, with their devices, to start them again."""
+        for island, own in found:
+            self.backend.add_island(island.name, own)
         self.clients: dict[str, Client] = {}
         self.functions: dict[str, SliceFunction] = {}
         """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
@@ -155,7 +155,7 @@ class Controller:
 
     def _failed(self, name: str, cause: str) -> None:
         """The backend has noticed that an island is gone."""
-        if any(i.name == name for i in self.resources.islands):
+        with contextlib.suppress(ResourceError):  # somebody has removed it at the same time
             self.remove_island(name, cause)
 
     @contextmanager

@@ -25,6 +25,7 @@ class Function(Protocol):
     @property
     def compilation(self) -> Compilation:
         """What every device runs, and the layouts of arguments and results."""
+
     @property
     def workspace(self) -> int:
         """Bytes per device that it needs besides arguments and results; 0 if that is not known yet."""
@@ -91,7 +92,7 @@ class Backend(Protocol):
         """An island has left, or is to."""
 
     def devices(self, island: str, numbers: Sequence[int]) -> list[Any]:
-        """Devices of an island by their numbers there; stand-ins with their `platform` where another process has them."""
+        """Devices of an island by their numbers there; stand-ins, with a `platform`, for those of other processes."""
 
     def mesh(self, island: str, mesh: Mesh, numbers: Sequence[int]) -> Any:
         """A mesh of devices of an island, by their numbers there, as jax sees it."""

@@ -1,8 +1,8 @@
 """Programs on islands that are processes of this machine, one for each.  Imports jax.
 
-All islands of a run are told of it at once, with one message each; they put their parts into the queues of their devices
-at the same time, before what they read from each other exists (parallel asynchronous dispatch, Pathways, MLSys'22,
-section 4.5).  Values go from island to island directly.
+All islands of a run are told of it at once, with one message each; they put their parts into the queues of their
+devices at the same time, before what they read from each other exists (parallel asynchronous dispatch, Pathways,
+MLSys'22, section 4.5).  Values go from island to island directly.
 """
 
 from __future__ import annotations
@@ -182,20 +182,23 @@ class ProcessProgram:
         # An island whose work comes first is told first.
         self.islands = tuple(dict.fromkeys([*(island for island, _ in steps), *program.streams]))
         values = program.values
-        self.outputs = [
+        self.outputs: Sequence[tuple[Placed, str, int]] = [
             (placed, program.island_of(v), values[v].nbytes) for placed, v in zip(outputs, program.results, strict=True)
         ]
-        self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
-        self.nbytes = {name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands}
+        self.kept: Mapping[str, int] = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
+        self.nbytes: Mapping[str, int] = {
+            name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
+        }
         self._dtypes = [np_dtype(ELEMENT_DTYPES[values[v].dtype]) for v in program.arguments]
-        self._given = len(program.arguments) - len(constants)
+        self._from_caller = len(program.arguments) - len(constants)
         self._donated = frozenset(program.donated)
         self.direct = None
         self._key = next(backend.keys)
         with backend.lock:
             workers = backend.ready(self.islands)
             self._workers = dict(zip(self.islands, workers, strict=True))
-            self._load(functions, {self._given + i: self._on_host(self._given + i, x) for i, x in enumerate(constants)})
+            numbered = enumerate(constants, self._from_caller)
+            self._load(functions, {number: self._on_host(number, x) for number, x in numbered})
         weakref.finalize(self, _release, workers, self._key).atexit = False
 
     def _load(self, functions: Mapping[str, Function], constants: Mapping[int, HostArray]) -> None:
@@ -233,23 +236,23 @@ class ProcessProgram:
             number = next(backend.runs)
             for name, worker in self._workers.items():
                 stream = program.streams[name]
-                given: list[int | HostArray] = []
+                values_here: list[int | HostArray] = []
                 taken = []
                 for n, _ in stream.arguments:
-                    x = arguments[n] if n < self._given else 0  # constants are there
+                    x = arguments[n] if n < self._from_caller else 0  # constants are there
                     if isinstance(x, RemoteValue) and x.keeper is worker:
-                        given.append(x.key)
+                        values_here.append(x.key)
                         if n in self._donated:
                             taken.append(x.key)
-                    elif n >= self._given:
-                        given.append(0)
+                    elif n >= self._from_caller:
+                        values_here.append(0)
                     else:
                         if n not in hosts:
                             hosts[n] = self._on_host(n, x)
-                        given.append(hosts[n])
+                        values_here.append(hosts[n])
                 keys = [next(backend.keys) for _ in stream.results]
                 run = RunOnIsland(number, self.name)
-                message = Run(number, self._key, given, taken, keys, worker.released(), sequential)
+                message = Run(number, self._key, values_here, taken, keys, worker.released(), sequential)
                 backend.messages[name] += 1
                 worker.start(run, message)
                 tokens[name] = worker, run
@@ -258,7 +261,7 @@ class ProcessProgram:
                 if sequential:
                     worker.wait(run.enqueued, f"putting {run} into queues")
             for n in self._donated:
-                if n < self._given and isinstance(arguments[n], RemoteValue):
+                if n < self._from_caller and isinstance(arguments[n], RemoteValue):
                     arguments[n].take()
         return values, tokens
 

@@ -1,4 +1,4 @@
-"""What a controller has of a value in the process of an island: a number, and the run that computes it.  Imports jax."""
+"""What a controller has of a value in the process of an island: its number and its run.  Imports jax."""
 
 from __future__ import annotations
 

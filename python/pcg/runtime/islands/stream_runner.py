@@ -170,6 +170,7 @@ class StreamRunner:
             try:
                 slots[what.slot] = receive(run, what.tag)
             except Exception as error:
-                slots[what.slot] = error if isinstance(error, RunError) else RunError(f"{type(error).__name__}: {error}")
+                lost = error if isinstance(error, RunError) else RunError(f"{type(error).__name__}: {error}")
+                slots[what.slot] = lost
 
         return act

@@ -45,7 +45,7 @@ from pcg.runtime.islands.stream_runner import StreamRunner
 
 
 class WorkerIsland(Island):
-    """An island that says so before it waits for its devices: others may be told to start only then."""
+    """An island that says so before it waits for its devices: others may start only then."""
 
     def __init__(self, name: str, devices: Any) -> None:
         super().__init__(name, devices)
@@ -68,7 +68,7 @@ class Worker:
         self._programs: dict[int, StreamRunner | Load] = {}
         self._values: dict[int, Any] = {}
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._under_way: queue.SimpleQueue[tuple[int, str, Any, dict[int, Any]]] = queue.SimpleQueue()
+        self._in_flight: queue.SimpleQueue[tuple[int, str, Any, dict[int, Any]]] = queue.SimpleQueue()
         self._fetching = ThreadPoolExecutor(4, "fetch")
         for target in (self._carry_out, self._wait):
             threading.Thread(target=target, name=target.__name__, daemon=True).start()
@@ -115,12 +115,12 @@ class Worker:
                 kept.pop(key, None)  # type: ignore[attr-defined]
 
     def _run(self, run: Run) -> None:
-        told = not run.acknowledge
+        notified = not run.acknowledge
 
         def tell() -> None:
-            nonlocal told
-            if not told:
-                told = True
+            nonlocal notified
+            if not notified:
+                notified = True
                 self._channel.send(Enqueued(run.run))
 
         self._island.before_wait = tell
@@ -143,7 +143,7 @@ class Worker:
             results = [lost] * len(run.results)
             self._fail_sends(load, run.run, lost)
         self._values.update(zip(run.results, results, strict=True))
-        self._under_way.put((run.run, load.program.name, token, dict(zip(run.results, results, strict=True))))
+        self._in_flight.put((run.run, load.program.name, token, dict(zip(run.results, results, strict=True))))
         tell()
 
     def _argument(self, key: int, taken: Any) -> Any:
@@ -164,7 +164,7 @@ class Worker:
     def _wait(self) -> None:
         """Say of each run when it is over."""
         while True:
-            run, name, token, results = self._under_way.get()
+            run, name, token, results = self._in_flight.get()
             if isinstance(token, jax.Array):
                 wait_for(token, self._island)
             faults = {}

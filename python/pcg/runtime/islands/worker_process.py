@@ -1,4 +1,4 @@
-"""The controller's end of an island's process: it starts it, talks to it, and notices when it is gone.  Needs no jax."""
+"""The controller's end of an island's process: starts it, talks to it, notices when it is gone.  Needs no jax."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WorkerProcess:
         """Of its transfer server, once it has started."""
         self.failed = ""
         """Why it is gone."""
-        self.sent: Counter[str] = Counter()
+        self.messages: Counter[str] = Counter()
         """Messages to it, by kind."""
         self.known: set[int] = set()
         """Device programs that it has."""
@@ -62,13 +62,14 @@ class WorkerProcess:
         self._lock = threading.Lock()
         self._runs: dict[int, Waiter] = {}
         self._answers: dict[int, tuple[threading.Event, list[Any]]] = {}
-        self._requests = itertools.count()
+        self._numbers = itertools.count()
         self._released: deque[int] = deque()
         self._started = threading.Event()
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "pcg.runtime.islands.worker", str(theirs.fileno()), island]
         self._process = subprocess.Popen(
-            command, env={**_environment(self.devices), **environment}, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+            command, env={**_environment(self.devices), **environment}, pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
         )  # fmt: skip
         theirs.close()
         self._channel = Channel(Connection(ours.detach()))
@@ -89,11 +90,12 @@ class WorkerProcess:
 
     def send(self, message: Any) -> None:
         """Raises IslandFailed if it is gone."""
-        self.sent[type(message).__name__.lower()] += 1
+        self.messages[type(message).__name__.lower()] += 1
         try:
             self._channel.send(message)
         except OSError:
-            raise IslandFailed(self.island, str(getattr(message, "run", "")), self.failed or "its process ended") from None
+            what = str(getattr(message, "run", "none"))
+            raise IslandFailed(self.island, what, self.failed or "its process ended") from None
 
     def start(self, run: Waiter, message: Any) -> None:
         """Send a run, which is over when the process says so, or is gone."""
@@ -117,21 +119,22 @@ class WorkerProcess:
         self._released.append(key)
 
     def fetch(self, key: int) -> HostArray:
-        found = self._ask(lambda n: Fetch(n, key, self.released()), "a value")
+        found = self._query(lambda n: Fetch(n, key, self.released()), "a value")
         assert isinstance(found, HostArray)
         return found
 
     def count(self) -> int:
         """How many values it keeps."""
-        return int(self._ask(lambda n: Count(n, self.released()), "a number"))
+        return int(self._query(lambda n: Count(n, self.released()), "a number"))
 
     def wait(self, event: threading.Event, what: str) -> None:
         if not event.wait(self.deadline):
             self.kill(f"{what} was not over in {self.deadline:g} s")
             event.wait(_END)
 
-    def _ask(self, message: Callable[[int], Any], what: str) -> Any:
-        number, event, box = next(self._requests), threading.Event(), []
+    def _query(self, message: Callable[[int], Any], what: str) -> Any:
+        number, event = next(self._numbers), threading.Event()
+        box: list[Any] = []
         with self._lock:
             self._answers[number] = event, box
         self.send(message(number))
@@ -235,4 +238,3 @@ def _environment(devices: Sequence[Any]) -> dict[str, str]:
         own = [getattr(d, "local_hardware_id", None) or d.id for d in devices]
         found["CUDA_VISIBLE_DEVICES"] = ",".join(names[i] if names else str(i) for i in own)
     return found
-
