@@ -5,7 +5,7 @@
 Forward and backward pass of `--stages` layers, each on a slice that is an island, for all microbatches, and an update:
 one traced program. The islands have 8 devices per host. Tracer, passes, scheduler and store are those of every program;
 only the devices are replaced by a clock. Printed for each number of hosts: seconds to trace and compile the program,
-and to trace and lower it again when its nodes are compiled, milliseconds to launch a run; instructions and messages of a
+and to trace and lower it again when its nodes are compiled, milliseconds to launch a run; instructions, messages of a
 run; what the program keeps in the controller's memory; simulated time of a step, dispatched to all islands at once and
 to one after another.
 """
