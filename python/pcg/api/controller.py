@@ -31,8 +31,9 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.Controller needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
+from pcg.api.lowering import Lowering, OnASlice
 from pcg.api.on_slice import OnSlice
-from pcg.api.slice_program import Lowering, SliceFunction, SliceProgram
+from pcg.api.slice_program import SliceFunction, SliceProgram
 from pcg.controller.errors import ResourceError
 from pcg.controller.island import Island, islands_of
 from pcg.controller.resources import ResourceManager
@@ -89,7 +90,7 @@ class Controller:
         for island, own in found:
             self.backend.add_island(island.name, own)
         self.clients: dict[str, Client] = {}
-        self.functions: dict[str, SliceFunction] = {}
+        self.functions: dict[str, OnASlice] = {}
         """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
         self._names = itertools.count()
 

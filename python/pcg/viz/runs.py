@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -58,10 +58,10 @@ class Runs:
 
     def shares(self, island: str) -> dict[str, float]:
         """By client, its part of the time that an island was busy."""
-        used: Counter[str] = Counter()
+        used: defaultdict[str, float] = defaultdict(float)
         for r in self.runs:
             if r.island == island:
-                used[r.client] += r.end - r.start  # type: ignore[assignment]
+                used[r.client] += r.end - r.start
         total = sum(used.values())
         return {client: used[client] / total for client in self.clients if total}
 
@@ -106,9 +106,9 @@ class Runs:
         height = _ROW * (len(self.islands) + 1)
         lines = [f'<svg class="runs" width="{_LEFT + _WIDTH}" height="{height}">']
         for i, client in enumerate(self.clients):
-            x = _LEFT + 120 * i
-            lines.append(f'<rect x="{x}" y="4" width="14" height="14" fill="{_colour(i)}"/>')
-            lines.append(f'<text x="{x + 20}" y="16">{escape(client)}</text>')
+            left = _LEFT + 120 * i
+            lines.append(f'<rect x="{left}" y="4" width="14" height="14" fill="{_colour(i)}"/>')
+            lines.append(f'<text x="{left + 20}" y="16">{escape(client)}</text>')
         for i, island in enumerate(self.islands):
             y = _ROW * (i + 1)
             lines.append(f'<text class="left" x="{_LEFT - 8}" y="{y + 16}">{escape(island)}</text>')

@@ -19,6 +19,7 @@ from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
 from pcg.controller.store import Entry, ObjectStore
 from pcg.runtime.islands.backend import Loaded
 from pcg.runtime.islands.future import ShardedFuture
+from pcg.runtime.islands.run import LaunchedAtOnce, Run
 from pcg.viz.runs import IslandRun
 
 #: How often a thread looks whether memory was freed, or a deadline passed, while nothing else would tell it.
@@ -27,48 +28,6 @@ _LOOK = 0.01
 _BRIEFLY = 3e-4
 #: Seconds until a run must be done, unless its client says otherwise.
 DEADLINE = 3600.0
-
-
-class Run:
-    """One run of a program."""
-
-    __slots__ = (
-        "number",
-        "program",
-        "client",
-        "ticket",
-        "loaded",
-        "arguments",
-        "entries",
-        "deadline",
-        "started",
-        "left",
-        "launched",
-        "submitted",
-    )
-
-    def __init__(
-        self, number: int, client: str, loaded: Loaded, arguments: list[Any], entries: list[Entry], deadline: float
-    ) -> None:
-        self.number, self.client, self.loaded, self.arguments = number, client, loaded, arguments
-        self.program = loaded.name
-        self.entries, self.deadline = entries, deadline
-        self.ticket: Ticket | None = None
-        self.submitted, self.started = time.perf_counter(), 0.0
-        self.launched = False
-        """Whether its results have values, or errors in their places."""
-        self.left = len(loaded.islands)
-        """Islands that it is not done on."""
-
-
-class _Launched:
-    """Runs of a program of one computation that was launched in the call: there is nothing to know of each."""
-
-    __slots__ = ("loaded", "program", "ticket", "entries", "number", "started", "launched")
-
-    def __init__(self, loaded: Loaded) -> None:
-        self.loaded, self.program, self.entries, self.number, self.started = loaded, loaded.name, (), 0, 0.0
-        self.ticket, self.launched = Ticket(0, "", loaded.name, loaded.islands, {}, launched=True), True
 
 
 class Dispatcher:
@@ -84,7 +43,7 @@ class Dispatcher:
         self.scheduler = Scheduler(policy, cap)
         self.store = ObjectStore()
         self._runs: dict[Ticket, Run] = {}
-        self._in_flight: dict[str, deque[tuple[Run | _Launched, Any]]] = {}
+        self._in_flight: dict[str, deque[tuple[Run | LaunchedAtOnce, Any]]] = {}
         self.most: dict[str, int] = {}
         """By island, programs in flight at once, the most so far."""
         self._idle_since: dict[str, float] = {}
@@ -163,7 +122,7 @@ class Dispatcher:
         island = loaded.islands[0]
         queue, in_flight, lock, put = self.scheduler.queues[island], self._in_flight[island], self._lock, self.store.put
         outputs = [(out[0], out[2]) for out in loaded.outputs]
-        done = _Launched(loaded)
+        done = LaunchedAtOnce(loaded)
         count = len(placed)
 
         def run(args: Sequence[Any]) -> list[ShardedFuture] | None:
@@ -264,8 +223,8 @@ class Dispatcher:
             else:
                 self._finished(run, name, None)
 
-    def _finished(self, run: Run | _Launched, island: str, seconds: float | None) -> None:
-        if isinstance(run, _Launched):
+    def _finished(self, run: Run | LaunchedAtOnce, island: str, seconds: float | None) -> None:
+        if isinstance(run, LaunchedAtOnce):
             if (queue := self.scheduler.queues.get(island)) is not None:
                 queue.in_flight -= 1
             return
@@ -382,7 +341,7 @@ class Dispatcher:
             with self._lock:
                 self._record = None
 
-    def _note(self, run: Run | _Launched, island: str, start: float, end: float) -> None:
+    def _note(self, run: Run | LaunchedAtOnce, island: str, start: float, end: float) -> None:
         if self._record is not None and isinstance(run, Run):
             zero = self._recording_since
             times = run.submitted - zero, max(start, zero) - zero, end - zero
@@ -406,7 +365,7 @@ class Dispatcher:
             self.store.remove(entry, error)
         self._changed.notify_all()
 
-    def wait_for_launch(self, run: Run | _Launched) -> None:
+    def wait_for_launch(self, run: Run | LaunchedAtOnce) -> None:
         """Wait until a run is launched, or has failed."""
         with self._lock:
             while not run.launched:

@@ -9,7 +9,7 @@ another.
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,7 +100,7 @@ class SimulatedBackend:
         """From an island's first host to its others, by island."""
         self.host_free: dict[str, float] = {}
         self.device_free: dict[str, float] = {}
-        self.busy: Counter[str] = Counter()
+        self.busy: defaultdict[str, float] = defaultdict(float)
         """Seconds that the devices of an island computed."""
         self._lock = threading.Lock()
         self._seconds: dict[int, tuple[Any, float]] = {}
