@@ -13,7 +13,7 @@ from pcg.kernels.native import Floats, Ints
 from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, shapes, smaller
 from pcg.pipeline.bounds import Chain, bounds
 from pcg.pipeline.change_kernels import FLOATS, INTEGERS
-from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.errors import MemoryLimitError, PipelineError
 from pcg.pipeline.improve_kernels import improve
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
@@ -129,7 +129,7 @@ class _Search:
                 return self._result()
             different.setdefault(round(found / self.bound, 9), n)
         if not self.best:
-            raise PipelineError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
+            raise MemoryLimitError(f"no schedule found within memory limits {', '.join(f'{l:g}' for l in p.limit)}")
         ranked = sorted(different.items())[: self.effort.starts]
         for seed, (_, n) in enumerate(ranked):
             self._search_keys(chosen[n], int(self.effort.keys * self.share / len(ranked)), seed)

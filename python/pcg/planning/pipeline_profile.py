@@ -66,6 +66,7 @@ class Profiler:
             place = PlaceStages(
                 engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit)), effort="quick"
             )  # fmt: skip
+            place.explains = False
             place.run(module)
             return replace(_Reader(entry_of(module), mesh, self.machine, microbatches).read(), planned=place.peak)
 
