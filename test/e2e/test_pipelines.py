@@ -285,7 +285,7 @@ def test_a_shape_that_does_not_fit_after_all_is_replaced_by_the_next(monkeypatch
     monkeypatch.setattr(Pipelined, "_choose", lambda self, program: both)
     program = pcg.compile(step, 2, pipeline="auto", memory_limit=(less + needed) // 2)
     for got, want in zip(jax.tree.leaves(program(*args)), jax.tree.leaves(jax.jit(step)(*args)), strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-6)
+        np.testing.assert_allclose(got, want, atol=1e-5)
     assert program.executable.schedule.name == "1f1b" and "few layers: 2 groups" in program.explain()
     assert program.chosen is not None and program.chosen.best == second.best
     with pytest.raises(pcg.PipelineError, match="need more memory .* tried 2 groups .*gpipe.*; 2 groups .*1f1b"):

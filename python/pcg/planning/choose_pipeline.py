@@ -155,9 +155,9 @@ class ChoosePipeline(Transformation):
         first = self._add(groups, axes, counts[start])
         for step in (1, -1):
             i, before = start + step, first
-            while 0 <= i < len(counts) and self._is_promising(before, i - start):
+            while 0 <= i < len(counts) and (before is None or self._is_promising(before, i - start)):
                 found = self._add(groups, axes, counts[i])
-                if before < float("inf") and found >= before:
+                if found is None or (before is not None and before < float("inf") and found >= before):
                     break
                 i, before = i + step, found
 
@@ -175,15 +175,19 @@ class ChoosePipeline(Transformation):
     def _fastest(self) -> float:
         return min((c.seconds for c in self.candidates), default=float("inf"))
 
-    def _add(self, groups: int, axes: Axes, microbatches: int) -> float:
-        """Add what is fast of a shape; seconds of the best of it, or what it takes at least; infinite: none fits."""
+    def _add(self, groups: int, axes: Axes, microbatches: int) -> float | None:
+        """Add what is fast of a shape.
+
+        Returns the seconds of the best of it, or what it takes at least; infinite: it does not fit; None: it has not
+        been planned, since it cannot be fast.
+        """
         methods, fastest = self._methods(), self._fastest
         if fastest < float("inf"):
             # What cannot be the best is planned only where it would be the first of so many groups.
             most = fastest * (1 if any(c.groups == groups for c in self.candidates) else _NEAR)
             least = self.estimator.least(groups, axes, microbatches, methods, self._fewest)
             if least > most:
-                return least
+                return None if least < float("inf") else least
         found, least = self.estimator.estimate(groups, axes, microbatches, methods, fastest * _NEAR)
         self.candidates += found
         return least
