@@ -6,8 +6,8 @@
 Each row adds to what the one before may use, and takes the best that is found in it, by the same cost model:
 
   data         the batch is split over all devices; with ZeRO-1 where that is faster
-  parameters   every layout of every op on one group, but heads of attention are not split: all that is searched for has
-               contractions of two batching dimensions (example, head) whose second one is in one piece
+  parameters   every layout on one group in which the results of attention's contractions (those with two batching
+               dimensions, example and head) have all heads
   heads        every layout on one group
   pipelines    any number of groups, steps one after another (`updates="synchronous"`)
   2bw          the same where steps follow each other without a barrier, as in Unity: a step takes its longest span
@@ -29,11 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 from torch_mlir import ir
-from torch_mlir.dialects import stablehlo
 
 from bench.pipeline_search import load
 from bench.zoo import ZOO
-from pcg.ir import shardings
+from pcg.ir import shardings, stablehlo
 from pcg.ir.walk import walk
 from pcg.layout import ShardSpec
 from pcg.machine import Cluster, Machine
@@ -46,17 +45,16 @@ _NODE = {"summit": 6, "dgx-h100": 8}
 
 
 def keep_heads_together(module: ir.Module) -> int:
-    """Demand that heads are not split: the second batching dimension of contractions.  Returns the number of these."""
+    """Demand that results of attention have all heads: of contractions with two batching dimensions, the second one.
+
+    Returns the number of these.
+    """
     found = 0
     for op in [o for o in walk(module.operation) if o.name == "stablehlo.dot_general"]:
         numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-        sides = (list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions))
-        if len(sides[0]) < 2:
+        if len(numbers.lhs_batching_dimensions) < 2:
             continue
         found += 1
-        with ir.InsertionPoint(op):
-            for i, dims in enumerate(sides):
-                op.operands[i] = _whole(op.operands[i], dims[1], op)
         result = op.results[0]
         readers = [(use.owner.operation, use.operand_number) for use in result.uses]
         following = list(op.block.operations)

@@ -169,7 +169,7 @@ class Pipelined(ByShapes[PipelineExecutable]):
             chunks = o.chunks or (1 if form == "linear" else 2)
             return self._plan(program, self._groups, o.microbatches, form, chunks, o.schedule, None)
         most, tried = limit_of(self._limit, self._machine), []
-        for chosen in self._choose(program).in_turn():
+        for chosen in self._choose(program).in_order():
             best, self.chosen = chosen.best, chosen
             m, limit = best.method, None if most is None else int(most - best.kept)
             try:

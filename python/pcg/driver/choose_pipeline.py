@@ -32,7 +32,7 @@ class ChosenPipeline:
     """Shapes for the case that the plan of all layers does not fit, with their meshes: each the fastest of those that
     need less memory than the one before by estimate."""
 
-    def in_turn(self) -> Iterator[ChosenPipeline]:
+    def in_order(self) -> Iterator[ChosenPipeline]:
         """This one, and what to try instead of it, one after another."""
         yield self
         for best, meshes in self.instead:

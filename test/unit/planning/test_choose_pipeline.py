@@ -103,9 +103,9 @@ def test_the_best_of_all() -> None:
 
 def test_what_is_tried_instead_needs_less_memory() -> None:
     found = choose_pipeline(_program(), MACHINE, 2, microbatches=8)
-    in_turn = [c.best for c in found.in_turn()]
-    assert in_turn[0] == found.best and 1 < len(in_turn) <= 4
-    for before, after in itertools.pairwise(in_turn):
+    in_order = [c.best for c in found.in_order()]
+    assert in_order[0] == found.best and 1 < len(in_order) <= 4
+    for before, after in itertools.pairwise(in_order):
         assert after.memory < before.memory and after.seconds >= before.seconds
 
 
