@@ -150,8 +150,14 @@ class ChoosePipeline(Transformation):
 
     def _climb(self, groups: int, axes: Axes, counts: Sequence[int]) -> None:
         """Estimate a shape; take more microbatches, and fewer, as long as that is faster, or more until it fits."""
-        counts = self._even(math.prod(n for _, n in axes), counts) or counts
-        start = min(range(len(counts)), key=lambda i: abs(counts[i] - _PER_GROUP * groups))
+        size = math.prod(n for _, n in axes)
+        counts = self._even(size, counts) or counts
+
+        def far(i: int) -> tuple[bool, int]:
+            """Whether devices of a group have no example of their own, then the distance from what is usual."""
+            return self._batch // counts[i] % size != 0, abs(counts[i] - _PER_GROUP * groups)
+
+        start = min(range(len(counts)), key=far)
         first = self._add(groups, axes, counts[start])
         for step in (1, -1):
             i, before = start + step, first
