@@ -12,8 +12,8 @@ Two searches see the same program, cluster and cost model:
   optimizer's state over the data axis, as its distributed optimizer has it), under 1F1B and interleaved 1F1B with two
   and four stages per group.
 
-The best of each number of groups is printed, too: what pipelines add to all layouts on one group (Unity, OSDI'22,
-figure 15a).
+The best of each number of groups is printed, too, as far as it is near the best.  `bench.pipeline_ordering` prints what
+pipelines add to all layouts on one group.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ import pytest
 
 import pcg
 from bench.pipelined_models import MODELS, bits_equal, trained
+from pcg.api.pipelined import Pipelined
 from pcg.ir.errors import PcgError
 from pcg.layout import MeshError
 from pcg.pipeline.instructions import Run, global_order
@@ -264,3 +266,27 @@ def test_a_memory_limit_is_kept_or_what_fits_is_named() -> None:
     assert max(kept.executable.counted(params, x)) <= limit
     with pytest.raises(pcg.PipelineError, match=r"memory limit 1000 of each device: .* allowed: \d+ or more"):
         pcg.compile(step, {"stage": 2}, pipeline=8, memory_limit=1000)(params, x)
+
+
+def test_a_shape_that_does_not_fit_after_all_is_replaced_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates that say too little of gpipe: what was chosen does not fit, so 1F1B is run; and the error without it."""
+    args = arguments(8, batch=256)
+    chosen = {}
+    for schedule in ("gpipe", "1f1b"):
+        planned = pcg.compile(step, {"stage": 2}, pipeline={"microbatches": 8, "schedule": schedule})
+        most = max(peaks(planned.lower(*args).instructions))
+        free = pcg.compile(step, {"stage": 2}, pipeline={"schedule": schedule})
+        free.lower(*args)
+        assert free.chosen is not None and free.chosen.best.method.schedule == schedule
+        chosen[schedule] = replace(free.chosen, best=replace(free.chosen.best, microbatches=8, kept=0.0)), most
+    (first, needed), (second, less) = chosen["gpipe"], chosen["1f1b"]
+    assert less < needed
+    both = replace(first, instead=((second.best, second.meshes),))
+    monkeypatch.setattr(Pipelined, "_choose", lambda self, program: both)
+    program = pcg.compile(step, 2, pipeline="auto", memory_limit=(less + needed) // 2)
+    for got, want in zip(jax.tree.leaves(program(*args)), jax.tree.leaves(jax.jit(step)(*args)), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-5)
+    assert program.executable.schedule.name == "1f1b" and "few layers: 2 groups" in program.explain()
+    assert program.chosen is not None and program.chosen.best == second.best
+    with pytest.raises(pcg.PipelineError, match="need more memory .* tried 2 groups .*gpipe.*; 2 groups .*1f1b"):
+        pcg.compile(step, 2, pipeline="auto", memory_limit=1000)(*args)

@@ -19,7 +19,7 @@ from pcg.layout import Mesh
 from pcg.machine import Machine
 from pcg.pipeline.automatic import OBJECTIVES
 from pcg.pipeline.check import check
-from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.errors import MemoryLimitError, PipelineError
 from pcg.pipeline.instructions import Instructions, Run
 from pcg.pipeline.lowering import lower
 from pcg.pipeline.named import AUTO, NAMED, named
@@ -29,6 +29,7 @@ from pcg.pipeline.schedule import Schedule
 from pcg.planning.target import limit_of
 from pcg.runtime import jax_compat
 from pcg.runtime.pipeline import PipelineExecutable
+from pcg.search.outcome import DoesNotFit
 
 
 @dataclass(frozen=True)
@@ -163,18 +164,32 @@ class Pipelined(ByShapes[PipelineExecutable]):
     def _build(self, program: Program, donate: Sequence[int]) -> PipelineExecutable:
         if program.callbacks:
             raise ProgramError(f"{program.name} calls Python functions, which a pipeline cannot; take them out")
-        o, form, groups, limit = self.options, self.options.form, self._groups, None
-        chunks = o.chunks or (1 if form == "linear" else 2)
-        microbatches, name = o.microbatches, o.schedule
-        if self._is_open or not microbatches:
-            chosen = self.chosen = self._choose(program)
-            best, groups = chosen.best, chosen.meshes
-            form, chunks, name = best.method.placement, best.method.chunks, best.method.schedule
-            microbatches = best.microbatches
-            most = limit_of(self._limit, self._machine)
-            limit = None if most is None else int(most - best.kept)
+        o, form = self.options, self.options.form
+        if not self._is_open and o.microbatches:
+            chunks = o.chunks or (1 if form == "linear" else 2)
+            return self._plan(program, self._groups, o.microbatches, form, chunks, o.schedule, None)
+        most, tried = limit_of(self._limit, self._machine), []
+        for chosen in self._choose(program).in_order():
+            best, self.chosen = chosen.best, chosen
+            m, limit = best.method, None if most is None else int(most - best.kept)
+            try:
+                return self._plan(
+                    program, chosen.meshes, best.microbatches, m.placement, m.chunks, m.schedule, limit
+                )  # fmt: skip
+            except (MemoryLimitError, DoesNotFit) as error:
+                tried.append(f"{best}: {error}")
+        self.chosen = None
+        raise MemoryLimitError(
+            "plans of all layers need more memory than those of few layers said; tried " + "; ".join(tried)
+        )
+
+    def _plan(
+        self, program: Program, groups: Sequence[Mesh], microbatches: int, form: str, chunks: int, name: str,
+        limit: int | None,
+    ) -> PipelineExecutable:  # fmt: skip
+        """The pipeline of a shape, whose programs need at most `limit` bytes for one microbatch."""
         found = compile_pipeline(program, groups, microbatches, form, chunks, self._engine, self._machine, limit)
-        found = replace(found, updates=o.updates)
+        found = replace(found, updates=self.options.updates)
         executable = PipelineExecutable(found, self._devices, self._schedule(found, name))
         if self._limit is not None:
             check(executable.steady, self._limit)
@@ -205,7 +220,7 @@ class Pipelined(ByShapes[PipelineExecutable]):
             fixed, once = _besides_activations(lower(overlap.step if overlap else step, free), free)
             least = max(max(f + m for f, m in zip(fixed, problem.least_memory, strict=True)), once)
             if least > self._limit:
-                raise PipelineError(
+                raise MemoryLimitError(
                     f"memory limit {self._limit} of each device: parameters, state, gradients and one microbatch need"
                     f" {least:.0f} bytes; allowed: {least:.0f} or more, or more stages, or more microbatches"
                 )

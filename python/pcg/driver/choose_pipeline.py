@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pcg.driver.compile_pipeline import prepared
 from pcg.driver.decide import run
@@ -15,6 +15,10 @@ from pcg.passes.pipeline import uncollected
 from pcg.planning.choose_pipeline import best_by_groups
 from pcg.planning.pipeline_estimates import Axes, Configuration
 
+#: How many shapes are planned with all layers, beside the best, where it does not fit, and which share of the memory of
+#: the one before each needs at most.  Choices: a plan of all layers may take minutes.
+_INSTEAD, _LESS = 3, 0.99
+
 
 @dataclass(frozen=True)
 class ChosenPipeline:
@@ -24,6 +28,15 @@ class ChosenPipeline:
     others: tuple[Configuration, ...]
     meshes: tuple[Mesh, ...]
     """Of the groups."""
+    instead: tuple[tuple[Configuration, tuple[Mesh, ...]], ...] = ()
+    """Shapes for the case that the plan of all layers does not fit, with their meshes: each the fastest of those that
+    need less memory than the one before by estimate."""
+
+    def in_order(self) -> Iterator[ChosenPipeline]:
+        """This one, and what to try instead of it, one after another."""
+        yield self
+        for best, meshes in self.instead:
+            yield replace(self, best=best, meshes=meshes)
 
 
 @uncollected()
@@ -53,5 +66,17 @@ def choose_pipeline(
     )  # fmt: skip
     chosen.axes, chosen.device_ids = axes, tuple(device_ids)
     run(prepared(program, machine, []), [chosen], [], {})
-    others = tuple(best_by_groups(chosen.candidates)[1:])
-    return ChosenPipeline(chosen.best, others, chosen.estimator.meshes(chosen.best.groups, chosen.best.axes))
+    best, *others = best_by_groups(chosen.candidates)
+    ranked = [(c, chosen.estimator.meshes(c.groups, c.axes)) for c in [best, *_instead(chosen.candidates)]]
+    return ChosenPipeline(best, tuple(others), ranked[0][1], tuple(ranked[1:]))
+
+
+def _instead(found: Sequence[Configuration]) -> list[Configuration]:
+    """Of shapes from the fastest one on, those that need less memory than all before, a few."""
+    instead: list[Configuration] = []
+    least = found[0].memory
+    for c in found:
+        if c.memory < least * _LESS:
+            instead.append(c)
+            least = c.memory
+    return instead[:_INSTEAD]

@@ -121,11 +121,25 @@ def set_signature_meshes(func: ir.Operation, where: str, names: list[str | None]
         attrs[where] = ir.ArrayAttr.get(every)
 
 
-def rename(op: ir.Operation, old: str, new: str) -> None:
-    """Move the layouts on an op, and on the ops in its regions, from the mesh called `old` to that called `new`."""
+def rename(op: ir.Operation, old: str, new: str, known: dict[ir.Attribute, ir.Attribute]) -> None:
+    """Move the layouts on an op, and on the ops in its regions, from the mesh called `old` to that called `new`.
+
+    `known` are attributes that have been renamed so; ops of a program have few different ones.
+    """
     for inner in walk(op):
+        attributes = inner.attributes
         for name in LAYOUTS:
-            if name in inner.attributes and "#dist.shard_spec" in (text := str(inner.attributes[name])):
-                with op.context:
-                    renamed = text.replace(f"#dist.shard_spec<@{old},", f"#dist.shard_spec<@{new},")
-                    inner.attributes[name] = ir.Attribute.parse(renamed)
+            if name in attributes:
+                found = attributes[name]
+                if found not in known:
+                    known[found] = _renamed(found, old, new)
+                if known[found] != found:
+                    attributes[name] = known[found]
+
+
+def _renamed(attribute: ir.Attribute, old: str, new: str) -> ir.Attribute:
+    text = str(attribute)
+    if "#dist.shard_spec" not in text:
+        return attribute
+    with attribute.context:
+        return ir.Attribute.parse(text.replace(f"#dist.shard_spec<@{old},", f"#dist.shard_spec<@{new},"))

@@ -135,8 +135,9 @@ def stage_module(stage: ir.Operation, mesh: Mesh) -> ir.Module:
         values: dict[ir.Value, ir.Value] = dict(zip(old.arguments, block.arguments, strict=True))
         *ops, pack, last = (op.operation for op in old.operations)
         with ir.InsertionPoint(block):
+            renamed: dict[ir.Attribute, ir.Attribute] = {}
             for op in ops:
-                mesh_names.rename(clone_mapped(op, values), name, shardings.MESH)
+                mesh_names.rename(clone_mapped(op, values), name, shardings.MESH, renamed)
             ir.Operation.create("func.return", operands=[values[v] for v in pack.operands], loc=last.location)
         ins, outs = (shardings.boundary_specs(stage, w) for w in (shardings.IN_SPECS, shardings.OUT_SPECS))
         shardings.set_signature_specs(func, ins, outs)
@@ -155,8 +156,9 @@ def take_body(stage: ir.Operation, module: ir.Module) -> None:
         values: dict[ir.Value, ir.Value] = dict(zip(new.arguments, old.arguments, strict=True))
         *ops, last = (op.operation for op in new.operations)
         with ir.InsertionPoint(old):
+            renamed: dict[ir.Attribute, ir.Attribute] = {}
             for op in ops:
-                mesh_names.rename(clone_mapped(op, values), shardings.MESH, name)
+                mesh_names.rename(clone_mapped(op, values), shardings.MESH, name, renamed)
             with last.location:
                 _yield([values[v] for v in last.operands])
     ins = [shardings.get(a) for a in new.arguments]

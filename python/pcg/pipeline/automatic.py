@@ -11,7 +11,7 @@ import numpy as np
 from pcg.kernels.native import Floats, Ints
 from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, published, shapes, smaller
 from pcg.pipeline.candidates import Candidates
-from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.errors import MemoryLimitError
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.rounds import Rounds
@@ -100,7 +100,7 @@ class _Search:
         """The best of what the steps find; of what there is when one meets the bound."""
         if not any(self.found.optimal for _ in self._steps()) and not self.found.best:
             limits = ", ".join(f"{limit:g}" for limit in self.p.limit)
-            raise PipelineError(f"no schedule found within memory limits {limits}")
+            raise MemoryLimitError(f"no schedule found within memory limits {limits}")
         return self.found.schedule()
 
     def _steps(self) -> Iterator[None]:

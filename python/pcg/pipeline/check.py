@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
 
-from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.errors import MemoryLimitError, PipelineError
 from pcg.pipeline.instructions import Instance, Instruction, Instructions, Receive, Run, Send, Verdict
 from pcg.pipeline.progress import Progress, memory
 from pcg.pipeline.step import DEFERRED, PREPARE, UPDATE
@@ -118,7 +118,7 @@ def _check_memory(instructions: Instructions, memory_limit: int | Sequence[int])
             place = next(n for n, bytes_ in enumerate(needed) if bytes_ > limit)
             found = instructions.lists[d]
             at = _where(d, place, found[place]) if place < len(found) else f"device {d}, after its last instruction"
-            raise PipelineError(f"{at}: {needed[place]} bytes, of {max(needed)} at most; the limit is {limit}")
+            raise MemoryLimitError(f"{at}: {needed[place]} bytes, of {max(needed)} at most; the limit is {limit}")
 
 
 class _Values:

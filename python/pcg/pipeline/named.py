@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pcg.pipeline import closed_forms, v_shaped
 from pcg.pipeline.automatic import automatic
-from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.errors import MemoryLimitError, PipelineError
 from pcg.pipeline.placement import placement
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.schedule import Schedule
@@ -39,7 +39,7 @@ def named(pipeline: Pipeline, name: str, objective: str = "span", effort: str = 
         found = NAMED[name][1](pipeline)
         over = found.exceeded()
         if over is not None:
-            raise PipelineError(
+            raise MemoryLimitError(
                 f"{name} needs {found.peaks()[over]:g} of memory on device {over}; the limit is"
                 f" {pipeline.limit[over]:g}; {max(found.peaks()):g} fits all devices"
             )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcg.kernels.native import Floats, Ints
-from pcg.pipeline.errors import PipelineError
+from pcg.pipeline.errors import MemoryLimitError, PipelineError
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Pipeline:
             raise PipelineError(f"limits of {len(self.limit)} devices; allowed: one per device, {self.devices}")
         for d, (most, least) in enumerate(zip(self.limit, self.least_memory, strict=True)):
             if not most >= least * (1 - 1e-9):
-                raise PipelineError(
+                raise MemoryLimitError(
                     f"memory limit {most:g} of device {d}: one microbatch needs {least:g} there; a limit of"
                     f" {max(self.least_memory):g} fits all devices"
                 )

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcg.pipeline.partition import partition
+from pcg.pipeline.partition import SLACK, partition
 from pcg.pipeline.problem import Pipeline
 
 
@@ -62,18 +62,36 @@ class Chain:
     def state(self) -> float:
         return sum(u.state * u.repeat for u in self.units)
 
-    def divided(self, groups: Sequence[int], transfer: Transfer, split: bool = True) -> Divided:
+    def spread(self, devices: int, microbatches: int) -> Chain:
+        """What no plan on so many times the devices takes less than: all is divided evenly, and nothing is sent.
+
+        Ops on smaller operands are not more efficient, so `microbatches` are a multiple of those of this chain.
+        """
+        share = self.microbatches / (microbatches * devices)
+        units = tuple(
+            Unit(
+                u.forward * share, u.backward * share, u.weight * share, u.activation * share, u.residual * share,
+                u.state / devices, 0.0, u.repeat,
+            )
+            for u in self.units
+        )  # fmt: skip
+        return Chain(units, microbatches, self.once, 0.0)
+
+    def divided(
+        self, groups: Sequence[int], transfer: Transfer, split: bool = True, slack: float = SLACK
+    ) -> Divided:
         """The chain in stages, `groups[s]` the group of devices of stage s: balanced, as `partition` does it.
 
         Args:
           split: whether W may be run some time after its B; else it is part of it.
+          slack: as of `partition`.
 
         Raises:
           PipelineError: there are fewer units than stages.
         """
         chain = [u for u in self.units for _ in range(u.repeat)]
         before = [0.0, *(u.crossing for u in chain[:-1])]
-        first = partition([u.work for u in chain], before, len(groups))
+        first = partition([u.work for u in chain], before, len(groups), slack)
         stages = [chain[a:b] for a, b in itertools.pairwise((0, *first, len(chain)))]
         state = [0.0] * (max(groups) + 1)
         for group, own in zip(groups, stages, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from pcg.ir.walk import entry_of, walk
 from pcg.machine import Machine
 from pcg.pipeline.automatic import OBJECTIVES
 from pcg.pipeline.named import AUTO, NAMED
-from pcg.planning.pipeline_estimates import Axes, Configuration, Method, PipelineEstimator
+from pcg.planning.pipeline_estimates import Axes, Configuration, Method, PipelineEstimator, Profiles
 from pcg.planning.place_stages import ENGINES
 from pcg.planning.progress import Progress
 from pcg.planning.target import limit_of
@@ -63,6 +64,9 @@ class ChoosePipeline(Transformation):
     device_ids: tuple[int, ...] = field(default_factory=tuple)
     """Numbers of the devices on the cluster, in the order of the groups; empty: those that it takes."""
 
+    profiles: Profiles = field(default_factory=dict)
+    """What is known of the costs of the same step on the same devices, by an earlier search with another objective."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.candidates: list[Configuration] = []
@@ -81,9 +85,10 @@ class ChoosePipeline(Transformation):
         count = self._devices(module)
         limit = limit_of(self.memory_limit, self.machine)
         self.estimator = PipelineEstimator(
-            module, self.machine, count, self.engine, limit, self.objective, self.device_ids
+            module, self.machine, count, self.engine, limit, self.objective, self.device_ids, profiles=self.profiles
         )  # fmt: skip
         counts = self._microbatches(func)
+        self._fewest = counts[0]
         with Progress(self.progress, "pcg-choose-pipeline") as progress:
             shapes = self._shapes(count, func)
             for n, (groups, axes) in enumerate(shapes, 1):
@@ -121,6 +126,7 @@ class ChoosePipeline(Transformation):
         if self.microbatches and self.microbatches not in counts:
             text = f"{self.microbatches} microbatches of a batch of {batch}"
             raise PcgError(f"{text}; allowed: {', '.join(map(str, counts))}", func)
+        self._batch = batch
         return [self.microbatches] if self.microbatches else counts
 
     def _shapes(self, count: int, func: ir.Operation) -> list[tuple[int, Axes]]:
@@ -144,15 +150,26 @@ class ChoosePipeline(Transformation):
 
     def _climb(self, groups: int, axes: Axes, counts: Sequence[int]) -> None:
         """Estimate a shape; take more microbatches, and fewer, as long as that is faster, or more until it fits."""
-        start = min(range(len(counts)), key=lambda i: abs(counts[i] - _PER_GROUP * groups))
+        size = math.prod(n for _, n in axes)
+        counts = self._even(size, counts) or counts
+
+        def far(i: int) -> tuple[bool, int]:
+            """Whether devices of a group have no example of their own, then the distance from what is usual."""
+            return self._batch // counts[i] % size != 0, abs(counts[i] - _PER_GROUP * groups)
+
+        start = min(range(len(counts)), key=far)
         first = self._add(groups, axes, counts[start])
         for step in (1, -1):
             i, before = start + step, first
-            while 0 <= i < len(counts) and self._is_promising(before, i - start):
+            while 0 <= i < len(counts) and (before is None or self._is_promising(before, i - start)):
                 found = self._add(groups, axes, counts[i])
-                if before < float("inf") and found >= before:
+                if found is None or (before is not None and before < float("inf") and found >= before):
                     break
                 i, before = i + step, found
+
+    def _even(self, size: int, counts: Sequence[int]) -> list[int]:
+        """The numbers of microbatches whose examples a group's devices share evenly, or that share them."""
+        return [m for m in counts if (n := self._batch // m) % size == 0 or size % n == 0]
 
     def _is_promising(self, seconds: float, more: int) -> bool:
         """Whether another number of microbatches, so many places away, is tried behind one that takes `seconds`."""
@@ -164,9 +181,20 @@ class ChoosePipeline(Transformation):
     def _fastest(self) -> float:
         return min((c.seconds for c in self.candidates), default=float("inf"))
 
-    def _add(self, groups: int, axes: Axes, microbatches: int) -> float:
-        """Add what is fast of a shape; seconds of the best of it, or what it takes at least; infinite: none fits."""
-        found, least = self.estimator.estimate(groups, axes, microbatches, self._methods(), self._fastest * _NEAR)
+    def _add(self, groups: int, axes: Axes, microbatches: int) -> float | None:
+        """Add what is fast of a shape.
+
+        Returns the seconds of the best of it, or what it takes at least; infinite: it does not fit; None: it has not
+        been planned, since it cannot be fast.
+        """
+        methods, fastest = self._methods(), self._fastest
+        if fastest < float("inf"):
+            # What cannot be the best is planned only where it would be the first of so many groups.
+            most = fastest * (1 if any(c.groups == groups for c in self.candidates) else _NEAR)
+            least = self.estimator.least(groups, axes, microbatches, methods, self._fewest)
+            if least > most:
+                return None if least < float("inf") else least
+        found, least = self.estimator.estimate(groups, axes, microbatches, methods, fastest * _NEAR)
         self.candidates += found
         return least
 

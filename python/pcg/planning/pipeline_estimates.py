@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,10 @@ _UNLIMITED = 1e18
 _SMALL, _LARGE = 1e3, 1e8
 
 Axes = tuple[tuple[str, int], ...]
+#: What the units cost, by mesh of a group, microbatches and limit of a plan (0: none); None: they do not fit.
+Profiles = dict[tuple[Axes, int, float], Chain | None]
+#: The mesh of one device.
+_ONE: Axes = (("data", 1),)
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,8 @@ class PipelineEstimator:
     """Numbers of the devices on the cluster; empty: those that it takes for so many."""
     effort: str = "quick"
     """Of automatic schedules."""
-    profiles: dict[tuple[Axes, int, float], Chain | None] = field(default_factory=dict)
-    """By mesh of a group, microbatches and limit of a plan (0: none): what the units cost; None: they do not fit."""
+    profiles: Profiles = field(default_factory=dict)
+    """All that were made, and those that another estimator of the same step on the same devices has made."""
 
     def __post_init__(self) -> None:
         self._profiler = Profiler(self.module, self.machine, self.engine)
@@ -137,6 +142,40 @@ class PipelineEstimator:
             least = min(least, seconds)
         return found, least
 
+    def least(
+        self, groups: int, axes: Axes, microbatches: int, methods: Sequence[Method], fewest: int = 2
+    ) -> float:
+        """Seconds that no plan of a shape takes less than, by plans of other shapes; infinite where none can fit.
+
+        Those are the plan on one device, in the `fewest` microbatches that there are, as if that were divided without
+        communication; and the plan on the same mesh in fewer microbatches, since smaller ones are not more efficient.
+        """
+        size = math.prod(n for _, n in axes)
+        alone = self._profile(self.meshes(self.devices, _ONE)[0], _ONE, fewest, 0.0)
+        known = [m for a, m, limit in self.profiles if a == axes and not limit and microbatches % m == 0]
+        same = self.profiles[axes, max(known), 0.0] if known else None
+        found = 0.0
+        for chain, times, limit in ((alone, size, self.limit), (same, 1, None)):
+            if chain is not None:
+                spread = chain.spread(times, microbatches)
+                found = max(found, self._bound(spread, groups, suitable(methods, groups, spread), limit))
+        return found
+
+    def _bound(self, chain: Chain, groups: int, methods: Sequence[Method], limit: float | None) -> float:
+        """The least of the lower bounds of methods, with as many bytes per device as `limit`."""
+        found = math.inf
+        for m in methods:
+            own = placement(m.placement, groups, m.chunks)
+            divided = chain.divided(own, Transfer(0.0, 0.0), m.split, slack=0.0)
+            problem = divided.problem
+            try:
+                if limit is not None:
+                    problem = problem.with_limit([limit - f for f in divided.fixed])
+            except PipelineError:  # one microbatch does not fit
+                continue
+            found = min(found, bounds(problem).objective(self.objective) + divided.once)
+        return found
+
     def meshes(self, groups: int, axes: Axes) -> tuple[Mesh, ...]:
         """The mesh of each group."""
         sizes, cluster = {STAGE_AXIS: groups, **dict(axes)}, self.machine.cluster
@@ -157,7 +196,7 @@ class PipelineEstimator:
             if state + rest <= self.limit:
                 return chain
             share = (self.limit - rest) / state * _SHARE if state else 0.0
-            if share <= 0 or not chain.planned:
+            if share <= 0 or not chain.planned or mesh.size == 1:
                 return None
             # The plan is of one of each unit, whose state changes as that of all of them.
             limit = chain.planned_with(share)

@@ -35,6 +35,7 @@ from pcg.search.read_schedule import ScheduleReader
 #: Stages that a program without loops over layers is divided into, to be profiled.  A choice: twice the groups that
 #: are common, so that stages can be made of them.
 _UNITS = 32
+_ANY = Mesh.of({"data": 1})
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Profiler:
     machine: Machine
     engine: str = "search"
     _divided: dict[int, ir.Module] = field(default_factory=dict)
-    """By number of microbatches: the program of few layers, in units."""
+    """By number of microbatches: the program of few layers, as fragments of units."""
 
     def run(self, mesh: Mesh, microbatches: int, memory_limit: float) -> Chain:
         """The units on a group with this mesh.
@@ -62,10 +63,10 @@ class Profiler:
         with self.module.context, self.module.location:
             module = clone_module(self._in_units(microbatches)).operation
             shardings.set_mesh(module, mesh, mesh_name(0))
-            OutlineStages(placement="interleaved").run(module)
             place = PlaceStages(
                 engine=self.engine, machine=self.machine, memory_limit=Bytes(int(memory_limit)), effort="quick"
             )  # fmt: skip
+            place.explains = False
             place.run(module)
             return replace(_Reader(entry_of(module), mesh, self.machine, microbatches).read(), planned=place.peak)
 
@@ -83,13 +84,15 @@ class Profiler:
         return copy
 
     def _in_units(self, microbatches: int) -> ir.Module:
-        """The program of few layers in so many microbatches, with the unit and phase of each op."""
+        """The program of few layers in so many microbatches, as fragments of units on a mesh that any may replace."""
         if microbatches not in self._divided:
             copy = clone_module(self._unrolled)
             module, func = copy.operation, entry_of(copy.operation)
             Microbatch(microbatches=microbatches).run(module)
             AssignStages(stages=_stages(func), machine=self.machine).run(module)
             SplitBackward().run(module)
+            shardings.set_mesh(module, _ANY, mesh_name(0))
+            OutlineStages(placement="interleaved").run(module)
             self._divided[microbatches] = copy
         return self._divided[microbatches]
 

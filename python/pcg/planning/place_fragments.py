@@ -119,12 +119,13 @@ class StageProgram:
 
         Returns the layouts of what comes from elsewhere.
         """
+        renamed: dict[ir.Attribute, ir.Attribute] = {}
         for op, copy in self._copies:
             for old, new in zip(walk(op), walk(copy), strict=True):
                 for name in (shardings.SPECS, shardings.OPERAND_SPECS):
                     if name in new.attributes:
                         old.attributes[name] = new.attributes[name]
-            mesh_names.rename(op, shardings.MESH, self.name)
+            mesh_names.rename(op, shardings.MESH, self.name, renamed)
         for f in self.fragments:
             ins = [self._spec(v) for v in inputs_of(f)]
             outs = [self._spec(v) for v in outputs_of(f)]

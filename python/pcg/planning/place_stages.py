@@ -49,6 +49,8 @@ class PlaceStages(Transformation):
         False, "Whether large values come from another mesh in shards over all devices: nothing is transferred twice."
     )
     machine: Machine = field(default_factory=Machine.default)
+    explains: bool = field(default_factory=lambda: True)
+    """Whether somebody reads remarks: on ops that run replicated, and on what plans are measured to take."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -134,6 +136,7 @@ class PlaceStages(Transformation):
             machine=self.machine, memory_limit=self.memory_limit, progress=False, recompute=False, accumulate=False,
             effort=self.effort,
         )  # fmt: skip
+        decide.measures = self.explains
         if self.engine in PLANS:
             Baseline(plan=self.engine).run(program.operation)
             decide = Propagate(engine="dataflow", machine=self.machine, progress=False)
@@ -146,7 +149,7 @@ class PlaceStages(Transformation):
 
     def _insert(self, stage: ir.Operation, program: ir.Module) -> None:
         """Give a stage the body of its placed program, with its redistributions."""
-        insert = InsertReshards(machine=self.machine)
+        insert = InsertReshards(machine=self.machine, explain=self.explains)
         insert.run(program.operation)
         self.take_notes(insert, "dist-insert-reshards")
         take_body(stage, program)

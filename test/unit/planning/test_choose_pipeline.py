@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cache
 from typing import Any
@@ -98,6 +99,27 @@ def test_the_best_of_all() -> None:
     for c in chosen.candidates:
         assert c.bound <= c.seconds * (1 + 1e-9)
         assert c.groups * math.prod(size for _, size in c.axes) == 2
+
+
+def test_what_is_tried_instead_needs_less_memory() -> None:
+    found = choose_pipeline(_program(), MACHINE, 2, microbatches=8)
+    in_order = [c.best for c in found.in_order()]
+    assert in_order[0] == found.best and 1 < len(in_order) <= 4
+    for before, after in itertools.pairwise(in_order):
+        assert after.memory < before.memory and after.seconds >= before.seconds
+
+
+def test_no_plan_is_faster_than_what_others_say_of_it() -> None:
+    """Bounds by the plan on one device and by that in fewer microbatches, beside what a shape takes."""
+    estimator = PipelineEstimator(prepared(_program(), MACHINE, []).operation, MACHINE, 2)
+    methods = [Method("auto"), Method("1f1b", split=False)]
+    for groups, axes in ((2, (("data", 1),)), (1, (("data", 2),))):
+        for microbatches in (2, 8):
+            least = estimator.least(groups, axes, microbatches, methods)
+            found, _ = estimator.estimate(groups, axes, microbatches, methods)
+            assert 0.5 * min(c.bound for c in found) < least <= min(c.bound for c in found) * 1.01
+    estimator.limit = 1e6
+    assert estimator.least(2, (("data", 1),), 8, methods) == math.inf
 
 
 @pytest.mark.parametrize("fixed", [{"microbatches": 4, "groups": 2}, {"microbatches": 2, "chunks": 2, "schedule": "zb-v"}])
