@@ -3,7 +3,7 @@
     python -m bench.island_processes [--seconds 2] [--megabytes 1,8,64] [--stages 2,4]
 
 Of each backend: seconds from `pcg.Controller` until both islands have run a program; microseconds of a run of a program
-of one small addition, waited for each time (round trip), and programs/s where only the last is waited for; bytes/s of a
+of one small addition, waited for each time (round trip), and programs/s with 32 under way; bytes/s of a
 value that one island sends and the other adds up, less the same sum of a value that is there.  Of processes also
 programs/s of a chain of stages, one on each island, dispatched in parallel and one island after another.
 Medians of repetitions in one process, backends in turn.
@@ -15,6 +15,7 @@ import argparse
 import os
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,8 @@ from pcg.runtime.islands.processes import ProcessBackend
 
 #: Runs that are not timed.
 WARM = 20
+#: Runs that a client is ahead of those that are done, where throughput is measured.
+AHEAD = 32
 
 
 def two(backend: Any) -> tuple[pcg.Controller, pcg.Client, float]:
@@ -46,24 +49,24 @@ def two(backend: Any) -> tuple[pcg.Controller, pcg.Client, float]:
 
 
 def per_second(run: Callable[[], Any], seconds: float) -> float:
-    """Runs per second; the last is waited for."""
-    for _ in range(WARM):
-        last = run()
-    last.result()
+    """Runs per second, of which so many are under way; else they would be put in line faster than they run."""
+    ahead = deque(run() for _ in range(AHEAD))
+    ahead[-1].block_until_ready()
     start, count = time.perf_counter(), 0
     while time.perf_counter() - start < seconds:
-        last = run()
+        ahead.append(run())
+        ahead.popleft().block_until_ready()
         count += 1
-    last.result()
+    ahead[-1].block_until_ready()
     return count / (time.perf_counter() - start)
 
 
 def round_trip(run: Callable[[], Any], seconds: float) -> float:
     """Microseconds of a run that is waited for, median."""
     found = []
-    end = time.perf_counter() + seconds
     for _ in range(WARM):
         run().block_until_ready()
+    end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         start = time.perf_counter()
         run().block_until_ready()
