@@ -185,7 +185,7 @@ class SimulatedProgram:
         begin = b.now + b.message
         for name, what in self._order:
             if name not in prepared:
-                # One after another: an island is begin when the one before it has begun.
+                # One after another: an island hears of the run when the one before it is prepared.
                 first = b.dispatch == "parallel" or not prepared
                 begins = begin if first else max(prepared.values()) + b.message
                 prepared[name] = max(begins, b.host_free[name])
