@@ -184,12 +184,12 @@ def _together(workers: list[tuple[Any, Any]], seconds: float, in_flight: int) ->
         run, x = workers[i]
         ready.wait()
         end = time.perf_counter() + seconds
-        under_way = [run(x) for _ in range(in_flight)]
+        pending = [run(x) for _ in range(in_flight)]
         while time.perf_counter() < end:
-            under_way.pop(0).block_until_ready()
+            pending.pop(0).block_until_ready()
             done[i] += time.perf_counter() < end
-            under_way.append(run(x))
-        for left in under_way:
+            pending.append(run(x))
+        for left in pending:
             left.block_until_ready()
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(workers))]

@@ -315,6 +315,21 @@ def test_a_donated_future_is_gone(controller: pcg.Controller) -> None:
         f(start).result()
 
 
+def test_an_error_that_was_read_keeps_no_value(controller: pcg.Controller) -> None:
+    client = controller.client()
+    f = client.request(2).function(lambda x: x + 1)
+    give = client.program(lambda x: f(x), donate_argnums=0)
+    for _ in range(3):
+        x = f(jnp.zeros(8))
+        give(x)
+        with pytest.raises(RunError):
+            f(x).result()
+    del x
+    gc.collect()
+    f(jnp.zeros(8))
+    assert len(controller.dispatcher.store.entries) <= 2
+
+
 def test_what_ran_is_recorded(controller: pcg.Controller, tmp_path: Any) -> None:
     own = [controller.client(name).request(2, island="island0", shared=True) for name in "ab"]
     f, g = (slice.function(lambda x: x @ x) for slice in own)

@@ -312,7 +312,8 @@ class ClientSlice(OnSlice):
             self.client.controller.resources.release(self._slice)
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.mesh} on {self.island})"
+        where = "no devices" if self._slice.lost else self._slice.island
+        return f"{self.name} ({self.mesh} on {where})"
 
     def __repr__(self) -> str:
         return f"<slice {self}>"

@@ -6,6 +6,18 @@ from __future__ import annotations
 class RunError(RuntimeError):
     """A run of a program has no results; names the program and why."""
 
+    def again(self) -> RunError:
+        """The same error, to be raised: one that is kept in place of values must not refer to who has read it."""
+        new = type(self).__new__(type(self), *self.args)
+        new.__dict__.update(self.__dict__)
+        new.__cause__ = self.__cause__
+        return new
+
+    def because(self, cause: BaseException) -> RunError:
+        """This error, with a cause that keeps no frames, and so none of their arrays, alive."""
+        self.__cause__ = cause.with_traceback(None)
+        return self
+
 
 class NodeError(RunError):
     """A node of a program raised an error; names the node and the user's line that called it."""

@@ -11,7 +11,7 @@ import numpy as np
 from pcg.kernels.native import Floats, Ints
 from pcg.pipeline.blocks import Block, Shape, blocks, equal_times, offsets, period, published, shapes, smaller
 from pcg.pipeline.candidates import Candidates
-from pcg.pipeline.errors import MemoryLimitError
+from pcg.pipeline.errors import MemoryLimitError, PipelineError
 from pcg.pipeline.list_kernels import keyed_schedule, list_schedule, search_keys
 from pcg.pipeline.problem import Pipeline
 from pcg.pipeline.rounds import Rounds

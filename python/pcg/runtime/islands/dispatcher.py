@@ -207,7 +207,7 @@ class Dispatcher:
                 return run.loaded.launch(arguments)
             except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
                 lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
-                lost.__cause__ = error
+                lost.because(error)
         return [lost] * len(run.loaded.outputs), {}
 
     def _launched(self, run: Run, values: Sequence[Any], tokens: Mapping[str, Any]) -> None:

@@ -157,7 +157,7 @@ class EmbeddedProgram:
                 lost = next((a for a in arguments if isinstance(a, RunError)), None)
                 if lost is None:
                     lost = NodeError(program, function.name, function.source, error)
-                    lost.__cause__ = error
+                    lost.because(error)
                 out = [lost] * count
             for i in gone:
                 slots[i] = None
@@ -232,7 +232,7 @@ class EmbeddedProgram:
                 out = run(*arguments)
             except Exception as error:
                 lost = NodeError(program, function.name, function.source, error)
-                lost.__cause__ = error
+                lost.because(error)
                 return [lost] * count, None
             on.newest = done = out[smallest]
             on.launched += 1

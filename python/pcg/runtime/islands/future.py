@@ -74,7 +74,7 @@ class ShardedFuture:
             self._dispatcher.wait_for_launch(self._run)
         value = self._entry.value
         if isinstance(value, RunError):
-            raise value
+            raise value.again()
         if value is None or value.is_deleted():
             raise RunError(f"{self!r} was donated to a later program, or freed")
         return value
@@ -97,7 +97,7 @@ class ShardedFuture:
           RunError: its program failed, or its island or client is gone.
         """
         if isinstance(self._entry.value, RunError):
-            raise self._entry.value
+            raise self._entry.value.again()
 
     def block_until_ready(self) -> ShardedFuture:
         """Wait until it is computed.

@@ -180,14 +180,14 @@ class SimulatedProgram:
             for number, slot in stream.arguments:
                 x = arguments[number] if number < len(arguments) else None
                 slots[name][slot] = x.ready_at if isinstance(x, SimulatedValue) else b.now
-        under_way: dict[int, float] = {}
+        crossing: dict[int, float] = {}
         prepared: dict[str, float] = {}
-        told = b.now + b.message
+        begin = b.now + b.message
         for name, what in self._order:
             if name not in prepared:
-                # One after another: an island is told when the one before it has begun.
+                # One after another: an island hears of the run when the one before it is prepared.
                 first = b.dispatch == "parallel" or not prepared
-                begins = told if first else max(prepared.values()) + b.message
+                begins = begin if first else max(prepared.values()) + b.message
                 prepared[name] = max(begins, b.host_free[name])
             own = slots[name]
             if isinstance(what, Call):
@@ -202,9 +202,9 @@ class SimulatedProgram:
                 own[what.target] = own[what.source]
             elif isinstance(what, Send):
                 b.transfers += 1
-                under_way[what.tag] = own[what.slot] + b.message + program.values[what.value].nbytes / b.bandwidth
+                crossing[what.tag] = own[what.slot] + b.message + program.values[what.value].nbytes / b.bandwidth
             elif isinstance(what, Receive):
-                own[what.slot] = under_way.pop(what.tag)
+                own[what.slot] = crossing.pop(what.tag)
             else:
                 assert isinstance(what, Free)
         b.host_free.update(prepared)
