@@ -13,11 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import pcg
 from pcg.controller.errors import ResourceError
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, NodeError, RunError
+from pcg.runtime import jax_compat
 from pcg.runtime.islands.island_queue import GANGS
 
 
@@ -313,6 +315,14 @@ def test_a_donated_future_is_gone(controller: pcg.Controller) -> None:
         start.result()
     with pytest.raises(RunError, match="an argument was donated to an earlier program, or freed"):
         f(start).result()
+
+
+def test_a_copy_on_the_same_devices_outlives_its_source() -> None:
+    four, two = (NamedSharding(Mesh(np.array(jax.devices()[:n]), ("x",)), P()) for n in (4, 2))
+    x = jax.device_put(jnp.arange(8.0), four)
+    copy = jax_compat.copying(four, two, x.shape)(x)
+    x.delete()
+    close(copy, np.arange(8.0))
 
 
 def test_an_error_that_was_read_keeps_no_value(controller: pcg.Controller) -> None:

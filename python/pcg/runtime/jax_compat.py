@@ -304,7 +304,11 @@ def copying(source: jax.sharding.Sharding, target: jax.sharding.Sharding, shape:
     indices = [tuple(s.devices_indices_map(tuple(shape)).values()) for s in (source, target)]
     copy, devices = getattr(xla_client._xla, _COPY, None), getattr(target, "_internal_device_list", None)
     if indices[0] != indices[1] or copy is None or devices is None:
-        return functools.partial(jax.device_put, device=target)
+        if not source.device_set & target.device_set:
+            return functools.partial(jax.device_put, device=target)
+        # jax lets arrays on the same devices share buffers, and both are gone when one is donated.
+        own = duplicating(target)
+        return lambda x: own(jax.device_put(x, target))
     semantics = [xla_client._xla.ArrayCopySemantics.ALWAYS_COPY]
     return lambda x: copy([x], [devices], [target], semantics)[0]
 
