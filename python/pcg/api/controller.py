@@ -235,7 +235,7 @@ class Client:
 
     def program(
         self, function: Callable[..., Any] | None = None, *, donate_argnums: int | Sequence[int] = (),
-        static_argnums: int | Sequence[int] = (), donate: bool = True,
+        static_argnums: int | Sequence[int] = (),
     ) -> Any:  # fmt: skip
         """Make one program of a function that calls functions on slices (also as a decorator).
 

@@ -98,8 +98,13 @@ class Dispatcher:
                     self._watch(name)
                 self._changed.notify_all()
         if at_once:
+            launched: tuple[Sequence[Any], Mapping[str, Any]] = [], {}
             try:
                 launched = self._launch(run)
+            except BaseException as error:  # Ctrl-C, say: what was not launched has no values
+                lost = Cancelled(f"program {loaded.name} was interrupted: {type(error).__name__}")
+                launched = [lost] * len(run.entries), {}
+                raise
             finally:
                 with self._lock:
                     self._launching = False
@@ -149,11 +154,14 @@ class Dispatcher:
                     if value is None or isinstance(value, RunError) or value.is_deleted():
                         return None
                 self._launching = True
+            out: Sequence[Any] = ()
             try:
                 out, token = direct(values)
-            except BaseException:
-                self._launching = False
-                raise
+            finally:
+                if not out:  # Ctrl-C, say
+                    with lock:
+                        self._launching = False
+                        self._changed.notify_all()
             with lock:
                 self._launching = False
                 if self._runs:
