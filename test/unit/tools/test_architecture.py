@@ -43,7 +43,8 @@ def test_a_function_is_traced_compiled_and_run():
     names = [f"{c.module}.{c.name}" for c in architecture.through_compile()]
     order = [
         "pcg.api.compile.compile", "pcg.frontend.jax_program.trace", "pcg.driver.compile.compile_program",
-        "pcg.planning.search.Search.run", "pcg.lower.lower_spmd.LowerSpmd.run", "pcg.runtime.executable.Executable.call",
+        "pcg.planning.search.Search.run", "pcg.lower.lower_spmd.LowerSpmd.run",
+        "pcg.runtime.device_program.DeviceExecutable.call",
     ]  # fmt: skip
     assert [n for n in names if n in order] == order
 
