@@ -37,7 +37,9 @@ class CompiledNode:
         return self._prepared[key]
 
     def prepared(self, donates: Sequence[int]) -> Callable[..., Sequence[Any]]:
-        executable = self.executable(donates)
+        # XLA does not take over the buffers of random keys.
+        leaves = self.compilation.program.inputs
+        executable = self.executable([i for i in donates if not leaves[i].key])
         # Arguments are on the mesh from the first call on, so jax.jit compiles once; its calls take less time than
         # those of what was compiled ahead.
         if self.compilation.program.constants or executable.needs_x64 or executable.calls_host:
