@@ -64,7 +64,7 @@ class Lowering:
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
         self._backend, self._functions = backend, functions
         self._placed: dict[Any, Placed] = {}
-        self._nodes = Nodes()
+        self._nodes = Nodes(any(q.memory is not None for q in dispatcher.scheduler.queues.values()))
         self._first = ""
 
     def register(self, function: OnASlice) -> str:

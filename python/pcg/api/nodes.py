@@ -27,6 +27,8 @@ class CompiledNode:
     devices: Sequence[Any]
     in_specs: tuple[ShardSpec, ...]
     out_specs: tuple[ShardSpec, ...]
+    limited: bool
+    """Whether the memory of devices is limited, so that its temporaries matter."""
     _prepared: dict[tuple[int, ...], Executable] = field(default_factory=dict)
 
     def executable(self, donates: Sequence[int] = ()) -> Executable:
@@ -48,18 +50,16 @@ class CompiledNode:
 
     @property
     def workspace(self) -> int:
-        """Bytes per device of temporaries, of what is compiled already."""
-        for executable in self._prepared.values():
-            analysis = executable.compiled.memory_analysis()
-            if analysis is not None:
-                return int(analysis.temp_size_in_bytes)
-        return 0
+        """Bytes per device of temporaries; 0 where memory is not limited, because XLA compiles once more to say it."""
+        analysis = self.executable().compiled.memory_analysis() if self.limited else None
+        return 0 if analysis is None else int(analysis.temp_size_in_bytes)
 
 
 class Nodes:
     """Compiled nodes by what they compute, where, and in which layouts their arguments are."""
 
-    def __init__(self) -> None:
+    def __init__(self, limited: bool) -> None:
+        self._limited = limited
         self._known: dict[Any, list[tuple[CompiledNode, Any]]] = {}
         self._numbers = itertools.count()
 
@@ -108,7 +108,8 @@ class Nodes:
         c = executable.compilation
         count = len(c.program.inputs)
         ins, outs = (tuple(s.without_partial() for s in specs) for specs in (c.in_specs[:count], c.out_specs))
-        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, devices, ins, outs)
+        limited = self._limited and isinstance(devices[0], jax.Device)  # XLA of another process does not say it
+        return CompiledNode(f"{name}_{next(self._numbers)}", node.source, c, devices, ins, outs, limited)
 
 
 def _has_constants(jaxpr: core.ClosedJaxpr) -> bool:
