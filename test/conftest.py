@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Before anything starts jax: tests run on eight CPU devices, and may import `examples`, `bench` and `support`.  XLA
 # makes code for programs that run once by its quicker emitters, where it still has them, and without LLVM's
@@ -35,6 +36,10 @@ for _flag, _value in _XLA.items():
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
+
+# Nothing is wrong with an example that takes long where others use the processor, or compiles what the next ones use.
+settings.register_profile("pcg", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pcg")
 
 _EXCLUDED = {"Inputs", "unit", "support"}
 

@@ -7,7 +7,7 @@ import functools
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcg.pipeline.automatic import automatic
@@ -430,7 +430,7 @@ def mutations(draw: st.DrawFn):
     return dataclasses.replace(changed(found, device, change), order=tuple(order)), found
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None)
 @given(mutations(), st.integers(0, 1000))
 def test_what_passes_is_right(case: tuple[Instructions, Instructions], seed: int) -> None:
     """Instructions with a random change either fail the check or still do the step, at any speed."""
@@ -457,7 +457,7 @@ def pipelines(draw: st.DrawFn) -> Schedule:
     return automatic(p, effort="quick")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None)
 @given(pipelines(), st.integers(1, 3), st.sets(st.sampled_from(("donate", "tied", "skip", "norm"))), st.integers(0, 1000))
 def test_any_schedule(s: Schedule, capacity: int, options: set[str], seed: int) -> None:
     step = training_step(s.pipeline, **{name: name in options for name in ("donate", "tied", "skip", "norm")})
