@@ -90,7 +90,7 @@ class RemoteValue:
         """
         self.keeper.wait(self.run.over, str(self.run))
         if (error := self.run.lost or self.run.errors.get(self.key)) is not None:
-            raise error
+            raise error.again()
         return self
 
     def host(self) -> HostArray:
