@@ -71,7 +71,7 @@ def programs(draw: Callable[[Any], Any], explicit: bool = True) -> Drawn:
         on = on or f"s{number(0, count - 1)}"
         free = list(meshes[on].names)
         dims = [[free.pop(number(0, len(free) - 1))] if free and draw(st.booleans()) else [] for _ in shape]
-        return shardings._text(ShardSpec.of(dims), on)
+        return shardings.spec_text(ShardSpec.of(dims), on)
 
     values = []
 

@@ -152,6 +152,11 @@ class ByShapes(ABC, Generic[E]):
         return self._executables[()]
 
 
+def numbers(argnums: int | Sequence[int]) -> tuple[int, ...]:
+    """Numbers of arguments, of which one may be alone."""
+    return (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+
 def _signature(function: Callable[..., Any] | None) -> inspect.Signature | None:
     try:
         return None if function is None else inspect.signature(function)

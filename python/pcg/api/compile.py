@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from pcg.api.by_shapes import numbers
 from pcg.api.compiled import Compiled, CompileOptions
 from pcg.api.on_slice import OnSlice
 from pcg.api.pipelined import Pipelined, PipelineOptions
@@ -150,10 +151,10 @@ def compile(
         machine = Machine.of(cluster) if cluster is not None else search.get("machine")
         return Pipelined(
             function, loaded, ours, placed, divided, is_open=open_mesh, engine=str(engine), machine=machine,  # type: ignore[arg-type]
-            memory_limit=limit, static_argnums=_numbers(static_argnums), donate_argnums=_numbers(donate_argnums),
+            memory_limit=limit, static_argnums=numbers(static_argnums), donate_argnums=numbers(donate_argnums),
         )  # fmt: skip
     options = CompileOptions(
-        strategy, _numbers(donate_argnums), _numbers(static_argnums), in_shardings, out_shardings, limit, search, refine
+        strategy, numbers(donate_argnums), numbers(static_argnums), in_shardings, out_shardings, limit, search, refine
     )
     if source is None:
         assert callable(program)
@@ -162,7 +163,3 @@ def compile(
         raise ProgramError("static_argnums is for functions; a StableHLO module has no static arguments")
     loaded = load_program(source[0], path=source[1], donated=frozenset(options.donate_argnums))
     return Compiled(None, loaded, ours, placed, options, open_mesh=open_mesh, cluster=cluster, all_devices=devices)
-
-
-def _numbers(argnums: int | Sequence[int]) -> tuple[int, ...]:
-    return (argnums,) if isinstance(argnums, int) else tuple(argnums)

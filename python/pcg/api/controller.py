@@ -31,7 +31,8 @@ try:
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.Controller needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
-from pcg.api.lowering import Lowering, OnASlice
+from pcg.api.by_shapes import numbers
+from pcg.api.lowering import FunctionOnSlice, Lowering
 from pcg.api.on_slice import OnSlice
 from pcg.api.slice_program import SliceFunction, SliceProgram
 from pcg.controller.errors import ResourceError
@@ -90,7 +91,7 @@ class Controller:
         for island, own in found:
             self.backend.add_island(island.name, own)
         self.clients: dict[str, Client] = {}
-        self.functions: dict[str, OnASlice] = {}
+        self.functions: dict[str, FunctionOnSlice] = {}
         """Functions on slices by the marks that they have in traces; programs may call those of other clients."""
         self._names = itertools.count()
 
@@ -245,7 +246,7 @@ class Client:
         """
         if function is None:
             return lambda f: self.program(f, donate_argnums=donate_argnums, static_argnums=static_argnums)
-        return SliceProgram(self.lowering, function, _numbers(donate_argnums), _numbers(static_argnums))
+        return SliceProgram(self.lowering, function, numbers(donate_argnums), numbers(static_argnums))
 
     def close(self) -> None:
         """Give everything back: runs that wait are not launched, buffers are freed, slices released."""
@@ -345,7 +346,3 @@ def _islands(
 
 def _kind(device: Any) -> str:
     return str(getattr(device, "device_kind", device.platform))
-
-
-def _numbers(argnums: int | Sequence[int]) -> tuple[int, ...]:
-    return (argnums,) if isinstance(argnums, int) else tuple(argnums)

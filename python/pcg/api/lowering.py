@@ -16,7 +16,7 @@ from pcg.runtime.islands.dispatcher import Dispatcher
 from pcg.runtime.islands.future import Placed
 
 
-class OnASlice(Protocol):
+class FunctionOnSlice(Protocol):
     """A function on a slice."""
 
     slice: OnSlice
@@ -58,7 +58,7 @@ class Lowering:
     """
 
     def __init__(
-        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, OnASlice],
+        self, client: str, backend: Backend, dispatcher: Dispatcher, functions: dict[str, FunctionOnSlice],
         deadline: float,
     ) -> None:  # fmt: skip
         self.client, self.dispatcher, self.deadline = client, dispatcher, deadline
@@ -67,7 +67,7 @@ class Lowering:
         self._nodes = Nodes(any(q.memory is not None for q in dispatcher.scheduler.queues.values()))
         self._first = ""
 
-    def register(self, function: OnASlice) -> str:
+    def register(self, function: FunctionOnSlice) -> str:
         """A mark that says which function, on which slice, a call in a trace is of."""
         mark = f"f{len(self._functions)}"
         self._functions[mark] = function

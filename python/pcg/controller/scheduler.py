@@ -284,10 +284,6 @@ class Scheduler:
             reasons = [f"behind {', '.join(sorted(ahead))}"] if ahead else []
         return "; ".join(reasons)
 
-    def estimate(self, program: str, island: str) -> float | None:
-        """Seconds of a program on an island as measured, None if it has not run."""
-        return self._seconds.get((program, island))
-
     def clients(self) -> Collection[str]:
         """Clients with runs that wait."""
         return {c for q in self.queues.values() for c in q.waiting}

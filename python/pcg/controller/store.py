@@ -1,4 +1,4 @@
-"""Logical buffers: one handle per sharded array, counted, and owned by a client and a run."""
+"""Logical buffers: one handle per sharded array, owned by a client and a run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ class Entry:
     `value` is what the backend keeps: an array, or a `RunError` where there is none.
     """
 
-    __slots__ = ("handle", "client", "run", "island", "nbytes", "refs", "value", "kept")
+    __slots__ = ("handle", "client", "run", "island", "nbytes", "value", "kept")
 
     def __init__(self, handle: int, client: str, run: int, island: str, nbytes: int) -> None:
         self.handle, self.client, self.run, self.island, self.nbytes = handle, client, run, island, nbytes
-        self.refs = 1
         self.value: Any = None
         self.kept = False
         """Whether its run is done, so that its bytes are counted until it is freed."""
@@ -33,23 +32,21 @@ class ObjectStore:
         self._dropped: deque[Entry] = deque()
 
     def put(self, client: str, run: int, island: str, nbytes: int) -> Entry:
-        """A buffer that a run will write; it has one reference."""
+        """A buffer that a run will write; one future refers to it, which all that need it share."""
         entry = Entry(next(self._numbers), client, run, island, nbytes)
         self.entries[entry.handle] = entry
         return entry
 
     def drop(self, entry: Entry) -> None:
-        """One reference less.  Counted by `freed`, since this may be called by the garbage collector."""
-        if entry.refs == 1:
-            entry.value = None
+        """Nobody refers to a buffer.  Counted by `freed`, since this may be called by the garbage collector."""
+        entry.value = None
         self._dropped.append(entry)
 
     def freed(self) -> Iterator[Entry]:
-        """The buffers whose last reference was dropped since the last call; they are gone now."""
+        """The buffers that were dropped since the last call; they are gone now."""
         while self._dropped:
             entry = self._dropped.popleft()
-            entry.refs -= 1
-            if not entry.refs and self.entries.pop(entry.handle, None) is not None:
+            if self.entries.pop(entry.handle, None) is not None:
                 entry.value = None
                 yield entry
 
@@ -63,10 +60,6 @@ class ObjectStore:
     def of_client(self, client: str) -> list[Entry]:
         """The buffers that a client owns."""
         return [e for e in self.entries.values() if e.client == client]
-
-    def of_run(self, run: int) -> list[Entry]:
-        """The buffers that a run has written."""
-        return [e for e in self.entries.values() if e.run == run]
 
     def nbytes(self, island: str, client: str | None = None) -> int:
         """Bytes per device on an island, of all clients or of one."""

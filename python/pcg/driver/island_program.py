@@ -77,13 +77,13 @@ def _module(
     for i, v in enumerate(arguments):
         names[v] = f"%v{v}"
         slice, spec = at[v]
-        own = [f"dist.mesh = @{slice}", f"{shardings.SPEC} = {_spec(slice, spec)}"]
+        own = [f"dist.mesh = @{slice}", f"{shardings.SPEC} = {shardings.spec_text(spec, slice)}"]
         own += [DONATED] if i in donated else []
         inputs.append(f"%v{v}: {types[v]} {{{', '.join(own)}}}")
     lines.append(f"func.func @{name}({', '.join(inputs)}) -> {tuple_of(results)} {{")
     for i, node in enumerate(nodes):
         specs = [
-            f"{what} = [{', '.join(_spec(node.slice, s) for s in own)}]"
+            f"{what} = [{', '.join(shardings.spec_text(s, node.slice) for s in own)}]"
             for what, own in ((shardings.IN_SPECS, node.in_specs), (shardings.OUT_SPECS, node.out_specs))
         ]
         reads = ", ".join(names[v] for v in node.reads)
@@ -97,8 +97,3 @@ def _module(
     lines.append(f"  return {', '.join(names[v] for v in results)} : {', '.join(types[v] for v in results)}")
     lines.append("}")
     return "\n".join(lines)
-
-
-def _spec(slice: str, spec: ShardSpec) -> str:
-    dims = ", ".join("[" + ", ".join(f'"{a}"' for a in d) + "]" for d in spec.dims)
-    return f"#dist.shard_spec<@{slice}, [{dims}], {{}}>"

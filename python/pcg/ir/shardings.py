@@ -41,7 +41,8 @@ CONSTRAINTS = frozenset({"dist.constraint", "dist.reshard"})
 
 
 @lru_cache(maxsize=65536)
-def _text(spec: ShardSpec, mesh: str) -> str:
+def spec_text(spec: ShardSpec, mesh: str) -> str:
+    """A spec on the mesh with symbol `mesh`, as the IR prints it."""
     dims = ", ".join("[" + ", ".join(f'"{a}"' for a in d) + "]" for d in spec.dims)
     partial = ", ".join(f'"{a}" = "{k}"' if ":" in a else f'{a} = "{k}"' for a, k in spec.partial)
     return f"#dist.shard_spec<@{mesh}, [{dims}], {{{partial}}}>"
@@ -71,7 +72,7 @@ def _once(read: Callable[[ir.Attribute], T]) -> Callable[[ir.Attribute], T]:
 
 def to_attr(spec: ShardSpec, mesh: str = MESH) -> ir.Attribute:
     """The attribute of a spec, on the mesh with symbol `mesh`; needs a current context."""
-    return ir.Attribute.parse(_text(spec, mesh))
+    return ir.Attribute.parse(spec_text(spec, mesh))
 
 
 @_once

@@ -26,7 +26,7 @@ from pcg.viz.runs import IslandRun
 _LOOK = 0.01
 #: Seconds that a call waits itself for room in the queues, before a thread does.
 _BRIEFLY = 3e-4
-#: Seconds until a run must be done, unless its client says otherwise.
+#: Seconds until a run must be launched, unless its client says otherwise.
 DEADLINE = 3600.0
 
 

@@ -30,10 +30,10 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSha
 from pcg.controller.faults import RunError
 from pcg.controller.streams import Value
 from pcg.driver.program import ELEMENT_DTYPES
-from pcg.layout import Mesh, ShardSpec
+from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.placement import DeviceMesh
+from pcg.runtime.islands.computation import sharding_of
 
 #: Sockets between two processes.
 _SOCKETS = 4
@@ -114,13 +114,6 @@ class Edges:
             return x if key is None else jax.random.wrap_key_data(x, impl=key)
 
         return receive
-
-
-def sharding_of(value: Value, mesh: Mesh, devices: Sequence[Any]) -> NamedSharding:
-    """The layout of a value on devices, one for each position of a mesh."""
-    # XLA gives an array without elements that is split the wrong shape.
-    spec = ShardSpec.replicated(len(value.spec.dims)) if 0 in value.shape else value.spec
-    return DeviceMesh.of(Mesh(mesh.axes), devices).sharding(spec)
 
 
 def _kind(value: Value, sharding: Sharding) -> jax.ShapeDtypeStruct:

@@ -11,15 +11,15 @@ from typing import Any
 
 import jax
 
-from pcg.controller.faults import NodeError, RunError
+from pcg.controller.faults import RunError
 from pcg.controller.stream_use import last_slot, most_bytes, taken_over
 from pcg.controller.streams import Call, Copy, Free, IslandProgram, Receive, Send, order
-from pcg.layout import Mesh, ShardSpec
+from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.islands.backend import Function
+from pcg.runtime.islands.computation import Computation, computation, copier, sharding_of
 from pcg.runtime.islands.future import Placed
 from pcg.runtime.islands.island_queue import Island, wait_for
-from pcg.runtime.placement import DeviceMesh
 
 Act = Callable[[list[Any]], None]
 
@@ -48,15 +48,11 @@ class EmbeddedBackend:
         self, program: IslandProgram, functions: Mapping[str, Function], outputs: Sequence[Placed],
         constants: Sequence[Any],
     ) -> EmbeddedProgram:  # fmt: skip
-        meshes = {
-            name: DeviceMesh.of(Mesh(mesh.axes), self.devices(island, mesh.device_ids or range(mesh.size)))
+        on = {
+            name: (mesh, self.devices(island, mesh.device_ids or range(mesh.size)))
             for name, (island, mesh) in program.slices.items()
         }
-        # XLA gives an array without elements that is split the wrong shape.
-        shardings = [
-            meshes[v.slice].sharding(ShardSpec.replicated(len(v.spec.dims)) if 0 in v.shape else v.spec)
-            for v in program.values
-        ]
+        shardings = [sharding_of(v, *on[v.slice]) for v in program.values]
         return EmbeddedProgram(program, functions, shardings, self.islands, outputs, constants)
 
     def close(self) -> None:
@@ -90,7 +86,6 @@ class EmbeddedProgram:
             (placed, program.island_of(v), program.values[v].nbytes)
             for placed, v in zip(outputs, program.results, strict=True)
         ]
-        self.kept = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
         self.nbytes = {
             name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
         }  # fmt: skip
@@ -138,55 +133,35 @@ class EmbeddedProgram:
             place[island] += 1
         return acts
 
+    def _computation(self, island: str, what: Call, donated: Sequence[int]) -> Computation:
+        function = self._functions[what.function]
+        sizes = [self.program.values[v].nbytes for v in what.values]
+        gang = self.program.slices[what.slice][1].size > 1
+        names = self.name, function.name, function.source
+        return computation(function.prepared(donated), names, sizes, self._islands[island], gang)
+
     def _call(self, island: str, what: Call, donated: Sequence[int]) -> Act:
-        base, function, on = self._base[island], self._functions[what.function], self._islands[island]
-        run = function.prepared(donated)
+        base, run = self._base[island], self._computation(island, what, donated)
         reads = tuple(base + s for s in what.reads)
         writes = tuple(base + s for s in what.writes)
         gone = tuple(base + s for s in what.donates if s not in what.writes)
-        gang = self.program.slices[what.slice][1].size > 1
-        program, count = self.name, len(writes)
-        sizes = [self.program.values[v].nbytes for v in what.values]
-        smallest = sizes.index(min(sizes))
 
         def call(slots: list[Any]) -> None:
-            arguments = [slots[i] for i in reads]
-            try:
-                out = run(*arguments)
-            except Exception as error:
-                lost = next((a for a in arguments if isinstance(a, RunError)), None)
-                if lost is None:
-                    lost = NodeError(program, function.name, function.source, error)
-                    lost.because(error)
-                out = [lost] * count
+            out = run([slots[i] for i in reads])
             for i in gone:
                 slots[i] = None
             for i, x in zip(writes, out, strict=True):
                 slots[i] = x
-            on.launched += 1
-            done = out[smallest]
-            if not isinstance(done, RunError):
-                on.newest = done
-                if gang:
-                    on.gang(done)
 
         return call
 
     def _copy(self, source: int, target: int, value: int) -> Act:
-        sharding, shape = self._shardings[value], self.program.values[value].shape
-        known: dict[Any, Callable[[Any], Any]] = {}
+        copy = copier(self._shardings[value], self.program.values[value].shape)
 
-        def copy(slots: list[Any]) -> None:
-            x = slots[source]
-            if isinstance(x, RunError):
-                slots[target] = x
-                return
-            found = known.get(x.sharding)
-            if found is None:
-                found = known[x.sharding] = jax_compat.copying(x.sharding, sharding, shape[: x.ndim])
-            slots[target] = found(x)
+        def act(slots: list[Any]) -> None:
+            slots[target] = copy(slots[source])
 
-        return copy
+        return act
 
     # -- running -------------------------------------------------------------------------------
 
@@ -221,24 +196,12 @@ class EmbeddedProgram:
         returned = [slot for _, slot in sorted(stream.results)]
         if tuple(taken) != what.reads or tuple(returned) != what.writes:
             return None
-        function, on = self._functions[what.function], self._islands[name]
-        run = function.prepared(taken_over(self.program, name)[stream.instructions.index(what)])
-        sizes = [self.program.values[v].nbytes for v in what.values]
-        smallest, count = sizes.index(min(sizes)), len(sizes)
-        gang, program = self.program.slices[what.slice][1].size > 1, self.name
+        on = self._islands[name]
+        run = self._computation(name, what, taken_over(self.program, name)[stream.instructions.index(what)])
 
         def direct(arguments: list[Any]) -> tuple[Sequence[Any], Any]:
-            try:
-                out = run(*arguments)
-            except Exception as error:
-                lost = NodeError(program, function.name, function.source, error)
-                lost.because(error)
-                return [lost] * count, None
-            on.newest = done = out[smallest]
-            on.launched += 1
-            if gang:
-                on.gang(done)
-            return out, (done, on)
+            out = run(arguments)
+            return out, None if isinstance(out[0], RunError) else (on.newest, on)
 
         return direct
 

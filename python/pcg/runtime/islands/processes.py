@@ -185,7 +185,6 @@ class ProcessProgram:
         self.outputs: Sequence[tuple[Placed, str, int]] = [
             (placed, program.island_of(v), values[v].nbytes) for placed, v in zip(outputs, program.results, strict=True)
         ]
-        self.kept: Mapping[str, int] = {name: sum(n for _, i, n in self.outputs if i == name) for name in self.islands}
         self.nbytes: Mapping[str, int] = {
             name: most_bytes(program, name, lambda f: functions[f].workspace) for name in self.islands
         }

@@ -9,7 +9,7 @@ another.
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,12 +96,8 @@ class SimulatedBackend:
         """From the controller, by island."""
         self.transfers = 0
         """Messages between islands."""
-        self.host_messages: Counter[str] = Counter()
-        """From an island's first host to its others, by island."""
         self.host_free: dict[str, float] = {}
         self.device_free: dict[str, float] = {}
-        self.busy: defaultdict[str, float] = defaultdict(float)
-        """Seconds that the devices of an island computed."""
         self._lock = threading.Lock()
         self._seconds: dict[int, tuple[Any, float]] = {}
 
@@ -176,7 +172,6 @@ class SimulatedProgram:
         slots: dict[str, list[float]] = {name: [0.0] * s.slots for name, s in program.streams.items()}
         for name, stream in program.streams.items():
             b.messages[name] += 1
-            b.host_messages[name] += b.hosts(name) - 1
             for number, slot in stream.arguments:
                 x = arguments[number] if number < len(arguments) else None
                 slots[name][slot] = x.ready_at if isinstance(x, SimulatedValue) else b.now
@@ -195,7 +190,6 @@ class SimulatedProgram:
                 seconds = self._seconds[what.function]
                 start = max([prepared[name], b.device_free[name], *(own[i] for i in what.reads)])
                 b.device_free[name] = end = start + seconds
-                b.busy[name] += seconds
                 for slot in what.writes:
                     own[slot] = end
             elif isinstance(what, Copy):

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from pcg.controller.faults import NodeError, RunError
+from pcg.controller.faults import RunError
 from pcg.controller.stream_use import last_slot, taken_over
 from pcg.controller.streams import Call, Copy, IslandProgram, Receive, Send
 from pcg.driver.program import ELEMENT_DTYPES
@@ -19,7 +19,8 @@ from pcg.layout import Mesh
 from pcg.runtime import jax_compat
 from pcg.runtime.device_program import DeviceExecutable, DeviceProgram
 from pcg.runtime.inputs import np_dtype
-from pcg.runtime.islands.edges import Edges, sharding_of
+from pcg.runtime.islands.computation import computation, copier, sharding_of
+from pcg.runtime.islands.edges import Edges
 from pcg.runtime.islands.island_queue import Island
 from pcg.runtime.islands.protocol import HostArray, Load
 
@@ -96,45 +97,25 @@ class StreamRunner:
         executable = DeviceExecutable(self._code[number], devices, tuple(donated))
         plain = not (executable.program.constants or executable.needs_x64)
         call = executable.jitted if plain else lambda *args: executable.call(args, {})
-        gone = [s for s in what.donates if s not in what.writes]
         sizes = [self.program.values[v].nbytes for v in what.values]
-        smallest, island, program = sizes.index(min(sizes)), self._island, self.name
+        run_node = computation(call, (self.name, what.function, source), sizes, self._island, len(devices) > 1)
+        gone = [s for s in what.donates if s not in what.writes]
 
         def act(slots: list[Any], run: int) -> None:
-            arguments = [slots[i] for i in what.reads]
-            lost: RunError | None = next((a for a in arguments if isinstance(a, RunError)), None)
-            out: Sequence[Any] = ()
-            if lost is None:
-                try:
-                    out = call(*arguments)
-                except Exception as error:
-                    lost = NodeError(program, what.function, source, error)
-            if lost is not None:
-                out = [lost] * len(what.writes)
+            out = run_node([slots[i] for i in what.reads])
             for i in gone:
                 slots[i] = None
             for i, x in zip(what.writes, out, strict=True):
                 slots[i] = x
-            island.launched += 1
-            if lost is None:
-                island.newest = out[smallest]
-                if len(devices) > 1:
-                    island.gang(out[smallest])
 
         return act
 
     def _copy(self, what: Copy) -> Act:
         value = self.program.values[what.value]
-        sharding = sharding_of(value, *self._on[value.slice])
-        known: dict[Any, Callable[[Any], Any]] = {}
+        copy = copier(sharding_of(value, *self._on[value.slice]), value.shape)
 
         def act(slots: list[Any], run: int) -> None:
-            x = slots[what.source]
-            if not isinstance(x, RunError):
-                if x.sharding not in known:
-                    known[x.sharding] = jax_compat.copying(x.sharding, sharding, value.shape[: x.ndim])
-                x = known[x.sharding](x)
-            slots[what.target] = x
+            slots[what.target] = copy(slots[what.source])
 
         return act
 

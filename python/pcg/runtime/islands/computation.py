@@ -1,0 +1,69 @@
+"""Calls and copies of streams on devices of this process: errors take the place of values.  Imports jax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jax.sharding import NamedSharding
+
+from pcg.controller.faults import NodeError, RunError
+from pcg.controller.streams import Value
+from pcg.layout import Mesh, ShardSpec
+from pcg.runtime import jax_compat
+from pcg.runtime.islands.island_queue import Island
+from pcg.runtime.placement import DeviceMesh
+
+#: Arguments to results, or errors in their places.
+Computation = Callable[[list[Any]], Sequence[Any]]
+
+
+def computation(
+    call: Callable[..., Sequence[Any]], names: tuple[str, str, str], sizes: Sequence[int], island: Island, gang: bool
+) -> Computation:
+    """A node of a program, put into the queues of an island.
+
+    Args:
+      call: what runs it on arrays.
+      names: of the program, the node, and the user's line.
+      sizes: bytes of each result.
+      gang: it has several devices.
+    """
+    smallest, count = sizes.index(min(sizes)), len(sizes)
+
+    def compute(arguments: list[Any]) -> Sequence[Any]:
+        island.launched += 1
+        try:
+            out = call(*arguments)
+        except Exception as error:
+            # What is an error already is not looked for before: nearly all calls have none.
+            lost = next((a for a in arguments if isinstance(a, RunError)), None)
+            return [lost or NodeError(*names, error).because(error)] * count
+        island.newest = done = out[smallest]
+        if gang:
+            island.gang(done)
+        return out
+
+    return compute
+
+
+def copier(sharding: Any, shape: Sequence[int]) -> Callable[[Any], Any]:
+    """What copies arrays, of whatever layouts, to one; an error stays what it is."""
+    known: dict[Any, Callable[[Any], Any]] = {}
+
+    def copy(x: Any) -> Any:
+        if isinstance(x, RunError):
+            return x
+        found = known.get(x.sharding)
+        if found is None:
+            found = known[x.sharding] = jax_compat.copying(x.sharding, sharding, shape[: x.ndim])
+        return found(x)
+
+    return copy
+
+
+def sharding_of(value: Value, mesh: Mesh, devices: Sequence[Any]) -> NamedSharding:
+    """The layout of a value on devices, one for each position of a mesh."""
+    # XLA gives an array without elements that is split the wrong shape.
+    spec = ShardSpec.replicated(len(value.spec.dims)) if 0 in value.shape else value.spec
+    return DeviceMesh.of(Mesh(mesh.axes), devices).sharding(spec)
