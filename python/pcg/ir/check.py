@@ -237,10 +237,18 @@ class _Check:
                     meshes = list(self.meshes.values())
                     axes = ", ".join(map(repr, meshes[0].names if len(meshes) == 1 else sorted(known)))
                     raise PcgError(f"'{name}': unknown axis {axis!r}; the mesh has {axes}", op.location)
-        elif name in ("pcg.stage", "pcg.transfer"):
+        elif name in ("pcg.dispatch", "pcg.collect", "pcg.collect_back"):
+            self.layout(op, f"spec of '{name}'", op.attributes["spec"], ir.TypeAttr(op.attributes["type"]).value)
+            if name != "pcg.dispatch":
+                types = [r.type for r in op.results]
+                self.array(op, shardings.OUT_SPECS, op.attributes[shardings.OUT_SPECS], types, "result")
+        elif name in ("pcg.stage", "pcg.transfer", "pcg.exchange", "pcg.exchange_back"):
             self.mesh_symbol(op, f"'{name}': mesh", op.attributes["mesh"])
             if name == "pcg.stage":
                 self.stage(op)
+            elif name != "pcg.transfer":
+                for where, values in ((shardings.IN_SPECS, op.operands), (shardings.OUT_SPECS, op.results)):
+                    self.array(op, where, op.attributes[where], [v.type for v in values], "value")
 
     def stage(self, op: ir.Operation) -> None:
         """P9, P10: a stage takes and yields tuples that are made where it stands, and is not inside of an op."""

@@ -6,7 +6,20 @@ import heapq
 
 from torch_mlir import ir
 
-from pcg.controller.streams import Call, Copy, Free, Instruction, IslandProgram, Receive, Send, Stream, Value, nbytes
+from pcg.controller.streams import (
+    Call,
+    Collect,
+    Copy,
+    Dispatch,
+    Free,
+    Instruction,
+    IslandProgram,
+    Receive,
+    Send,
+    Stream,
+    Value,
+    nbytes,
+)
 from pcg.dialects import checks
 from pcg.ir import shardings
 from pcg.ir.errors import PcgError
@@ -128,6 +141,14 @@ class _StreamReader:
         elif op.name == "pcg.send":
             value = self.owner.value(op.operands[0].type, op.attributes["spec"].maybe_downcast())
             self._add(op, Send(reads[0], *_message(op), value))
+        elif op.name == "pcg.dispatch":
+            rows, routing = (self._value(v) for v in op.operands)
+            back = nodes.BACK in op.attributes
+            self._add(op, Dispatch((reads[0], reads[1]), *_message(op), (rows, routing), self._far(op), back))
+        elif op.name in ("pcg.collect", "pcg.collect_back"):
+            writes, values = (tuple(f(r) for r in op.results) for f in (self._define, self._value))
+            back, drop = op.name == "pcg.collect_back", nodes.DROP in op.attributes
+            self._add(op, Collect(tuple(reads), writes, *_message(op), values, self._far(op), back, drop))
         else:
             self._add(op, Receive(self._define(op.results[0]), *_message(op), self._value(op.results[0])))
         for value in ends:
@@ -141,6 +162,10 @@ class _StreamReader:
 
     def _value(self, value: ir.Value) -> int:
         return self.owner.value(value.type, nodes.layout(value))
+
+    def _far(self, op: ir.Operation) -> int:
+        """What the rows of an exchange are at its other end."""
+        return self.owner.value(ir.TypeAttr(op.attributes["type"]).value, op.attributes["spec"].maybe_downcast())
 
     def _use(self, value: ir.Value, op: ir.Operation, verb: str = "reads") -> int:
         if value not in self.slot:
