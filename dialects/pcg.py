@@ -344,8 +344,8 @@ class CollectBackOp(Pcg.Operation, name="collect_back"):
     """Takes rows that return, to where they left by their `destination`; waits as `pcg.collect` does.
 
     `%y = "pcg.collect_back"(%d) {tag = 1, peer = "podB", type = tensor<2x8x4xf32>,
-    spec = #dist.shard_spec<@right, [["expert"], [], []], {}>, out_specs = [#dist.shard_spec<@left, [["data"], []], {}>]}
-    : (tensor<8xi32>) -> tensor<8x4xf32>`
+    spec = #dist.shard_spec<@right, [["expert"], [], []], {}>,
+    out_specs = [#dist.shard_spec<@left, [["data"], []], {}>]} : (tensor<8xi32>) -> tensor<8x4xf32>`
     """
 
     destination: ext.Operand[Any]

@@ -28,6 +28,7 @@ from typing import Any
 
 try:
     import jax
+    from jax.extend import source_info_util
 except ImportError as error:  # pragma: no cover (the test environment has jax)
     raise ImportError("pcg.Controller needs jax: pip install 'pcg[jax]' (pcg-opt works without)") from error
 
@@ -48,6 +49,8 @@ from pcg.runtime.islands.dispatcher import DEADLINE, Dispatcher
 from pcg.runtime.islands.embedded import EmbeddedBackend
 from pcg.runtime.islands.processes import ProcessBackend
 from pcg.viz.runs import Runs, collected
+
+source_info_util.register_exclusion(__file__)  # the source of an exchange is the user's call
 
 #: What runs programs, by name.
 BACKENDS: Mapping[str, Callable[[], Any]] = {"embedded": EmbeddedBackend, "processes": ProcessBackend}

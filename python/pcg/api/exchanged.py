@@ -8,11 +8,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.extend import source_info_util
 
 from pcg.api.on_slice import OnSlice
 from pcg.frontend import exchange as traced
 from pcg.layout import Mesh
 from pcg.runtime import jax_compat
+
+source_info_util.register_exclusion(__file__)  # a node's source is the user's call
 
 #: What is done with rows for which a receiver has no room.
 OVERFLOW = ("error", "drop")

@@ -67,7 +67,7 @@ def _check_values(program: Streams) -> None:
         for what in stream.instructions:
             if isinstance(what, Call | Dispatch | Collect):
                 used += what.values
-                used += () if isinstance(what, Call) else [what.target if isinstance(what, Dispatch) else what.source]
+                used += () if isinstance(what, Call) else [what.target if isinstance(what, Dispatch) else what.origin]
             elif not isinstance(what, Free):
                 used.append(what.value)
     if bad := [n for n in used if not 0 <= n < len(program.values)]:
@@ -153,11 +153,11 @@ def _check_exchange(
     if (len(receive.reads), len(receive.writes)) != ((1, 1) if receive.back else (0, 2)):
         text = f"{where}: it reads {len(receive.reads)} slots and writes {len(receive.writes)}"
         raise StreamError(text, island, place)
-    for one, other in ((send.values[0], receive.source), (send.target, receive.values[0])):
+    for one, other in ((send.values[0], receive.origin), (send.target, receive.values[0])):
         if program.values[one] != program.values[other]:
             text = f"{where}: it expects {program.values[other]}, and it is {program.values[one]}"
             raise StreamError(text, island, place)
-    rows, result = program.values[receive.source], program.values[receive.values[0]]
+    rows, result = program.values[receive.origin], program.values[receive.values[0]]
     if rows.dtype != result.dtype:
         raise StreamError(f"{where}: rows of type {rows.dtype} are to be {result.dtype}", island, place)
     for value in (rows, result):

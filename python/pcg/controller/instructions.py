@@ -125,6 +125,8 @@ class Dispatch:
     """What the peer makes of the rows: an index of `Streams.values`."""
     back: bool
     """Whether rows return to where an exchange took them from."""
+    source: str = ""
+    """File and line of the user's call."""
 
     def __str__(self) -> str:
         return f"Dispatch {self.tag} of slot {self.reads[0]} by slot {self.reads[1]} to {self.peer}"
@@ -142,11 +144,12 @@ class Collect:
     peer: str
     values: tuple[int, ...]
     """What it writes: indices of `Streams.values`."""
-    source: int
+    origin: int
     """What the rows are where they come from: an index of `Streams.values`."""
     back: bool
     drop: bool = False
     """Whether rows beyond the capacity are left out; else they are an error."""
+    source: str = ""
 
     def __str__(self) -> str:
         return f"Collect {self.tag} from {self.peer} in slot {self.writes[0]}"

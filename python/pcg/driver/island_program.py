@@ -49,8 +49,8 @@ class ExchangeBoundary:
 
 def lower_program(
     name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
-    nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int], slices: Mapping[str, tuple[str, Mesh, Sequence[int]]],
-    donated: Collection[int] = (),
+    nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int],
+    slices: Mapping[str, tuple[str, Mesh, Sequence[int]]], donated: Collection[int] = (),
 ) -> tuple[IslandProgram, dict[str, str]]:  # fmt: skip
     """The streams of a program, and its modules as text: "slices" (before any pass) and "islands" (after all).
 
@@ -74,8 +74,8 @@ def lower_program(
 
 def _module(
     name: str, leaves: Sequence[Leaf], at: Mapping[int, tuple[str, ShardSpec]], arguments: Sequence[int],
-    nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int], slices: Mapping[str, tuple[str, Mesh, Sequence[int]]],
-    donated: Collection[int],
+    nodes: Sequence[Boundary | ExchangeBoundary], results: Sequence[int],
+    slices: Mapping[str, tuple[str, Mesh, Sequence[int]]], donated: Collection[int],
 ) -> str:  # fmt: skip
     types = [f"tensor<{'x'.join([*map(str, leaf.shape), leaf.element])}>" for leaf in leaves]
 

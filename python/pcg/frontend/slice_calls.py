@@ -36,7 +36,7 @@ class Node:
     source: str
     """File and line of the call."""
     route: Route | None = None
-    """Of an exchange, which computes nothing: `reads` and `writes` are those of the equation; `slice` has the results."""
+    """Of an exchange, which computes nothing: it reads and writes what its equation does; `slice` has the results."""
     back: bool = False
     """Whether its rows return."""
 

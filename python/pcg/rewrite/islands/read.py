@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 
 from torch_mlir import ir
 
@@ -26,6 +27,8 @@ from pcg.ir.errors import PcgError
 from pcg.ir.types import element_bytes
 from pcg.rewrite.islands import nodes
 
+#: A location that is the file and line of a call.
+_LINE = re.compile(r'loc\("(.*)"\)')
 #: (island, place in its stream) -> the op that the instruction is of.
 Origins = dict[tuple[str, int], ir.Operation]
 
@@ -143,12 +146,12 @@ class _StreamReader:
             self._add(op, Send(reads[0], *_message(op), value))
         elif op.name == "pcg.dispatch":
             rows, routing = (self._value(v) for v in op.operands)
-            back = nodes.BACK in op.attributes
-            self._add(op, Dispatch((reads[0], reads[1]), *_message(op), (rows, routing), self._far(op), back))
+            rest = (rows, routing), self._far(op), nodes.BACK in op.attributes, _line(op)
+            self._add(op, Dispatch((reads[0], reads[1]), *_message(op), *rest))
         elif op.name in ("pcg.collect", "pcg.collect_back"):
             writes, values = (tuple(f(r) for r in op.results) for f in (self._define, self._value))
             back, drop = op.name == "pcg.collect_back", nodes.DROP in op.attributes
-            self._add(op, Collect(tuple(reads), writes, *_message(op), values, self._far(op), back, drop))
+            self._add(op, Collect(tuple(reads), writes, *_message(op), values, self._far(op), back, drop, _line(op)))
         else:
             self._add(op, Receive(self._define(op.results[0]), *_message(op), self._value(op.results[0])))
         for value in ends:
@@ -192,3 +195,9 @@ class _StreamReader:
 
 def _message(op: ir.Operation) -> tuple[int, str]:
     return int(ir.IntegerAttr(op.attributes["tag"]).value), nodes.symbol(op, "peer")
+
+
+def _line(op: ir.Operation) -> str:
+    """The user's file and line, if the program says so."""
+    found = _LINE.fullmatch(str(op.location))
+    return found[1] if found else ""

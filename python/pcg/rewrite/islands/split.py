@@ -12,7 +12,6 @@ from pcg.ir.transformation import Transformation
 from pcg.ir.walk import entry_of, functions
 from pcg.rewrite.islands import nodes
 
-
 #: What gives, and what takes, that which an op brings to another slice.
 _GIVES = {"pcg.transfer": "pcg.send", "pcg.exchange": "pcg.dispatch", "pcg.exchange_back": "pcg.dispatch"}
 _TAKES = {"pcg.transfer": "pcg.receive", "pcg.exchange": "pcg.collect", "pcg.exchange_back": "pcg.collect_back"}

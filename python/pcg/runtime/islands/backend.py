@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -34,6 +36,21 @@ class Function(Protocol):
         """What runs it on the devices of this process; `donates` are numbers of arguments that it may take over."""
 
 
+class Unfinished(ABC):
+    """A run of which a part can be put into queues only when something is known that its first part computes."""
+
+    @abstractmethod
+    def start(self, go_on: Callable[[], None]) -> None:
+        """Wait, in threads, for what is missing; they call `go_on` whenever `advance` may have something to do."""
+
+    @abstractmethod
+    def advance(self) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
+        """Put what is possible into the queues; at the end what `Loaded.launch` returns, else None.
+
+        Called by whoever launches, one at a time.
+        """
+
+
 class Loaded(Protocol):
     """A program that a backend can run."""
 
@@ -54,13 +71,21 @@ class Loaded(Protocol):
         """Of each result: what it is, its island, bytes per device."""
 
     @property
+    def donated(self) -> Sequence[int]:
+        """Numbers of the arguments that a run takes over."""
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether runs may be `Unfinished`."""
+
+    @property
     def direct(self) -> Callable[[list[Any]], tuple[Sequence[Any], Any]] | None:
         """For a program of one computation, where this process launches it: `launch` without what several need.
 
         Takes values that are where the program wants them; returns results and the token of the island.
         """
 
-    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    def launch(self, arguments: list[Any]) -> tuple[Sequence[Any], Mapping[str, Any]] | Unfinished:
         """Put a run into the queues of its islands, without waiting for it.
 
         Args:
@@ -69,7 +94,8 @@ class Loaded(Protocol):
 
         Returns:
           Values of the results, each an object with `is_deleted()`, `is_ready()`, `block_until_ready()` and
-          `__array__()`, or a `RunError` in its place; and by island a token for `ready` and `wait`.
+          `__array__()`, or a `RunError` in its place; and by island a token for `ready` and `wait`.  Or a run of which
+          only a part is in the queues.
         """
 
     def ready(self, token: Any) -> bool:
@@ -82,6 +108,8 @@ class Loaded(Protocol):
 class Backend(Protocol):
     """Islands by name, and programs on them."""
 
+    exchanged: Counter[str]
+    """What exchanges have moved so far: "parcels", "rows", and "bytes" of parcels."""
     on_failure: Callable[[str, str], None] | None
     """Called with (island, cause) of an island that is gone unasked, in any thread."""
 

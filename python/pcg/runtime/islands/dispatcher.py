@@ -17,8 +17,9 @@ from typing import Any
 from pcg.controller.faults import Cancelled, DeadlineExceeded, IslandFailed, RunError
 from pcg.controller.scheduler import IN_FLIGHT, Scheduler, Ticket
 from pcg.controller.store import Entry, ObjectStore
-from pcg.runtime.islands.backend import Loaded
+from pcg.runtime.islands.backend import Loaded, Unfinished
 from pcg.runtime.islands.future import ShardedFuture
+from pcg.runtime.islands.open_runs import OpenRuns
 from pcg.runtime.islands.run import LaunchedAtOnce, Run
 from pcg.viz.runs import IslandRun
 
@@ -51,6 +52,9 @@ class Dispatcher:
         self._closed = False
         self._launching = False
         """Whether a thread is launching: one does at a time, without the lock, so that others can submit meanwhile."""
+        self._open = OpenRuns()
+        self._resuming = 0
+        """Threads that want to put more of an open run into queues: others wait until they have."""
         self._number = 0
         self._record: list[IslandRun] | None = None
         self._recording_since = 0.0
@@ -79,17 +83,19 @@ class Dispatcher:
             if self._closed:
                 raise Cancelled(f"program {loaded.name}: the controller is closed")
             self._collect()
+            if self._open.waits(client, loaded, arguments):
+                run, futures = self._run(client, loaded, arguments, seconds)
+                self._open.parked.append(run)
+                return futures
             after = [a._run.ticket for a in arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
-            ticket = self._start_at_once(client, loaded) if not after and not self._launching else None
+            ticket = self._start_at_once(client, loaded) if not (after or self._launching or self._resuming) else None
             at_once = ticket is not None
             if ticket is None:
                 ticket = self.scheduler.submit(client, loaded.name, loaded.islands, loaded.nbytes, after)
-            self._number += 1
-            put, number = self.store.put, self._number
-            entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
-            run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
+            run, futures = self._run(client, loaded, arguments, seconds)
             run.ticket = ticket
-            futures = [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+            if loaded.exchanges:
+                self._open.open(run)
             if at_once:
                 self._launching = True
             else:
@@ -98,7 +104,7 @@ class Dispatcher:
                     self._watch(name)
                 self._changed.notify_all()
         if at_once:
-            launched: tuple[Sequence[Any], Mapping[str, Any]] = [], {}
+            launched: tuple[Any, Any] = [], {}
             try:
                 launched = self._launch(run)
             except BaseException as error:  # Ctrl-C, say: what was not launched has no values
@@ -109,9 +115,20 @@ class Dispatcher:
                 with self._lock:
                     self._launching = False
                     self._launched(run, *launched)
-                    if self._runs or self._record is not None:
+                    if self._runs or self._record is not None or self._resuming:
                         self._changed.notify_all()
         return futures
+
+    def _run(
+        self, client: str, loaded: Loaded, arguments: list[Any], seconds: float
+    ) -> tuple[Run, list[ShardedFuture]]:
+        """A run, and its results."""
+        self._number += 1
+        put, number = self.store.put, self._number
+        entries = [put(client, number, island, nbytes) for _, island, nbytes in loaded.outputs]
+        run = Run(number, client, loaded, arguments, entries, time.monotonic() + seconds)
+        futures = [ShardedFuture(e, run, self, out[0]) for e, out in zip(entries, loaded.outputs, strict=True)]
+        return run, futures
 
     def quick(
         self, client: str, loaded: Loaded, placed: Sequence[Any]
@@ -139,7 +156,7 @@ class Dispatcher:
                     return None
                 values.append(a._entry.value)
             with lock:
-                if self._launching or self._record is not None:
+                if self._launching or self._record is not None or self._resuming:
                     return None
                 if queue.in_flight >= queue.cap:
                     self._collect()
@@ -164,7 +181,7 @@ class Dispatcher:
                         self._changed.notify_all()
             with lock:
                 self._launching = False
-                if self._runs:
+                if self._runs or self._resuming:
                     self._changed.notify_all()
                 if token is not None and self._in_flight.get(island) is in_flight:
                     queue.in_flight += 1
@@ -196,8 +213,11 @@ class Dispatcher:
                 ticket = start(client, loaded.name, loaded.islands, loaded.nbytes)
         return ticket
 
-    def _launch(self, run: Run) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock."""
+    def _launch(self, run: Run) -> tuple[Any, Any]:
+        """Put a run into the queues of its devices: values of its results, tokens by island.  Without the lock.
+
+        Of a run that is not finished: the backend's `Unfinished`, and None.
+        """
         arguments: list[Any] = []
         lost: RunError | None = None
         for a in run.arguments:
@@ -212,14 +232,20 @@ class Dispatcher:
         run.started = time.perf_counter()
         if lost is None:
             try:
-                return run.loaded.launch(arguments)
+                launched = run.loaded.launch(arguments)
+                return (launched, None) if isinstance(launched, Unfinished) else launched
             except Exception as error:  # a fault of the dispatcher's own is the run's, too: nobody waits for nothing
                 lost = RunError(f"program {run.program}: {type(error).__name__}: {error}")
                 lost.because(error)
         return [lost] * len(run.loaded.outputs), {}
 
-    def _launched(self, run: Run, values: Sequence[Any], tokens: Mapping[str, Any]) -> None:
-        """Note that a run is in the queues of its devices."""
+    def _launched(self, run: Run, values: Any, tokens: Any) -> None:
+        """Note that a run, as `_launch` returned it, is in the queues of its devices, or a part of it."""
+        if tokens is None:
+            if run in self._open:  # else its island is gone
+                self._open.unfinished[run] = values
+                values.start(lambda: self._go_on(run))
+            return
         for entry, value in zip(run.entries, values, strict=True):
             if entry.handle in self.store.entries:  # else it was freed meanwhile, or its island is gone
                 entry.value = value
@@ -230,6 +256,8 @@ class Dispatcher:
                 self.most[name] = max(self.most[name], len(self._in_flight[name]))
             else:
                 self._finished(run, name, None)
+        if run in self._open:
+            self._close(run)
 
     def _finished(self, run: Run | LaunchedAtOnce, island: str, seconds: float | None) -> None:
         if isinstance(run, LaunchedAtOnce):
@@ -284,6 +312,70 @@ class Dispatcher:
                 self._launched(run, *launched)
         finally:
             self._launching = False
+        self._changed.notify_all()
+
+    # -- open runs -----------------------------------------------------------------------------
+
+    def _go_on(self, run: Run) -> None:
+        """Put more of an open run into queues, as the thread that launches."""
+        with self._lock:
+            self._resuming += 1
+            try:
+                while self._launching and run in self._open.unfinished:
+                    self._changed.wait(_LOOK)
+            finally:
+                self._resuming -= 1
+            unfinished = self._open.unfinished.get(run)
+            if unfinished is None:
+                return
+            self._launching = True
+        try:
+            found: tuple[Any, Any] | None = unfinished.advance()
+        except Exception as error:  # a fault of the backend's own is the run's, too
+            lost = RunError(f"program {run.program}: {type(error).__name__}: {error}").because(error)
+            found = [lost] * len(run.entries), {}
+        with self._lock:
+            self._launching = False
+            if found is not None and run in self._open.unfinished:
+                self._launched(run, *found)
+            self._pump()
+
+    def _close(self, run: Run) -> None:
+        """An open run has results: those that wait for it may be launched."""
+        self._open.close(run)
+        for other in self._open.ready():
+            after = [a._run.ticket for a in other.arguments if type(a) is ShardedFuture and not a._run.ticket.launched]
+            loaded = other.loaded
+            try:
+                for name in loaded.islands:
+                    if name not in self._in_flight:
+                        raise IslandFailed(name, f"{other.number} of {other.program}", "it is gone")
+                ticket = self.scheduler.submit(other.client, loaded.name, loaded.islands, loaded.nbytes, after)
+            except (RunError, MemoryError) as error:
+                self._lost(other, error if isinstance(error, RunError) else RunError(str(error)))
+                continue
+            other.ticket = ticket
+            self._runs[ticket] = other
+            if loaded.exchanges:
+                self._open.open(other)
+            for name in loaded.islands:
+                self._watch(name)
+        self._changed.notify_all()
+
+    def _lost(self, run: Run, error: RunError) -> None:
+        """A run that is parked, or not finished, has an error for results."""
+        if run in self._open.parked:
+            self._open.parked.remove(run)
+        run.arguments = []
+        run.launched = True
+        for entry in run.entries:
+            if self.store.remove(entry, error):
+                self._release(entry)
+        if run.ticket is not None:
+            for name in run.loaded.islands:
+                self._finished(run, name, None)
+        if run in self._open:
+            self._close(run)
         self._changed.notify_all()
 
     # -- waiting -------------------------------------------------------------------------------
@@ -361,6 +453,9 @@ class Dispatcher:
         for ticket, run in [(t, r) for t, r in self._runs.items() if r.deadline < now]:
             why = self.scheduler.why_waiting(ticket)
             self._give_up(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
+        for run in [r for r in (*self._open.unfinished, *self._open.parked) if r.deadline < now]:
+            why = "rows of an exchange" if run in self._open else "an earlier program, with an exchange"
+            self._lost(run, DeadlineExceeded(f"program {run.program} waited until its deadline: {why}"))
 
     def _give_up(self, run: Run, error: RunError) -> None:
         """A run that waits gets no turn: its results are an error."""
@@ -371,6 +466,8 @@ class Dispatcher:
         run.launched = True
         for entry in run.entries:
             self.store.remove(entry, error)
+        if run in self._open:
+            self._close(run)
         self._changed.notify_all()
 
     def wait_for_launch(self, run: Run | LaunchedAtOnce) -> None:
@@ -378,6 +475,8 @@ class Dispatcher:
         with self._lock:
             while not run.launched:
                 self._changed.wait(_LOOK)
+                if self._open:
+                    self._expire()
 
     def drain(self) -> None:
         """Wait until nothing waits and nothing is in flight."""
@@ -385,9 +484,10 @@ class Dispatcher:
             with self._lock:
                 self._collect()
                 left = next((q[-1] for q in self._in_flight.values() if q), None)
-                if left is None and not self._runs and not self._launching:
+                if left is None and not (self._runs or self._launching or self._open):
                     return
                 if left is None:
+                    self._expire()
                     self._changed.wait(_LOOK)
                     continue
             left[0].loaded.wait(left[1])
@@ -401,6 +501,8 @@ class Dispatcher:
             for ticket in self.scheduler.forget(client):
                 if (run := self._runs.get(ticket)) is not None:
                     self._give_up(run, error)
+            for run in [r for r in self._open.parked if r.client == client]:
+                self._lost(run, error)
             self._collect()
             for entry in self.store.of_client(client):
                 if self.store.remove(entry, error):
@@ -413,6 +515,8 @@ class Dispatcher:
             for ticket in self.scheduler.remove_island(island):
                 if (waiting := self._runs.get(ticket)) is not None:
                     self._give_up(waiting, IslandFailed(island, f"{waiting.number} of {waiting.program}", cause))
+            for open_run in [r for r in (*self._open.parked, *self._open.unfinished) if island in r.loaded.islands]:
+                self._lost(open_run, IslandFailed(island, f"{open_run.number} of {open_run.program}", cause))
             for run, _ in self._in_flight.pop(island):
                 for entry in run.entries:
                     if self.store.remove(entry, IslandFailed(island, f"{run.number} of {run.program}", cause)):

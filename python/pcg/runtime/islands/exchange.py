@@ -229,10 +229,8 @@ class Receiver:
         counts, capacity = mailbox.counts, self._local[1]
         total = counts.sum(0)
         if not self.what.drop and (full := int(total.max(initial=0))) > capacity:
-            raise ValueError(
-                f"receiver {int(total.argmax())} gets {full} rows; its capacity is {capacity} (allowed: a larger one, or"
-                " overflow='drop')"
-            )
+            allowed = "allowed: a larger one, or overflow='drop'"
+            raise ValueError(f"receiver {int(total.argmax())} gets {full} rows; its capacity is {capacity} ({allowed})")
         parts = []
         for receiver, device in enumerate(self.devices):
             out, offset = self._zeros(device), 0
